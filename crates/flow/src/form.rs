@@ -1,0 +1,64 @@
+//! Several questions at once.
+
+use serde_json::Value;
+
+use crate::{Ask, Kind, Prompt};
+
+/// What a conversation waits for: one question, or several on one form.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Question {
+    /// What to say above the fields.
+    pub message: String,
+    /// The fields without an answer. Never empty.
+    pub fields: Vec<Field>,
+}
+
+/// One question of a form.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Field {
+    /// The name of its answer, which is also the name of the argument that answers it in advance.
+    pub name: String,
+    /// The question.
+    pub prompt: Prompt,
+}
+
+/// One or several questions with typed answers: `("name", text("…"))`, or a tuple of up to five such pairs.
+pub trait Form {
+    /// The answers.
+    type Answers;
+    /// The questions, in the order in which they are asked.
+    fn fields(self) -> Vec<Field>;
+    /// Reads answers that were checked, in the order of the questions.
+    fn read(values: &[Value]) -> Option<Self::Answers>;
+}
+
+impl<K: Kind> Form for (&str, Ask<K>) {
+    type Answers = K::Answer;
+    fn fields(self) -> Vec<Field> {
+        vec![Field { name: self.0.to_owned(), prompt: self.1.prompt }]
+    }
+    fn read(values: &[Value]) -> Option<K::Answer> {
+        K::read(values.first()?)
+    }
+}
+
+macro_rules! forms {
+    ($(($($kind:ident $n:tt),+);)+) => {$(
+        impl<$($kind: Kind),+> Form for ($((&str, Ask<$kind>),)+) {
+            type Answers = ($($kind::Answer,)+);
+            fn fields(self) -> Vec<Field> {
+                vec![$(Field { name: self.$n.0.to_owned(), prompt: self.$n.1.prompt }),+]
+            }
+            fn read(values: &[Value]) -> Option<Self::Answers> {
+                Some(($($kind::read(values.get($n)?)?,)+))
+            }
+        }
+    )+};
+}
+
+forms! {
+    (A 0, B 1);
+    (A 0, B 1, C 2);
+    (A 0, B 1, C 2, D 3);
+    (A 0, B 1, C 2, D 3, E 4);
+}

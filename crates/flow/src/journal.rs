@@ -1,0 +1,76 @@
+//! What happened in a conversation so far.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// The recorded half of a conversation. Replaying its code against this gives the same state again.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Journal {
+    pub(crate) entries: Vec<Entry>,
+}
+
+impl Journal {
+    /// The most entries that a journal takes.
+    pub const MOST_ENTRIES: usize = 1000;
+    /// The most bytes that recorded values take together.
+    pub const MOST_BYTES: usize = 1024 * 1024;
+
+    /// How many questions have been answered.
+    pub fn answers(&self) -> usize {
+        self.entries.iter().filter(|entry| matches!(entry.mark.act, Act::Answer(_))).count()
+    }
+
+    pub(crate) fn has_room(&self) -> bool {
+        let bytes =
+            |entry: &Entry| entry.mark.key.len() + entry.value.as_ref().map_or(0, |v| v.to_string().len());
+        self.entries.len() < Self::MOST_ENTRIES
+            && self.entries.iter().map(bytes).sum::<usize>() < Self::MOST_BYTES
+    }
+}
+
+/// One thing that happened.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Entry {
+    #[serde(flatten)]
+    pub(crate) mark: Mark,
+    #[serde(rename = "v", default, skip_serializing_if = "Option::is_none")]
+    pub(crate) value: Option<Value>,
+}
+
+/// What identifies a thing that happened. Wording is not part of it, so texts may change under a live conversation.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub(crate) struct Mark {
+    #[serde(flatten)]
+    pub(crate) act: Act,
+    #[serde(rename = "k")]
+    pub(crate) key: String,
+    /// The how-manieth of this act and key, for questions in loops.
+    #[serde(rename = "n", default, skip_serializing_if = "is_zero")]
+    pub(crate) occurrence: u32,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde wants it so")]
+fn is_zero(n: &u32) -> bool {
+    *n == 0
+}
+
+/// The kind of thing that happened.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(tag = "a", content = "t", rename_all = "lowercase")]
+pub(crate) enum Act {
+    /// A question was answered; the kind of answer.
+    Answer(String),
+    /// Something was computed; its digest is kept.
+    Derived,
+    /// Something was done that may be done again.
+    Step,
+    /// Something that must not be done twice was begun …
+    Started,
+    /// … and came to its end.
+    Finished,
+    /// The clock was read.
+    Now,
+    /// A random number was drawn.
+    Random,
+}

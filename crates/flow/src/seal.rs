@@ -1,0 +1,250 @@
+//! A journal in a token: encrypted, bound to its owner and call, and of limited life.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use chacha20poly1305::aead::{Aead, KeyInit, Payload};
+use chacha20poly1305::{Key, XChaCha20Poly1305, XNonce};
+use jiff::Timestamp;
+use secrecy::{ExposeSecret, SecretBox};
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+use crate::{Entropy, Journal};
+
+const VERSION: u8 = 1;
+const NONCE: usize = 24;
+const HEAD: usize = 1 + 4 + NONCE;
+const MOST_BYTES: usize = 2 * 1024 * 1024;
+
+/// A key that cannot be printed.
+pub struct SealKey(SecretBox<[u8; 32]>);
+
+impl SealKey {
+    /// A new key.
+    pub fn generate(entropy: &dyn Entropy) -> Self {
+        let mut bytes = Box::new([0; 32]);
+        entropy.fill(bytes.as_mut());
+        Self(SecretBox::new(bytes))
+    }
+
+    /// Reads 32 bytes of base64 (with or without padding, in either alphabet) or of hexadecimal digits.
+    pub fn parse(text: &str) -> Option<Self> {
+        let text = text.trim();
+        let hex = || {
+            (text.len() == 64)
+                .then(|| {
+                    (0..32)
+                        .map(|n| u8::from_str_radix(text.get(2 * n..2 * n + 2)?, 16).ok())
+                        .collect::<Option<Vec<u8>>>()
+                })
+                .flatten()
+        };
+        let base64 =
+            || URL_SAFE_NO_PAD.decode(text.trim_end_matches('=').replace('+', "-").replace('/', "_")).ok();
+        let bytes: [u8; 32] = hex().or_else(base64)?.try_into().ok()?;
+        Some(Self(SecretBox::new(Box::new(bytes))))
+    }
+
+    /// A name for the key that says nothing about it.
+    fn id(&self) -> [u8; 4] {
+        let digest = Sha256::digest(self.0.expose_secret());
+        [digest[0], digest[1], digest[2], digest[3]]
+    }
+}
+
+impl std::fmt::Debug for SealKey {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("SealKey(..)")
+    }
+}
+
+/// What a token is good for: this caller, this method, this tool, these arguments. Anything else is refused.
+#[derive(Clone, Copy, Debug)]
+pub struct Binding<'a> {
+    /// Whose conversation it is.
+    pub owner: &'a str,
+    /// The method that it continues.
+    pub method: &'a str,
+    /// The tool.
+    pub tool: &'a str,
+    /// The arguments, which may not change from turn to turn.
+    pub arguments: &'a serde_json::Map<String, serde_json::Value>,
+}
+
+impl Binding<'_> {
+    fn digest(&self) -> Vec<u8> {
+        let mut hash = Sha256::new();
+        for part in [self.owner, self.method, self.tool] {
+            hash.update(part.len().to_le_bytes());
+            hash.update(part);
+        }
+        // Maps are sorted, so equal arguments have equal bytes.
+        hash.update(serde_json::to_vec(self.arguments).unwrap_or_default());
+        hash.finalize().to_vec()
+    }
+}
+
+/// Why a token was refused. Deliberately little: it may come from an attacker.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SealError {
+    /// Not a token, altered, of another call, or sealed with a key that is not known here.
+    #[error("the state does not belong to this call; start again without it")]
+    Invalid,
+    /// Too old.
+    #[error("the state has expired; start again without it")]
+    Expired,
+}
+
+/// Seals journals with its first key, opens those of all its keys (so that keys can be rotated).
+#[derive(Debug)]
+pub struct Seal {
+    keys: Vec<SealKey>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Sealed {
+    #[serde(rename = "e")]
+    expires: i64,
+    #[serde(rename = "j")]
+    journal: Journal,
+}
+
+impl Seal {
+    /// Seals with this key.
+    pub fn new(key: SealKey) -> Self {
+        Self { keys: vec![key] }
+    }
+
+    /// Also opens what was sealed with an older key.
+    #[must_use]
+    pub fn also_opening(mut self, older: SealKey) -> Self {
+        self.keys.push(older);
+        self
+    }
+
+    /// Makes a token of a journal.
+    pub fn seal(
+        &self,
+        journal: &Journal,
+        binding: &Binding<'_>,
+        expires: Timestamp,
+        entropy: &dyn Entropy,
+    ) -> String {
+        let key = &self.keys[0];
+        let mut token = vec![VERSION];
+        token.extend(key.id());
+        let mut nonce = [0; NONCE];
+        entropy.fill(&mut nonce);
+        token.extend(nonce);
+        let sealed = Sealed { expires: expires.as_millisecond(), journal: journal.clone() };
+        let plain = serde_json::to_vec(&sealed).unwrap_or_default();
+        let payload = Payload { msg: &plain, aad: &binding.digest() };
+        // Encryption fails only for texts of many gigabytes; an empty rest then opens nowhere.
+        token.extend(cipher(key).encrypt(&XNonce::from(nonce), payload).unwrap_or_default());
+        URL_SAFE_NO_PAD.encode(token)
+    }
+
+    /// Gets the journal back.
+    pub fn open(&self, token: &str, binding: &Binding<'_>, now: Timestamp) -> Result<Journal, SealError> {
+        let sealed = self.decrypt(token, binding).ok_or(SealError::Invalid)?;
+        if now.as_millisecond() >= sealed.expires {
+            return Err(SealError::Expired);
+        }
+        Ok(sealed.journal)
+    }
+
+    fn decrypt(&self, token: &str, binding: &Binding<'_>) -> Option<Sealed> {
+        if token.len() > MOST_BYTES {
+            return None;
+        }
+        let token = URL_SAFE_NO_PAD.decode(token).ok()?;
+        let (head, body) = token.split_at_checked(HEAD)?;
+        let key = self.keys.iter().find(|key| key.id() == head[1..5]).filter(|_| head[0] == VERSION)?;
+        let nonce: [u8; NONCE] = head[5..].try_into().ok()?;
+        let payload = Payload { msg: body, aad: &binding.digest() };
+        let plain = cipher(key).decrypt(&XNonce::from(nonce), payload).ok()?;
+        serde_json::from_slice(&plain).ok()
+    }
+}
+
+fn cipher(key: &SealKey) -> XChaCha20Poly1305 {
+    XChaCha20Poly1305::new(&Key::from(*key.0.expose_secret()))
+}
+
+/// A digest as text.
+pub(crate) fn digest(bytes: &[u8]) -> String {
+    URL_SAFE_NO_PAD.encode(&Sha256::digest(bytes)[..18])
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Map, json};
+
+    use super::*;
+
+    struct Counting(std::sync::atomic::AtomicU8);
+    impl Entropy for Counting {
+        fn fill(&self, bytes: &mut [u8]) {
+            bytes.fill(self.0.fetch_add(1, std::sync::atomic::Ordering::Relaxed));
+        }
+    }
+
+    fn at(second: i64) -> Timestamp {
+        Timestamp::from_second(second).unwrap()
+    }
+
+    #[test]
+    fn a_token_opens_for_its_own_call_and_no_other() {
+        let entropy = Counting(1.into());
+        let seal = Seal::new(SealKey::generate(&entropy));
+        let arguments = json!({ "a": 1 }).as_object().cloned().unwrap();
+        let binding = Binding { owner: "ada", method: "tools/call", tool: "booking", arguments: &arguments };
+        let journal = Journal::default();
+        let token = seal.seal(&journal, &binding, at(100), &entropy);
+
+        assert_eq!(seal.open(&token, &binding, at(99)), Ok(journal));
+        assert_eq!(seal.open(&token, &binding, at(100)), Err(SealError::Expired));
+        let empty = Map::new();
+        for other in [
+            Binding { owner: "eve", ..binding },
+            Binding { method: "prompts/get", ..binding },
+            Binding { tool: "other", ..binding },
+            Binding { arguments: &empty, ..binding },
+        ] {
+            assert_eq!(seal.open(&token, &other, at(1)), Err(SealError::Invalid));
+        }
+        let mut bytes = URL_SAFE_NO_PAD.decode(&token).unwrap();
+        for n in 0..bytes.len() {
+            bytes[n] ^= 1;
+            assert_eq!(seal.open(&URL_SAFE_NO_PAD.encode(&bytes), &binding, at(1)), Err(SealError::Invalid));
+            bytes[n] ^= 1;
+        }
+        for nonsense in ["", "AA", "!!", &token[..20]] {
+            assert_eq!(seal.open(nonsense, &binding, at(1)), Err(SealError::Invalid));
+        }
+    }
+
+    #[test]
+    fn keys_rotate() {
+        let entropy = Counting(1.into());
+        let arguments = Map::new();
+        let binding = Binding { owner: "", method: "", tool: "", arguments: &arguments };
+        let key = || SealKey::parse(&"0a".repeat(32)).unwrap();
+        let old = Seal::new(key()).seal(&Journal::default(), &binding, at(9), &entropy);
+        let rotated = Seal::new(SealKey::generate(&entropy)).also_opening(key());
+        assert!(rotated.open(&old, &binding, at(1)).is_ok());
+        let removed = Seal::new(SealKey::generate(&entropy));
+        assert_eq!(removed.open(&old, &binding, at(1)), Err(SealError::Invalid));
+    }
+
+    #[test]
+    fn keys_are_read_strictly_and_never_printed() {
+        assert!(SealKey::parse(&"0a".repeat(32)).is_some());
+        assert!(SealKey::parse("AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=").is_some());
+        for bad in ["", "short", &"0g".repeat(32), &"0a".repeat(31)] {
+            assert!(SealKey::parse(bad).is_none(), "{bad}");
+        }
+        let key = SealKey::parse(&"0a".repeat(32)).unwrap();
+        assert_eq!(format!("{:?}", Seal::new(key)), "Seal { keys: [SealKey(..)] }");
+    }
+}

@@ -1,0 +1,403 @@
+//! Judging answers, before any of the tool's own code sees them.
+
+use std::path::{Component, Path};
+
+use jiff::civil;
+use regex::RegexBuilder;
+use serde_json::{Value, json};
+
+use crate::{Prompt, Shape};
+
+/// No answer may be longer than this, whatever the question allows.
+const MAX_ANSWER_BYTES: usize = 1024 * 1024;
+const MAX_PATTERN_BYTES: usize = 1024;
+
+/// Why an answer was refused.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{error}{}", suggestion.as_ref().map(|s| format!(". {s}")).unwrap_or_default())]
+pub struct Invalid {
+    /// What is wrong.
+    pub error: String,
+    /// What would be right.
+    pub suggestion: Option<String>,
+}
+
+fn refuse<T>(error: impl Into<String>, suggestion: impl Into<String>) -> Result<T, Invalid> {
+    Err(Invalid { error: error.into(), suggestion: Some(suggestion.into()) })
+}
+
+/// Judges an answer and brings it into its one form: a number typed as text becomes a number, an empty answer the
+/// default. Lenient about how a value was typed, strict about what it is: `"12"` is a number, `"12abc"` is not.
+pub fn check(prompt: &Prompt, answer: &Value) -> Result<Value, Invalid> {
+    let is_empty = answer.is_null() || (answer == "" && !matches!(prompt.shape, Shape::Text { min: 0, .. }));
+    match (is_empty, &prompt.default) {
+        (false, _) => check_shape(&prompt.shape, answer),
+        (true, Some(default)) => check_shape(&prompt.shape, default),
+        (true, None) if prompt.required => refuse("An answer is required", hint(&prompt.shape)),
+        (true, None) => Ok(Value::Null),
+    }
+}
+
+fn check_shape(shape: &Shape, answer: &Value) -> Result<Value, Invalid> {
+    match shape {
+        Shape::Text { min, max, pattern } => check_text(answer, *min, *max, pattern.as_deref()),
+        Shape::Choice { options, several: false } => check_option(options, answer),
+        Shape::Choice { options, several: true } => check_options(options, answer),
+        Shape::Confirm => check_confirm(answer),
+        Shape::Number { min, max, whole } => check_number(answer, *min, *max, *whole),
+        Shape::Date { min, max } => check_date(answer, *min, *max),
+        Shape::File { max_bytes } => check_file(answer, *max_bytes),
+        Shape::Custom { schema } => check_custom(answer, schema),
+    }
+}
+
+/// What a right answer looks like.
+fn hint(shape: &Shape) -> String {
+    match shape {
+        Shape::Text { min, max, pattern: None } => format!("Give a text of {min} to {max} characters"),
+        Shape::Text { pattern: Some(pattern), .. } => format!("Give a text that matches {pattern}"),
+        Shape::Choice { options, several } => {
+            let values: Vec<_> = options.iter().take(12).map(|(value, _)| value.as_str()).collect();
+            format!("Choose {} {}", if *several { "any of" } else { "one of" }, values.join(", "))
+        }
+        Shape::Confirm => "Answer true or false".to_owned(),
+        Shape::Number { min, max, whole } => {
+            let what = if *whole { "a whole number" } else { "a number" };
+            match (min, max) {
+                (Some(min), Some(max)) => format!("Give {what} from {min} to {max}"),
+                (Some(min), None) => format!("Give {what} of at least {min}"),
+                (None, Some(max)) => format!("Give {what} of at most {max}"),
+                (None, None) => format!("Give {what}"),
+            }
+        }
+        Shape::Date { min, max } => match (min, max) {
+            (Some(min), Some(max)) => format!("Use YYYY-MM-DD, from {min} to {max}"),
+            (Some(min), None) => format!("Use YYYY-MM-DD, {min} or later"),
+            (None, Some(max)) => format!("Use YYYY-MM-DD, {max} or earlier"),
+            (None, None) => "Use YYYY-MM-DD".to_owned(),
+        },
+        Shape::File { .. } => "Give a path beneath the root, or {\"name\", \"content\"}".to_owned(),
+        Shape::Custom { .. } => "Give a value that fits the schema".to_owned(),
+    }
+}
+
+fn check_text(answer: &Value, min: usize, max: usize, pattern: Option<&str>) -> Result<Value, Invalid> {
+    let want = || hint(&Shape::Text { min, max, pattern: pattern.map(str::to_owned) });
+    let Some(text) = answer.as_str() else { return refuse("That is not a text", want()) };
+    if text.len() > MAX_ANSWER_BYTES || text.chars().count() > max {
+        return refuse(format!("That is longer than {max} characters"), want());
+    }
+    if text.chars().count() < min {
+        return refuse(format!("That is shorter than {min} characters"), want());
+    }
+    if let Some(pattern) = pattern {
+        let whole = format!("^(?:{pattern})$");
+        let regex = RegexBuilder::new(&whole).size_limit(64 * 1024).nest_limit(50).build();
+        match regex {
+            Ok(regex) if pattern.len() <= MAX_PATTERN_BYTES => {
+                if !regex.is_match(text) {
+                    return refuse("That does not have the right format", want());
+                }
+            }
+            // Nobody's answer can be right then, and saying so beats letting all of them through.
+            _ => return refuse("The pattern of this question is not usable", "Tell the author of this tool"),
+        }
+    }
+    Ok(answer.clone())
+}
+
+fn check_option(options: &[(String, String)], answer: &Value) -> Result<Value, Invalid> {
+    match answer.as_str() {
+        Some(chosen) if options.iter().any(|(value, _)| value == chosen) => Ok(answer.clone()),
+        _ => refuse(
+            "That is not one of the options",
+            hint(&Shape::Choice { options: options.to_vec(), several: false }),
+        ),
+    }
+}
+
+fn check_options(options: &[(String, String)], answer: &Value) -> Result<Value, Invalid> {
+    let Some(chosen) = answer.as_array() else {
+        return refuse(
+            "That is not a list",
+            hint(&Shape::Choice { options: options.to_vec(), several: true }),
+        );
+    };
+    for (n, value) in chosen.iter().enumerate() {
+        check_option(options, value)?;
+        if chosen[..n].contains(value) {
+            return refuse("An option was chosen twice", "Name each option once");
+        }
+    }
+    Ok(answer.clone())
+}
+
+fn check_confirm(answer: &Value) -> Result<Value, Invalid> {
+    match answer {
+        Value::Bool(_) => Ok(answer.clone()),
+        Value::String(text) => match text.to_ascii_lowercase().as_str() {
+            "true" | "yes" | "y" => Ok(Value::Bool(true)),
+            "false" | "no" | "n" => Ok(Value::Bool(false)),
+            _ => refuse("That is neither yes nor no", hint(&Shape::Confirm)),
+        },
+        _ => refuse("That is neither yes nor no", hint(&Shape::Confirm)),
+    }
+}
+
+fn check_number(answer: &Value, min: Option<f64>, max: Option<f64>, whole: bool) -> Result<Value, Invalid> {
+    let want = || hint(&Shape::Number { min, max, whole });
+    let number = match answer {
+        Value::Number(number) => number.as_f64(),
+        Value::String(text) => text.trim().parse().ok(),
+        _ => None,
+    };
+    let Some(number) = number.filter(|number: &f64| number.is_finite()) else {
+        return refuse("That is not a number", want());
+    };
+    if min.is_some_and(|min| number < min) || max.is_some_and(|max| number > max) {
+        return refuse("That is out of range", want());
+    }
+    if !whole {
+        return Ok(json!(number));
+    }
+    #[expect(clippy::cast_possible_truncation, reason = "checked by the comparison")]
+    let integer = number as i64;
+    #[expect(
+        clippy::cast_precision_loss,
+        clippy::float_cmp,
+        reason = "a number that loses precision is refused"
+    )]
+    if integer as f64 == number && integer.unsigned_abs() <= 1 << 53 {
+        Ok(json!(integer))
+    } else {
+        refuse("That is not a whole number", want())
+    }
+}
+
+fn check_date(answer: &Value, min: Option<civil::Date>, max: Option<civil::Date>) -> Result<Value, Invalid> {
+    let want = || hint(&Shape::Date { min, max });
+    let Some(text) = answer.as_str() else { return refuse("That is not a date", want()) };
+    // The parser also reads times and zones behind the day; a date is ten characters and no more.
+    let parsed = text.parse::<civil::Date>().ok().filter(|day| day.to_string() == text);
+    let Some(day) = parsed else { return refuse("That is not a day of the calendar", want()) };
+    if min.is_some_and(|min| day < min) || max.is_some_and(|max| day > max) {
+        return refuse("That day is out of range", want());
+    }
+    Ok(answer.clone())
+}
+
+fn check_file(answer: &Value, max_bytes: usize) -> Result<Value, Invalid> {
+    let want = || hint(&Shape::File { max_bytes });
+    match answer {
+        Value::String(path) if is_beneath(path) => Ok(answer.clone()),
+        Value::String(_) => refuse("That path does not stay beneath the root", want()),
+        Value::Object(file) => match (file.get("name"), file.get("content"), file.len()) {
+            (Some(Value::String(name)), Some(Value::String(content)), 2) => {
+                if !is_beneath(name) || name.contains('/') {
+                    return refuse("`name` is the name of one file", want());
+                }
+                if content.len() > max_bytes.min(MAX_ANSWER_BYTES) {
+                    return refuse(format!("The content is larger than {max_bytes} bytes"), want());
+                }
+                Ok(answer.clone())
+            }
+            _ => refuse("A file is given by `name` and `content`", want()),
+        },
+        _ => refuse("That is not a file", want()),
+    }
+}
+
+/// Judged by components, never by prefixes. Symbolic links are for whoever opens the file.
+fn is_beneath(path: &str) -> bool {
+    let drive = path.as_bytes().get(1) == Some(&b':');
+    !path.is_empty()
+        && path.len() <= 4096
+        && !path.contains(['\0', '\\'])
+        && !drive
+        && Path::new(path).components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir))
+        && Path::new(path).components().any(|part| matches!(part, Component::Normal(_)))
+}
+
+fn check_custom(answer: &Value, schema: &Value) -> Result<Value, Invalid> {
+    let Ok(validator) = jsonschema::validator_for(schema) else {
+        return refuse("The schema of this question is not usable", "Tell the author of this tool");
+    };
+    match validator.validate(answer) {
+        Ok(()) => Ok(answer.clone()),
+        Err(error) => {
+            let at = error.instance_path().to_string();
+            let place = if at.is_empty() { String::new() } else { format!(" at {at}") };
+            refuse(
+                format!("That does not fit the schema{place}"),
+                error.to_string().chars().take(200).collect::<String>(),
+            )
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Ask, choice, choices, confirm, custom, date, file, integer, number, text};
+
+    /// `Ok` holds the normalised value, `Err` the whole message.
+    #[track_caller]
+    fn check_all<K>(ask: Ask<K>, cases: &[(Value, Result<Value, &str>)]) {
+        for (answer, expected) in cases {
+            let found = check(&ask.prompt, answer).map_err(|invalid| invalid.to_string());
+            assert_eq!(found, expected.clone().map_err(str::to_owned), "{answer}");
+        }
+    }
+
+    #[test]
+    fn texts() {
+        check_all(
+            text("?").length(2..=4),
+            &[
+                (json!("ab"), Ok(json!("ab"))),
+                (json!("äöüß"), Ok(json!("äöüß"))),
+                (json!("a"), Err("That is shorter than 2 characters. Give a text of 2 to 4 characters")),
+                (json!("abcde"), Err("That is longer than 4 characters. Give a text of 2 to 4 characters")),
+                (json!(""), Err("An answer is required. Give a text of 2 to 4 characters")),
+                (Value::Null, Err("An answer is required. Give a text of 2 to 4 characters")),
+                (json!(12), Err("That is not a text. Give a text of 2 to 4 characters")),
+            ],
+        );
+        check_all(
+            text("?").pattern("[a-z]+"),
+            &[
+                (json!("abc"), Ok(json!("abc"))),
+                (json!("abc1"), Err("That does not have the right format. Give a text that matches [a-z]+")),
+                (
+                    json!("abc\nabc"),
+                    Err("That does not have the right format. Give a text that matches [a-z]+"),
+                ),
+            ],
+        );
+        for bomb in ["(", "(a{1000}){1000}", &"(".repeat(300), &"a".repeat(2000)] {
+            let refused = check(&text("?").pattern(bomb).prompt, &json!("a")).unwrap_err();
+            assert_eq!(refused.error, "The pattern of this question is not usable");
+        }
+        check_all(text("?").optional(), &[(Value::Null, Ok(Value::Null)), (json!(""), Ok(Value::Null))]);
+        check_all(text("?").default("x"), &[(Value::Null, Ok(json!("x"))), (json!("y"), Ok(json!("y")))]);
+    }
+
+    #[test]
+    fn numbers() {
+        check_all(
+            number("?").within(0.0..=10.5),
+            &[
+                (json!(10.5), Ok(json!(10.5))),
+                (json!("7"), Ok(json!(7.0))),
+                (json!("12abc"), Err("That is not a number. Give a number from 0 to 10.5")),
+                (json!("NaN"), Err("That is not a number. Give a number from 0 to 10.5")),
+                (json!("inf"), Err("That is not a number. Give a number from 0 to 10.5")),
+                (json!(-1), Err("That is out of range. Give a number from 0 to 10.5")),
+                (json!(true), Err("That is not a number. Give a number from 0 to 10.5")),
+            ],
+        );
+        check_all(
+            integer("?"),
+            &[
+                (json!(3), Ok(json!(3))),
+                (json!(3.0), Ok(json!(3))),
+                (json!("3"), Ok(json!(3))),
+                (json!(3.5), Err("That is not a whole number. Give a whole number")),
+                (json!(1e300), Err("That is not a whole number. Give a whole number")),
+            ],
+        );
+    }
+
+    #[test]
+    fn days() {
+        let from = civil::date(2026, 1, 1);
+        check_all(
+            date("?").not_before(from),
+            &[
+                (json!("2028-02-29"), Ok(json!("2028-02-29"))),
+                (
+                    json!("2024-02-30"),
+                    Err("That is not a day of the calendar. Use YYYY-MM-DD, 2026-01-01 or later"),
+                ),
+                (json!("2025-12-31"), Err("That day is out of range. Use YYYY-MM-DD, 2026-01-01 or later")),
+                (
+                    json!("2026-1-1"),
+                    Err("That is not a day of the calendar. Use YYYY-MM-DD, 2026-01-01 or later"),
+                ),
+                (
+                    json!("2026-03-01T10:00"),
+                    Err("That is not a day of the calendar. Use YYYY-MM-DD, 2026-01-01 or later"),
+                ),
+                (json!(20_260_301), Err("That is not a date. Use YYYY-MM-DD, 2026-01-01 or later")),
+            ],
+        );
+    }
+
+    #[test]
+    fn choosing() {
+        let options = [("a", "Option A"), ("b", "Option B")];
+        check_all(
+            choice("?", options),
+            &[
+                (json!("a"), Ok(json!("a"))),
+                (json!("Option A"), Err("That is not one of the options. Choose one of a, b")),
+                (json!(["a"]), Err("That is not one of the options. Choose one of a, b")),
+            ],
+        );
+        check_all(
+            choices("?", options),
+            &[
+                (json!(["b", "a"]), Ok(json!(["b", "a"]))),
+                (json!([]), Ok(json!([]))),
+                (json!(["a", "a"]), Err("An option was chosen twice. Name each option once")),
+                (json!("a"), Err("That is not a list. Choose any of a, b")),
+            ],
+        );
+        check_all(
+            confirm("?"),
+            &[
+                (json!(true), Ok(json!(true))),
+                (json!("Yes"), Ok(json!(true))),
+                (json!("no"), Ok(json!(false))),
+                (json!("maybe"), Err("That is neither yes nor no. Answer true or false")),
+                (json!(1), Err("That is neither yes nor no. Answer true or false")),
+            ],
+        );
+    }
+
+    #[test]
+    fn files_stay_beneath_the_root() {
+        let file = file("?").at_most(4).prompt;
+        for good in
+            [json!("a.txt"), json!("a/b.txt"), json!("./a"), json!({ "name": "a", "content": "1234" })]
+        {
+            assert_eq!(check(&file, &good), Ok(good.clone()));
+        }
+        for bad in ["../a", "/etc/passwd", "a/../../b", "C:\\x", "C:/x", "a\0b", "."] {
+            let refused = check(&file, &json!(bad)).unwrap_err();
+            assert_eq!(refused.error, "That path does not stay beneath the root", "{bad}");
+        }
+        for bad in [
+            json!({ "name": "a", "content": "12345" }),
+            json!({ "name": "../a", "content": "" }),
+            json!({ "name": "a" }),
+            json!(7),
+        ] {
+            check(&file, &bad).unwrap_err();
+        }
+    }
+
+    #[test]
+    fn custom_answers_fit_their_schema() {
+        let schema =
+            json!({ "type": "object", "required": ["x"], "properties": { "x": { "type": "integer" } } });
+        let ask = custom("?", schema).prompt;
+        assert_eq!(check(&ask, &json!({ "x": 1 })), Ok(json!({ "x": 1 })));
+        assert_eq!(
+            check(&ask, &json!({ "x": "1" })).unwrap_err().error,
+            "That does not fit the schema at /x"
+        );
+        let broken = custom("?", json!({ "type": 7 })).prompt;
+        assert_eq!(check(&broken, &json!(1)).unwrap_err().error, "The schema of this question is not usable");
+    }
+}

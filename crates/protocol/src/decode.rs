@@ -1,0 +1,213 @@
+//! Bytes to messages, within limits.
+
+use std::fmt;
+
+use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+use crate::message::{Members, type_name};
+use crate::scan::scan;
+use crate::{
+    EnvelopeCall, EnvelopeRequest, Id, Malformed, Message, Notification, Params, Problem, Request, Response,
+};
+
+/// How large a message may be.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// Bytes in one message.
+    pub bytes: usize,
+    /// Levels of nesting.
+    pub depth: usize,
+    /// Values in one message: what bounds the memory that a parsed message takes.
+    pub values: usize,
+    /// Messages in one batch.
+    pub batch: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { bytes: 4 * 1024 * 1024, depth: 64, values: 200_000, batch: 50 }
+    }
+}
+
+/// What one line or one body holds.
+#[derive(Debug)]
+pub enum Incoming {
+    /// One message, or why it is none.
+    One(Result<Message, Malformed>),
+    /// A batch, each entry judged alone.
+    Batch(Vec<Result<Message, Malformed>>),
+}
+
+/// Decodes one line or body.
+pub fn decode(bytes: &[u8], limits: &Limits) -> Incoming {
+    try_decode(bytes, limits)
+        .unwrap_or_else(|problem| Incoming::One(Err(Malformed { id: None, problem, envelope: None })))
+}
+
+fn try_decode(bytes: &[u8], limits: &Limits) -> Result<Incoming, Problem> {
+    let bytes = bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(bytes).trim_ascii();
+    if bytes.len() > limits.bytes {
+        return Err(Problem::TooLarge { limit: limits.bytes });
+    }
+    let text = scan(bytes, limits)?;
+    if !text.starts_with('[') {
+        return message(text).map(Incoming::One);
+    }
+    let entries: Vec<&RawValue> = parse(text)?;
+    match entries.len() {
+        0 => Err(Problem::EmptyBatch),
+        found if found > limits.batch => Err(Problem::BatchTooLarge { limit: limits.batch, found }),
+        _ => entries.iter().map(|entry| message(entry.get())).collect::<Result<_, _>>().map(Incoming::Batch),
+    }
+}
+
+/// The outer error is "this is not JSON", the inner one "this JSON is no message".
+fn message(text: &str) -> Result<Result<Message, Malformed>, Problem> {
+    if text.starts_with('{') {
+        return parse::<Members>(text).map(interpret);
+    }
+    let found = type_name(&parse::<Value>(text)?);
+    Ok(Err(Malformed { id: None, problem: Problem::NotAnObject { found }, envelope: None }))
+}
+
+fn parse<'a, T: Deserialize<'a>>(text: &'a str) -> Result<T, Problem> {
+    serde_json::from_str(text).map_err(|error| {
+        let before =
+            text.split_inclusive('\n').take(error.line().saturating_sub(1)).map(str::len).sum::<usize>();
+        let mut detail = error.to_string();
+        if let Some(cut) = detail.find(" at line ") {
+            detail.truncate(cut);
+        }
+        Problem::Syntax { detail, position: before + error.column() }
+    })
+}
+
+fn interpret(members: Members) -> Result<Message, Malformed> {
+    let is_envelope = members.jsonrpc.is_none()
+        && (members.method.is_none() || members.kind.is_some() || members.tool.is_some());
+    if is_envelope { envelope(members) } else { jsonrpc(members) }
+}
+
+fn jsonrpc(members: Members) -> Result<Message, Malformed> {
+    let has_id = members.id.is_some();
+    let id = match read_id(members.id) {
+        Ok(id) => id,
+        Err(problem) => return Err(Malformed { id: None, problem, envelope: Some(false) }),
+    };
+    let refuse = |id, problem| Err(Malformed { id, problem, envelope: Some(false) });
+    match members.jsonrpc {
+        Some(Value::String(version)) if version == "2.0" => {}
+        None => return refuse(id, Problem::MissingField { field: "jsonrpc" }),
+        Some(_) => return refuse(id, Problem::WrongVersion),
+    }
+    let method = match members.method {
+        Some(Value::String(method)) => method,
+        Some(other) => return refuse(id, wrong_type("method", "a string", &other)),
+        None => return response(id, members.result, members.error),
+    };
+    let params = Params::new(members.params);
+    Ok(match id {
+        Some(id) => Message::Request(Request { id, method, params }),
+        None if has_id => return refuse(None, null_id()),
+        None => Message::Notification(Notification { method, params }),
+    })
+}
+
+fn response(id: Option<Id>, result: Option<Value>, error: Option<Value>) -> Result<Message, Malformed> {
+    let outcome = match (result, error) {
+        (Some(result), None) => Ok(result),
+        (None, Some(error)) => Err(error),
+        _ => {
+            let problem = Problem::MissingField { field: "method" };
+            return Err(Malformed { id, problem, envelope: Some(false) });
+        }
+    };
+    match id {
+        Some(id) => Ok(Message::Response(Response { id, outcome })),
+        None => Err(Malformed { id, problem: Problem::MissingField { field: "id" }, envelope: Some(false) }),
+    }
+}
+
+fn envelope(members: Members) -> Result<Message, Malformed> {
+    let refuse = |id, problem| Err(Malformed { id, problem, envelope: Some(true) });
+    let id = match read_id(members.id) {
+        Ok(id) => id,
+        Err(problem) => return refuse(None, problem),
+    };
+    let tool = match members.tool {
+        None => None,
+        Some(Value::String(tool)) => Some(tool),
+        Some(other) => return refuse(id, wrong_type("tool", "a string", &other)),
+    };
+    let kind = match members.kind {
+        None => "request".to_owned(),
+        Some(Value::String(kind)) => kind,
+        Some(other) => return refuse(id, wrong_type("type", "a string", &other)),
+    };
+    let call = match (kind.as_str(), tool) {
+        ("handshake", _) => EnvelopeCall::Handshake,
+        ("request", Some(tool)) if tool == "handshake" => EnvelopeCall::Handshake,
+        ("request", Some(name)) => match members.params {
+            Some(Value::Object(arguments)) => EnvelopeCall::Tool { name, arguments },
+            Some(other) => return refuse(id, wrong_type("params", "an object", &other)),
+            None => EnvelopeCall::Tool { name, arguments: members.others },
+        },
+        ("request", None) => return refuse(id, Problem::MissingField { field: "tool" }),
+        (other, _) => return refuse(id, Problem::UnknownType { found: other.chars().take(64).collect() }),
+    };
+    Ok(Message::Envelope(EnvelopeRequest { id, call }))
+}
+
+/// `None` for an absent id and for `null`: the caller knows which of the two it is.
+fn read_id(raw: Option<Box<RawValue>>) -> Result<Option<Id>, Problem> {
+    let Some(raw) = raw.filter(|raw| raw.get() != "null") else { return Ok(None) };
+    let found = match raw.get().as_bytes().first() {
+        Some(b'{') => "an object",
+        Some(b'[') => "an array",
+        _ => "a boolean",
+    };
+    Id::new(raw).map(Some).ok_or(Problem::WrongType { field: "id", expected: "a string or a number", found })
+}
+
+fn null_id() -> Problem {
+    Problem::WrongType { field: "id", expected: "a string or a number", found: "null" }
+}
+
+fn wrong_type(field: &'static str, expected: &'static str, found: &Value) -> Problem {
+    Problem::WrongType { field, expected, found: type_name(found) }
+}
+
+impl<'de> Deserialize<'de> for Members {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Object;
+        impl<'de> Visitor<'de> for Object {
+            type Value = Members;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object")
+            }
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Members, A::Error> {
+                let mut members = Members::default();
+                while let Some(key) = map.next_key::<std::borrow::Cow<'de, str>>()? {
+                    match key.as_ref() {
+                        "id" => members.id = Some(map.next_value()?),
+                        "jsonrpc" => members.jsonrpc = Some(map.next_value()?),
+                        "method" => members.method = Some(map.next_value()?),
+                        "params" => members.params = Some(map.next_value()?),
+                        "result" => members.result = Some(map.next_value()?),
+                        "error" => members.error = Some(map.next_value()?),
+                        "type" => members.kind = Some(map.next_value()?),
+                        "tool" => members.tool = Some(map.next_value()?),
+                        _ => drop(members.others.insert(key.into_owned(), map.next_value()?)),
+                    }
+                }
+                Ok(members)
+            }
+        }
+        deserializer.deserialize_map(Object)
+    }
+}
+
+#[cfg(test)]
+mod tests;

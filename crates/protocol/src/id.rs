@@ -1,0 +1,57 @@
+//! Request ids, kept as the client wrote them.
+
+use std::borrow::Cow;
+
+use serde::{Serialize, Serializer};
+use serde_json::value::RawValue;
+
+/// A request id: a JSON string or number, echoed byte for byte.
+///
+/// Ids are never turned into a Rust number: `12345678901234567890123`, `1.50` and `1e3` would not survive it.
+#[derive(Clone, Debug)]
+pub struct Id(Box<RawValue>);
+
+impl Id {
+    /// Takes a raw JSON value as an id if it is a string or a number.
+    pub fn new(raw: Box<RawValue>) -> Option<Self> {
+        match raw.get().as_bytes().first() {
+            Some(b'"' | b'-' | b'0'..=b'9') => Some(Self(raw)),
+            _ => None,
+        }
+    }
+
+    /// An id of our own making, for requests that the server sends. Always a string.
+    pub fn text(value: &str) -> Self {
+        let raw = serde_json::value::to_raw_value(value).unwrap_or_else(|_| RawValue::NULL.to_owned());
+        Self(raw)
+    }
+
+    /// The id as it stands in the message.
+    pub fn as_json(&self) -> &str {
+        self.0.get()
+    }
+
+    /// What two spellings of the same id have in common: `"a"` and `"\u0061"` are one id.
+    pub fn key(&self) -> Cow<'_, str> {
+        let raw = self.0.get();
+        if !raw.contains('\\') {
+            return Cow::Borrowed(raw);
+        }
+        match serde_json::from_str::<String>(raw) {
+            Ok(text) => Cow::Owned(format!("\"{text}\"")),
+            Err(_) => Cow::Borrowed(raw),
+        }
+    }
+}
+
+impl PartialEq for Id {
+    fn eq(&self, other: &Self) -> bool {
+        self.key() == other.key()
+    }
+}
+
+impl Serialize for Id {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.0.serialize(serializer)
+    }
+}

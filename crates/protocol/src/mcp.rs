@@ -1,0 +1,38 @@
+//! MCP payloads: what stands in `params` and in `result`.
+//!
+//! Types are written for the newest revision; `for_revision` takes away what an older one does not know.
+
+mod completion;
+mod elicitation;
+mod lifecycle;
+mod meta;
+mod prompts;
+mod resources;
+mod tools;
+
+pub use completion::{CompleteParams, CompleteResult, Completion, Reference};
+pub use elicitation::{ElicitAction, ElicitParams, ElicitResult, Form, InputRequest, InputRequired};
+pub use lifecycle::{
+    Capabilities, ClientCapabilities, DiscoverResult, Implementation, InitializeParams, InitializeResult,
+    ListChanged,
+};
+pub use meta::{LogLevel, LogParams, ProgressParams, RequestMeta, Stamped, Stateless, keys};
+pub use prompts::{GetPromptParams, GetPromptResult, Prompt, PromptArgument, PromptList, PromptMessage};
+pub use resources::{
+    ReadResourceParams, ReadResourceResult, Resource, ResourceContents, ResourceList, ResourceTemplate,
+    ResourceTemplateList,
+};
+pub use tools::{Annotations, CallToolParams, CallToolResult, Content, Tool, ToolList};
+
+/// The standard JSON-RPC codes and those that MCP adds.
+pub mod codes {
+    #![expect(missing_docs, reason = "the names are the documents' own")]
+    pub const PARSE_ERROR: i64 = -32700;
+    pub const INVALID_REQUEST: i64 = -32600;
+    pub const METHOD_NOT_FOUND: i64 = -32601;
+    pub const INVALID_PARAMS: i64 = -32602;
+    pub const INTERNAL_ERROR: i64 = -32603;
+    pub const RESOURCE_NOT_FOUND: i64 = -32002;
+    pub const MISSING_CLIENT_CAPABILITY: i64 = -32021;
+    pub const UNSUPPORTED_VERSION: i64 = -32022;
+}

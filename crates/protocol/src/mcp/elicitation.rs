@@ -1,0 +1,80 @@
+//! Asking the user: `elicitation/create`, and `input_required` which carries the same.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::Revision;
+
+/// Parameters of `elicitation/create`.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ElicitParams {
+    /// Which way of asking; there is only one in the oldest revision that can ask at all.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mode: Option<&'static str>,
+    /// What to say.
+    pub message: String,
+    /// What to fill in.
+    pub requested_schema: Form,
+}
+
+impl ElicitParams {
+    /// A form to fill in.
+    pub fn form(message: String, requested_schema: Form, revision: Revision) -> Self {
+        Self { mode: revision.has_rich_forms().then_some("form"), message, requested_schema }
+    }
+}
+
+/// A flat object of primitive fields.
+#[derive(Debug, Serialize)]
+pub struct Form {
+    /// Always `object`.
+    pub r#type: &'static str,
+    /// The fields.
+    pub properties: Map<String, Value>,
+    /// Those that must be filled in.
+    pub required: Vec<String>,
+}
+
+/// What the user did.
+#[derive(Debug, Deserialize)]
+pub struct ElicitResult {
+    /// Filled in, refused, or went away.
+    pub action: ElicitAction,
+    /// What was filled in.
+    #[serde(default)]
+    pub content: Option<Map<String, Value>>,
+}
+
+/// Filled in, refused, or went away.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ElicitAction {
+    /// The user filled the form in.
+    Accept,
+    /// The user said no.
+    Decline,
+    /// The user closed the form.
+    Cancel,
+}
+
+/// The result that asks instead of answering.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct InputRequired {
+    /// What to ask, by a name of ours.
+    pub input_requests: BTreeMap<String, InputRequest>,
+    /// What to send back unread.
+    pub request_state: String,
+}
+
+/// One thing to ask.
+#[derive(Serialize)]
+#[serde(tag = "method", content = "params")]
+pub enum InputRequest {
+    /// A form.
+    #[serde(rename = "elicitation/create")]
+    Elicit(ElicitParams),
+}

@@ -1,0 +1,121 @@
+//! `initialize` and `server/discover`.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::Revision;
+
+/// Who somebody is.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Implementation {
+    /// The program's name.
+    pub name: String,
+    /// Its version.
+    pub version: String,
+}
+
+/// Parameters of `initialize`.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct InitializeParams {
+    /// The revision that the client would like to speak.
+    pub protocol_version: String,
+    /// What the client can do.
+    pub capabilities: ClientCapabilities,
+    /// Who the client is.
+    pub client_info: Implementation,
+}
+
+/// What a client can do, as far as the server cares.
+#[derive(Clone, Debug, Default, Deserialize)]
+pub struct ClientCapabilities {
+    elicitation: Option<Map<String, Value>>,
+}
+
+impl ClientCapabilities {
+    /// The client can show a form. An empty `elicitation` object means forms, since there was nothing else at first.
+    pub fn has_forms(&self) -> bool {
+        self.elicitation.as_ref().is_some_and(|modes| modes.is_empty() || modes.contains_key("form"))
+    }
+}
+
+/// Result of `initialize`.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct InitializeResult<'a> {
+    /// The revision that will be spoken.
+    pub protocol_version: Revision,
+    /// What the server can do.
+    pub capabilities: Capabilities,
+    /// Who the server is.
+    pub server_info: &'a Implementation,
+    /// What a model should know before it uses the tools.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub instructions: Option<&'a str>,
+}
+
+/// Result of `server/discover`.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct DiscoverResult<'a> {
+    /// Every revision that is spoken here.
+    pub supported_versions: [Revision; Revision::ALL.len()],
+    /// What the server can do.
+    pub capabilities: Capabilities,
+    /// What a model should know before it uses the tools.
+    pub instructions: &'a str,
+}
+
+/// What the server can do.
+#[derive(Serialize)]
+pub struct Capabilities {
+    tools: ListChanged,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    completions: Option<Empty>,
+    resources: Empty,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    prompts: Option<Empty>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    logging: Option<Empty>,
+}
+
+/// Whether changes of a list are announced.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ListChanged {
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    list_changed: bool,
+}
+
+#[derive(Serialize)]
+struct Empty {}
+
+impl Capabilities {
+    /// Everything, as far as the revision has a word for it.
+    pub fn for_revision(revision: Revision) -> Self {
+        Self {
+            tools: ListChanged { list_changed: true },
+            completions: revision.announces_completions().then_some(Empty {}),
+            resources: Empty {},
+            prompts: Some(Empty {}),
+            logging: Some(Empty {}),
+        }
+    }
+
+    /// What the CODEFLUSS document announces: tools and resources over plain POST, which carries no news.
+    pub fn codefluss() -> Self {
+        Self {
+            tools: ListChanged { list_changed: false },
+            completions: None,
+            resources: Empty {},
+            prompts: None,
+            logging: None,
+        }
+    }
+}
+
+impl Serialize for Revision {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.as_str())
+    }
+}
