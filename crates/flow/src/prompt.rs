@@ -141,6 +141,12 @@ impl FileAnswer {
     }
 }
 
+impl<K> From<Ask<K>> for Prompt {
+    fn from(ask: Ask<K>) -> Self {
+        ask.prompt
+    }
+}
+
 fn ask<K>(message: impl Into<String>, shape: Shape) -> Ask<K> {
     let prompt = Prompt { message: message.into(), placeholder: None, default: None, required: true, shape };
     Ask { prompt, kind: PhantomData }

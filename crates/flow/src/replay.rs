@@ -22,6 +22,8 @@ pub struct World<'a> {
     pub entropy: &'a dyn Entropy,
     /// What keeps the journal, which decides what may be promised about effects.
     pub ledger: Ledger,
+    /// Whether somebody can be asked. If not, a question that may be left open is left open.
+    pub can_ask: bool,
     /// Told about progress as it is made.
     pub progress: &'a (dyn Fn(&Progress) + Sync),
 }
@@ -36,7 +38,7 @@ impl<'a> World<'a> {
             }
         }
         let now = Timestamp::UNIX_EPOCH;
-        World { arguments, now, entropy: &Zeros, ledger: Ledger::InProcess, progress: &|_| {} }
+        World { arguments, now, entropy: &Zeros, ledger: Ledger::InProcess, can_ask: true, progress: &|_| {} }
     }
 }
 
@@ -172,7 +174,9 @@ impl<'a> Flow<'a> {
 
     /// The answer that an argument or the journal has for a question.
     fn known(&mut self, field: &Field) -> Result<Option<Value>, Halt> {
-        if let Some(argument) = self.world.arguments.get(&field.name) {
+        let may_stay_open = !self.world.can_ask && (!field.prompt.required || field.prompt.default.is_some());
+        let nothing = may_stay_open.then_some(&Value::Null);
+        if let Some(argument) = self.world.arguments.get(&field.name).or(nothing) {
             let refused = |invalid| Halt::BadArgument { name: field.name.clone(), invalid };
             return check(&field.prompt, argument).map(Some).map_err(refused);
         }

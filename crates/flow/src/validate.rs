@@ -27,7 +27,8 @@ fn refuse<T>(error: impl Into<String>, suggestion: impl Into<String>) -> Result<
 }
 
 /// Judges an answer and brings it into its one form: a number typed as text becomes a number, an empty answer the
-/// default. Lenient about how a value was typed, strict about what it is: `"12"` is a number, `"12abc"` is not.
+/// default, a list typed with commas a list. Lenient about how a value was typed, strict about what it is: `"12"` is a
+/// number, `"12abc"` is not.
 pub fn check(prompt: &Prompt, answer: &Value) -> Result<Value, Invalid> {
     let is_empty = answer.is_null() || (answer == "" && !matches!(prompt.shape, Shape::Text { min: 0, .. }));
     match (is_empty, &prompt.default) {
@@ -117,6 +118,10 @@ fn check_option(options: &[(String, String)], answer: &Value) -> Result<Value, I
 }
 
 fn check_options(options: &[(String, String)], answer: &Value) -> Result<Value, Invalid> {
+    if let Some(text) = answer.as_str() {
+        let typed: Value = text.split(',').map(str::trim).filter(|part| !part.is_empty()).collect();
+        return check_options(options, &typed);
+    }
     let Some(chosen) = answer.as_array() else {
         return refuse(
             "That is not a list",
@@ -222,6 +227,11 @@ fn check_custom(answer: &Value, schema: &Value) -> Result<Value, Invalid> {
     let Ok(validator) = jsonschema::validator_for(schema) else {
         return refuse("The schema of this question is not usable", "Tell the author of this tool");
     };
+    // A front without a better field than a line of text sends JSON as text.
+    let typed = answer.as_str().and_then(|text| serde_json::from_str(text).ok());
+    if let Some(typed) = typed.filter(|typed| !validator.is_valid(answer) && validator.is_valid(typed)) {
+        return Ok(typed);
+    }
     match validator.validate(answer) {
         Ok(()) => Ok(answer.clone()),
         Err(error) => {
@@ -350,7 +360,8 @@ mod tests {
                 (json!(["b", "a"]), Ok(json!(["b", "a"]))),
                 (json!([]), Ok(json!([]))),
                 (json!(["a", "a"]), Err("An option was chosen twice. Name each option once")),
-                (json!("a"), Err("That is not a list. Choose any of a, b")),
+                (json!("a, b"), Ok(json!(["a", "b"]))),
+                (json!(1), Err("That is not a list. Choose any of a, b")),
             ],
         );
         check_all(
@@ -393,6 +404,7 @@ mod tests {
             json!({ "type": "object", "required": ["x"], "properties": { "x": { "type": "integer" } } });
         let ask = custom("?", schema).prompt;
         assert_eq!(check(&ask, &json!({ "x": 1 })), Ok(json!({ "x": 1 })));
+        assert_eq!(check(&ask, &json!("{\"x\": 1}")), Ok(json!({ "x": 1 })));
         assert_eq!(
             check(&ask, &json!({ "x": "1" })).unwrap_err().error,
             "That does not fit the schema at /x"

@@ -101,6 +101,16 @@ fn arguments_answer_their_questions() {
 }
 
 #[test]
+fn where_nobody_can_be_asked_what_may_stay_open_does() {
+    let arguments = object(json!({ "city": "Oslo", "from": "2026-03-01" }));
+    let world = World { can_ask: false, ..World::for_tests(&arguments) };
+    assert_eq!(show(&turn(&Trip::new(), &mut Journal::default(), None, &world)), "ask ok");
+    let arguments = object(json!({ "city": "Oslo" }));
+    let world = World { can_ask: false, ..World::for_tests(&arguments) };
+    assert_eq!(show(&turn(&Trip::new(), &mut Journal::default(), None, &world)), "ask from");
+}
+
+#[test]
 fn a_world_that_changed_stops_it() {
     let (trip, arguments, mut journal) = (Trip::new(), Answers::new(), Journal::default());
     let world = World::for_tests(&arguments);

@@ -1,0 +1,9 @@
+//! One file per command.
+
+pub(crate) mod call;
+pub(crate) mod completions;
+pub(crate) mod demo;
+pub(crate) mod serve;
+pub(crate) mod tools;
+
+mod client;

@@ -1,0 +1,81 @@
+//! The commands that use tools are clients like any other: they talk MCP to a server in the same process.
+
+use serde_json::{Value, json};
+use server::transport::memory::{self, MemoryClient};
+
+use crate::config::Config;
+use crate::exit::Failure;
+use crate::terminal;
+
+/// A client of the server that the settings describe.
+pub(crate) struct Client {
+    wire: MemoryClient,
+    next: u64,
+}
+
+/// Runs `work` with a client. The user is asked on the terminal if `can_ask`.
+pub(crate) fn with_client<T>(
+    config: Config,
+    can_ask: bool,
+    work: impl AsyncFnOnce(&mut Client) -> Result<T, Failure>,
+) -> Result<T, Failure> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(Failure::io("cannot start the runtime"))?;
+    runtime.block_on(async {
+        let (app, principal) = config.build();
+        let mut client = Client { wire: memory::connect(&app, principal), next: 1 };
+        let capabilities = if can_ask { json!({ "elicitation": {} }) } else { json!({}) };
+        let about = json!({ "name": "fluxway-cli", "version": env!("CARGO_PKG_VERSION") });
+        let hello =
+            json!({ "protocolVersion": "2025-11-25", "capabilities": capabilities, "clientInfo": about });
+        client.request("initialize", hello).await?;
+        client.send(&json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }));
+        work(&mut client).await
+    })
+}
+
+impl Client {
+    fn send(&self, message: &Value) {
+        self.wire.send(message.to_string().as_bytes());
+    }
+
+    /// Sends a request and waits for its result. Questions that come in between are put to the user.
+    pub(crate) async fn request(&mut self, method: &str, params: Value) -> Result<Value, Failure> {
+        let id = self.next;
+        self.next += 1;
+        self.send(&json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }));
+        while let Some(message) = self.wire.next().await {
+            let mut message: Value = serde_json::from_slice(&message).unwrap_or_default();
+            if message["method"] == "elicitation/create" {
+                let result = terminal::ask(&message["params"])?;
+                self.send(&json!({ "jsonrpc": "2.0", "id": message["id"], "result": result }));
+            } else if message["id"] == id {
+                return match message.get("error") {
+                    Some(error) => {
+                        Err(Failure::Refused(error["message"].as_str().unwrap_or_default().to_owned()))
+                    }
+                    None => Ok(message["result"].take()),
+                };
+            }
+        }
+        Err(Failure::Refused("the server ended the conversation".to_owned()))
+    }
+
+    /// Every tool, page by page.
+    pub(crate) async fn tools(&mut self) -> Result<Vec<Value>, Failure> {
+        let mut tools = Vec::new();
+        let mut params = json!({});
+        loop {
+            let mut page = self.request("tools/list", params).await?;
+            if let Value::Array(mut found) = page["tools"].take() {
+                tools.append(&mut found);
+            }
+            match page["nextCursor"].take() {
+                Value::Null => return Ok(tools),
+                cursor => params = json!({ "cursor": cursor }),
+            }
+        }
+    }
+}

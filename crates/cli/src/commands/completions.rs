@@ -1,0 +1,13 @@
+//! `fluxway completions`.
+
+use clap::CommandFactory;
+use clap_complete::Shell;
+
+use crate::args::Args;
+use crate::exit::{self, Failure};
+
+pub(crate) fn run(shell: Shell) -> Result<(), Failure> {
+    let mut script = Vec::new();
+    clap_complete::generate(shell, &mut Args::command(), "fluxway", &mut script);
+    exit::print(&String::from_utf8_lossy(&script))
+}

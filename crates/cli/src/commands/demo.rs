@@ -1,0 +1,180 @@
+//! `fluxway demo`: a scripted conversation with the real server, shown readably.
+
+use std::io::{self, BufRead, BufReader, Write};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+
+use serde_json::{Value, json};
+
+use crate::exit::{self, Failure};
+
+/// What the demonstration's user answers, whatever asks.
+fn answers() -> Value {
+    json!({ "destination": "Lisbon", "departure": "2027-05-01", "return": "2027-05-08", "travellers": 2, "class": "business", "confirm": true })
+}
+
+pub(crate) fn run() -> Result<(), Failure> {
+    let mut demo = Demo::start().map_err(Failure::io("cannot start the server"))?;
+    demo.play().map_err(Failure::io("the demonstration broke off"))
+}
+
+struct Demo {
+    server: Child,
+    input: Option<ChildStdin>,
+    output: BufReader<ChildStdout>,
+    next: u64,
+}
+
+impl Demo {
+    #[expect(clippy::disallowed_methods, reason = "the demonstration runs this very binary as its server")]
+    fn start() -> io::Result<Self> {
+        let mut server = Command::new(std::env::current_exe()?)
+            .args(["serve", "--toolsets", "reference"])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()?;
+        let input = server.stdin.take();
+        let output = server.stdout.take().ok_or_else(|| io::Error::other("the server has no output"))?;
+        Ok(Self { server, input, output: BufReader::new(output), next: 1 })
+    }
+
+    fn play(&mut self) -> io::Result<()> {
+        say("Fluxway is one server for every dialect. This is the real one, on a pipe.")?;
+        self.greet()?;
+        self.use_a_tool()?;
+        self.make_a_mistake()?;
+        self.be_asked()?;
+        self.be_asked_without_a_session()?;
+        self.speak_the_envelope()?;
+        self.input = None; // the end of its input is the server's sign to go
+        let status = self.server.wait()?;
+        say(&format!(
+            "\nThe server has gone with {status}. `fluxway tools` says what it can do; README.md how to register it."
+        ))
+    }
+
+    fn greet(&mut self) -> io::Result<()> {
+        chapter("A client of 2025-11-25 says hello and asks for the tools")?;
+        let about = json!({ "name": "demo", "version": "1" });
+        let hello = json!({ "protocolVersion": "2025-11-25", "capabilities": { "elicitation": {} }, "clientInfo": about });
+        let welcome = self.request("initialize", hello)?;
+        self.send(&json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }))?;
+        show(
+            "server",
+            &format!(
+                "{} {}, MCP {}",
+                welcome["serverInfo"]["name"], welcome["serverInfo"]["version"], welcome["protocolVersion"]
+            ),
+        )?;
+        let tools = self.request("tools/list", json!({}))?;
+        for tool in tools["tools"].as_array().into_iter().flatten() {
+            show(
+                tool["name"].as_str().unwrap_or_default(),
+                tool["description"].as_str().unwrap_or_default(),
+            )?;
+        }
+        Ok(())
+    }
+
+    fn use_a_tool(&mut self) -> io::Result<()> {
+        chapter("It calls a tool")?;
+        let params =
+            json!({ "name": "tell_fortune", "arguments": { "category": "career", "mood": "optimistic" } });
+        let result = self.request("tools/call", params)?;
+        show("tell_fortune", result["structuredContent"]["fortune"].as_str().unwrap_or_default())
+    }
+
+    fn make_a_mistake(&mut self) -> io::Result<()> {
+        chapter("It makes a mistake, and learns what to do about it")?;
+        let params = json!({ "name": "tell_fortune", "arguments": { "category": "weather" } });
+        let result = self.request("tools/call", params)?;
+        show("tell_fortune", result["content"][0]["text"].as_str().unwrap_or_default())
+    }
+
+    fn be_asked(&mut self) -> io::Result<()> {
+        chapter("It calls a tool that asks while it works (elicitation/create)")?;
+        let booked = self.request("tools/call", json!({ "name": "booking", "arguments": {} }))?;
+        show("booking", &booked["structuredContent"].to_string())
+    }
+
+    fn be_asked_without_a_session(&mut self) -> io::Result<()> {
+        chapter("A client of 2026-07-28 calls the same tool, without a session (input_required)")?;
+        let meta = json!({
+            "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+            "io.modelcontextprotocol/clientCapabilities": { "elicitation": { "form": {} } },
+        });
+        let mut params = json!({ "name": "booking", "arguments": { "destination": "Oslo" }, "_meta": meta });
+        loop {
+            let result = self.request("tools/call", params.clone())?;
+            if result["resultType"] != "input_required" {
+                return show("booking", &result["structuredContent"].to_string());
+            }
+            params["requestState"] = result["requestState"].clone();
+            params["inputResponses"] =
+                json!({ "question": answer(&result["inputRequests"]["question"]["params"])? });
+        }
+    }
+
+    fn speak_the_envelope(&mut self) -> io::Result<()> {
+        chapter("An old client speaks the fluxloop-mcp envelope on the same pipe")?;
+        for message in [
+            json!({ "type": "handshake", "id": "1" }),
+            json!({ "type": "request", "id": "2", "tool": "faqz" }),
+        ] {
+            show("client", &message.to_string())?;
+            self.send(&message)?;
+            show("server", &self.receive()?.to_string())?;
+        }
+        Ok(())
+    }
+
+    fn send(&mut self, message: &Value) -> io::Result<()> {
+        let input = self.input.as_mut().ok_or(io::ErrorKind::BrokenPipe)?;
+        writeln!(input, "{message}")
+    }
+
+    fn receive(&mut self) -> io::Result<Value> {
+        let mut line = String::new();
+        if self.output.read_line(&mut line)? == 0 {
+            return Err(io::Error::new(io::ErrorKind::UnexpectedEof, "the server stopped talking"));
+        }
+        Ok(serde_json::from_str(&line)?)
+    }
+
+    fn request(&mut self, method: &str, params: Value) -> io::Result<Value> {
+        let id = self.next;
+        self.next += 1;
+        self.send(&json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }))?;
+        loop {
+            let mut message = self.receive()?;
+            if message["method"] == "elicitation/create" {
+                let result = answer(&message["params"])?;
+                self.send(&json!({ "jsonrpc": "2.0", "id": message["id"], "result": result }))?;
+            } else if message["id"] == id {
+                return Ok(message["result"].take());
+            }
+        }
+    }
+}
+
+/// Plays the user: shows the question and what is answered.
+fn answer(params: &Value) -> io::Result<Value> {
+    show("asked", params["message"].as_str().unwrap_or_default())?;
+    let all = answers();
+    let fields = params["requestedSchema"]["properties"].as_object().into_iter().flatten();
+    let content: serde_json::Map<String, Value> =
+        fields.map(|(name, _)| (name.clone(), all[name].clone())).collect();
+    show("answered", &Value::Object(content.clone()).to_string())?;
+    Ok(json!({ "action": "accept", "content": content }))
+}
+
+fn chapter(title: &str) -> io::Result<()> {
+    say(&format!("\n── {title}"))
+}
+
+fn show(who: &str, what: &str) -> io::Result<()> {
+    say(&format!("{who:>14}  {what}"))
+}
+
+fn say(text: &str) -> io::Result<()> {
+    exit::print(text).map_err(|failure| io::Error::other(failure.to_string()))
+}

@@ -1,0 +1,100 @@
+//! `fluxway serve`.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use server::App;
+use tokio::signal::unix::{SignalKind, signal};
+use tokio_util::sync::CancellationToken;
+
+use crate::config::{Config, Sources};
+use crate::exit::Failure;
+
+/// How often to look whether the program that started us is still there.
+const WATCH_PARENT: Duration = Duration::from_secs(2);
+
+pub(crate) fn run(config: Config, sources: Sources) -> Result<(), Failure> {
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .map_err(Failure::io("cannot start the runtime"))?;
+    let outcome = runtime.block_on(serve(config, sources));
+    // Threads that wait for a client which is gone are not waited for.
+    runtime.shutdown_background();
+    outcome
+}
+
+async fn serve(config: Config, sources: Sources) -> Result<(), Failure> {
+    let http = config.http;
+    let (app, principal) = config.build();
+    let stop = CancellationToken::new();
+    handle_signals(&app, sources, &stop)?;
+    match http {
+        Some(address) => {
+            let listener = http_transport::listen(address)
+                .await
+                .map_err(Failure::io(format!("cannot listen on {address}")))?;
+            // Whoever asked for port 0 has to learn which one it became.
+            if let Ok(address) = listener.local_addr() {
+                tell(&format!("fluxway listens on http://{address}/api/mcp"));
+            }
+            http_transport::serve(app, principal, listener, stop).await.map_err(Failure::io("cannot serve"))
+        }
+        None => {
+            tokio::spawn(watch_parent(stop.clone()));
+            server::transport::stdio::serve(app, principal, stdin()?, stdout()?, stop).await;
+            Ok(())
+        }
+    }
+}
+
+fn tell(text: &str) {
+    use std::io::Write;
+    let _ = writeln!(std::io::stderr(), "{text}");
+}
+
+/// The pipe itself, without the buffers and locks of the standard library's handle.
+fn stdin() -> Result<std::fs::File, Failure> {
+    use std::os::fd::AsFd;
+    std::io::stdin().as_fd().try_clone_to_owned().map(Into::into).map_err(Failure::io("cannot open stdin"))
+}
+
+fn stdout() -> Result<std::fs::File, Failure> {
+    use std::os::fd::AsFd;
+    std::io::stdout().as_fd().try_clone_to_owned().map(Into::into).map_err(Failure::io("cannot open stdout"))
+}
+
+fn handle_signals(app: &Arc<App>, sources: Sources, stop: &CancellationToken) -> Result<(), Failure> {
+    let on = |kind| signal(kind).map_err(Failure::io("cannot listen to signals"));
+    let (mut terminate, mut interrupt, mut hang_up) =
+        (on(SignalKind::terminate())?, on(SignalKind::interrupt())?, on(SignalKind::hangup())?);
+    let (app, stop) = (Arc::clone(app), stop.clone());
+    tokio::spawn(async move {
+        loop {
+            tokio::select! {
+                _ = terminate.recv() => stop.cancel(),
+                _ = interrupt.recv() => stop.cancel(),
+                _ = hang_up.recv() => reload(&app, &sources),
+            }
+        }
+    });
+    Ok(())
+}
+
+/// Serves the toolsets that the settings name now. Settings that are not usable change nothing.
+fn reload(app: &App, sources: &Sources) {
+    match Config::resolve(sources) {
+        Ok(config) => app.serve_toolsets(&config.toolsets),
+        Err(error) => tracing::error!(%error, "kept the toolsets as they were"),
+    }
+}
+
+/// Stops when the program that started this one is gone: its end of the pipe may live on in another child.
+async fn watch_parent(stop: CancellationToken) {
+    let parent = std::os::unix::process::parent_id();
+    while std::os::unix::process::parent_id() == parent {
+        tokio::time::sleep(WATCH_PARENT).await;
+    }
+    tracing::info!("the parent process is gone");
+    stop.cancel();
+}

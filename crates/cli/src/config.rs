@@ -1,0 +1,221 @@
+//! Settings: from flags, from the environment, from a TOML file. Unknown ones are refused, wherever they stand.
+
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+
+use clap::{Args, CommandFactory, ValueEnum};
+use secrecy::{ExposeSecret, SecretString};
+use serde::Deserialize;
+use server::tools::Toolset;
+use server::{EnvelopeErrors, SealKey};
+use tracing::level_filters::LevelFilter;
+
+/// Every variable begins with this.
+const PREFIX: &str = "FLUXWAY_";
+
+/// One source of settings. Every field is optional here, and only here. Help texts are the documentation.
+#[derive(Args, Clone, Debug, Default, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub(crate) struct Layer {
+    /// A folder that tools may touch; may be given several times [default: the working directory]
+    #[arg(long, global = true, value_name = "DIR", env = "FLUXWAY_ROOT")]
+    root: Option<Vec<PathBuf>>,
+    /// The toolsets to serve, separated by commas: reference, diagnostics [default: reference]
+    #[arg(long, global = true, value_name = "NAMES", env = "FLUXWAY_TOOLSETS", value_delimiter = ',')]
+    toolsets: Option<Vec<String>>,
+    /// Serve no tool that writes [default: false]
+    #[arg(long, global = true, env = "FLUXWAY_READ_ONLY", num_args = 0..=1, require_equals = true, default_missing_value = "true", value_name = "BOOL")]
+    read_only: Option<bool>,
+    /// Serve HTTP on this loopback address instead of stdin and stdout
+    #[arg(long, global = true, value_name = "ADDRESS", env = "FLUXWAY_HTTP")]
+    http: Option<SocketAddr>,
+    /// The name that the server gives itself in `initialize` [default: fluxway]
+    #[arg(long, global = true, value_name = "NAME", env = "FLUXWAY_SERVER_NAME")]
+    server_name: Option<String>,
+    /// Which document names the envelope's unknown-tool error [default: protocol]
+    #[arg(long, global = true, value_name = "DOCUMENT", env = "FLUXWAY_ENVELOPE_ERRORS")]
+    envelope_errors: Option<EnvelopeDocument>,
+    /// How much to log on stderr [default: warn]
+    #[arg(long, global = true, value_name = "LEVEL", env = "FLUXWAY_LOG")]
+    log: Option<LogLevel>,
+    /// The key for state that clients keep: 32 bytes as base64 or hexadecimal. Without it, such state ends with the
+    /// process [default: drawn at start]
+    // Not a flag: flags can be read by everybody on the machine.
+    #[arg(skip)]
+    seal_key: Option<SecretString>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum EnvelopeDocument {
+    /// `tool_not_found`, as in the protocol document.
+    Protocol,
+    /// `unknown_tool`, as in the tool reference.
+    ToolsReference,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum LogLevel {
+    Off,
+    Error,
+    Warn,
+    Info,
+    Debug,
+    Trace,
+}
+
+/// Flags and environment on one side, the file on the other.
+pub(crate) struct Sources {
+    typed: Layer,
+    file: Option<PathBuf>,
+}
+
+/// Complete, checked, immutable.
+#[derive(Debug)]
+pub(crate) struct Config {
+    pub(crate) roots: Vec<PathBuf>,
+    pub(crate) toolsets: Vec<Toolset>,
+    pub(crate) read_only: bool,
+    pub(crate) http: Option<SocketAddr>,
+    pub(crate) server_name: String,
+    pub(crate) envelope_errors: EnvelopeErrors,
+    pub(crate) log: LevelFilter,
+    pub(crate) seal_key: Option<SealKey>,
+}
+
+/// Why there is no configuration.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum ConfigError {
+    #[error("cannot read the settings in {}: {source}", path.display())]
+    Read { path: PathBuf, source: std::io::Error },
+    #[error("the settings in {} are not usable: {problem}", path.display())]
+    File { path: PathBuf, problem: String },
+    #[error("there is no setting {name}; the variables are {}", known.join(", "))]
+    UnknownVariable { name: String, known: Vec<String> },
+    #[error("toolsets: {0}")]
+    Toolset(String),
+    #[error("root: {} is not a folder", .0.display())]
+    Root(PathBuf),
+    #[error("seal-key: want 32 bytes as base64 or hexadecimal")]
+    SealKey,
+}
+
+impl Sources {
+    /// Takes what was typed, and looks where else settings may be.
+    #[expect(clippy::disallowed_methods, reason = "the one place where the environment is read")]
+    pub(crate) fn gather(mut typed: Layer, file: Option<PathBuf>) -> Result<Self, ConfigError> {
+        let known = variables();
+        for (name, _) in std::env::vars_os() {
+            let name = name.to_string_lossy();
+            if name.starts_with(PREFIX) && !known.iter().any(|known| known == name.as_ref()) {
+                return Err(ConfigError::UnknownVariable { name: name.into_owned(), known });
+            }
+        }
+        typed.seal_key = std::env::var("FLUXWAY_SEAL_KEY").ok().map(SecretString::from);
+        let usual = || {
+            let home = std::env::var_os("XDG_CONFIG_HOME").map(PathBuf::from);
+            let home =
+                home.or_else(|| std::env::var_os("HOME").map(|home| Path::new(&home).join(".config")))?;
+            Some(home.join("fluxway/config.toml")).filter(|path| path.exists())
+        };
+        Ok(Self { typed, file: file.or_else(usual) })
+    }
+
+    /// The file is read anew on every call, so that SIGHUP can ask again.
+    fn file(&self) -> Result<Layer, ConfigError> {
+        let Some(path) = &self.file else { return Ok(Layer::default()) };
+        let text = std::fs::read_to_string(path)
+            .map_err(|source| ConfigError::Read { path: path.clone(), source })?;
+        toml::from_str(&text)
+            .map_err(|error| ConfigError::File { path: path.clone(), problem: error.message().to_owned() })
+    }
+}
+
+impl Config {
+    /// What was typed goes before the environment, the environment before the file, the file before the defaults.
+    pub(crate) fn resolve(sources: &Sources) -> Result<Self, ConfigError> {
+        let (typed, file) = (sources.typed.clone(), sources.file()?);
+        let roots = typed.root.or(file.root).unwrap_or_else(|| vec![PathBuf::from(".")]);
+        let roots = roots
+            .into_iter()
+            .map(|root| root.canonicalize().ok().filter(|r| r.is_dir()).ok_or(ConfigError::Root(root)));
+        let toolsets = match typed.toolsets.or(file.toolsets) {
+            None => Toolset::DEFAULT.to_vec(),
+            Some(names) => names
+                .iter()
+                .map(|name| name.trim().parse().map_err(ConfigError::Toolset))
+                .collect::<Result<_, _>>()?,
+        };
+        let seal_key = typed.seal_key.or(file.seal_key);
+        Ok(Self {
+            roots: roots.collect::<Result<_, _>>()?,
+            toolsets,
+            read_only: typed.read_only.or(file.read_only).unwrap_or(false),
+            http: typed.http.or(file.http),
+            server_name: typed.server_name.or(file.server_name).unwrap_or_else(|| "fluxway".to_owned()),
+            envelope_errors: match typed.envelope_errors.or(file.envelope_errors) {
+                None | Some(EnvelopeDocument::Protocol) => EnvelopeErrors::Protocol,
+                Some(EnvelopeDocument::ToolsReference) => EnvelopeErrors::ToolsReference,
+            },
+            log: match typed.log.or(file.log).unwrap_or(LogLevel::Warn) {
+                LogLevel::Off => LevelFilter::OFF,
+                LogLevel::Error => LevelFilter::ERROR,
+                LogLevel::Warn => LevelFilter::WARN,
+                LogLevel::Info => LevelFilter::INFO,
+                LogLevel::Debug => LevelFilter::DEBUG,
+                LogLevel::Trace => LevelFilter::TRACE,
+            },
+            seal_key: match seal_key {
+                None => None,
+                Some(text) => Some(SealKey::parse(text.expose_secret()).ok_or(ConfigError::SealKey)?),
+            },
+        })
+    }
+
+    /// The server that these settings describe, and whoever calls it from this machine.
+    pub(crate) fn build(self) -> (std::sync::Arc<server::App>, server::Principal) {
+        let scope = if self.read_only { server::Scope::Read } else { server::Scope::Write };
+        let app = server::App::builder()
+            .name(self.server_name)
+            .roots(self.roots)
+            .toolsets(&self.toolsets)
+            .envelope_errors(self.envelope_errors)
+            .seal_key(self.seal_key)
+            .build();
+        (app, server::Principal::local_user(scope))
+    }
+}
+
+/// Every setting: its name in the file, its flag, its variable, what it does.
+fn settings() -> Vec<[String; 4]> {
+    let command = crate::args::Args::command();
+    let mut rows: Vec<[String; 4]> = command
+        .get_arguments()
+        .filter(|arg| arg.get_env().is_some())
+        .map(|arg| {
+            let flag = arg.get_long().unwrap_or_default();
+            // The file cannot name another file.
+            let name = if flag == "config" { "" } else { flag };
+            let variable = arg.get_env().map(|env| env.to_string_lossy().into_owned()).unwrap_or_default();
+            let help = arg.get_help().map(ToString::to_string).unwrap_or_default();
+            [name.to_owned(), format!("--{flag}"), variable, help]
+        })
+        .collect();
+    rows.push([
+        "seal-key".to_owned(),
+        String::new(),
+        "FLUXWAY_SEAL_KEY".to_owned(),
+        "The key for state that clients keep: 32 bytes as base64 or hexadecimal. Without it, such state ends with the \
+         process [default: drawn at start]"
+            .to_owned(),
+    ]);
+    rows
+}
+
+fn variables() -> Vec<String> {
+    settings().into_iter().map(|[_, _, variable, _]| variable).collect()
+}
+
+#[cfg(test)]
+mod tests;

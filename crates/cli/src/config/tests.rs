@@ -1,0 +1,98 @@
+use std::io::Write as _;
+
+use super::*;
+
+fn sources(toml: &str, typed: Layer) -> (tempfile::NamedTempFile, Sources) {
+    let mut file = tempfile::NamedTempFile::new().unwrap();
+    file.write_all(toml.as_bytes()).unwrap();
+    let sources = Sources { typed, file: Some(file.path().to_owned()) };
+    (file, sources)
+}
+
+fn resolve(toml: &str, typed: Layer) -> Result<Config, String> {
+    let (file, sources) = sources(toml, typed);
+    let name = file.path().display().to_string();
+    Config::resolve(&sources).map_err(|error| error.to_string().replace(&name, "FILE"))
+}
+
+#[test]
+fn what_is_typed_goes_before_the_file() {
+    let file = "server-name = 'from file'\nread-only = true\nlog = 'debug'\ntoolsets = ['diagnostics']";
+    let typed = Layer { server_name: Some("typed".to_owned()), ..Layer::default() };
+    let config = resolve(file, typed).unwrap();
+    assert_eq!(config.server_name, "typed");
+    assert!(config.read_only);
+    assert_eq!(config.log, LevelFilter::DEBUG);
+    assert_eq!(config.toolsets, [Toolset::Diagnostics]);
+}
+
+#[test]
+fn what_is_not_known_is_refused_and_named() {
+    for (toml, expected) in [
+        (
+            "read_only = true",
+            "the settings in FILE are not usable: unknown field `read_only`, expected one of",
+        ),
+        (
+            "toolsets = ['nonsense']",
+            "toolsets: there is no toolset `nonsense`; there are reference, diagnostics",
+        ),
+        ("root = ['/no/such/folder']", "root: /no/such/folder is not a folder"),
+        ("seal-key = 'short'", "seal-key: want 32 bytes as base64 or hexadecimal"),
+        ("log = 'loud'", "the settings in FILE are not usable: unknown variant `loud`"),
+        ("= 3", "the settings in FILE are not usable:"),
+    ] {
+        let error = resolve(toml, Layer::default()).unwrap_err();
+        assert!(error.starts_with(expected), "{toml}: {error}");
+    }
+}
+
+#[test]
+fn secrets_are_not_printed() {
+    let key = "0a".repeat(32);
+    let (_file, sources) = sources(&format!("seal-key = '{key}'"), Layer::default());
+    let printed = format!("{:?} {:?}", sources.file().unwrap(), Config::resolve(&sources).unwrap());
+    assert!(!printed.contains(&key[..8]), "{printed}");
+}
+
+/// The page is generated. `UPDATE=1 cargo test -p fluxway-cli` writes it.
+#[test]
+fn the_page_about_settings_is_up_to_date() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/configuration.md");
+    let page = page();
+    #[expect(clippy::disallowed_methods, reason = "a switch of this test alone")]
+    if std::env::var("UPDATE").is_ok() {
+        std::fs::write(path, &page).unwrap();
+    }
+    assert_eq!(
+        std::fs::read_to_string(path).unwrap_or_default(),
+        page,
+        "run UPDATE=1 cargo test -p fluxway-cli"
+    );
+}
+
+fn page() -> String {
+    let code = |text: &str| if text.is_empty() { String::new() } else { format!("`{text}`") };
+    let rows: Vec<String> = settings()
+        .iter()
+        .map(|[name, flag, variable, help]| {
+            format!(
+                "| {} | {} | {} | {} |\n",
+                code(name),
+                code(flag),
+                code(variable),
+                help.replace('|', "\\|")
+            )
+        })
+        .collect();
+    format!(
+        "# Settings\n\n\
+         <!-- Generated from the settings themselves: UPDATE=1 cargo test -p fluxway-cli -->\n\n\
+         A flag goes before a variable, a variable before the file, the file before the default. What is not known is\n\
+         refused with an error, wherever it stands: a flag, a variable that begins with `FLUXWAY_`, a key of the file.\n\n\
+         | in the file | flag | variable | what it does |\n|---|---|---|---|\n{}\n\
+         In the file, lists are lists (`toolsets = [\"reference\"]`); in a variable they are separated by commas, and\n\
+         `FLUXWAY_ROOT` names one folder. `SIGHUP` makes a running server read `toolsets` again and tell its clients if tools came or went.\n",
+        rows.concat()
+    )
+}

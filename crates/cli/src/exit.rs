@@ -1,0 +1,47 @@
+//! How the program ends: 0 done, 1 refused, 2 used wrongly, 3 our fault.
+
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+use crate::config::ConfigError;
+
+/// Why a command did not do what was asked.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Failure {
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    #[error("{0}")]
+    Usage(String),
+    /// The tool's own words.
+    #[error("{0}")]
+    Refused(String),
+    #[error("{what}: {source}")]
+    Io { what: String, source: io::Error },
+}
+
+impl Failure {
+    pub(crate) fn io(what: impl Into<String>) -> impl FnOnce(io::Error) -> Self {
+        let what = what.into();
+        move |source| Self::Io { what, source }
+    }
+}
+
+pub(crate) fn report(failure: &Failure) -> ExitCode {
+    let (code, hint) = match failure {
+        Failure::Config(_) => (2, "docs/configuration.md lists every setting"),
+        Failure::Usage(_) => (2, "try --help"),
+        Failure::Refused(_) => (1, ""),
+        Failure::Io { .. } => (3, ""),
+    };
+    let hint = if hint.is_empty() { String::new() } else { format!("\nhint: {hint}") };
+    let _ = writeln!(io::stderr(), "error: {failure}{hint}");
+    ExitCode::from(code)
+}
+
+/// Prints an answer. A reader that went away has seen enough.
+pub(crate) fn print(text: &str) -> Result<(), Failure> {
+    match writeln!(io::stdout(), "{}", text.trim_end()) {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(Failure::io("cannot print")(error)),
+        _ => Ok(()),
+    }
+}

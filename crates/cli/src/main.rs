@@ -1,0 +1,49 @@
+//! The binary `fluxway`: parse, resolve, wire together, exit. It takes no decisions of its own.
+
+mod args;
+mod commands;
+mod config;
+mod exit;
+mod logs;
+mod terminal;
+
+use std::io::IsTerminal;
+use std::process::ExitCode;
+
+use clap::{CommandFactory, Parser};
+
+use args::{Args, Command};
+use config::Config;
+use exit::Failure;
+
+fn main() -> ExitCode {
+    let args = Args::parse();
+    match run(args) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => exit::report(&failure),
+    }
+}
+
+fn run(args: Args) -> Result<(), Failure> {
+    let command = match args.command {
+        Some(command) => command,
+        None if std::io::stdin().is_terminal() => {
+            // Somebody typed the bare name: a server that waits in silence would be no answer.
+            return exit::print(&Args::command().render_help().to_string());
+        }
+        None => Command::Serve,
+    };
+    if let Command::Completions { shell } = command {
+        return commands::completions::run(shell);
+    }
+    let sources = config::Sources::gather(args.settings, args.config)?;
+    let config = Config::resolve(&sources)?;
+    logs::start(config.log);
+    match command {
+        Command::Serve => commands::serve::run(config, sources),
+        Command::Tools { json } => commands::tools::run(config, json),
+        Command::Call { tool, rest } => commands::call::run(config, &tool, rest),
+        Command::Demo => commands::demo::run(),
+        Command::Completions { .. } => Ok(()),
+    }
+}

@@ -1,0 +1,203 @@
+//! What lives as long as the process: built once, shared by every connection.
+
+use std::path::PathBuf;
+use std::sync::{Arc, PoisonError, RwLock};
+
+use flow::{Entropy, Seal, SealKey};
+use jiff::Timestamp;
+use protocol::Limits;
+use protocol::mcp::Implementation;
+use tokio::sync::watch;
+
+use crate::tools::{Catalog, ToolEntry, Toolset};
+
+/// What a model should know before it uses the tools.
+pub(crate) const INSTRUCTIONS: &str = "Some tools are interactive: call them with what you know; what is missing is \
+asked through the client where it can ask, and otherwise named in the answer, so that you can ask and call again. The \
+resource fluxway://tools/{name} describes a tool in full.";
+
+/// Which of the two documents names the envelope's unknown-tool error.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum EnvelopeErrors {
+    /// `tool_not_found`, as in the protocol document.
+    #[default]
+    Protocol,
+    /// `unknown_tool`, as in the tool reference.
+    ToolsReference,
+}
+
+/// The time.
+pub trait Clock: Send + Sync {
+    /// Now.
+    fn now(&self) -> Timestamp;
+}
+
+/// The clock of the machine.
+pub struct SystemClock;
+
+impl Clock for SystemClock {
+    #[expect(clippy::disallowed_methods, reason = "the one place where the clock is read")]
+    fn now(&self) -> Timestamp {
+        Timestamp::now()
+    }
+}
+
+/// Randomness of the operating system.
+pub struct OsEntropy;
+
+impl Entropy for OsEntropy {
+    fn fill(&self, bytes: &mut [u8]) {
+        // Without randomness no token is safe, and going on would be worse than stopping.
+        #[expect(clippy::expect_used, reason = "see above")]
+        getrandom::fill(bytes).expect("the operating system gives randomness");
+    }
+}
+
+/// The server apart from its connections.
+pub struct App {
+    pub(crate) info: Implementation,
+    pub(crate) limits: Limits,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) entropy: Arc<dyn Entropy>,
+    pub(crate) seal: Seal,
+    pub(crate) roots: Arc<[PathBuf]>,
+    pub(crate) page_size: usize,
+    pub(crate) envelope_errors: EnvelopeErrors,
+    tools: Vec<Arc<ToolEntry>>,
+    catalog: RwLock<Arc<Catalog>>,
+    changes: watch::Sender<u64>,
+}
+
+impl App {
+    /// Starts to build one.
+    pub fn builder() -> AppBuilder {
+        AppBuilder::default()
+    }
+
+    /// The tools that are served now.
+    pub(crate) fn catalog(&self) -> Arc<Catalog> {
+        Arc::clone(&self.catalog.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Serves these toolsets from now on. Clients are told if that changes which tools there are.
+    pub fn serve_toolsets(&self, toolsets: &[Toolset]) {
+        let catalog = Arc::new(Catalog::of(&self.tools, toolsets));
+        let mut current = self.catalog.write().unwrap_or_else(PoisonError::into_inner);
+        if current.names().eq(catalog.names()) {
+            return;
+        }
+        *current = catalog;
+        drop(current);
+        self.changes.send_modify(|version| *version += 1);
+    }
+
+    /// Learns of every change to the set of tools.
+    pub(crate) fn changes(&self) -> watch::Receiver<u64> {
+        self.changes.subscribe()
+    }
+}
+
+/// How an [`App`] is put together.
+pub struct AppBuilder {
+    name: String,
+    clock: Arc<dyn Clock>,
+    entropy: Arc<dyn Entropy>,
+    seal_key: Option<SealKey>,
+    roots: Vec<PathBuf>,
+    toolsets: Vec<Toolset>,
+    page_size: usize,
+    envelope_errors: EnvelopeErrors,
+}
+
+impl Default for AppBuilder {
+    fn default() -> Self {
+        Self {
+            name: "fluxway".to_owned(),
+            clock: Arc::new(SystemClock),
+            entropy: Arc::new(OsEntropy),
+            seal_key: None,
+            roots: Vec::new(),
+            toolsets: Toolset::DEFAULT.to_vec(),
+            page_size: 100,
+            envelope_errors: EnvelopeErrors::default(),
+        }
+    }
+}
+
+impl AppBuilder {
+    /// The name that the server gives itself.
+    #[must_use]
+    pub fn name(mut self, name: impl Into<String>) -> Self {
+        self.name = name.into();
+        self
+    }
+
+    /// Where the time comes from.
+    #[must_use]
+    pub fn clock(mut self, clock: Arc<dyn Clock>) -> Self {
+        self.clock = clock;
+        self
+    }
+
+    /// Where randomness comes from.
+    #[must_use]
+    pub fn entropy(mut self, entropy: Arc<dyn Entropy>) -> Self {
+        self.entropy = entropy;
+        self
+    }
+
+    /// The key for state that clients keep. Without one a key is drawn, and such state ends with the process.
+    #[must_use]
+    pub fn seal_key(mut self, key: Option<SealKey>) -> Self {
+        self.seal_key = key;
+        self
+    }
+
+    /// The folders that tools may touch.
+    #[must_use]
+    pub fn roots(mut self, roots: Vec<PathBuf>) -> Self {
+        self.roots = roots;
+        self
+    }
+
+    /// The toolsets to serve.
+    #[must_use]
+    pub fn toolsets(mut self, toolsets: &[Toolset]) -> Self {
+        self.toolsets = toolsets.to_vec();
+        self
+    }
+
+    /// How many entries a page of a list has.
+    #[must_use]
+    pub fn page_size(mut self, entries: usize) -> Self {
+        self.page_size = entries.max(1);
+        self
+    }
+
+    /// Which document names the envelope's unknown-tool error.
+    #[must_use]
+    pub fn envelope_errors(mut self, errors: EnvelopeErrors) -> Self {
+        self.envelope_errors = errors;
+        self
+    }
+
+    /// Puts it together.
+    pub fn build(self) -> Arc<App> {
+        let tools: Vec<Arc<ToolEntry>> = crate::tools::all().into_iter().map(Arc::new).collect();
+        let catalog = RwLock::new(Arc::new(Catalog::of(&tools, &self.toolsets)));
+        let seal_key = self.seal_key.unwrap_or_else(|| SealKey::generate(self.entropy.as_ref()));
+        Arc::new(App {
+            info: Implementation { name: self.name, version: env!("CARGO_PKG_VERSION").to_owned() },
+            limits: Limits::default(),
+            clock: self.clock,
+            entropy: self.entropy,
+            seal: Seal::new(seal_key),
+            roots: self.roots.into(),
+            page_size: self.page_size,
+            envelope_errors: self.envelope_errors,
+            tools,
+            catalog,
+            changes: watch::Sender::new(0),
+        })
+    }
+}

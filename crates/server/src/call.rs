@@ -1,0 +1,94 @@
+//! What a tool gets besides its arguments.
+
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use access::Principal;
+use flow::Entropy;
+use jiff::Timestamp;
+use protocol::mcp::{LogLevel, LogParams, ProgressParams};
+use protocol::{Revision, encode};
+use serde_json::Value;
+use tokio_util::sync::CancellationToken;
+
+use crate::Outbox;
+
+/// One call of a tool.
+#[derive(Clone)]
+pub struct Call {
+    /// Who calls.
+    pub principal: Principal,
+    /// Where progress and log messages go.
+    pub outlet: Outlet,
+    /// Cancelled when the client no longer wants the answer. Work on other threads has to look at it.
+    pub stop: CancellationToken,
+    /// The folders that may be touched.
+    pub roots: Arc<[PathBuf]>,
+    /// The time of the call.
+    pub now: Timestamp,
+    /// Where randomness comes from.
+    pub entropy: Arc<dyn Entropy>,
+}
+
+impl Call {
+    /// A number from 0 up to, but not including, `end`.
+    pub fn random_below(&self, end: usize) -> usize {
+        let mut bytes = [0; 8];
+        self.entropy.fill(&mut bytes);
+        usize::try_from(u64::from_le_bytes(bytes) % (end.max(1) as u64)).unwrap_or(0)
+    }
+}
+
+/// What a request may send while it runs. Says nothing to those who did not ask to hear it.
+#[derive(Clone)]
+pub struct Outlet {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    outbox: Arc<dyn Outbox>,
+    revision: Option<Revision>,
+    progress: Option<Mutex<Progress>>,
+    log_level: Option<LogLevel>,
+    stop: CancellationToken,
+}
+
+struct Progress {
+    token: Value,
+    last: f64,
+}
+
+impl Outlet {
+    pub(crate) fn new(
+        outbox: Arc<dyn Outbox>,
+        revision: Option<Revision>,
+        progress_token: Option<Value>,
+        log_level: Option<LogLevel>,
+        stop: CancellationToken,
+    ) -> Self {
+        let progress = progress_token.map(|token| Mutex::new(Progress { token, last: f64::NEG_INFINITY }));
+        Self { inner: Arc::new(Inner { outbox, revision, progress, log_level, stop }) }
+    }
+
+    /// Tells how far the work is. What is not further than before is not told: progress only grows.
+    pub fn progress(&self, progress: f64, total: Option<f64>, message: &str) {
+        let (Some(revision), Some(state)) = (self.inner.revision, &self.inner.progress) else { return };
+        let mut state = state.lock().unwrap_or_else(PoisonError::into_inner);
+        if self.inner.stop.is_cancelled() || progress <= state.last {
+            return;
+        }
+        state.last = progress;
+        let message = revision.has_progress_message().then_some(message);
+        let params = ProgressParams { progress_token: &state.token, progress, total, message };
+        self.inner.outbox.push(encode::notification("notifications/progress", Some(&params)));
+    }
+
+    /// Sends a log message to the client, if it wants messages of this level.
+    pub fn log(&self, level: LogLevel, logger: &str, text: &str) {
+        if self.inner.stop.is_cancelled() || self.inner.log_level.is_none_or(|least| level < least) {
+            return;
+        }
+        let params = LogParams { level, logger, data: text };
+        self.inner.outbox.push(encode::notification("notifications/message", Some(&params)));
+    }
+}

@@ -1,0 +1,80 @@
+//! One request on its way through the server.
+
+use std::sync::Arc;
+
+use protocol::mcp::{ClientCapabilities, InputRequired, Stamped};
+use protocol::{Dialect, Id, Revision, encode};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
+
+use crate::error::Failure;
+use crate::session::Session;
+use crate::{App, Call, Connection};
+
+/// For how long a client may keep a list. Changes are announced, so this is only for those who do not listen.
+const LIST_TTL_MS: u64 = 60_000;
+
+/// What a handler knows about the request it answers.
+pub(crate) struct Context {
+    pub(crate) app: Arc<App>,
+    pub(crate) connection: Arc<Connection>,
+    pub(crate) dialect: Dialect,
+    /// What the client can do, whether it said so in this request or at the start of the session.
+    pub(crate) client: ClientCapabilities,
+    pub(crate) id: Id,
+    pub(crate) call: Call,
+}
+
+impl Context {
+    pub(crate) fn session(&self) -> &Session {
+        self.connection.session()
+    }
+
+    /// The revision whose payloads are written.
+    pub(crate) fn revision(&self) -> Revision {
+        self.dialect.revision().unwrap_or(Revision::OFFERED)
+    }
+
+    /// The answer that carries this result.
+    pub(crate) fn result(&self, result: &impl Serialize) -> Vec<u8> {
+        if self.revision().stamps_results() {
+            encode::result(&self.id, &Stamped::complete(result, &self.app.info))
+        } else {
+            encode::result(&self.id, result)
+        }
+    }
+
+    /// The answer that carries this list, and may be kept for a while.
+    pub(crate) fn list(&self, list: &impl Serialize) -> Vec<u8> {
+        if self.revision().has_cache_hints() {
+            encode::result(&self.id, &Stamped::complete(list, &self.app.info).keep_for(LIST_TTL_MS))
+        } else {
+            encode::result(&self.id, list)
+        }
+    }
+
+    /// The answer that asks for more.
+    pub(crate) fn input_required(&self, input: &InputRequired) -> Vec<u8> {
+        encode::result(&self.id, &Stamped::input_required(input, &self.app.info))
+    }
+}
+
+/// Reads the parameters of a method; says which one is wrong.
+pub(crate) fn params<T: DeserializeOwned>(
+    params: Map<String, Value>,
+    required: &[&str],
+) -> Result<T, Failure> {
+    if let Some(missing) = required.iter().find(|name| !params.contains_key(**name)) {
+        return Err(Failure::params(*missing, "Required field missing"));
+    }
+    let known: Vec<String> = params.keys().cloned().collect();
+    let value = Value::Object(params);
+    serde_json::from_value(value).map_err(|error| {
+        let text = error.to_string();
+        // serde names the field in the text at best; the first known one that it mentions is that field.
+        let field =
+            known.into_iter().find(|name| text.contains(&format!("`{name}`"))).unwrap_or("params".to_owned());
+        Failure::params(field, text)
+    })
+}

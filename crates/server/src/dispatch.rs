@@ -1,0 +1,36 @@
+//! Method to handler: the table of contents of the server. One line per method; nothing else lives here.
+
+use protocol::Dialect;
+use serde_json::{Map, Value};
+
+use crate::context::Context;
+use crate::error::Failure;
+use crate::{completion, lifecycle, prompts, resources, subscriptions, tools};
+
+/// Answers one JSON-RPC request.
+pub(crate) async fn dispatch(
+    ctx: &Context,
+    method: &str,
+    params: Map<String, Value>,
+) -> Result<Vec<u8>, Failure> {
+    let stateless = matches!(ctx.dialect, Dialect::Mcp(revision) if revision.is_stateless());
+    match method {
+        "initialize" if !stateless => lifecycle::initialize(ctx, params),
+        "server/discover" => lifecycle::discover(ctx),
+        "ping" if ctx.revision().has_ping() => Ok(lifecycle::ping(ctx)),
+        "logging/setLevel" if ctx.revision().sets_log_level_by_request() => lifecycle::set_level(ctx, params),
+
+        "tools/list" => tools::list(ctx, params),
+        "tools/call" => tools::call(ctx, params).await,
+        "completion/complete" => completion::complete(ctx, params),
+
+        "resources/list" => resources::list(ctx, params),
+        "resources/templates/list" => resources::templates(ctx, params),
+        "resources/read" => resources::read(ctx, params),
+        "prompts/list" => prompts::list(ctx, params),
+        "prompts/get" => prompts::get(ctx, params),
+
+        "subscriptions/listen" if stateless => subscriptions::listen(ctx, params).await,
+        other => Err(Failure::MethodNotFound { method: other.chars().take(128).collect() }),
+    }
+}

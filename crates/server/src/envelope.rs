@@ -1,0 +1,53 @@
+//! The envelope of fluxloop-mcp: the same tools under another wrapping.
+
+use std::sync::Arc;
+
+use protocol::{Dialect, EnvelopeCall, EnvelopeRequest, encode};
+use serde_json::json;
+
+use crate::error::Failure;
+use crate::tools::{self, Invocation, Outcome};
+use crate::{App, Call, Connection, EnvelopeErrors};
+
+/// The name that clients of the envelope know.
+const NAME: &str = "fluxloop-mcp";
+
+/// Answers one envelope.
+pub(crate) async fn answer(
+    connection: &Arc<Connection>,
+    call: Call,
+    request: EnvelopeRequest,
+) -> Result<Vec<u8>, Failure> {
+    let app = connection.app();
+    let id = request.id.as_ref();
+    match request.call {
+        EnvelopeCall::Handshake => {
+            let tools = tool_names(app);
+            let about =
+                json!({ "name": NAME, "version": app.info.version, "capabilities": { "tools": tools } });
+            Ok(encode::envelope_response(id, &about))
+        }
+        EnvelopeCall::Tool { name, arguments } => {
+            let Some(tool) = app.catalog().find(&name) else { return Err(unknown_tool(app, name)) };
+            let invocation = Invocation::plain(arguments, Dialect::Envelope);
+            match tools::run(connection, &tool, call, invocation).await? {
+                Outcome::Done(reply) => Ok(encode::envelope_response(id, &reply.structured)),
+                // The envelope has no way to ask, and the front for it never does.
+                Outcome::InputRequired(_) => Err(Failure::Internal),
+            }
+        }
+    }
+}
+
+/// `handshake` counts as a tool here, and only here.
+fn tool_names(app: &App) -> Vec<String> {
+    std::iter::once("handshake".to_owned()).chain(app.catalog().names().map(str::to_owned)).collect()
+}
+
+fn unknown_tool(app: &App, name: String) -> Failure {
+    let code = match app.envelope_errors {
+        EnvelopeErrors::Protocol => "tool_not_found",
+        EnvelopeErrors::ToolsReference => "unknown_tool",
+    };
+    Failure::UnknownTool { name: name.chars().take(128).collect(), available: tool_names(app), code }
+}

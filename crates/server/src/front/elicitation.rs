@@ -1,0 +1,42 @@
+//! For clients with `elicitation/create`: ask, take the answer, go on.
+
+use flow::{Journal, Turn};
+use protocol::Revision;
+use protocol::mcp::{ElicitParams, ElicitResult};
+
+use super::{Talk, done, form, halted};
+use crate::error::Failure;
+use crate::peer::{Peer, Unanswered};
+use crate::tools::Outcome;
+
+/// How often one question is asked again because of its answer.
+const ATTEMPTS: usize = 5;
+
+pub(super) async fn run(talk: &Talk<'_>, peer: &Peer, revision: Revision) -> Result<Outcome, Failure> {
+    let mut journal = Journal::default();
+    let mut input = None;
+    let mut attempts = 0;
+    loop {
+        let asked = match talk.advance(&mut journal, input.take()).await {
+            Turn::Done(reply) => return Ok(done(reply)),
+            Turn::Halted(halt) => return Err(halted(halt)),
+            Turn::Ask(asked) => asked,
+        };
+        attempts = if asked.problems.is_empty() { 1 } else { attempts + 1 };
+        let question = asked.question.message.clone();
+        if attempts > ATTEMPTS {
+            return Err(Failure::TooManyAttempts { question, attempts: ATTEMPTS });
+        }
+        let params =
+            ElicitParams::form(form::message(&asked), form::form(&asked.question, revision), revision);
+        let answer = match peer.request("elicitation/create", &params).await {
+            Ok(answer) => serde_json::from_value::<ElicitResult>(answer).ok(),
+            // It said that it can be asked and then could not: do as with a client that never said so.
+            Err(Unanswered::Refused | Unanswered::Unreachable) => None,
+        };
+        let Some(answer) = answer else {
+            return Err(Failure::InputNeeded { tool: talk.tool.to_owned(), question: asked.question });
+        };
+        input = Some(form::answers(answer).map_err(|declined| Failure::NotAnswered { question, declined })?);
+    }
+}

@@ -1,0 +1,62 @@
+//! Greetings, and what belongs to the session as a whole.
+
+use protocol::mcp::{Capabilities, DiscoverResult, InitializeParams, InitializeResult, LogLevel};
+use protocol::{Dialect, Revision};
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+
+use crate::app::INSTRUCTIONS;
+use crate::context::{self, Context};
+use crate::error::Failure;
+
+/// `initialize`.
+pub(crate) fn initialize(ctx: &Context, params: Map<String, Value>) -> Result<Vec<u8>, Failure> {
+    let params: InitializeParams =
+        context::params(params, &["protocolVersion", "capabilities", "clientInfo"])?;
+    let revision = Revision::negotiate(&params.protocol_version);
+    tracing::info!(client.name = %params.client_info.name, revision = %revision, "client connected");
+    let codefluss = ctx.dialect == Dialect::Codefluss;
+    if !codefluss {
+        ctx.session().initialize(revision, params.capabilities);
+    }
+    Ok(ctx.result(&InitializeResult {
+        protocol_version: revision,
+        capabilities: if codefluss {
+            Capabilities::codefluss()
+        } else {
+            Capabilities::for_revision(revision)
+        },
+        server_info: &ctx.app.info,
+        instructions: (!codefluss).then_some(INSTRUCTIONS),
+    }))
+}
+
+/// `server/discover`, which exists only in requests that carry their version.
+pub(crate) fn discover(ctx: &Context) -> Result<Vec<u8>, Failure> {
+    let revision = ctx.revision();
+    if !revision.is_stateless() {
+        let field = format!("_meta.{}", protocol::mcp::keys::PROTOCOL_VERSION);
+        return Err(Failure::params(field, "Required field missing"));
+    }
+    Ok(ctx.list(&DiscoverResult {
+        supported_versions: Revision::ALL,
+        capabilities: Capabilities::for_revision(revision),
+        instructions: INSTRUCTIONS,
+    }))
+}
+
+/// `ping`.
+pub(crate) fn ping(ctx: &Context) -> Vec<u8> {
+    ctx.result(&json!({}))
+}
+
+/// `logging/setLevel`.
+pub(crate) fn set_level(ctx: &Context, params: Map<String, Value>) -> Result<Vec<u8>, Failure> {
+    #[derive(Deserialize)]
+    struct SetLevel {
+        level: LogLevel,
+    }
+    let SetLevel { level } = context::params(params, &["level"])?;
+    ctx.session().set_log_level(level);
+    Ok(ctx.result(&json!({})))
+}

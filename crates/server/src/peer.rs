@@ -1,0 +1,100 @@
+//! Requests from the server to the client.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use protocol::{Id, encode};
+use serde::Serialize;
+use serde_json::{Value, json};
+use tokio::sync::oneshot;
+
+use crate::Outbox;
+
+/// Questions that may be open at once. Fewer than the calls that may run, so that waiting for a client never keeps
+/// every place taken and the client's own answers can always be reached.
+const OPEN: usize = 32;
+
+/// The client, as somebody who can be asked.
+pub(crate) struct Peer {
+    outbox: Arc<dyn Outbox>,
+    next: AtomicU64,
+    /// `None` once the client is gone.
+    pending: Mutex<Option<HashMap<String, oneshot::Sender<Result<Value, Value>>>>>,
+}
+
+/// Why a request got no result.
+#[derive(Debug)]
+pub(crate) enum Unanswered {
+    /// Nobody is there to answer, or too many questions are open.
+    Unreachable,
+    /// The client answered with an error.
+    Refused,
+}
+
+impl Peer {
+    pub(crate) fn new(outbox: Arc<dyn Outbox>) -> Self {
+        Self { outbox, next: AtomicU64::new(1), pending: Mutex::new(Some(HashMap::new())) }
+    }
+
+    /// Asks the client and waits for its answer. Dropping this future tells the client to forget the question.
+    pub(crate) async fn request(&self, method: &str, params: &impl Serialize) -> Result<Value, Unanswered> {
+        let id = Id::text(&format!("fluxway-{}", self.next.fetch_add(1, Ordering::Relaxed)));
+        let (sender, receiver) = oneshot::channel();
+        {
+            let mut pending = self.lock();
+            let pending =
+                pending.as_mut().filter(|pending| pending.len() < OPEN).ok_or(Unanswered::Unreachable)?;
+            pending.insert(id.as_json().to_owned(), sender);
+        }
+        let mut withdraw = Withdraw { peer: self, id: &id, answered: false };
+        self.outbox.push(encode::request(&id, method, params));
+        let outcome = receiver.await;
+        withdraw.answered = true;
+        match outcome {
+            Ok(Ok(result)) => Ok(result),
+            Ok(Err(_)) => Err(Unanswered::Refused),
+            Err(_) => Err(Unanswered::Unreachable),
+        }
+    }
+
+    /// The client answered. Answers to what nobody asked are ignored.
+    pub(crate) fn settle(&self, id: &Id, outcome: Result<Value, Value>) {
+        let sender = self.lock().as_mut().and_then(|pending| pending.remove(id.key().as_ref()));
+        match sender {
+            Some(sender) => drop(sender.send(outcome)),
+            None => tracing::debug!("an answer to no question was ignored"),
+        }
+    }
+
+    /// Nobody will answer any more.
+    pub(crate) fn close(&self) {
+        *self.lock() = None;
+    }
+
+    fn lock(
+        &self,
+    ) -> std::sync::MutexGuard<'_, Option<HashMap<String, oneshot::Sender<Result<Value, Value>>>>> {
+        self.pending.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Takes a question back that is dropped before it was answered.
+struct Withdraw<'a> {
+    peer: &'a Peer,
+    id: &'a Id,
+    answered: bool,
+}
+
+impl Drop for Withdraw<'_> {
+    fn drop(&mut self) {
+        if self.answered {
+            return;
+        }
+        if let Some(pending) = self.peer.lock().as_mut() {
+            pending.remove(self.id.as_json());
+        }
+        let params = json!({ "requestId": self.id, "reason": "the call was cancelled" });
+        self.peer.outbox.push(encode::notification("notifications/cancelled", Some(&params)));
+    }
+}

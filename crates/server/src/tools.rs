@@ -1,0 +1,240 @@
+//! Name to tool: the second and last table. One file per tool.
+
+mod catalog;
+mod describe;
+mod entry;
+
+pub(crate) mod booking;
+pub(crate) mod tell_fortune;
+
+mod diagnostics;
+
+pub(crate) use catalog::Catalog;
+pub(crate) use entry::{Reply, ToolEntry};
+
+use std::str::FromStr;
+use std::sync::Arc;
+
+use access::Scope;
+use protocol::mcp::{
+    Annotations, CallToolParams, CallToolResult, ClientCapabilities, InputRequired, ToolList,
+};
+use protocol::{Dialect, Revision};
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
+
+use crate::context::{self, Context};
+use crate::error::{Audience, Failure};
+use crate::page::page;
+use crate::{App, Call, Connection, front};
+
+/// Every tool there is, in the order in which lists show them: first those of the envelope document in its order.
+pub(crate) fn all() -> Vec<ToolEntry> {
+    vec![
+        ToolEntry::plain(tell_fortune::TellFortune),
+        ToolEntry::interactive(booking::Booking),
+        ToolEntry::plain(diagnostics::Echo),
+        ToolEntry::plain(diagnostics::Wait),
+        ToolEntry::plain(diagnostics::Crash),
+    ]
+}
+
+/// A group of tools that is switched on or off as a whole.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Toolset {
+    /// The tools of the reference server and of the MCP Flow document.
+    Reference,
+    /// Tools for trying out a client: progress, cancellation, a tool that fails.
+    Diagnostics,
+}
+
+impl Toolset {
+    /// All of them.
+    pub const ALL: [Self; 2] = [Self::Reference, Self::Diagnostics];
+    /// What is served unless somebody says otherwise.
+    pub const DEFAULT: [Self; 1] = [Self::Reference];
+
+    /// The name for settings.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Reference => "reference",
+            Self::Diagnostics => "diagnostics",
+        }
+    }
+}
+
+impl FromStr for Toolset {
+    type Err = String;
+    fn from_str(name: &str) -> Result<Self, String> {
+        Self::ALL.into_iter().find(|toolset| toolset.name() == name).ok_or_else(|| {
+            let names: Vec<_> = Self::ALL.into_iter().map(Self::name).collect();
+            format!("there is no toolset `{name}`; there are {}", names.join(", "))
+        })
+    }
+}
+
+/// What a tool does to the world.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Effect {
+    /// Nothing.
+    Reads,
+}
+
+/// A tool's whole policy: lists, checks, hints and documentation are derived from it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ToolSpec {
+    /// Its name.
+    pub(crate) name: &'static str,
+    /// Its name for people.
+    pub(crate) title: &'static str,
+    /// The group it belongs to.
+    pub(crate) toolset: Toolset,
+    /// What it does to the world.
+    pub(crate) effect: Effect,
+}
+
+impl ToolSpec {
+    /// The scope that a caller needs.
+    pub(crate) fn scope(&self) -> Scope {
+        match self.effect {
+            Effect::Reads => Scope::Read,
+        }
+    }
+
+    fn annotations(&self) -> Annotations {
+        match self.effect {
+            Effect::Reads => Annotations {
+                read_only_hint: true,
+                destructive_hint: false,
+                idempotent_hint: true,
+                open_world_hint: false,
+            },
+        }
+    }
+}
+
+/// A tool that answers at once. The doc comment of `Args` is what the model reads.
+pub(crate) trait Tool: Send + Sync + 'static {
+    /// Its policy.
+    const SPEC: ToolSpec;
+    /// What it takes; the input schema is made of it.
+    type Args: DeserializeOwned + JsonSchema + Send;
+    /// What it gives; the output schema is made of it.
+    type Reply: Serialize + JsonSchema;
+
+    /// Does the work.
+    fn call(&self, call: Call, args: Self::Args) -> impl Future<Output = Self::Reply> + Send;
+}
+
+/// A tool that may ask while it works.
+pub(crate) trait InteractiveTool: flow::Conversation<Args: JsonSchema, Reply: JsonSchema> {
+    /// Its policy.
+    const SPEC: ToolSpec;
+}
+
+/// What came with a call besides who calls.
+pub(crate) struct Invocation {
+    pub(crate) arguments: Map<String, Value>,
+    pub(crate) dialect: Dialect,
+    pub(crate) client: ClientCapabilities,
+    pub(crate) request_state: Option<String>,
+    pub(crate) input_responses: Option<Map<String, Value>>,
+}
+
+impl Invocation {
+    /// A call from somebody who cannot be asked.
+    pub(crate) fn plain(arguments: Map<String, Value>, dialect: Dialect) -> Self {
+        let client = ClientCapabilities::default();
+        Self { arguments, dialect, client, request_state: None, input_responses: None }
+    }
+
+    /// The revision in which questions may be asked.
+    pub(crate) fn revision(&self) -> Option<Revision> {
+        match self.dialect {
+            Dialect::Mcp(revision) => Some(revision),
+            Dialect::Envelope | Dialect::Codefluss => None,
+        }
+    }
+}
+
+/// What a call comes to.
+pub(crate) enum Outcome {
+    Done(Reply),
+    InputRequired(InputRequired),
+}
+
+/// `tools/list`.
+pub(crate) fn list(ctx: &Context, params: Map<String, Value>) -> Result<Vec<u8>, Failure> {
+    let catalog = ctx.app.catalog();
+    let allowed = catalog.tools().filter(|tool| ctx.call.principal.may(tool.spec.scope())).collect();
+    let (tools, next_cursor) = page(ctx, &params, allowed, |tool: &&Arc<ToolEntry>| tool.spec.name)?;
+    let tools = tools.into_iter().map(|tool| tool.listing().for_revision(ctx.revision())).collect();
+    Ok(ctx.list(&ToolList { tools, next_cursor }))
+}
+
+/// `tools/call`.
+pub(crate) async fn call(ctx: &Context, params: Map<String, Value>) -> Result<Vec<u8>, Failure> {
+    let params: CallToolParams = context::params(params, &["name"])?;
+    let tool = ctx.app.catalog().find(&params.name).ok_or_else(|| unknown_tool(&ctx.app, &params.name))?;
+    let invocation = Invocation {
+        arguments: params.arguments.unwrap_or_default(),
+        dialect: ctx.dialect,
+        client: ctx.client.clone(),
+        request_state: params.request_state,
+        input_responses: params.input_responses,
+    };
+    match run(&ctx.connection, &tool, ctx.call.clone(), invocation).await {
+        Ok(Outcome::Done(reply)) => {
+            let mut result = CallToolResult::success(reply.text(), &reply.structured, ctx.revision());
+            // Said out loud there, left out elsewhere (contract row 9).
+            result.is_error = (ctx.dialect == Dialect::Codefluss).then_some(false);
+            Ok(ctx.result(&result))
+        }
+        Ok(Outcome::InputRequired(input)) => Ok(ctx.input_required(&input)),
+        Err(failure) if failure.audience(ctx.dialect) == Audience::Model => {
+            Ok(ctx.result(&CallToolResult::failure(&failure.to_string())))
+        }
+        Err(failure) => Err(failure),
+    }
+}
+
+/// Runs a tool, for whatever dialect.
+pub(crate) async fn run(
+    connection: &Connection,
+    tool: &ToolEntry,
+    call: Call,
+    mut invocation: Invocation,
+) -> Result<Outcome, Failure> {
+    call.principal.admit(tool.spec.scope())?;
+    // Models fill in `null` for what they leave out.
+    invocation.arguments.retain(|_, value| !value.is_null());
+    tool.check_arguments(&invocation.arguments)?;
+    let _place = connection.places().acquire().await.map_err(|_| Failure::Internal)?;
+    let outlet = call.outlet.clone();
+    outlet.log(protocol::mcp::LogLevel::Debug, tool.spec.name, "started");
+    let outcome = match tool.work() {
+        entry::Work::Plain(plain) => plain.call(call, invocation.arguments).await.map(Outcome::Done),
+        entry::Work::Interactive(talk) => {
+            front::converse(connection, tool.spec.name, talk.as_ref(), &call, &invocation).await
+        }
+    };
+    match &outcome {
+        Ok(Outcome::Done(_)) => outlet.log(protocol::mcp::LogLevel::Debug, tool.spec.name, "finished"),
+        Ok(Outcome::InputRequired(_)) => {
+            outlet.log(protocol::mcp::LogLevel::Debug, tool.spec.name, "asked the user")
+        }
+        Err(failure) => outlet.log(protocol::mcp::LogLevel::Warning, tool.spec.name, failure.kind()),
+    }
+    outcome
+}
+
+/// The failure that names the tools there are.
+pub(crate) fn unknown_tool(app: &App, name: &str) -> Failure {
+    Failure::UnknownTool {
+        name: name.chars().take(128).collect(),
+        available: app.catalog().names().map(str::to_owned).collect(),
+        code: "tool_not_found",
+    }
+}

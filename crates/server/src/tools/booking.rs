@@ -1,0 +1,189 @@
+//! `booking`: the interactive example of the MCP Flow document. Nothing is really booked.
+
+use std::collections::BTreeMap;
+
+use flow::{Conversation, Flow, Halt, choice, confirm, date, integer, text};
+use jiff::civil;
+use jiff::tz::TimeZone;
+use protocol::mcp::{Prompt, PromptArgument};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{Effect, InteractiveTool, ToolSpec, Toolset};
+use crate::prompts::PromptEntry;
+
+/// Book a trip (a demonstration: nothing is really booked). Asks for what is not given.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[expect(dead_code, reason = "read by the questions of the same names; here for the schema")]
+pub(crate) struct Args {
+    /// Where to go.
+    destination: Option<String>,
+    /// First day, YYYY-MM-DD.
+    departure: Option<String>,
+    /// Last day, YYYY-MM-DD; left out for one way.
+    r#return: Option<String>,
+    /// How many people, 1 to 9.
+    travellers: Option<i64>,
+    /// Where to sit.
+    class: Option<Class>,
+    /// Whether the user has agreed to the price.
+    confirm: Option<bool>,
+}
+
+/// Where to sit.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Class {
+    Economy,
+    Business,
+    First,
+}
+
+impl Class {
+    const OPTIONS: [(&str, &str); 3] =
+        [("economy", "Economy"), ("business", "Business"), ("first", "First class")];
+
+    fn parse(name: &str) -> Self {
+        match name {
+            "business" => Self::Business,
+            "first" => Self::First,
+            _ => Self::Economy,
+        }
+    }
+
+    fn factor(self) -> u32 {
+        match self {
+            Self::Economy => 1,
+            Self::Business => 3,
+            Self::First => 5,
+        }
+    }
+}
+
+/// A booking.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Reply {
+    reference: String,
+    destination: String,
+    departure: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    r#return: Option<String>,
+    travellers: i64,
+    class: Class,
+    /// In euros.
+    price: u32,
+}
+
+/// The tool.
+pub(crate) struct Booking;
+
+impl InteractiveTool for Booking {
+    const SPEC: ToolSpec = ToolSpec {
+        name: "booking",
+        title: "Book a trip",
+        toolset: Toolset::Reference,
+        effect: Effect::Reads,
+    };
+}
+
+impl Conversation for Booking {
+    type Args = Args;
+    type Reply = Reply;
+
+    async fn run(&self, f: &mut Flow<'_>, _: Args) -> Result<Reply, Halt> {
+        let today = f.now()?.to_zoned(TimeZone::UTC).date();
+
+        f.progress(1, 5, "Destination");
+        let place = text("Where would you like to go?").length(2..=80).placeholder("A city, such as Lisbon");
+        let destination = f.ask("destination", place).await?;
+
+        f.progress(2, 5, "Dates");
+        let departure = date("First day").not_before(today);
+        let back = date("Last day, empty for one way").not_before(today).optional();
+        let (departure, back) =
+            f.form("When would you like to travel?", (("departure", departure), ("return", back))).await?;
+        if back.is_some_and(|back| back < departure) {
+            return Err(Halt::refuse("the last day is before the first; start again with other dates"));
+        }
+
+        f.progress(3, 5, "Travellers");
+        let travellers = f.ask("travellers", integer("How many people travel?").within(1..=9)).await?;
+
+        f.progress(4, 5, "Class");
+        let class =
+            f.ask("class", choice("Where would you like to sit?", Class::OPTIONS).default("economy")).await?;
+        let class = Class::parse(&class);
+
+        f.progress(5, 5, "Confirmation");
+        let price =
+            f.derive("price", async || Ok(price(&destination, departure, back, travellers, class))).await?;
+        let question =
+            format!("{travellers} to {destination} on {departure} for {price} euros. Shall I book?");
+        if !f.ask("confirm", confirm(question)).await? {
+            return Err(Halt::refuse("the user did not agree to the price; nothing was booked"));
+        }
+        Ok(Reply {
+            reference: reference(f.random()?),
+            destination,
+            departure: departure.to_string(),
+            r#return: back.map(|back| back.to_string()),
+            travellers,
+            class,
+            price,
+        })
+    }
+}
+
+/// A price that looks plausible and is the same every time.
+fn price(
+    destination: &str,
+    departure: civil::Date,
+    back: Option<civil::Date>,
+    travellers: i64,
+    class: Class,
+) -> u32 {
+    let distance =
+        destination.to_lowercase().bytes().fold(7u32, |sum, byte| sum.wrapping_mul(31) + u32::from(byte))
+            % 240;
+    let weekend = matches!(departure.weekday(), jiff::civil::Weekday::Friday | jiff::civil::Weekday::Sunday);
+    let one_way = 60 + distance + if weekend { 25 } else { 0 };
+    let ways = if back.is_some() { 2 } else { 1 };
+    one_way * ways * class.factor() * u32::try_from(travellers).unwrap_or(1)
+}
+
+/// Six characters that cannot be misread.
+fn reference(mut random: u64) -> String {
+    const LETTERS: &[u8; 32] = b"ABCDEFGHJKLMNPQRSTUVWXYZ23456789";
+    (0..6)
+        .map(|_| {
+            let letter = LETTERS[usize::try_from(random % 32).unwrap_or(0)];
+            random /= 32;
+            char::from(letter)
+        })
+        .collect()
+}
+
+/// The prompt that leads here.
+pub(crate) const PROMPT: PromptEntry = PromptEntry {
+    tool: "booking",
+    prompt: Prompt {
+        name: "plan_trip",
+        title: Some("Plan a trip"),
+        description: "Plan and book a trip, step by step.",
+        arguments: &[
+            PromptArgument { name: "destination", description: "Where to go.", required: true },
+            PromptArgument { name: "class", description: "Where to sit.", required: false },
+        ],
+    },
+    text: prompt,
+};
+
+fn prompt(arguments: &BTreeMap<String, String>) -> String {
+    let destination = arguments.get("destination").map_or("", String::as_str);
+    let class = arguments.get("class").map(|class| format!(" in {class} class")).unwrap_or_default();
+    format!(
+        "I would like to travel to {destination}{class}. Call booking with what you know of my plans; where it asks \
+         for more, ask me. Tell me the price before you confirm."
+    )
+}

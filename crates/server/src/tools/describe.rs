@@ -1,0 +1,115 @@
+//! Types to schemas, small enough for a model's context.
+
+use jsonschema::Validator;
+use schemars::generate::SchemaSettings;
+use schemars::{JsonSchema, SchemaGenerator};
+use serde_json::{Map, Value, json};
+
+/// What there is to say about a tool.
+pub(super) struct Description {
+    pub(super) text: String,
+    pub(super) input: Value,
+    pub(super) output: Value,
+    pub(super) arguments: Validator,
+}
+
+pub(super) fn describe<Args: JsonSchema, Reply: JsonSchema>() -> Description {
+    let mut input = schema::<Args>();
+    let text = input.as_object_mut().and_then(|schema| schema.remove("description"));
+    let text = text.as_ref().and_then(Value::as_str).unwrap_or_default().replace('\n', " ");
+    // A schema that we generate from our own types compiles; if one ever does not, `true` lets serde judge alone.
+    let arguments = jsonschema::validator_for(&input).unwrap_or_else(|error| {
+        tracing::error!(%error, "a tool's input schema is not usable");
+        accept_anything()
+    });
+    Description { text, output: top_level(&schema::<Reply>()), arguments, input }
+}
+
+#[expect(clippy::expect_used, reason = "`true` is a schema")]
+fn accept_anything() -> Validator {
+    jsonschema::validator_for(&Value::Bool(true)).expect("`true` is a schema")
+}
+
+/// A schema without references, titles and the words that only schema tools read.
+fn schema<T: JsonSchema>() -> Value {
+    let settings = SchemaSettings::draft2020_12().with(|settings| {
+        settings.meta_schema = None;
+        settings.inline_subschemas = true;
+    });
+    let mut schema = SchemaGenerator::new(settings).into_root_schema_for::<T>().to_value();
+    tidy(&mut schema);
+    if let Some(schema) = schema.as_object_mut() {
+        // A tool without arguments still takes an object, and says so in full.
+        schema.entry("type").or_insert_with(|| json!("object"));
+        schema.entry("properties").or_insert_with(|| json!({}));
+    }
+    schema
+}
+
+fn tidy(schema: &mut Value) {
+    match schema {
+        Value::Object(map) => {
+            map.remove("title");
+            // Widths of integers are Rust's business.
+            if map.get("format").and_then(Value::as_str).is_some_and(|format| format != "date") {
+                map.remove("format");
+            }
+            if map.get("default") == Some(&Value::Null) {
+                map.remove("default");
+            }
+            drop_null(map);
+            for (key, value) in map.iter_mut() {
+                if key == "properties" {
+                    // Names of properties are not keywords: `title` may be one.
+                    value.as_object_mut().into_iter().flatten().for_each(|(_, property)| tidy(property));
+                } else if key != "enum" && key != "const" && key != "default" {
+                    tidy(value);
+                }
+            }
+        }
+        Value::Array(items) => items.iter_mut().for_each(tidy),
+        _ => {}
+    }
+}
+
+/// `null` in an optional argument is the same as leaving it out, and needs no word in the schema.
+fn drop_null(map: &mut Map<String, Value>) {
+    if let Some(Value::Array(types)) = map.get_mut("type") {
+        types.retain(|name| name != "null");
+        if let [only] = types.as_slice() {
+            let only = only.clone();
+            map.insert("type".to_owned(), only);
+        }
+    }
+    if let Some(Value::Array(values)) = map.get_mut("enum") {
+        values.retain(|value| !value.is_null());
+    }
+    let Some(Value::Array(branches)) = map.get_mut("anyOf") else { return };
+    branches.retain(|branch| branch.get("type").and_then(Value::as_str) != Some("null"));
+    if let [Value::Object(only)] = branches.as_slice() {
+        let only = only.clone();
+        map.remove("anyOf");
+        for (key, value) in only {
+            map.entry(key).or_insert(value);
+        }
+    }
+}
+
+/// An output schema that names the top-level keys and their types, and leaves the depths to the reference page.
+fn top_level(schema: &Value) -> Value {
+    let brief = |property: &Value| match property.get("type") {
+        Some(kind) => json!({ "type": kind }),
+        None => json!({}),
+    };
+    let properties: Map<String, Value> = schema["properties"]
+        .as_object()
+        .into_iter()
+        .flatten()
+        .map(|(name, property)| (name.clone(), brief(property)))
+        .collect();
+    let mut brief = json!({ "type": "object", "properties": properties });
+    if let Some(required) = schema.get("required") {
+        brief["required"] = required.clone();
+    }
+    brief
+}

@@ -1,0 +1,115 @@
+//! `tell_fortune`: the tool of the reference server.
+
+mod fortunes;
+
+use std::collections::BTreeMap;
+
+use protocol::mcp::{Prompt, PromptArgument};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{Effect, Tool, ToolSpec, Toolset};
+use crate::Call;
+use crate::prompts::PromptEntry;
+
+/// Tell a fortune. Pick the part of life it is about and the mood it is told in.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Args {
+    /// The part of life it is about.
+    category: Category,
+    /// The mood it is told in.
+    #[serde(default)]
+    mood: Mood,
+}
+
+/// The part of life a fortune is about.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Category {
+    Love,
+    Career,
+    Health,
+    Wealth,
+    General,
+}
+
+/// The mood a fortune is told in.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Mood {
+    Optimistic,
+    #[default]
+    Mysterious,
+    Cautious,
+}
+
+/// A fortune.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Reply {
+    category: Category,
+    mood: Mood,
+    fortune: &'static str,
+}
+
+/// The tool.
+pub(crate) struct TellFortune;
+
+impl Tool for TellFortune {
+    const SPEC: ToolSpec = ToolSpec {
+        name: "tell_fortune",
+        title: "Tell a fortune",
+        toolset: Toolset::Reference,
+        effect: Effect::Reads,
+    };
+    type Args = Args;
+    type Reply = Reply;
+
+    async fn call(&self, call: Call, Args { category, mood }: Args) -> Reply {
+        let fortunes = fortunes::fortunes(category, mood);
+        Reply { category, mood, fortune: fortunes[call.random_below(fortunes.len())] }
+    }
+}
+
+/// The prompt that leads here.
+pub(crate) const PROMPT: PromptEntry = PromptEntry {
+    tool: "tell_fortune",
+    prompt: Prompt {
+        name: "fortune",
+        title: Some("Tell my fortune"),
+        description: "Have your fortune told.",
+        arguments: &[
+            PromptArgument { name: "category", description: "The part of life it is about.", required: true },
+            PromptArgument { name: "mood", description: "The mood it is told in.", required: false },
+        ],
+    },
+    text: prompt,
+};
+
+fn prompt(arguments: &BTreeMap<String, String>) -> String {
+    let category = arguments.get("category").map_or("general", String::as_str);
+    let mood = arguments.get("mood").map(|mood| format!(" and the mood \"{mood}\"")).unwrap_or_default();
+    format!(
+        "Tell me my fortune: call tell_fortune with the category \"{category}\"{mood}, then give me the fortune \
+         and one sentence on what to make of it today."
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn there_is_a_good_store_and_nothing_in_it_twice() {
+        let mut seen = std::collections::HashSet::new();
+        for category in
+            [Category::Love, Category::Career, Category::Health, Category::Wealth, Category::General]
+        {
+            for mood in [Mood::Optimistic, Mood::Mysterious, Mood::Cautious] {
+                let fortunes = fortunes::fortunes(category, mood);
+                assert!(fortunes.len() >= 8, "{category:?} {mood:?}");
+                assert!(fortunes.iter().all(|fortune| seen.insert(*fortune)), "{category:?} {mood:?}");
+            }
+        }
+    }
+}

@@ -1,0 +1,6 @@
+//! Transports: how bytes get to a [`Connection`](crate::Connection) and answers get out.
+
+pub mod memory;
+pub mod stdio;
+
+mod lines;
