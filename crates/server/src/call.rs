@@ -55,7 +55,7 @@ struct Inner {
 
 struct Progress {
     token: Value,
-    last: f64,
+    last: Option<u32>,
 }
 
 impl Outlet {
@@ -66,18 +66,18 @@ impl Outlet {
         log_level: Option<LogLevel>,
         stop: CancellationToken,
     ) -> Self {
-        let progress = progress_token.map(|token| Mutex::new(Progress { token, last: f64::NEG_INFINITY }));
+        let progress = progress_token.map(|token| Mutex::new(Progress { token, last: None }));
         Self { inner: Arc::new(Inner { outbox, revision, progress, log_level, stop }) }
     }
 
     /// Tells how far the work is. What is not further than before is not told: progress only grows.
-    pub fn progress(&self, progress: f64, total: Option<f64>, message: &str) {
+    pub fn progress(&self, progress: u32, total: u32, message: &str) {
         let (Some(revision), Some(state)) = (self.inner.revision, &self.inner.progress) else { return };
         let mut state = state.lock().unwrap_or_else(PoisonError::into_inner);
-        if self.inner.stop.is_cancelled() || progress <= state.last {
+        if self.inner.stop.is_cancelled() || state.last.is_some_and(|last| progress <= last) {
             return;
         }
-        state.last = progress;
+        state.last = Some(progress);
         let message = revision.has_progress_message().then_some(message);
         let params = ProgressParams { progress_token: &state.token, progress, total, message };
         self.inner.outbox.push(encode::notification("notifications/progress", Some(&params)));

@@ -236,7 +236,10 @@ impl Connection {
                 return Err(Failure::params("params", format!("must be an object, not {found}")));
             }
         };
-        let meta = RequestMeta::of(&params).map_err(|field| Failure::params(field, "has the wrong type"))?;
+        let meta = RequestMeta::of(&params).map_err(|field| {
+            let field = if field.is_empty() { "_meta".to_owned() } else { format!("_meta.{field}") };
+            Failure::params(field, "has the wrong type")
+        })?;
         let Some(stateless) = meta.stateless.as_ref().filter(|_| self.rules == Rules::Pipe) else {
             return Ok((self.default_dialect(), meta, params));
         };

@@ -68,13 +68,6 @@ pub(crate) fn params<T: DeserializeOwned>(
     if let Some(missing) = required.iter().find(|name| !params.contains_key(**name)) {
         return Err(Failure::params(*missing, "Required field missing"));
     }
-    let known: Vec<String> = params.keys().cloned().collect();
-    let value = Value::Object(params);
-    serde_json::from_value(value).map_err(|error| {
-        let text = error.to_string();
-        // serde names the field in the text at best; the first known one that it mentions is that field.
-        let field =
-            known.into_iter().find(|name| text.contains(&format!("`{name}`"))).unwrap_or("params".to_owned());
-        Failure::params(field, text)
-    })
+    serde_path_to_error::deserialize(Value::Object(params))
+        .map_err(|error| Failure::params(error.path().to_string(), error.inner().to_string()))
 }

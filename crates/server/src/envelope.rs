@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use protocol::{Dialect, EnvelopeCall, EnvelopeRequest, encode};
-use serde_json::json;
+use serde::Serialize;
 
 use crate::error::Failure;
 use crate::tools::{self, Invocation, Outcome};
@@ -11,6 +11,19 @@ use crate::{App, Call, Connection, EnvelopeErrors};
 
 /// The name that clients of the envelope know.
 const NAME: &str = "fluxloop-mcp";
+
+/// Who the server is, as the envelope says it.
+#[derive(Serialize)]
+struct Handshake<'a> {
+    name: &'static str,
+    version: &'a str,
+    capabilities: Capabilities,
+}
+
+#[derive(Serialize)]
+struct Capabilities {
+    tools: Vec<String>,
+}
 
 /// Answers one envelope.
 pub(crate) async fn answer(
@@ -22,10 +35,9 @@ pub(crate) async fn answer(
     let id = request.id.as_ref();
     match request.call {
         EnvelopeCall::Handshake => {
-            let tools = tool_names(app);
-            let about =
-                json!({ "name": NAME, "version": app.info.version, "capabilities": { "tools": tools } });
-            Ok(encode::envelope_response(id, &about))
+            let capabilities = Capabilities { tools: tool_names(app) };
+            let version = &app.info.version;
+            Ok(encode::envelope_response(id, &Handshake { name: NAME, version, capabilities }))
         }
         EnvelopeCall::Tool { name, arguments } => {
             let Some(tool) = app.catalog().find(&name) else { return Err(unknown_tool(app, name)) };

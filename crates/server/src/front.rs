@@ -38,7 +38,7 @@ impl Talk<'_> {
     async fn advance(&self, journal: &mut Journal, input: Option<Answers>) -> Turn {
         let outlet = self.call.outlet.clone();
         let progress = move |progress: &flow::Progress| {
-            outlet.progress(progress.current.into(), Some(progress.total.into()), &progress.message);
+            outlet.progress(progress.current, progress.total, &progress.message);
         };
         let world = World {
             arguments: self.arguments,
@@ -68,7 +68,9 @@ pub(crate) async fn converse(
         Some(revision)
             if revision.asks_by_input_required() && (can_ask || invocation.request_state.is_some()) =>
         {
-            input_required::run(&Talk { ledger: Ledger::Token, ..talk }, invocation, revision).await
+            // A conversation goes on as it began, even if the client has since forgotten how to be asked.
+            let talk = Talk { ledger: Ledger::Token, can_ask: true, ..talk };
+            input_required::run(&talk, invocation, revision).await
         }
         Some(revision) if revision.asks_by_elicitation() && can_ask => {
             elicitation::run(&talk, connection.peer(), revision).await

@@ -35,16 +35,16 @@ pub struct Stateless {
 }
 
 impl RequestMeta {
-    /// Reads `_meta` out of `params`. What is there and cannot be read is named in the error.
+    /// Reads `_meta` out of `params`. The error names the member that cannot be read; nothing, if it is all of it.
     pub fn of(params: &Map<String, Value>) -> Result<Self, &'static str> {
         let meta = match params.get("_meta") {
             None => return Ok(Self::default()),
             Some(Value::Object(meta)) => meta,
-            Some(_) => return Err("_meta"),
+            Some(_) => return Err(""),
         };
         let progress_token = meta.get("progressToken").cloned();
         if progress_token.as_ref().is_some_and(|token| !token.is_string() && !token.is_number()) {
-            return Err("_meta.progressToken");
+            return Err("progressToken");
         }
         let is_stateless =
             meta.contains_key(keys::PROTOCOL_VERSION) || meta.contains_key(keys::CLIENT_CAPABILITIES);
@@ -148,10 +148,9 @@ pub struct ProgressParams<'a> {
     /// The token of the request.
     pub progress_token: &'a Value,
     /// How far it is.
-    pub progress: f64,
+    pub progress: u32,
     /// How far it has to go.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub total: Option<f64>,
+    pub total: u32,
     /// What is being done.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub message: Option<&'a str>,

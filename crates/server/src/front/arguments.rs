@@ -27,15 +27,13 @@ pub(crate) fn explain(tool: &str, question: &Question) -> String {
         .map(|field| {
             let options = match &field.prompt.shape {
                 Shape::Choice { options, .. } => {
-                    format!(
-                        " ({})",
-                        options.iter().map(|(value, _)| value.as_str()).collect::<Vec<_>>().join(", ")
-                    )
+                    let values: Vec<_> = options.iter().map(|(value, _)| value.as_str()).collect();
+                    format!(" One of: {}", values.join(", "))
                 }
-                Shape::Date { .. } => " (YYYY-MM-DD)".to_owned(),
+                Shape::Date { .. } => ", YYYY-MM-DD".to_owned(),
                 _ => String::new(),
             };
-            format!("`{}`: {}{options}", field.name, field.prompt.message)
+            format!("`{}` ({}{options})", field.name, field.prompt.message)
         })
         .collect();
     format!(

@@ -37,7 +37,7 @@ pub(super) async fn run(
         Turn::Halted(halt) => return Err(halted(halt)),
         Turn::Ask(asked) => asked,
     };
-    if !talk.can_ask {
+    if !invocation.client.has_forms() {
         return Err(Failure::MissingCapability);
     }
     let params = ElicitParams::form(form::message(&asked), form::form(&asked.question, revision), revision);
@@ -59,8 +59,11 @@ async fn answers(
     let Some(answer) = invocation.input_responses.as_ref().and_then(|all| all.get(ASKED)) else {
         return Ok(None);
     };
-    let answer: ElicitResult = serde_json::from_value(answer.clone())
-        .map_err(|error| Failure::params(format!("inputResponses.{ASKED}"), error.to_string()))?;
+    let answer: ElicitResult = serde_json::from_value(answer.clone()).map_err(|_| {
+        let wanted =
+            "must be an object with `action` (accept, decline or cancel) and, when accepted, `content`";
+        Failure::params(format!("inputResponses.{ASKED}"), wanted)
+    })?;
     match form::answers(answer) {
         Ok(answers) => Ok(Some(answers)),
         Err(declined) => Err(Failure::NotAnswered { question: open_question(talk, journal).await, declined }),

@@ -69,7 +69,7 @@ impl Tool for Wait {
     async fn call(&self, call: Call, WaitArgs { steps, step_ms }: WaitArgs) -> WaitReply {
         for step in 1..=steps {
             tokio::time::sleep(Duration::from_millis(step_ms.into())).await;
-            call.outlet.progress(step.into(), Some(steps.into()), "waiting");
+            call.outlet.progress(step, steps, "waiting");
         }
         call.outlet.log(LogLevel::Info, "wait", "waited long enough");
         WaitReply { steps }

@@ -1,0 +1,155 @@
+//! What clients see of the server as a whole: its tools, their size, their coming and going, its end.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use server::tools::Toolset;
+
+use crate::harness::{TestClient, app, stateless};
+
+async fn list(client: &mut TestClient) -> Value {
+    client.request(json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/list" })).await["result"].take()
+}
+
+/// A file for each tool, so that every change of the public surface shows in review.
+#[tokio::test(start_paused = true)]
+async fn every_tool_as_it_is_listed() {
+    let mut client = TestClient::greeted(&app().build(), "2025-11-25", json!({})).await;
+    for tool in list(&mut client).await["tools"].as_array().unwrap() {
+        insta::with_settings!({ snapshot_path => "tools", prepend_module_to_snapshot => false, omit_expression => true }, {
+            insta::assert_json_snapshot!(tool["name"].as_str().unwrap(), tool);
+        });
+    }
+}
+
+/// Design D8: definitions of tools eat the context of every conversation.
+#[tokio::test(start_paused = true)]
+async fn the_default_list_is_small() {
+    let app = app().toolsets(&Toolset::DEFAULT).build();
+    let mut client = TestClient::greeted(&app, "2025-11-25", json!({})).await;
+    let tokens = list(&mut client).await.to_string().len() / 4;
+    assert!(tokens < 4000, "{tokens} tokens");
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_list_is_the_same_every_time() {
+    let mut client = TestClient::greeted(&app().build(), "2025-11-25", json!({})).await;
+    assert_eq!(list(&mut client).await, list(&mut client).await);
+}
+
+#[tokio::test(start_paused = true)]
+async fn clients_hear_when_tools_come_and_go() {
+    let app = app().build();
+    let mut old = TestClient::greeted(&app, "2025-03-26", json!({})).await;
+    let mut early = TestClient::new(&app);
+    let mut new = TestClient::new(&app);
+    let listen = json!({ "_meta": stateless(json!({})), "notifications": { "toolsListChanged": true, "promptsListChanged": true } });
+    let listen =
+        json!({ "jsonrpc": "2.0", "id": "news", "method": "subscriptions/listen", "params": listen });
+    let meta = r#""_meta":{"io.modelcontextprotocol/subscriptionId":"news"}"#;
+    assert_eq!(
+        new.exchange(&listen.to_string()).await,
+        [format!(
+            r#"{{"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged","params":{{{meta},"notifications":{{"toolsListChanged":true}}}}}}"#
+        )]
+    );
+
+    app.serve_toolsets(&[Toolset::Diagnostics]);
+    assert_eq!(old.settle().await, [r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#]);
+    assert_eq!(
+        new.settle().await,
+        [format!(r#"{{"jsonrpc":"2.0","method":"notifications/tools/list_changed","params":{{{meta}}}}}"#)]
+    );
+    assert_eq!(early.settle().await, [""; 0], "who has not shaken hands is not told");
+    let names: Vec<Value> =
+        list(&mut old).await["tools"].as_array().unwrap().iter().map(|t| t["name"].clone()).collect();
+    assert_eq!(names, ["echo", "wait", "crash"]);
+    assert_eq!(old.call("booking", json!({})).await["error"]["code"], -32602);
+
+    app.serve_toolsets(&[Toolset::Diagnostics]);
+    assert_eq!(old.settle().await, [""; 0], "nothing changed");
+
+    // The subscription ends when the client says so, without a word.
+    let cancel =
+        json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": { "requestId": "news" } });
+    assert_eq!(new.exchange(&cancel.to_string()).await, [""; 0]);
+    app.serve_toolsets(&Toolset::ALL);
+    assert_eq!(new.settle().await, [""; 0]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn subscriptions_are_counted() {
+    let mut client = TestClient::new(&app().build());
+    for n in 0..9 {
+        let params = json!({ "_meta": stateless(json!({})), "notifications": {} });
+        let answers = client
+            .exchange(
+                &json!({ "jsonrpc": "2.0", "id": n, "method": "subscriptions/listen", "params": params })
+                    .to_string(),
+            )
+            .await;
+        let answer: Value = serde_json::from_str(&answers[0]).unwrap();
+        assert_eq!(answer["error"]["data"]["kind"] == "too_many_subscriptions", n == 8, "{answer}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_end_waits_for_what_runs_but_not_for_ever() {
+    let mut client = TestClient::greeted(&app().build(), "2025-11-25", json!({ "elicitation": {} })).await;
+    for (id, steps) in [("short", 50), ("long", 500)] {
+        let params = json!({ "name": "wait", "arguments": { "steps": steps, "step_ms": 100 } });
+        client
+            .exchange(
+                &json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params }).to_string(),
+            )
+            .await;
+    }
+    let ask =
+        json!({ "jsonrpc": "2.0", "id": "asks", "method": "tools/call", "params": { "name": "booking" } });
+    assert_eq!(client.exchange(&ask.to_string()).await.len(), 1);
+
+    client.connection().drain(Duration::from_secs(10), true).await;
+    let ends: Vec<(String, String)> = client
+        .settle()
+        .await
+        .iter()
+        .map(|answer| serde_json::from_str::<Value>(answer).unwrap())
+        .map(|answer| {
+            let end =
+                answer["error"]["data"]["kind"].as_str().or(answer["result"]["content"][0]["text"].as_str());
+            (answer["id"].as_str().unwrap().to_owned(), end.unwrap().chars().take(18).collect())
+        })
+        .collect();
+    let expect = |id: &str, end: &str| (id.to_owned(), end.to_owned());
+    assert_eq!(
+        ends,
+        [
+            expect("asks", "booking needs more"),
+            expect("short", "{\"steps\":50}"),
+            expect("long", "shutting_down"),
+        ]
+    );
+    let late = client.exchange(r#"{"jsonrpc":"2.0","id":"late","method":"tools/list"}"#).await;
+    assert!(late[0].contains("shutting_down"), "{late:?}");
+}
+
+/// More calls than may run at once: none is lost, and quick requests are not held up.
+#[tokio::test(start_paused = true)]
+async fn a_crowd_is_served_in_turns() {
+    let mut client = TestClient::greeted(&app().build(), "2025-11-25", json!({})).await;
+    for id in 0..200 {
+        let params = json!({ "name": "wait", "arguments": { "steps": 1, "step_ms": 1000 } });
+        client.send(
+            json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params })
+                .to_string()
+                .as_bytes(),
+        );
+    }
+    assert_eq!(client.exchange(r#"{"jsonrpc":"2.0","id":"p","method":"ping"}"#).await.len(), 1);
+    let mut waves = Vec::new();
+    for _ in 0..5 {
+        tokio::time::sleep(Duration::from_millis(999)).await;
+        waves.push(client.settle().await.len());
+    }
+    assert_eq!(waves, [64, 64, 64, 8, 0]);
+}

@@ -1,0 +1,52 @@
+//! Conversations as data: every `*.jsonl` in `transcripts/` is a client's half, its snapshot both halves.
+
+use std::fmt::Write;
+
+use serde_json::Value;
+
+use crate::harness::{TestClient, app};
+
+#[test]
+fn transcripts() {
+    insta::glob!("transcripts/*.jsonl", |path| {
+        let script = std::fs::read_to_string(path).unwrap();
+        let runtime =
+            tokio::runtime::Builder::new_current_thread().enable_all().start_paused(true).build().unwrap();
+        let transcript = runtime.block_on(converse(&script));
+        insta::with_settings!({ omit_expression => true, prepend_module_to_snapshot => false }, {
+            insta::assert_snapshot!(transcript);
+        });
+    });
+}
+
+/// Plays a client's half. `#` begins a comment; `$state` stands for the last `requestState` that came in, and
+/// `!pause N` lets N milliseconds pass.
+async fn converse(script: &str) -> String {
+    let app = app().page_size(2).build();
+    let mut client = TestClient::new(&app);
+    let mut state = String::new();
+    let mut transcript = String::new();
+    for line in script.lines() {
+        if line.is_empty() || line.starts_with('#') {
+            writeln!(transcript, "{line}").unwrap();
+            continue;
+        }
+        writeln!(transcript, "> {line}").unwrap();
+        let answers = match line.strip_prefix("!pause ") {
+            Some(pause) => {
+                tokio::time::sleep(std::time::Duration::from_millis(pause.parse().unwrap())).await;
+                client.settle().await
+            }
+            None => client.exchange(&line.replace("$state", &state)).await,
+        };
+        for answer in answers {
+            let message: Value = serde_json::from_str(&answer).unwrap();
+            if let Some(new) = message["result"]["requestState"].as_str() {
+                state = new.to_owned();
+            }
+            let shown = if state.is_empty() { answer } else { answer.replace(&state, "$state") };
+            writeln!(transcript, "< {shown}").unwrap();
+        }
+    }
+    transcript
+}
