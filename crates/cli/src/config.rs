@@ -11,7 +11,7 @@ use server::{EnvelopeErrors, SealKey};
 use tracing::level_filters::LevelFilter;
 
 /// Every variable begins with this.
-const PREFIX: &str = "FLUXWAY_";
+pub(crate) const PREFIX: &str = "FLUXWAY_";
 
 /// One source of settings. Every field is optional here, and only here. Help texts are the documentation.
 #[derive(Args, Clone, Debug, Default, Deserialize)]

@@ -181,8 +181,7 @@ impl<'a> Flow<'a> {
             return check(&field.prompt, argument).map(Some).map_err(refused);
         }
         let act = Act::Answer(field.prompt.shape.name().to_owned());
-        let found = self.recall(&act, &field.name)?;
-        Ok(found.map(|value| value.unwrap_or_default()))
+        self.recall(&act, &field.name)
     }
 
     /// Takes the answers that came in, all or none of them; asks for what is missing.
@@ -231,7 +230,7 @@ impl<'a> Flow<'a> {
         let digest =
             json!(seal::digest(&serde_json::to_vec(&value).map_err(|e| Halt::refuse(e.to_string()))?));
         match self.recall(&Act::Derived, key)? {
-            Some(before) if before.as_ref() == Some(&digest) => Ok(value),
+            Some(before) if before == digest => Ok(value),
             Some(_) => Err(Halt::WorldChanged { key: key.to_owned() }),
             None => self.append(Act::Derived, key, Some(digest)).map(|()| value),
         }
@@ -305,20 +304,20 @@ impl<'a> Flow<'a> {
     fn remember(&mut self, act: Act, key: &str, value: Value) -> Result<Value, Halt> {
         self.not_suspended()?;
         if let Some(before) = self.recall(&act, key)? {
-            return Ok(before.unwrap_or_default());
+            return Ok(before);
         }
         self.append(act, key, Some(value.clone()))?;
         Ok(value)
     }
 
     /// What the journal says happened here, which must be what the code says happens here.
-    fn recall(&mut self, act: &Act, key: &str) -> Result<Option<Option<Value>>, Halt> {
+    fn recall(&mut self, act: &Act, key: &str) -> Result<Option<Value>, Halt> {
         let Some(entry) = self.journal.entries.get(self.cursor) else { return Ok(None) };
         let occurrence = self.seen.get(&(act.clone(), key.to_owned())).copied().unwrap_or(0);
         if entry.mark.act != *act || entry.mark.key != key || entry.mark.occurrence != occurrence {
             return Err(Halt::CodeChanged { key: key.to_owned() });
         }
-        let value = entry.value.clone();
+        let value = entry.value.clone().unwrap_or_default();
         self.pass(act.clone(), key);
         Ok(Some(value))
     }
@@ -350,6 +349,6 @@ fn written(value: &impl Serialize) -> Result<Value, Halt> {
     serde_json::to_value(value).map_err(|error| Halt::refuse(error.to_string()))
 }
 
-fn read<T: DeserializeOwned>(key: &str, value: Option<Value>) -> Result<T, Halt> {
-    serde_json::from_value(value.unwrap_or_default()).map_err(|_| Halt::CodeChanged { key: key.to_owned() })
+fn read<T: DeserializeOwned>(key: &str, value: Value) -> Result<T, Halt> {
+    serde_json::from_value(value).map_err(|_| Halt::CodeChanged { key: key.to_owned() })
 }

@@ -22,6 +22,14 @@ impl Outbox for OneAnswer {
         }
     }
 
+    fn stay_silent(&self) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
+    }
+
+    fn ask(&self, _: Vec<u8>) -> bool {
+        false
+    }
+
     fn push(&self, _: Vec<u8>) {}
 }
 
@@ -41,9 +49,20 @@ pub(crate) async fn handle(FromState(state): FromState<State>, request: Request)
     if !connection.receive(&body) {
         return StatusCode::OK.into_response();
     }
+    let _hang_up = HangUp(connection);
     match answer.await {
         Ok(body) => ([(header::CONTENT_TYPE, "application/json")], body).into_response(),
-        Err(_) => StatusCode::INTERNAL_SERVER_ERROR.into_response(),
+        // Everything in the body was cancelled by the body itself.
+        Err(_) => StatusCode::OK.into_response(),
+    }
+}
+
+/// Stops what still runs when the client hangs up, which drops the handler.
+struct HangUp(Arc<Connection>);
+
+impl Drop for HangUp {
+    fn drop(&mut self) {
+        self.0.cancel_all();
     }
 }
 

@@ -1,6 +1,9 @@
 //! Keeps web pages out: a page in the user's browser can reach loopback, and must not reach the tools.
 
+use std::net::IpAddr;
+
 use axum::extract::Request;
+use axum::http::uri::Authority;
 use axum::http::{HeaderMap, HeaderName, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
@@ -28,11 +31,13 @@ fn single<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<&'a str> {
 }
 
 fn is_loopback_authority(authority: &str) -> bool {
-    let host = match authority.strip_prefix('[') {
-        Some(v6) => v6.split(']').next().unwrap_or_default(),
-        None => authority.split(':').next().unwrap_or_default(),
-    };
-    host.eq_ignore_ascii_case("localhost") || host.parse().is_ok_and(|ip: std::net::IpAddr| ip.is_loopback())
+    let Ok(authority) = authority.parse::<Authority>() else { return false };
+    let host = authority.host();
+    // The parser is lenient about what stands around the host (`user@`, `[::1].evil.com`); nothing may stand there.
+    let port = authority.port().map(|port| format!(":{port}")).unwrap_or_default();
+    let ip = host.trim_start_matches('[').trim_end_matches(']');
+    authority.as_str() == format!("{host}{port}")
+        && (host.eq_ignore_ascii_case("localhost") || ip.parse().is_ok_and(|ip: IpAddr| ip.is_loopback()))
 }
 
 #[cfg(test)]
@@ -44,9 +49,18 @@ mod tests {
         for ours in ["localhost", "LOCALHOST:80", "127.0.0.1", "127.0.0.1:9999", "[::1]:80", "[::1]"] {
             assert!(is_loopback_authority(ours), "{ours}");
         }
-        for foreign in
-            ["evil.com", "localhost.evil.com", "127.0.0.1.evil.com", "", "null", "10.0.0.1", "[::2]:80"]
-        {
+        for foreign in [
+            "evil.com",
+            "localhost.evil.com",
+            "127.0.0.1.evil.com",
+            "",
+            "null",
+            "10.0.0.1",
+            "[::2]:80",
+            "[::1].evil.com",
+            "x@localhost",
+            "localhost:x",
+        ] {
             assert!(!is_loopback_authority(foreign), "{foreign}");
         }
     }

@@ -9,6 +9,7 @@ mod guard;
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::Router;
 use axum::middleware::from_fn;
@@ -16,6 +17,9 @@ use axum::routing::any;
 use server::{App, Principal};
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
+
+/// How long running requests may take to come to their end.
+const PATIENCE: Duration = Duration::from_secs(10);
 
 /// What every request shares.
 #[derive(Clone)]
@@ -46,5 +50,15 @@ pub async fn serve(
         .route("/api/mcp", any(api_mcp::handle))
         .layer(from_fn(guard::only_from_this_machine))
         .with_state(State { app, principal });
-    axum::serve(listener, router).with_graceful_shutdown(stop.cancelled_owned()).await
+    let serving = axum::serve(listener, router).with_graceful_shutdown(stop.clone().cancelled_owned());
+    tokio::select! {
+        outcome = serving => outcome,
+        () = patience_is_over(stop) => Ok(()),
+    }
+}
+
+/// Running requests get some time after the sign to stop, and not more.
+async fn patience_is_over(stop: CancellationToken) {
+    stop.cancelled().await;
+    tokio::time::sleep(PATIENCE).await;
 }

@@ -37,10 +37,8 @@ impl Id {
         if !raw.contains('\\') {
             return Cow::Borrowed(raw);
         }
-        match serde_json::from_str::<String>(raw) {
-            Ok(text) => Cow::Owned(format!("\"{text}\"")),
-            Err(_) => Cow::Borrowed(raw),
-        }
+        let canonical = serde_json::from_str::<String>(raw).and_then(|text| serde_json::to_string(&text));
+        canonical.map_or(Cow::Borrowed(raw), Cow::Owned)
     }
 }
 

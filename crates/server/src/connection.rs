@@ -1,7 +1,7 @@
 //! One client's connection: bytes come in, answers go to the outbox.
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -47,6 +47,8 @@ pub struct Connection {
     peer: Peer,
     running: Mutex<HashMap<String, CancellationToken>>,
     tasks: TaskTracker,
+    /// How many tasks there are; the tracker's own count falls only after a task has said that it ended.
+    waiting: AtomicUsize,
     task_ended: Notify,
     places: Arc<Semaphore>,
     streams: Semaphore,
@@ -69,6 +71,7 @@ impl Connection {
             session: Session::new(),
             running: Mutex::default(),
             tasks: TaskTracker::new(),
+            waiting: AtomicUsize::new(0),
             task_ended: Notify::new(),
             places: Arc::new(Semaphore::new(RUNNING)),
             streams: subscriptions::places(),
@@ -189,6 +192,9 @@ impl Connection {
     }
 
     fn start_envelope(self: &Arc<Self>, request: EnvelopeRequest, to: Destination, in_batch: bool) {
+        if self.session.is_shutting_down() {
+            return Responder::new(to, Dialect::Envelope, request.id).fail(&Failure::ShuttingDown);
+        }
         if self.rules == Rules::Codefluss || in_batch {
             let problem = Problem::MissingField { field: "jsonrpc" };
             return self.refuse(Malformed { id: request.id, problem, envelope: Some(false) }, to, in_batch);
@@ -257,11 +263,17 @@ impl Connection {
 
     /// Whether a request may be served at all, now.
     fn admit(&self, dialect: Dialect, method: &str, id: &Id, in_batch: bool) -> Result<(), Failure> {
+        if self.session.is_shutting_down() && method != "ping" {
+            return Err(Failure::ShuttingDown);
+        }
         if self.rules == Rules::Pipe {
             let stateless = dialect.revision().is_some_and(Revision::is_stateless);
             // `server/discover` without its `_meta` is a mistake of its own kind, not a request that came too early.
             if !stateless && method != "server/discover" {
                 self.session.admit(method)?;
+            }
+            if let Some(revision) = dialect.revision().filter(|_| stateless && in_batch) {
+                return Err(Failure::BatchNotAllowed(revision));
             }
             if in_batch && method == "initialize" {
                 return Err(Failure::InitializeInBatch);
@@ -324,8 +336,18 @@ impl Connection {
         self.running.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    pub(crate) fn note_task_start(&self) {
+        self.waiting.fetch_add(1, Ordering::SeqCst);
+    }
+
     pub(crate) fn note_task_end(&self) {
+        self.waiting.fetch_sub(1, Ordering::SeqCst);
         self.task_ended.notify_waiters();
+    }
+
+    /// Stops everything that runs, without a word.
+    pub fn cancel_all(&self) {
+        self.lock_running().values().for_each(CancellationToken::cancel);
     }
 
     /// Waits until there is room for another request. A transport asks before it reads on.
@@ -341,7 +363,7 @@ impl Connection {
 
     /// Whether there is room for another request.
     pub fn has_room(&self) -> bool {
-        self.tasks.len() < RUNNING + WAITING
+        self.waiting.load(Ordering::SeqCst) < RUNNING + WAITING
     }
 
     /// Tells the client whenever the set of tools changes, for as long as the connection lives.
@@ -350,7 +372,7 @@ impl Connection {
         loop {
             tokio::select! {
                 () = self.ending.cancelled() => return,
-                changed = changes.changed() => if changed.is_err() { return },
+                news = changes.changed() => if news.is_err() { return },
             }
             if self.session.is_ready() {
                 let nothing = None::<&()>;

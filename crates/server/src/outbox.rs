@@ -11,8 +11,12 @@ use crate::error::{self, Failure};
 pub trait Outbox: Send + Sync + 'static {
     /// Sends the answer to something that came in.
     fn answer(&self, message: Vec<u8>);
-    /// Sends something that nobody asked for: a notification, or a request to the client. A transport that cannot
-    /// carry these drops them, as does one whose reader has fallen far behind.
+    /// Called instead of [`answer`](Self::answer) when the client no longer wants to hear it.
+    fn stay_silent(&self) {}
+    /// Sends a question to the client. `false` where the transport has no way to carry one.
+    fn ask(&self, message: Vec<u8>) -> bool;
+    /// Sends a notification. A transport that cannot carry these drops them, as does one whose reader has fallen far
+    /// behind.
     fn push(&self, message: Vec<u8>);
 }
 
@@ -53,8 +57,9 @@ impl Responder {
     fn send(&mut self, message: Option<Vec<u8>>) {
         match (self.to.take(), message) {
             (Some(Destination::Outbox(outbox)), Some(message)) => outbox.answer(message),
+            (Some(Destination::Outbox(outbox)), None) => outbox.stay_silent(),
             (Some(Destination::Slot(batch, slot)), message) => batch.fill(slot, message),
-            _ => {}
+            (None, _) => {}
         }
     }
 }
@@ -83,8 +88,13 @@ impl Batch {
     fn fill(&self, slot: usize, message: Option<Vec<u8>>) {
         let mut answers = self.answers.lock().unwrap_or_else(PoisonError::into_inner);
         answers[slot] = message;
-        if self.missing.fetch_sub(1, Ordering::AcqRel) == 1 && answers.iter().any(Option::is_some) {
+        if self.missing.fetch_sub(1, Ordering::AcqRel) > 1 {
+            return;
+        }
+        if answers.iter().any(Option::is_some) {
             self.to.answer(encode::batch(answers.iter().flatten().map(Vec::as_slice)));
+        } else {
+            self.to.stay_silent();
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use protocol::{Id, encode};
 use serde::Serialize;
@@ -15,12 +15,15 @@ use crate::Outbox;
 /// every place taken and the client's own answers can always be reached.
 const OPEN: usize = 32;
 
+/// Who waits for the answer to which question.
+type Pending = HashMap<String, oneshot::Sender<Result<Value, Value>>>;
+
 /// The client, as somebody who can be asked.
 pub(crate) struct Peer {
     outbox: Arc<dyn Outbox>,
     next: AtomicU64,
     /// `None` once the client is gone.
-    pending: Mutex<Option<HashMap<String, oneshot::Sender<Result<Value, Value>>>>>,
+    pending: Mutex<Option<Pending>>,
 }
 
 /// Why a request got no result.
@@ -48,7 +51,9 @@ impl Peer {
             pending.insert(id.as_json().to_owned(), sender);
         }
         let mut withdraw = Withdraw { peer: self, id: &id, answered: false };
-        self.outbox.push(encode::request(&id, method, params));
+        if !self.outbox.ask(encode::request(&id, method, params)) {
+            return Err(Unanswered::Unreachable);
+        }
         let outcome = receiver.await;
         withdraw.answered = true;
         match outcome {
@@ -61,9 +66,9 @@ impl Peer {
     /// The client answered. Answers to what nobody asked are ignored.
     pub(crate) fn settle(&self, id: &Id, outcome: Result<Value, Value>) {
         let sender = self.lock().as_mut().and_then(|pending| pending.remove(id.key().as_ref()));
-        match sender {
-            Some(sender) => drop(sender.send(outcome)),
-            None => tracing::debug!("an answer to no question was ignored"),
+        if let Some(sender) = sender {
+            // The one who asked may have given up.
+            let _ = sender.send(outcome);
         }
     }
 
@@ -72,9 +77,7 @@ impl Peer {
         *self.lock() = None;
     }
 
-    fn lock(
-        &self,
-    ) -> std::sync::MutexGuard<'_, Option<HashMap<String, oneshot::Sender<Result<Value, Value>>>>> {
+    fn lock(&self) -> MutexGuard<'_, Option<Pending>> {
         self.pending.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -34,6 +34,7 @@ impl Connection {
         if let Some(key) = &key {
             self.lock_running().insert(key.clone(), stop);
         }
+        self.note_task_start();
         let connection = Arc::clone(self);
         self.tasks().spawn(async move {
             job.await;

@@ -71,6 +71,10 @@ impl Session {
         self.with(|facts| facts.state == State::Ready)
     }
 
+    pub(crate) fn is_shutting_down(&self) -> bool {
+        self.with(|facts| facts.state == State::ShuttingDown)
+    }
+
     /// Whether a request may be served now. `initialize` and `ping` have rules of their own.
     pub(crate) fn admit(&self, method: &str) -> Result<(), Failure> {
         match (self.with(|facts| facts.state), method) {

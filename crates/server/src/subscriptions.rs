@@ -38,7 +38,7 @@ pub(crate) async fn listen(ctx: &Context, params: Map<String, Value>) -> Result<
     loop {
         tokio::select! {
             () = ctx.connection.ending().cancelled() => break,
-            changed = changes.changed() => if changed.is_err() { break },
+            news = changes.changed() => if news.is_err() { break },
         }
         if filter.tools_list_changed {
             push(ctx, "notifications/tools/list_changed", &json!({ "_meta": meta }));

@@ -17,7 +17,7 @@ use std::sync::Arc;
 
 use access::Scope;
 use protocol::mcp::{
-    Annotations, CallToolParams, CallToolResult, ClientCapabilities, InputRequired, ToolList,
+    Annotations, CallToolParams, CallToolResult, ClientCapabilities, InputRequired, LogLevel, ToolList,
 };
 use protocol::{Dialect, Revision};
 use schemars::JsonSchema;
@@ -213,20 +213,19 @@ pub(crate) async fn run(
     tool.check_arguments(&invocation.arguments)?;
     let _place = connection.places().acquire().await.map_err(|_| Failure::Internal)?;
     let outlet = call.outlet.clone();
-    outlet.log(protocol::mcp::LogLevel::Debug, tool.spec.name, "started");
+    outlet.log(LogLevel::Debug, tool.spec.name, "started");
     let outcome = match tool.work() {
         entry::Work::Plain(plain) => plain.call(call, invocation.arguments).await.map(Outcome::Done),
         entry::Work::Interactive(talk) => {
             front::converse(connection, tool.spec.name, talk.as_ref(), &call, &invocation).await
         }
     };
-    match &outcome {
-        Ok(Outcome::Done(_)) => outlet.log(protocol::mcp::LogLevel::Debug, tool.spec.name, "finished"),
-        Ok(Outcome::InputRequired(_)) => {
-            outlet.log(protocol::mcp::LogLevel::Debug, tool.spec.name, "asked the user")
-        }
-        Err(failure) => outlet.log(protocol::mcp::LogLevel::Warning, tool.spec.name, failure.kind()),
-    }
+    let (level, text) = match &outcome {
+        Ok(Outcome::Done(_)) => (LogLevel::Debug, "finished"),
+        Ok(Outcome::InputRequired(_)) => (LogLevel::Debug, "asked the user"),
+        Err(failure) => (LogLevel::Warning, failure.kind()),
+    };
+    outlet.log(level, tool.spec.name, text);
     outcome
 }
 

@@ -5,11 +5,12 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
 use serde_json::{Value, json};
 
+use crate::config;
 use crate::exit::{self, Failure};
 
 /// What the demonstration's user answers, whatever asks.
 fn answers() -> Value {
-    json!({ "destination": "Lisbon", "departure": "2027-05-01", "return": "2027-05-08", "travellers": 2, "class": "business", "confirm": true })
+    json!({ "destination": "Lisbon", "departure": "2099-05-01", "return": "2099-05-08", "travellers": 2, "class": "business", "confirm": true })
 }
 
 pub(crate) fn run() -> Result<(), Failure> {
@@ -27,11 +28,15 @@ struct Demo {
 impl Demo {
     #[expect(clippy::disallowed_methods, reason = "the demonstration runs this very binary as its server")]
     fn start() -> io::Result<Self> {
-        let mut server = Command::new(std::env::current_exe()?)
-            .args(["serve", "--toolsets", "reference"])
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()?;
+        let mut command = Command::new(std::env::current_exe()?);
+        // The user's own settings have no place in a script: an empty file, and no variables.
+        command.args(["serve", "--config", "/dev/null", "--toolsets", "reference"]);
+        for (name, _) in
+            std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with(config::PREFIX))
+        {
+            command.env_remove(name);
+        }
+        let mut server = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
         let input = server.stdin.take();
         let output = server.stdout.take().ok_or_else(|| io::Error::other("the server has no output"))?;
         Ok(Self { server, input, output: BufReader::new(output), next: 1 })
@@ -103,7 +108,7 @@ impl Demo {
             "io.modelcontextprotocol/clientCapabilities": { "elicitation": { "form": {} } },
         });
         let mut params = json!({ "name": "booking", "arguments": { "destination": "Oslo" }, "_meta": meta });
-        loop {
+        for _ in 0..10 {
             let result = self.request("tools/call", params.clone())?;
             if result["resultType"] != "input_required" {
                 return show("booking", &result["structuredContent"].to_string());
@@ -112,6 +117,7 @@ impl Demo {
             params["inputResponses"] =
                 json!({ "question": answer(&result["inputRequests"]["question"]["params"])? });
         }
+        Err(io::Error::other("the tool asks and asks"))
     }
 
     fn speak_the_envelope(&mut self) -> io::Result<()> {

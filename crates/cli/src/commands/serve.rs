@@ -1,9 +1,11 @@
 //! `fluxway serve`.
 
+use std::io::ErrorKind;
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use server::App;
+use server::{App, Principal};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
@@ -29,23 +31,29 @@ async fn serve(config: Config, sources: Sources) -> Result<(), Failure> {
     let (app, principal) = config.build();
     let stop = CancellationToken::new();
     handle_signals(&app, sources, &stop)?;
-    match http {
-        Some(address) => {
-            let listener = http_transport::listen(address)
-                .await
-                .map_err(Failure::io(format!("cannot listen on {address}")))?;
-            // Whoever asked for port 0 has to learn which one it became.
-            if let Ok(address) = listener.local_addr() {
-                tell(&format!("fluxway listens on http://{address}/api/mcp"));
-            }
-            http_transport::serve(app, principal, listener, stop).await.map_err(Failure::io("cannot serve"))
-        }
-        None => {
-            tokio::spawn(watch_parent(stop.clone()));
-            server::transport::stdio::serve(app, principal, stdin()?, stdout()?, stop).await;
-            Ok(())
-        }
+    if let Some(address) = http {
+        return serve_http(app, principal, address, stop).await;
     }
+    tokio::spawn(watch_parent(stop.clone()));
+    server::transport::stdio::serve(app, principal, stdin()?, stdout()?, stop).await;
+    Ok(())
+}
+
+async fn serve_http(
+    app: Arc<App>,
+    principal: Principal,
+    address: SocketAddr,
+    stop: CancellationToken,
+) -> Result<(), Failure> {
+    let listener = http_transport::listen(address).await.map_err(|error| match error.kind() {
+        ErrorKind::InvalidInput => Failure::Usage(error.to_string()),
+        _ => Failure::io(format!("cannot listen on {address}"))(error),
+    })?;
+    // Whoever asked for port 0 has to learn which one it became.
+    if let Ok(address) = listener.local_addr() {
+        tell(&format!("fluxway listens on http://{address}/api/mcp"));
+    }
+    http_transport::serve(app, principal, listener, stop).await.map_err(Failure::io("cannot serve"))
 }
 
 fn tell(text: &str) {

@@ -222,11 +222,13 @@ impl Conversation for Program {
                 Op::Now => trace.push(f.now()?.as_second().unsigned_abs()),
                 Op::Random => trace.push(f.random()? >> 32),
                 Op::Loop if last % 2 == 0 && turns < 3 => {
-                    (at, turns, last) = (at.saturating_sub(4), turns + 1, last + 1)
+                    (at, turns, last) = (at.saturating_sub(4), turns + 1, last + 1);
                 }
                 Op::Loop => {}
             }
-            trace.iter_mut().for_each(|n| *n %= 1 << 40);
+            for n in &mut trace {
+                *n %= 1 << 40;
+            }
         }
         Ok(trace)
     }

@@ -21,6 +21,10 @@ impl Outbox for Queue {
         let _ = self.0.send(message);
     }
 
+    fn ask(&self, message: Vec<u8>) -> bool {
+        self.0.send(message).is_ok()
+    }
+
     fn push(&self, message: Vec<u8>) {
         self.answer(message);
     }

@@ -57,6 +57,7 @@ pub async fn serve(
 
     let client_is_gone = tokio::select! {
         _ = end => true,
+        () = output.closed.cancelled() => true,
         () = stop.cancelled() => false,
     };
     connection.drain(PATIENCE, client_is_gone).await;
@@ -114,7 +115,8 @@ struct Output {
     writer: Mutex<Box<dyn Write + Send>>,
     /// The reader is at work and will write when it is done; nobody else has to.
     held: AtomicBool,
-    closed: AtomicBool,
+    /// Cancelled when the client no longer reads.
+    closed: CancellationToken,
     /// Nobody will ask the writer any more.
     ended: AtomicBool,
     asked: Mutex<bool>,
@@ -127,7 +129,7 @@ impl Output {
             waiting: Mutex::default(),
             writer: Mutex::new(writer),
             held: AtomicBool::new(false),
-            closed: AtomicBool::new(false),
+            closed: CancellationToken::new(),
             ended: AtomicBool::new(false),
             asked: Mutex::new(false),
             ask: Condvar::new(),
@@ -150,7 +152,7 @@ impl Output {
     }
 
     fn is_closed(&self) -> bool {
-        self.closed.load(Ordering::Relaxed)
+        self.closed.is_cancelled()
     }
 
     fn lock_waiting(&self) -> std::sync::MutexGuard<'_, Vec<u8>> {
@@ -188,7 +190,7 @@ impl Output {
         }
         if let Err(error) = writer.write_all(&messages).and_then(|()| writer.flush()) {
             tracing::info!(%error, "the client no longer reads");
-            self.closed.store(true, Ordering::Relaxed);
+            self.closed.cancel();
         }
         // The buffer is used again, unless it grew beyond what is usual.
         let mut waiting = self.lock_waiting();
@@ -217,6 +219,11 @@ impl Output {
 impl Outbox for Output {
     fn answer(&self, message: Vec<u8>) {
         self.add(&message);
+    }
+
+    fn ask(&self, message: Vec<u8>) -> bool {
+        self.add(&message);
+        true
     }
 
     fn push(&self, message: Vec<u8>) {

@@ -129,8 +129,13 @@ async fn the_end_waits_for_what_runs_but_not_for_ever() {
             expect("long", "shutting_down"),
         ]
     );
-    let late = client.exchange(r#"{"jsonrpc":"2.0","id":"late","method":"tools/list"}"#).await;
-    assert!(late[0].contains("shutting_down"), "{late:?}");
+    let modern = json!({ "jsonrpc": "2.0", "id": 2, "method": "tools/list", "params": { "_meta": stateless(json!({})) } });
+    for late in
+        [r#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#, &modern.to_string(), r#"{"type":"handshake"}"#]
+    {
+        let answer = client.exchange(late).await;
+        assert!(answer[0].contains("shutting_down"), "{late} got {answer:?}");
+    }
 }
 
 /// More calls than may run at once: none is lost, and quick requests are not held up.

@@ -42,7 +42,7 @@ async fn converse(script: &str) -> String {
         for answer in answers {
             let message: Value = serde_json::from_str(&answer).unwrap();
             if let Some(new) = message["result"]["requestState"].as_str() {
-                state = new.to_owned();
+                new.clone_into(&mut state);
             }
             let shown = if state.is_empty() { answer } else { answer.replace(&state, "$state") };
             writeln!(transcript, "< {shown}").unwrap();

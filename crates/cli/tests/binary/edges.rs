@@ -1,0 +1,54 @@
+//! Which crate may use which: the map of ARCHITECTURE.md, held by the build itself.
+
+use std::collections::BTreeSet;
+
+/// Every edge that the map allows, also to crates that are still to come.
+const ALLOWED: &[(&str, &[&str])] = &[
+    ("cli", &["http", "server", "store"]),
+    ("http", &["server"]),
+    ("server", &["protocol", "flow", "tree", "codebase", "fluxloop", "knowledge", "projects", "access"]),
+    ("codebase", &["tree"]),
+    ("fluxloop", &["tree", "codebase"]),
+    ("knowledge", &["tree"]),
+    ("store", &["access", "flow", "projects"]),
+    ("protocol", &[]),
+    ("flow", &[]),
+    ("tree", &[]),
+    ("projects", &[]),
+    ("access", &[]),
+];
+
+/// Crates of others that must not be used directly: pure crates stay pure.
+const BANNED: &[(&str, &[&str])] = &[
+    ("protocol", &["tokio", "axum", "schemars"]),
+    ("flow", &["tokio", "axum", "getrandom"]),
+    ("access", &["tokio", "axum", "serde"]),
+    ("server", &["hyper", "axum", "rusqlite", "tokio-postgres"]),
+];
+
+#[test]
+fn crates_use_only_what_the_map_allows() {
+    let metadata = cargo_metadata::MetadataCommand::new()
+        .no_deps()
+        .other_options(["--offline".to_owned()])
+        .exec()
+        .unwrap();
+    let ours: BTreeSet<String> = metadata.packages.iter().map(|package| package.name.to_string()).collect();
+    for package in &metadata.packages {
+        let Some(name) = package.name.strip_prefix("fluxway-") else { continue };
+        let (_, allowed) = ALLOWED
+            .iter()
+            .find(|(known, _)| *known == name)
+            .unwrap_or_else(|| panic!("{name} is not on the map"));
+        let normal =
+            package.dependencies.iter().filter(|dep| dep.kind == cargo_metadata::DependencyKind::Normal);
+        for dependency in normal.clone().filter(|dep| ours.contains(&dep.name)) {
+            let used = dependency.name.strip_prefix("fluxway-").unwrap();
+            assert!(allowed.contains(&used), "{name} must not use {used}");
+        }
+        let banned = BANNED.iter().find(|(known, _)| *known == name).map_or(&[][..], |(_, banned)| banned);
+        for dependency in normal {
+            assert!(!banned.contains(&dependency.name.as_str()), "{name} must not use {}", dependency.name);
+        }
+    }
+}

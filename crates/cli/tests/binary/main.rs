@@ -1,0 +1,10 @@
+//! The binary as its users meet it, and the shape of the workspace that makes it.
+
+#![expect(clippy::disallowed_methods, reason = "these tests start programs")]
+#![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test that fails should stop")]
+
+mod commands;
+mod edges;
+mod process;
+mod rmcp_client;
+mod stdio;

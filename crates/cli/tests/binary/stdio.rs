@@ -1,0 +1,138 @@
+//! The server on a real pipe: its start, its end, and what is thrown at it in between.
+
+use std::collections::HashSet;
+use std::io::{Read, Write};
+use std::process::{Command, Stdio};
+
+use serde_json::{Value, json};
+
+use crate::process::{BINARY, DEADLINE, Server, fluxway, lines};
+
+const ALL: &[&str] = &["--toolsets", "reference,diagnostics"];
+
+#[test]
+fn the_end_of_input_lets_calls_finish() {
+    let mut server = Server::greeted(ALL);
+    server.call(1, "wait", json!({ "steps": 3, "step_ms": 100 }));
+    server.input = None;
+    assert_eq!(server.receive()["result"]["structuredContent"]["steps"], 3);
+    assert!(server.ended());
+    assert!(server.child.wait().unwrap().success());
+}
+
+#[test]
+fn sigterm_lets_calls_finish() {
+    let mut server = Server::greeted(ALL);
+    server.call(1, "wait", json!({ "steps": 3, "step_ms": 100 }));
+    server.call(2, "echo", json!({ "text": "the call before me is running" }));
+    assert_eq!(server.receive()["id"], 2);
+    server.signal("-TERM");
+    assert_eq!(server.receive()["result"]["structuredContent"]["steps"], 3);
+    assert!(server.ended());
+    assert!(server.child.wait().unwrap().success());
+}
+
+#[test]
+fn a_server_whose_parent_died_goes_too() {
+    // The shell dies; the pipe that it handed on stays open, so the end of input is no sign.
+    let mut shell = Command::new("sh")
+        .args(["-c", r#"exec 3<&0; "$0" <&3 & wait"#, BINARY])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut held_open = shell.stdin.take().unwrap();
+    let output = lines(shell.stdout.take().unwrap());
+    held_open.write_all(b"{\"type\":\"handshake\"}\n").unwrap();
+    assert!(output.recv_timeout(DEADLINE).unwrap().contains("fluxloop-mcp"), "the server is up");
+    shell.kill().unwrap();
+    shell.wait().unwrap();
+    let end = output.recv_timeout(DEADLINE);
+    assert_eq!(
+        end,
+        Err(std::sync::mpsc::RecvTimeoutError::Disconnected),
+        "its stdout closes with the server"
+    );
+}
+
+#[test]
+fn sighup_reads_the_toolsets_again() {
+    let mut settings = tempfile::NamedTempFile::new().unwrap();
+    settings.write_all(b"toolsets = ['reference']").unwrap();
+    let mut server = Server::greeted(&["--config", settings.path().to_str().unwrap()]);
+    server.call(1, "echo", json!({ "text": "x" }));
+    assert_eq!(server.receive()["error"]["data"]["kind"], "tool_not_found");
+
+    std::fs::write(settings.path(), "toolsets = ['reference', 'diagnostics']").unwrap();
+    server.signal("-HUP");
+    assert_eq!(server.receive(), json!({ "jsonrpc": "2.0", "method": "notifications/tools/list_changed" }));
+    server.call(2, "echo", json!({ "text": "x" }));
+    assert_eq!(server.receive()["result"]["structuredContent"]["text"], "x");
+}
+
+#[test]
+fn a_gigabyte_without_a_newline_costs_one_answer_and_little_memory() {
+    let mut server = Server::greeted(ALL);
+    let chunk = vec![b'x'; 1 << 20];
+    for _ in 0..1024 {
+        server.write(&chunk);
+    }
+    server.write(b"\n{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\n");
+    assert_eq!(server.receive()["error"]["data"]["kind"], "message_too_large");
+    assert_eq!(server.receive(), json!({ "jsonrpc": "2.0", "id": 1, "result": {} }));
+    let peak = server.peak_memory();
+    assert!(peak < 64 * 1024, "{peak} kB");
+}
+
+/// A reader that stalls holds the server up and loses nothing.
+#[test]
+fn ten_thousand_requests_in_one_go_are_all_answered() {
+    let mut child = fluxway(ALL).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let mut input = child.stdin.take().unwrap();
+    let mut output = child.stdout.take().unwrap();
+    let writer = std::thread::spawn(move || {
+        let mut all = Vec::new();
+        for id in 0..10_000 {
+            writeln!(all, r#"{{"type":"request","id":{id},"tool":"echo","text":"{}"}}"#, "x".repeat(100))
+                .unwrap();
+        }
+        // Far more than a pipe holds: this returns only because somebody reads at the other end.
+        input.write_all(&all).unwrap();
+    });
+    let mut answers = String::new();
+    output.read_to_string(&mut answers).unwrap();
+    writer.join().unwrap();
+    let ids: HashSet<u64> = answers
+        .lines()
+        .map(|line| serde_json::from_str::<Value>(line).unwrap())
+        .map(|answer| answer["id"].as_u64().unwrap())
+        .collect();
+    assert_eq!((answers.lines().count(), ids.len()), (10_000, 10_000));
+    assert!(child.wait().unwrap().success());
+}
+
+#[test]
+fn a_tool_that_panics_harms_nothing_else() {
+    let mut server = Server::greeted(ALL);
+    server.call(1, "wait", json!({ "steps": 2, "step_ms": 100 }));
+    server.call(2, "crash", json!({}));
+    server.call(3, "echo", json!({ "text": "x" }));
+    assert_eq!(server.receive()["error"]["code"], -32603);
+    assert_eq!(server.receive()["id"], 3);
+    assert_eq!(server.receive()["result"]["structuredContent"]["steps"], 2);
+}
+
+/// Its input stays open: that nobody reads is the only sign.
+#[test]
+fn a_client_that_stops_reading_ends_the_server() {
+    for message in [
+        &b"{\"type\":\"handshake\"}\n"[..],
+        b"{\"type\":\"request\",\"tool\":\"wait\",\"steps\":1,\"step_ms\":100}\n",
+    ] {
+        let mut child = fluxway(ALL).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        drop(child.stdout.take());
+        let mut input = child.stdin.take().unwrap();
+        input.write_all(message).unwrap();
+        assert!(child.wait().unwrap().success());
+    }
+}
