@@ -1,6 +1,8 @@
 //! What a tool gets besides its arguments.
 
+use std::future::poll_fn;
 use std::path::PathBuf;
+use std::pin::pin;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use access::Principal;
@@ -56,6 +58,10 @@ struct Inner {
 struct Progress {
     token: Value,
     last: Option<u32>,
+    /// The tool is at work this very moment: what it says may be overtaken by its answer.
+    working: bool,
+    /// What it has said meanwhile.
+    held: Option<Vec<u8>>,
 }
 
 impl Outlet {
@@ -66,7 +72,8 @@ impl Outlet {
         log_level: Option<LogLevel>,
         stop: CancellationToken,
     ) -> Self {
-        let progress = progress_token.map(|token| Mutex::new(Progress { token, last: None }));
+        let progress = progress_token
+            .map(|token| Mutex::new(Progress { token, last: None, working: false, held: None }));
         Self { inner: Arc::new(Inner { outbox, revision, progress, log_level, stop }) }
     }
 
@@ -80,7 +87,44 @@ impl Outlet {
         state.last = Some(progress);
         let message = revision.has_progress_message().then_some(message);
         let params = ProgressParams { progress_token: &state.token, progress, total, message };
-        self.inner.outbox.push(encode::notification("notifications/progress", Some(&params)));
+        let message = encode::notification("notifications/progress", Some(&params));
+        if state.working {
+            state.held = Some(message);
+        } else {
+            self.inner.outbox.push(message);
+        }
+    }
+
+    /// Does `work`. Progress is sent whenever the work has to wait; what it says in the step that ends it is not,
+    /// since the answer says more. (Clients also mishandle progress that arrives together with the answer: the
+    /// TypeScript SDK has forgotten the token by then and reports an error.)
+    pub(crate) async fn during<F: Future>(&self, work: F) -> F::Output {
+        let mut work = pin!(work);
+        poll_fn(|context| {
+            self.set_working(true);
+            let polled = work.as_mut().poll(context);
+            self.set_working(false);
+            if polled.is_pending() {
+                self.send_held();
+            }
+            polled
+        })
+        .await
+    }
+
+    fn set_working(&self, working: bool) {
+        if let Some(progress) = &self.inner.progress {
+            progress.lock().unwrap_or_else(PoisonError::into_inner).working = working;
+        }
+    }
+
+    /// Sends progress that was held back, because something is about to be said that should come after it.
+    pub(crate) fn send_held(&self) {
+        let Some(progress) = &self.inner.progress else { return };
+        let held = progress.lock().unwrap_or_else(PoisonError::into_inner).held.take();
+        if let Some(message) = held.filter(|_| !self.inner.stop.is_cancelled()) {
+            self.inner.outbox.push(message);
+        }
     }
 
     /// Sends a log message to the client, if it wants messages of this level.

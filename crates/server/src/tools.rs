@@ -214,12 +214,15 @@ pub(crate) async fn run(
     let _place = connection.places().acquire().await.map_err(|_| Failure::Internal)?;
     let outlet = call.outlet.clone();
     outlet.log(LogLevel::Debug, tool.spec.name, "started");
-    let outcome = match tool.work() {
-        entry::Work::Plain(plain) => plain.call(call, invocation.arguments).await.map(Outcome::Done),
-        entry::Work::Interactive(talk) => {
-            front::converse(connection, tool.spec.name, talk.as_ref(), &call, &invocation).await
+    let work = async {
+        match tool.work() {
+            entry::Work::Plain(plain) => plain.call(call, invocation.arguments).await.map(Outcome::Done),
+            entry::Work::Interactive(talk) => {
+                front::converse(connection, tool.spec.name, talk.as_ref(), &call, &invocation).await
+            }
         }
     };
+    let outcome = outlet.during(work).await;
     let (level, text) = match &outcome {
         Ok(Outcome::Done(_)) => (LogLevel::Debug, "finished"),
         Ok(Outcome::InputRequired(_)) => (LogLevel::Debug, "asked the user"),

@@ -1,0 +1,33 @@
+//! Fluxway beside what a user would pick instead, measured in one run.
+//!
+//! `cargo run --release -p bench -- stdio` (or `flow`). Prints tables of ratios and writes JSON beside the target
+//! folder's binaries. Timings are facts about a machine: nothing here fails because of one.
+
+#![expect(clippy::print_stdout, reason = "a program for people")]
+#![expect(clippy::disallowed_methods, reason = "it starts programs, reads the environment and the clock")]
+#![expect(clippy::cast_precision_loss, reason = "counts of a bench fit a double")]
+
+mod flow;
+mod peer;
+mod provision;
+mod robust;
+mod stdio;
+mod table;
+
+type Outcome<T> = Result<T, Box<dyn std::error::Error>>;
+
+fn main() -> Outcome<()> {
+    let mut args = std::env::args().skip(1);
+    let what = args.next().unwrap_or_default();
+    // `--quick` shows that the harness works; its figures are not for quoting.
+    let quick = args.any(|arg| arg == "--quick");
+    match what.as_str() {
+        "stdio" => stdio::run(quick),
+        "flow" => flow::run(quick),
+        "robust" => robust::run(quick),
+        _ => {
+            println!("usage: cargo run --release -p bench -- stdio|flow|robust [--quick]");
+            Ok(())
+        }
+    }
+}

@@ -1,0 +1,156 @@
+//! A server under measurement.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use crate::Outcome;
+
+pub(crate) struct Peer {
+    pub(crate) name: String,
+    program: String,
+    args: Vec<String>,
+}
+
+pub(crate) struct Running {
+    child: Child,
+    input: ChildStdin,
+    output: BufReader<ChildStdout>,
+    /// From the start of the process to the answer to `initialize`.
+    pub(crate) first_answer: Duration,
+}
+
+/// Which processes use how much of the machine.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Cost {
+    pub(crate) wall: Duration,
+    pub(crate) cpu: Duration,
+}
+
+impl Peer {
+    pub(crate) fn new(name: &str, program: &str, args: &[&str]) -> Self {
+        let args = args.iter().map(|arg| (*arg).to_owned()).collect();
+        Self { name: name.to_owned(), program: program.to_owned(), args }
+    }
+
+    /// Starts the server and shakes hands.
+    pub(crate) fn start(&self) -> Outcome<Running> {
+        let started = Instant::now();
+        let mut child = Command::new(&self.program)
+            .args(&self.args)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()?;
+        let input = child.stdin.take().ok_or("no stdin")?;
+        let output = BufReader::with_capacity(256 * 1024, child.stdout.take().ok_or("no stdout")?);
+        let mut running = Running { child, input, output, first_answer: Duration::ZERO };
+        let about = json!({ "name": "bench", "version": "1" });
+        let capabilities = json!({ "elicitation": {} });
+        let hello =
+            json!({ "protocolVersion": "2025-11-25", "capabilities": capabilities, "clientInfo": about });
+        running.send(&json!({ "jsonrpc": "2.0", "id": 0, "method": "initialize", "params": hello }))?;
+        running.receive()?;
+        running.first_answer = started.elapsed();
+        running.send(&json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }))?;
+        Ok(running)
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// The call that every server answers alike.
+pub(crate) fn echo(id: usize) -> Vec<u8> {
+    format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":\"tools/call\",\"params\":{{\"name\":\"echo\",\"arguments\":{{\"text\":\"hello, world\"}}}}}}\n")
+        .into_bytes()
+}
+
+impl Running {
+    pub(crate) fn send(&mut self, message: &Value) -> Outcome<()> {
+        Ok(self.input.write_all(format!("{message}\n").as_bytes())?)
+    }
+
+    pub(crate) fn receive(&mut self) -> Outcome<Value> {
+        let mut line = String::new();
+        if self.output.read_line(&mut line)? == 0 {
+            return Err("the server stopped".into());
+        }
+        Ok(serde_json::from_str(&line)?)
+    }
+
+    /// One call after the other; how long each took.
+    pub(crate) fn sequential(&mut self, calls: usize) -> Outcome<Vec<Duration>> {
+        let mut times = Vec::with_capacity(calls);
+        let mut line = Vec::new();
+        let message = echo(1);
+        for _ in 0..calls {
+            line.clear();
+            let start = Instant::now();
+            self.input.write_all(&message)?;
+            self.output.read_until(b'\n', &mut line)?;
+            times.push(start.elapsed());
+        }
+        if !line.windows(12).any(|part| part == b"hello, world") {
+            return Err(format!("not an echo: {}", String::from_utf8_lossy(&line)).into());
+        }
+        Ok(times)
+    }
+
+    /// All calls at once; how long until the last answer.
+    pub(crate) fn pipelined(&mut self, calls: usize) -> Outcome<Cost> {
+        let cpu = self.cpu()?;
+        let start = Instant::now();
+        std::thread::scope(|scope| -> Outcome<()> {
+            let input = &mut self.input;
+            let writer = scope.spawn(move || -> std::io::Result<()> {
+                let mut batch = Vec::with_capacity(64 * 1024);
+                for id in 0..calls {
+                    batch.extend(echo(id));
+                    if batch.len() > 60 * 1024 {
+                        input.write_all(&batch)?;
+                        batch.clear();
+                    }
+                }
+                input.write_all(&batch)
+            });
+            let mut left = calls;
+            let mut chunk = vec![0; 256 * 1024];
+            while left > 0 {
+                let read = self.output.read(&mut chunk)?;
+                if read == 0 {
+                    return Err("the server stopped".into());
+                }
+                left = left.saturating_sub(memchr::memchr_iter(b'\n', &chunk[..read]).count());
+            }
+            writer.join().map_err(|_| "the writer panicked")??;
+            Ok(())
+        })?;
+        Ok(Cost { wall: start.elapsed(), cpu: self.cpu()?.saturating_sub(cpu) })
+    }
+
+    /// Processor time of the server so far, user and system.
+    pub(crate) fn cpu(&self) -> Outcome<Duration> {
+        let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.child.id()))?;
+        let fields: Vec<&str> = stat.rsplit_once(')').ok_or("stat")?.1.split_whitespace().collect();
+        let ticks: u64 = fields[11].parse::<u64>()? + fields[12].parse::<u64>()?;
+        Ok(Duration::from_millis(ticks * 10)) // a tick is 10 ms on every Linux in use
+    }
+
+    /// Memory in use now, in megabytes.
+    pub(crate) fn memory(&self) -> Outcome<f64> {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id()))?;
+        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).ok_or("no VmRSS")?;
+        Ok(line.trim().trim_end_matches(" kB").parse::<f64>()? / 1024.0)
+    }
+
+    pub(crate) fn halves(&mut self) -> (&mut ChildStdin, &mut BufReader<ChildStdout>) {
+        (&mut self.input, &mut self.output)
+    }
+}

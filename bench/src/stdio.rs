@@ -1,0 +1,106 @@
+//! The same call against every server: how soon, how fast, how many, how much memory.
+
+use std::time::{Duration, Instant};
+
+use crate::peer::Peer;
+use crate::table::{Table, median, save};
+use crate::{Outcome, provision};
+
+struct Plan {
+    rounds: usize,
+    sequential: usize,
+    pipelined: usize,
+    million: usize,
+    /// A server that would need longer for the million is given up on.
+    patience: Duration,
+}
+
+#[derive(Default)]
+struct Figures {
+    first_answer: Vec<f64>,
+    p50: Vec<f64>,
+    p99: Vec<f64>,
+    rate: Vec<f64>,
+    cpu: Vec<f64>,
+    memory: Vec<f64>,
+}
+
+pub(crate) fn run(quick: bool) -> Outcome<()> {
+    let plan = if quick {
+        Plan {
+            rounds: 1,
+            sequential: 200,
+            pipelined: 2_000,
+            million: 10_000,
+            patience: Duration::from_secs(5),
+        }
+    } else {
+        Plan {
+            rounds: 7,
+            sequential: 3_000,
+            pipelined: 50_000,
+            million: 1_000_000,
+            patience: Duration::from_mins(3),
+        }
+    };
+    let peers = provision::all()?;
+    let mut figures: Vec<Figures> = peers.iter().map(|_| Figures::default()).collect();
+    // Rounds are interleaved, so that whatever else the machine does is shared by all.
+    for _ in 0..plan.rounds {
+        for (peer, figures) in peers.iter().zip(&mut figures) {
+            measure(peer, &plan, figures)?;
+        }
+    }
+    let columns = [
+        "spawn to first answer, ms",
+        "p50, µs",
+        "p99, µs",
+        "pipelined, calls/s",
+        "CPU per call, µs",
+        "memory at rest, MB",
+    ];
+    let mut speed = Table::new("One call, over stdio", &columns);
+    for (peer, figures) in peers.iter().zip(figures) {
+        let all = [figures.first_answer, figures.p50, figures.p99, figures.rate, figures.cpu, figures.memory];
+        speed.row(&peer.name, all.into_iter().map(median).collect());
+    }
+    speed.print();
+
+    let mut growth = Table::new("Memory after many calls, MB", &["before", "after", "calls"]);
+    for peer in &peers {
+        growth.row(&peer.name, grow(peer, &plan)?);
+    }
+    growth.print();
+    save("stdio", &[&speed, &growth])
+}
+
+fn measure(peer: &Peer, plan: &Plan, figures: &mut Figures) -> Outcome<()> {
+    let mut running = peer.start()?;
+    figures.first_answer.push(running.first_answer.as_secs_f64() * 1e3);
+    figures.memory.push(running.memory()?);
+    running.sequential(plan.sequential / 10)?; // warm up
+    let mut times = running.sequential(plan.sequential)?;
+    times.sort_unstable();
+    figures.p50.push(times[times.len() / 2].as_secs_f64() * 1e6);
+    figures.p99.push(times[times.len() * 99 / 100].as_secs_f64() * 1e6);
+    // Slow servers get fewer calls: the rate is the same and nobody waits.
+    let slow = times[times.len() / 2] > Duration::from_micros(200);
+    let calls = if slow { plan.pipelined / 10 } else { plan.pipelined };
+    let cost = running.pipelined(calls)?;
+    figures.rate.push(calls as f64 / cost.wall.as_secs_f64());
+    figures.cpu.push(cost.cpu.as_secs_f64() * 1e6 / calls as f64);
+    Ok(())
+}
+
+fn grow(peer: &Peer, plan: &Plan) -> Outcome<Vec<Option<f64>>> {
+    let mut running = peer.start()?;
+    running.pipelined(1_000)?;
+    let before = running.memory()?;
+    let start = Instant::now();
+    let mut calls = 0;
+    while calls < plan.million && start.elapsed() < plan.patience {
+        running.pipelined(plan.million / 100)?;
+        calls += plan.million / 100;
+    }
+    Ok(vec![Some(before), Some(running.memory()?), Some(calls as f64)])
+}

@@ -1,0 +1,100 @@
+//! Figures to tables and to JSON.
+
+use std::fmt::Write;
+
+use serde_json::{Map, Value, json};
+
+use crate::Outcome;
+
+/// Rows of servers, columns of figures. The first row is fluxway; ratios are against it.
+pub(crate) struct Table {
+    title: &'static str,
+    columns: Vec<&'static str>,
+    rows: Vec<(String, Vec<Option<f64>>)>,
+}
+
+impl Table {
+    pub(crate) fn new(title: &'static str, columns: &[&'static str]) -> Self {
+        Self { title, columns: columns.to_vec(), rows: Vec::new() }
+    }
+
+    pub(crate) fn row(&mut self, name: &str, figures: Vec<Option<f64>>) {
+        self.rows.push((name.to_owned(), figures));
+    }
+
+    /// Markdown: each figure, and how many times ours it is.
+    pub(crate) fn print(&self) {
+        let mut text = format!(
+            "\n### {}\n\n| | {} |\n|---|{}\n",
+            self.title,
+            self.columns.join(" | "),
+            "---:|".repeat(self.columns.len())
+        );
+        for (name, figures) in &self.rows {
+            let _ = write!(text, "| {name} |");
+            for (column, figure) in figures.iter().enumerate() {
+                let ours = self.rows.first().and_then(|(_, first)| first[column]);
+                let _ = match (figure, ours) {
+                    (Some(figure), Some(ours)) if ours > 0.0 && name != &self.rows[0].0 => {
+                        write!(text, " {} ({:.2}x) |", short(*figure), figure / ours)
+                    }
+                    (Some(figure), _) => write!(text, " {} |", short(*figure)),
+                    (None, _) => write!(text, " - |"),
+                };
+            }
+            text.push('\n');
+        }
+        println!("{text}");
+    }
+
+    pub(crate) fn json(&self) -> Value {
+        let rows: Map<String, Value> = self
+            .rows
+            .iter()
+            .map(|(name, figures)| {
+                let figures: Map<String, Value> = self
+                    .columns
+                    .iter()
+                    .zip(figures)
+                    .map(|(column, figure)| ((*column).to_owned(), json!(figure)))
+                    .collect();
+                (name.clone(), Value::Object(figures))
+            })
+            .collect();
+        json!({ "title": self.title, "rows": rows })
+    }
+}
+
+/// Writes what was measured beside the binaries.
+pub(crate) fn save(name: &str, tables: &[&Table]) -> Outcome<()> {
+    let path = std::env::current_exe()?.with_file_name(format!("bench-{name}.json"));
+    let machine = json!({ "cores": std::thread::available_parallelism()?.get(), "processor": processor() });
+    let all =
+        json!({ "machine": machine, "tables": tables.iter().map(|table| table.json()).collect::<Vec<_>>() });
+    std::fs::write(&path, serde_json::to_string_pretty(&all)?)?;
+    println!("{} core(s) of {}; figures in {}", machine["cores"], processor(), path.display());
+    Ok(())
+}
+
+fn processor() -> String {
+    let info = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let model =
+        info.lines().find_map(|line| line.strip_prefix("model name")).unwrap_or("an unknown processor");
+    model.trim_start_matches([' ', '\t', ':']).to_owned()
+}
+
+fn short(figure: f64) -> String {
+    if figure >= 1000.0 {
+        format!("{figure:.0}")
+    } else if figure >= 10.0 {
+        format!("{figure:.1}")
+    } else {
+        format!("{figure:.2}")
+    }
+}
+
+/// The middle one.
+pub(crate) fn median(mut figures: Vec<f64>) -> Option<f64> {
+    figures.sort_by(f64::total_cmp);
+    figures.get(figures.len() / 2).copied()
+}
