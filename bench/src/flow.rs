@@ -100,7 +100,7 @@ fn turn_time(turns: usize) -> Outcome<f64> {
                 json!({ "jsonrpc": "2.0", "id": turn, "method": "tools/call", "params": params }).to_string();
             let start = Instant::now();
             client.send(message.as_bytes());
-            let answer = client.try_next().ok_or("a turn is answered at once")?;
+            let answer = client.next().await.ok_or("the server is gone")?;
             times.push(start.elapsed().as_secs_f64() * 1e6);
             let result = serde_json::from_slice::<Value>(&answer)?["result"].take();
             if result["resultType"] == "input_required" {

@@ -11,7 +11,10 @@ const HERE: &str = env!("CARGO_MANIFEST_DIR");
 /// Builds the Rust servers in release and returns the folder that they are in.
 fn build() -> Outcome<PathBuf> {
     let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned());
-    run(Command::new(cargo).args(["build", "--release", "-p", "bench", "--bins", "-p", "fluxway-cli"]))?;
+    // One after the other: together they would share features, and everything would be built once more.
+    for package in ["bench", "fluxway-cli"] {
+        run(Command::new(&cargo).args(["build", "--release", "--bins", "-p", package]))?;
+    }
     Ok(std::env::current_exe()?.parent().ok_or("the bench is in a folder")?.to_owned())
 }
 

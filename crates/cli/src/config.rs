@@ -105,12 +105,11 @@ impl Sources {
     /// Takes what was typed, and looks where else settings may be.
     #[expect(clippy::disallowed_methods, reason = "the one place where the environment is read")]
     pub(crate) fn gather(mut typed: Layer, file: Option<PathBuf>) -> Result<Self, ConfigError> {
-        let known = variables();
-        for (name, _) in std::env::vars_os() {
-            let name = name.to_string_lossy();
-            if name.starts_with(PREFIX) && !known.iter().any(|known| known == name.as_ref()) {
-                return Err(ConfigError::UnknownVariable { name: name.into_owned(), known });
-            }
+        let ours = std::env::vars_os().map(|(name, _)| name.to_string_lossy().into_owned());
+        if let Some(name) =
+            ours.filter(|name| name.starts_with(PREFIX)).find(|name| !variables().contains(name))
+        {
+            return Err(ConfigError::UnknownVariable { name, known: variables() });
         }
         typed.seal_key = std::env::var("FLUXWAY_SEAL_KEY").ok().map(SecretString::from);
         let usual = || {

@@ -20,6 +20,7 @@ use crate::context::Context;
 use crate::error::Failure;
 use crate::outbox::{Batch, Destination, Responder};
 use crate::peer::Peer;
+use crate::run::Parking;
 use crate::session::Session;
 use crate::{App, Call, Outbox, Outlet, dispatch, envelope, subscriptions};
 
@@ -51,6 +52,7 @@ pub struct Connection {
     waiting: AtomicUsize,
     task_ended: Notify,
     places: Arc<Semaphore>,
+    parking: Parking,
     streams: Semaphore,
     /// Cancelled when no more requests are taken: what only waits for news ends.
     ending: CancellationToken,
@@ -74,6 +76,7 @@ impl Connection {
             waiting: AtomicUsize::new(0),
             task_ended: Notify::new(),
             places: Arc::new(Semaphore::new(RUNNING)),
+            parking: Parking::new(),
             streams: subscriptions::places(),
             ending: CancellationToken::new(),
             closing: CancellationToken::new(),
@@ -95,6 +98,10 @@ impl Connection {
 
     pub(crate) fn places(&self) -> &Semaphore {
         &self.places
+    }
+
+    pub(crate) fn parking(&self) -> &Parking {
+        &self.parking
     }
 
     pub(crate) fn streams(&self) -> &Semaphore {
@@ -175,7 +182,11 @@ impl Connection {
         match message {
             Ok(Message::Request(request)) => self.start(request, to, in_batch),
             Ok(Message::Notification(notification)) => self.note(notification),
-            Ok(Message::Response(response)) => self.peer.settle(&response.id, response.outcome),
+            Ok(Message::Response(response)) => {
+                if let Some(question) = self.peer.settle(&response.id, response.outcome) {
+                    self.answered(question);
+                }
+            }
             Ok(Message::Envelope(request)) => self.start_envelope(request, to, in_batch),
             Err(malformed) => self.refuse(malformed, to, in_batch),
         }
@@ -302,7 +313,7 @@ impl Connection {
         }
     }
 
-    fn note(&self, notification: Notification) {
+    fn note(self: &Arc<Self>, notification: Notification) {
         match notification.method.as_str() {
             "notifications/initialized" => self.session.initialized(),
             "notifications/cancelled" => self.cancel(notification.params),
@@ -310,7 +321,7 @@ impl Connection {
         }
     }
 
-    fn cancel(&self, params: Params) {
+    fn cancel(self: &Arc<Self>, params: Params) {
         let Params::Object(params) = params else { return };
         let Some(id) = params.get("requestId") else { return };
         let running = self.lock_running();
@@ -322,6 +333,8 @@ impl Connection {
         if let Some(stop) = found {
             stop.cancel();
         }
+        drop(running);
+        self.wake_cancelled();
     }
 
     pub(crate) fn app(&self) -> &Arc<App> {
@@ -346,8 +359,9 @@ impl Connection {
     }
 
     /// Stops everything that runs, without a word.
-    pub fn cancel_all(&self) {
+    pub fn cancel_all(self: &Arc<Self>) {
         self.lock_running().values().for_each(CancellationToken::cancel);
+        self.wake_cancelled();
     }
 
     /// Waits until there is room for another request. A transport asks before it reads on.
@@ -384,9 +398,10 @@ impl Connection {
     /// Takes no new requests, lets what runs come to its end, and stops it when `patience` is over.
     ///
     /// `client_is_gone`: nobody will answer questions any more.
-    pub async fn drain(&self, patience: Duration, client_is_gone: bool) {
+    pub async fn drain(self: &Arc<Self>, patience: Duration, client_is_gone: bool) {
         self.session.shut_down();
         self.ending.cancel();
+        self.close_parking();
         if client_is_gone {
             self.peer.close();
         }

@@ -1,5 +1,6 @@
 //! Requests from the server to the client.
 
+use std::cell::Cell;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -16,7 +17,20 @@ use crate::Outbox;
 const OPEN: usize = 32;
 
 /// Who waits for the answer to which question.
-type Pending = HashMap<String, oneshot::Sender<Result<Value, Value>>>;
+type Pending = HashMap<u64, oneshot::Sender<Result<Value, Value>>>;
+
+thread_local! {
+    /// The question that was asked last on this thread: how whoever polls a job learns what it waits for.
+    static LAST_QUESTION: Cell<Option<u64>> = const { Cell::new(None) };
+}
+
+pub(crate) fn forget_last_question() {
+    LAST_QUESTION.set(None);
+}
+
+pub(crate) fn last_question() -> Option<u64> {
+    LAST_QUESTION.get()
+}
 
 /// The client, as somebody who can be asked.
 pub(crate) struct Peer {
@@ -42,18 +56,19 @@ impl Peer {
 
     /// Asks the client and waits for its answer. Dropping this future tells the client to forget the question.
     pub(crate) async fn request(&self, method: &str, params: &impl Serialize) -> Result<Value, Unanswered> {
-        let id = Id::text(&format!("fluxway-{}", self.next.fetch_add(1, Ordering::Relaxed)));
+        let question = self.next.fetch_add(1, Ordering::Relaxed);
         let (sender, receiver) = oneshot::channel();
         {
             let mut pending = self.lock();
             let pending =
                 pending.as_mut().filter(|pending| pending.len() < OPEN).ok_or(Unanswered::Unreachable)?;
-            pending.insert(id.as_json().to_owned(), sender);
+            pending.insert(question, sender);
         }
-        let mut withdraw = Withdraw { peer: self, id: &id, answered: false };
-        if !self.outbox.ask(encode::request(&id, method, params)) {
+        let mut withdraw = Withdraw { peer: self, question, answered: false };
+        if !self.outbox.ask(encode::request(&id(question), method, params)) {
             return Err(Unanswered::Unreachable);
         }
+        LAST_QUESTION.set(Some(question));
         let outcome = receiver.await;
         withdraw.answered = true;
         match outcome {
@@ -63,13 +78,13 @@ impl Peer {
         }
     }
 
-    /// The client answered. Answers to what nobody asked are ignored.
-    pub(crate) fn settle(&self, id: &Id, outcome: Result<Value, Value>) {
-        let sender = self.lock().as_mut().and_then(|pending| pending.remove(id.key().as_ref()));
-        if let Some(sender) = sender {
-            // The one who asked may have given up.
-            let _ = sender.send(outcome);
-        }
+    /// The client answered; returns which question. Answers to what nobody asked are ignored.
+    pub(crate) fn settle(&self, id: &Id, outcome: Result<Value, Value>) -> Option<u64> {
+        let question = id.as_json().strip_prefix("\"fluxway-")?.strip_suffix('"')?.parse().ok()?;
+        let sender = self.lock().as_mut()?.remove(&question)?;
+        // The one who asked may have given up.
+        let _ = sender.send(outcome);
+        Some(question)
     }
 
     /// Nobody will answer any more.
@@ -82,10 +97,15 @@ impl Peer {
     }
 }
 
+/// The id of a question on the wire: always a string, as old clients need it.
+fn id(question: u64) -> Id {
+    Id::text(&format!("fluxway-{question}"))
+}
+
 /// Takes a question back that is dropped before it was answered.
 struct Withdraw<'a> {
     peer: &'a Peer,
-    id: &'a Id,
+    question: u64,
     answered: bool,
 }
 
@@ -95,9 +115,9 @@ impl Drop for Withdraw<'_> {
             return;
         }
         if let Some(pending) = self.peer.lock().as_mut() {
-            pending.remove(self.id.as_json());
+            pending.remove(&self.question);
         }
-        let params = json!({ "requestId": self.id, "reason": "the call was cancelled" });
+        let params = json!({ "requestId": id(self.question), "reason": "the call was cancelled" });
         self.peer.outbox.push(encode::notification("notifications/cancelled", Some(&params)));
     }
 }
