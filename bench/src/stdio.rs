@@ -40,7 +40,7 @@ pub(crate) fn run(quick: bool) -> Outcome<()> {
             sequential: 3_000,
             pipelined: 50_000,
             million: 1_000_000,
-            patience: Duration::from_mins(3),
+            patience: Duration::from_mins(1),
         }
     };
     let peers = provision::all()?;

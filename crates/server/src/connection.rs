@@ -1,8 +1,7 @@
 //! One client's connection: bytes come in, answers go to the outbox.
 
-use std::collections::HashMap;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use access::Principal;
@@ -12,22 +11,16 @@ use protocol::{
     Revision, decode,
 };
 use serde_json::{Map, Value};
-use tokio::sync::{Notify, Semaphore};
+use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
-use tokio_util::task::TaskTracker;
 
 use crate::context::Context;
 use crate::error::Failure;
 use crate::outbox::{Batch, Destination, Responder};
 use crate::peer::Peer;
-use crate::run::Parking;
 use crate::session::Session;
+use crate::work::Workload;
 use crate::{App, Call, Outbox, Outlet, dispatch, envelope, subscriptions};
-
-/// Calls of tools that may run at once on one connection.
-const RUNNING: usize = 64;
-/// Requests that may wait for one of those places before the transport should stop reading.
-const WAITING: usize = 1024;
 
 /// The rules of the place where a connection was made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,18 +39,10 @@ pub struct Connection {
     outbox: Arc<dyn Outbox>,
     session: Session,
     peer: Peer,
-    running: Mutex<HashMap<String, CancellationToken>>,
-    tasks: TaskTracker,
-    /// How many tasks there are; the tracker's own count falls only after a task has said that it ended.
-    waiting: AtomicUsize,
-    task_ended: Notify,
-    places: Arc<Semaphore>,
-    parking: Parking,
+    work: Arc<Workload>,
     streams: Semaphore,
     /// Cancelled when no more requests are taken: what only waits for news ends.
     ending: CancellationToken,
-    /// Cancelled when time is up for whatever still runs.
-    closing: CancellationToken,
     speaks_envelope: AtomicBool,
 }
 
@@ -71,15 +56,9 @@ impl Connection {
             rules,
             outbox,
             session: Session::new(),
-            running: Mutex::default(),
-            tasks: TaskTracker::new(),
-            waiting: AtomicUsize::new(0),
-            task_ended: Notify::new(),
-            places: Arc::new(Semaphore::new(RUNNING)),
-            parking: Parking::new(),
+            work: Workload::new(),
             streams: subscriptions::places(),
             ending: CancellationToken::new(),
-            closing: CancellationToken::new(),
             speaks_envelope: AtomicBool::new(false),
         })
     }
@@ -96,12 +75,8 @@ impl Connection {
         &self.outbox
     }
 
-    pub(crate) fn places(&self) -> &Semaphore {
-        &self.places
-    }
-
-    pub(crate) fn parking(&self) -> &Parking {
-        &self.parking
+    pub(crate) fn work(&self) -> &Arc<Workload> {
+        &self.work
     }
 
     pub(crate) fn streams(&self) -> &Semaphore {
@@ -110,10 +85,6 @@ impl Connection {
 
     pub(crate) fn ending(&self) -> &CancellationToken {
         &self.ending
-    }
-
-    pub(crate) fn closing(&self) -> &CancellationToken {
-        &self.closing
     }
 
     /// Takes one line or body. Returns whether an answer will come out of the outbox.
@@ -184,7 +155,7 @@ impl Connection {
             Ok(Message::Notification(notification)) => self.note(notification),
             Ok(Message::Response(response)) => {
                 if let Some(question) = self.peer.settle(&response.id, response.outcome) {
-                    self.answered(question);
+                    self.work.answered(question);
                 }
             }
             Ok(Message::Envelope(request)) => self.start_envelope(request, to, in_batch),
@@ -214,7 +185,12 @@ impl Connection {
         let responder = Responder::new(to, Dialect::Envelope, request.id.clone());
         let call = self.call(None, None, None, stop.clone());
         let connection = Arc::clone(self);
-        self.run(None, stop, responder, async move { envelope::answer(&connection, call, request).await });
+        self.work.run(
+            None,
+            stop,
+            responder,
+            async move { envelope::answer(&connection, call, request).await },
+        );
     }
 
     fn start(self: &Arc<Self>, request: Request, to: Destination, in_batch: bool) {
@@ -237,12 +213,9 @@ impl Connection {
         let key = id.key().into_owned();
         let context =
             Context { app: Arc::clone(&self.app), connection: Arc::clone(self), dialect, client, id, call };
-        self.run(
-            Some(key),
-            stop,
-            responder,
-            async move { dispatch::dispatch(&context, &method, params).await },
-        );
+        self.work.run(Some(key), stop, responder, async move {
+            dispatch::dispatch(&context, &method, params).await
+        });
     }
 
     /// Finds out which revision a request is written in.
@@ -290,7 +263,7 @@ impl Connection {
                 return Err(Failure::InitializeInBatch);
             }
         }
-        if self.lock_running().contains_key(id.key().as_ref()) {
+        if self.work.is_running(&id.key()) {
             return Err(Failure::DuplicateId);
         }
         Ok(())
@@ -313,71 +286,35 @@ impl Connection {
         }
     }
 
-    fn note(self: &Arc<Self>, notification: Notification) {
-        match notification.method.as_str() {
-            "notifications/initialized" => self.session.initialized(),
-            "notifications/cancelled" => self.cancel(notification.params),
-            other => tracing::debug!(rpc.method = other, "notification ignored"),
+    fn note(&self, notification: Notification) {
+        match (notification.method.as_str(), notification.params) {
+            ("notifications/initialized", _) => self.session.initialized(),
+            ("notifications/cancelled", Params::Object(params)) => {
+                if let Some(id) = params.get("requestId") {
+                    self.work.cancel(id);
+                }
+            }
+            (other, _) => tracing::debug!(rpc.method = other, "notification ignored"),
         }
-    }
-
-    fn cancel(self: &Arc<Self>, params: Params) {
-        let Params::Object(params) = params else { return };
-        let Some(id) = params.get("requestId") else { return };
-        let running = self.lock_running();
-        // The parameter has been parsed, so a number may be spelled differently from the id that was kept as text.
-        let same = |key: &str| serde_json::from_str::<Value>(key).is_ok_and(|key| key == *id);
-        let found = running
-            .get(&id.to_string())
-            .or_else(|| running.iter().find(|(key, _)| same(key)).map(|(_, stop)| stop));
-        if let Some(stop) = found {
-            stop.cancel();
-        }
-        drop(running);
-        self.wake_cancelled();
     }
 
     pub(crate) fn app(&self) -> &Arc<App> {
         &self.app
     }
 
-    pub(crate) fn tasks(&self) -> &TaskTracker {
-        &self.tasks
-    }
-
-    pub(crate) fn lock_running(&self) -> std::sync::MutexGuard<'_, HashMap<String, CancellationToken>> {
-        self.running.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    pub(crate) fn note_task_start(&self) {
-        self.waiting.fetch_add(1, Ordering::SeqCst);
-    }
-
-    pub(crate) fn note_task_end(&self) {
-        self.waiting.fetch_sub(1, Ordering::SeqCst);
-        self.task_ended.notify_waiters();
-    }
-
     /// Stops everything that runs, without a word.
-    pub fn cancel_all(self: &Arc<Self>) {
-        self.lock_running().values().for_each(CancellationToken::cancel);
-        self.wake_cancelled();
+    pub fn cancel_all(&self) {
+        self.work.cancel_all();
     }
 
-    /// Waits until there is room for another request. A transport asks before it reads on.
-    pub async fn room(&self) {
-        loop {
-            let ended = self.task_ended.notified();
-            if self.has_room() {
-                return;
-            }
-            ended.await;
-        }
-    }
-
-    /// Whether there is room for another request.
+    /// Whether there is room for another request. A transport asks before it reads on.
     pub fn has_room(&self) -> bool {
-        self.waiting.load(Ordering::SeqCst) < RUNNING + WAITING
+        self.work.has_room()
+    }
+
+    /// Waits until there is room for another request.
+    pub async fn room(&self) {
+        self.work.room().await;
     }
 
     /// Tells the client whenever the set of tools changes, for as long as the connection lives.
@@ -398,20 +335,14 @@ impl Connection {
     /// Takes no new requests, lets what runs come to its end, and stops it when `patience` is over.
     ///
     /// `client_is_gone`: nobody will answer questions any more.
-    pub async fn drain(self: &Arc<Self>, patience: Duration, client_is_gone: bool) {
+    pub async fn drain(&self, patience: Duration, client_is_gone: bool) {
         self.session.shut_down();
         self.ending.cancel();
-        self.close_parking();
+        self.work.close_parking();
         if client_is_gone {
             self.peer.close();
         }
-        self.tasks.close();
-        let in_time = tokio::time::timeout(patience, self.tasks.wait()).await.is_ok();
-        self.closing.cancel();
-        if !in_time {
-            tracing::warn!(requests = self.tasks.len(), "stopped what was still running");
-            self.tasks.wait().await;
-        }
+        self.work.drain(patience).await;
     }
 }
 

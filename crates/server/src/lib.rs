@@ -22,9 +22,9 @@ mod page;
 mod peer;
 mod prompts;
 mod resources;
-mod run;
 mod session;
 mod subscriptions;
+mod work;
 
 pub use access::{Principal, Scope};
 pub use app::{App, AppBuilder, Clock, EnvelopeErrors, OsEntropy, SystemClock};

@@ -125,7 +125,8 @@ pub(crate) trait Tool: Send + Sync + 'static {
     type Reply: Serialize + JsonSchema;
 
     /// Does the work.
-    fn call(&self, call: Call, args: Self::Args) -> impl Future<Output = Self::Reply> + Send;
+    fn call(&self, call: Call, args: Self::Args)
+    -> impl Future<Output = Result<Self::Reply, Failure>> + Send;
 }
 
 /// A tool that may ask while it works.
@@ -211,7 +212,7 @@ pub(crate) async fn run(
     // Models fill in `null` for what they leave out.
     invocation.arguments.retain(|_, value| !value.is_null());
     tool.check_arguments(&invocation.arguments)?;
-    let _place = connection.places().acquire().await.map_err(|_| Failure::Internal)?;
+    let _place = connection.work().place().await?;
     let outlet = call.outlet.clone();
     outlet.log(LogLevel::Debug, tool.spec.name, "started");
     let work = async {

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Effect, Tool, ToolSpec, Toolset};
 use crate::Call;
+use crate::error::Failure;
 
 const fn spec(name: &'static str, title: &'static str) -> ToolSpec {
     ToolSpec { name, title, toolset: Toolset::Diagnostics, effect: Effect::Reads }
@@ -35,8 +36,8 @@ impl Tool for Echo {
     type Args = EchoArgs;
     type Reply = EchoReply;
 
-    async fn call(&self, _: Call, EchoArgs { text }: EchoArgs) -> EchoReply {
-        EchoReply { text }
+    async fn call(&self, _: Call, EchoArgs { text }: EchoArgs) -> Result<EchoReply, Failure> {
+        Ok(EchoReply { text })
     }
 }
 
@@ -66,13 +67,13 @@ impl Tool for Wait {
     type Args = WaitArgs;
     type Reply = WaitReply;
 
-    async fn call(&self, call: Call, WaitArgs { steps, step_ms }: WaitArgs) -> WaitReply {
+    async fn call(&self, call: Call, WaitArgs { steps, step_ms }: WaitArgs) -> Result<WaitReply, Failure> {
         for step in 1..=steps {
             tokio::time::sleep(Duration::from_millis(step_ms.into())).await;
             call.outlet.progress(step, steps, "waiting");
         }
         call.outlet.log(LogLevel::Info, "wait", "waited long enough");
-        WaitReply { steps }
+        Ok(WaitReply { steps })
     }
 }
 
@@ -94,7 +95,7 @@ impl Tool for Crash {
     type Reply = CrashReply;
 
     #[expect(clippy::panic, reason = "that is what it is for")]
-    async fn call(&self, _: Call, CrashArgs {}: CrashArgs) -> CrashReply {
+    async fn call(&self, _: Call, CrashArgs {}: CrashArgs) -> Result<CrashReply, Failure> {
         panic!("this tool panics on purpose")
     }
 }

@@ -65,7 +65,7 @@ impl<T: Tool> Callable for T {
                     ArgumentProblem::Value { name: "arguments".to_owned(), error: error.to_string() };
                 Failure::BadArguments(problem)
             })?;
-            let reply = Tool::call(self, call, args).await;
+            let reply = Tool::call(self, call, args).await?;
             to_raw_value(&reply).map(Reply::of).map_err(|_| Failure::Internal)
         })
     }

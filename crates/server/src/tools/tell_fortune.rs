@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Effect, Tool, ToolSpec, Toolset};
 use crate::Call;
+use crate::error::Failure;
 use crate::prompts::PromptEntry;
 
 /// Tell a fortune. Pick the part of life it is about and the mood it is told in.
@@ -65,9 +66,9 @@ impl Tool for TellFortune {
     type Args = Args;
     type Reply = Reply;
 
-    async fn call(&self, call: Call, Args { category, mood }: Args) -> Reply {
+    async fn call(&self, call: Call, Args { category, mood }: Args) -> Result<Reply, Failure> {
         let fortunes = fortunes::fortunes(category, mood);
-        Reply { category, mood, fortune: fortunes[call.random_below(fortunes.len())] }
+        Ok(Reply { category, mood, fortune: fortunes[call.random_below(fortunes.len())] })
     }
 }
 
