@@ -23,63 +23,84 @@ fn fill_in(params: &Value) -> Value {
     json!({ "action": "accept", "content": content })
 }
 
+/// Conversations that go on at the same time. One alone measures how fast the machine wakes a sleeping process.
+const AT_ONCE: usize = 16;
+
+#[derive(Default)]
+struct Figures {
+    alone: Vec<f64>,
+    together: Vec<f64>,
+    cpu: Vec<f64>,
+}
+
 pub(crate) fn run(quick: bool) -> Outcome<()> {
-    let (rounds, talks) = if quick { (1, 50) } else { (7, 1_000) };
+    let (rounds, talks) = if quick { (1, 64) } else { (7, 1_600) };
     let peers = provision::asking()?;
-    let mut times: Vec<Vec<f64>> = vec![Vec::new(); peers.len()];
-    let mut cpu: Vec<Vec<f64>> = vec![Vec::new(); peers.len()];
+    let mut figures: Vec<Figures> = peers.iter().map(|_| Figures::default()).collect();
     for _ in 0..rounds {
-        for (n, peer) in peers.iter().enumerate() {
-            let (wall, processor) = converse_many(peer, talks)?;
-            times[n].push(wall);
-            cpu[n].push(processor);
+        for (peer, figures) in peers.iter().zip(&mut figures) {
+            measure(peer, talks, figures)?;
         }
     }
-    let mut table = Table::new(
-        "Five questions through elicitation, over stdio",
-        &["a conversation, µs", "CPU of the server, µs"],
-    );
-    for ((peer, times), cpu) in peers.iter().zip(times).zip(cpu) {
-        table.row(&peer.name, vec![median(times), median(cpu)]);
+    let columns = ["one at a time, µs", "sixteen at a time, µs each", "CPU of the server, µs each"];
+    let mut table = Table::new("Five questions through elicitation, over stdio", &columns);
+    for (peer, figures) in peers.iter().zip(figures) {
+        table.row(
+            &peer.name,
+            [figures.alone, figures.together, figures.cpu].into_iter().map(median).collect(),
+        );
     }
     table.print();
 
     let mut replay = Table::new("A turn through input_required, in one process", &["a turn, µs"]);
-    replay.row("open the state, replay, ask, seal it again", vec![Some(turn_time(talks)?)]);
+    replay.row("decode, open the state, replay, ask, seal, encode", vec![Some(turn_time(talks)?)]);
     replay.print();
     save("flow", &[&table, &replay])
 }
 
-fn converse_many(peer: &Peer, talks: usize) -> Outcome<(f64, f64)> {
+fn measure(peer: &Peer, talks: usize, figures: &mut Figures) -> Outcome<()> {
     let mut running = peer.start()?;
-    for _ in 0..talks / 10 {
-        converse(&mut running)?;
-    }
+    converse(&mut running, talks / 8, AT_ONCE)?; // warm up
+    let start = Instant::now();
+    converse(&mut running, talks / 8, 1)?;
+    figures.alone.push(start.elapsed().as_secs_f64() * 1e6 / (talks / 8) as f64);
     let cpu = running.cpu()?;
     let start = Instant::now();
-    for _ in 0..talks {
-        converse(&mut running)?;
-    }
-    let wall = start.elapsed().as_secs_f64() * 1e6 / talks as f64;
-    Ok((wall, running.cpu()?.saturating_sub(cpu).as_secs_f64() * 1e6 / talks as f64))
+    converse(&mut running, talks, AT_ONCE)?;
+    figures.together.push(start.elapsed().as_secs_f64() * 1e6 / talks as f64);
+    figures.cpu.push(running.cpu()?.saturating_sub(cpu).as_secs_f64() * 1e6 / talks as f64);
+    Ok(())
 }
 
-fn converse(running: &mut Running) -> Outcome<()> {
-    running.send(&json!({ "jsonrpc": "2.0", "id": "talk", "method": "tools/call", "params": { "name": "booking", "arguments": {} } }))?;
-    let mut questions = 0;
-    loop {
+/// Holds so many conversations, some of them at once, and checks that each asks its five questions.
+fn converse(running: &mut Running, talks: usize, at_once: usize) -> Outcome<()> {
+    let begin = |talk: usize| json!({ "jsonrpc": "2.0", "id": format!("talk-{talk}"), "method": "tools/call", "params": { "name": "booking", "arguments": {} } });
+    let mut started = at_once.min(talks);
+    for talk in 0..started {
+        running.send(&begin(talk))?;
+    }
+    let (mut questions, mut ended) = (0, 0);
+    while ended < talks {
         let message = running.receive()?;
-        if message["method"] != "elicitation/create" {
-            let booked = message["result"].get("structuredContent").is_some() && questions == 5;
-            return if booked {
-                Ok(())
-            } else {
-                Err(format!("{questions} questions, then {message}").into())
-            };
+        if message["method"] == "elicitation/create" {
+            questions += 1;
+            let result = fill_in(&message["params"]);
+            running.send(&json!({ "jsonrpc": "2.0", "id": message["id"], "result": result }))?;
+            continue;
         }
-        questions += 1;
-        let result = fill_in(&message["params"]);
-        running.send(&json!({ "jsonrpc": "2.0", "id": message["id"], "result": result }))?;
+        if message["result"].get("structuredContent").is_none() {
+            return Err(format!("no booking: {message}").into());
+        }
+        ended += 1;
+        if started < talks {
+            running.send(&begin(started))?;
+            started += 1;
+        }
+    }
+    if questions == talks * 5 {
+        Ok(())
+    } else {
+        Err(format!("{questions} questions in {talks} conversations").into())
     }
 }
 

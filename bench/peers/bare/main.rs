@@ -3,6 +3,7 @@
 //! It answers `initialize`, `tools/call` of `echo`, and plays the five questions of `booking` without checking an
 //! answer. Whatever a server does beyond this costs something.
 
+use std::collections::HashMap;
 use std::io::{BufReader, Read, Write, stdin, stdout};
 
 use serde_json::{Value, json};
@@ -38,10 +39,10 @@ fn main() -> std::io::Result<()> {
     }
 }
 
+/// Conversations under way, by the id of their call.
 #[derive(Default)]
 struct Booking {
-    call: Value,
-    answers: Vec<Value>,
+    answers: HashMap<String, Vec<Value>>,
 }
 
 impl Booking {
@@ -54,33 +55,37 @@ impl Booking {
                 "serverInfo": { "name": "bare", "version": "1" },
             }),
             Some("tools/call") if message["params"]["name"] == "booking" => {
-                self.call = id.clone();
-                self.answers.clear();
-                return Some(self.ask());
+                let call = id.as_str()?;
+                self.answers.insert(call.to_owned(), Vec::new());
+                return Some(ask(call, 0));
             }
             Some("tools/call") => {
                 let text = json!({ "text": message["params"]["arguments"]["text"] });
                 json!({ "content": [{ "type": "text", "text": text.to_string() }], "structuredContent": text })
             }
             Some(_) => json!({}),
-            None => {
-                self.answers.push(message["result"]["content"].clone());
-                if self.answers.len() < QUESTIONS.len() {
-                    return Some(self.ask());
-                }
-                let booked = json!({ "answers": self.answers });
-                let result = json!({ "content": [{ "type": "text", "text": booked.to_string() }], "structuredContent": booked });
-                return Some(json!({ "jsonrpc": "2.0", "id": self.call, "result": result }));
-            }
+            None => return self.go_on(id.as_str()?, &message["result"]),
         };
         Some(json!({ "jsonrpc": "2.0", "id": id, "result": result }))
     }
 
-    fn ask(&self) -> Value {
-        let field = QUESTIONS[self.answers.len()];
-        let schema =
-            json!({ "type": "object", "properties": { field: { "type": "string" } }, "required": [field] });
-        let params = json!({ "mode": "form", "message": field, "requestedSchema": schema });
-        json!({ "jsonrpc": "2.0", "id": self.answers.len(), "method": "elicitation/create", "params": params })
+    fn go_on(&mut self, question: &str, result: &Value) -> Option<Value> {
+        let (call, _) = question.rsplit_once('/')?;
+        let answers = self.answers.get_mut(call)?;
+        answers.push(result["content"].clone());
+        if answers.len() < QUESTIONS.len() {
+            return Some(ask(call, answers.len()));
+        }
+        let booked = json!({ "answers": self.answers.remove(call)? });
+        let result = json!({ "content": [{ "type": "text", "text": booked.to_string() }], "structuredContent": booked });
+        Some(json!({ "jsonrpc": "2.0", "id": call, "result": result }))
     }
+}
+
+fn ask(call: &str, question: usize) -> Value {
+    let field = QUESTIONS[question];
+    let schema =
+        json!({ "type": "object", "properties": { field: { "type": "string" } }, "required": [field] });
+    let params = json!({ "mode": "form", "message": field, "requestedSchema": schema });
+    json!({ "jsonrpc": "2.0", "id": format!("{call}/{question}"), "method": "elicitation/create", "params": params })
 }

@@ -22,10 +22,19 @@ impl Journal {
     }
 
     pub(crate) fn has_room(&self) -> bool {
-        let bytes =
-            |entry: &Entry| entry.mark.key.len() + entry.value.as_ref().map_or(0, |v| v.to_string().len());
+        let bytes = |entry: &Entry| entry.mark.key.len() + entry.value.as_ref().map_or(0, weight);
         self.entries.len() < Self::MOST_ENTRIES
             && self.entries.iter().map(bytes).sum::<usize>() < Self::MOST_BYTES
+    }
+}
+
+/// About as many bytes as the value takes, without writing it down.
+fn weight(value: &Value) -> usize {
+    match value {
+        Value::Null | Value::Bool(_) | Value::Number(_) => 8,
+        Value::String(text) => text.len() + 8,
+        Value::Array(items) => items.iter().map(weight).sum::<usize>() + 8,
+        Value::Object(map) => map.iter().map(|(key, value)| key.len() + weight(value)).sum::<usize>() + 8,
     }
 }
 

@@ -274,17 +274,21 @@ impl<'a> Flow<'a> {
 
     /// The time at which this point was first reached.
     pub fn now(&mut self) -> Result<Timestamp, Halt> {
-        let now = json!(self.world.now.as_millisecond());
-        let value = self.remember(Act::Now, "now", now)?;
+        let now = self.world.now.as_millisecond();
+        let value = self.remember(Act::Now, "now", || json!(now))?;
         let millis = value.as_i64().ok_or(Halt::CodeChanged { key: "now".to_owned() })?;
         Timestamp::from_millisecond(millis).map_err(|_| Halt::CodeChanged { key: "now".to_owned() })
     }
 
     /// A random number, the same on every turn.
     pub fn random(&mut self) -> Result<u64, Halt> {
-        let mut bytes = [0; 8];
-        self.world.entropy.fill(&mut bytes);
-        let value = self.remember(Act::Random, "random", json!(u64::from_le_bytes(bytes)))?;
+        let entropy = self.world.entropy;
+        let draw = || {
+            let mut bytes = [0; 8];
+            entropy.fill(&mut bytes);
+            json!(u64::from_le_bytes(bytes))
+        };
+        let value = self.remember(Act::Random, "random", draw)?;
         value.as_u64().ok_or(Halt::CodeChanged { key: "random".to_owned() })
     }
 
@@ -301,11 +305,12 @@ impl<'a> Flow<'a> {
         if self.asked.is_some() { Err(Halt::Suspended) } else { Ok(()) }
     }
 
-    fn remember(&mut self, act: Act, key: &str, value: Value) -> Result<Value, Halt> {
+    fn remember(&mut self, act: Act, key: &str, make: impl FnOnce() -> Value) -> Result<Value, Halt> {
         self.not_suspended()?;
         if let Some(before) = self.recall(&act, key)? {
             return Ok(before);
         }
+        let value = make();
         self.append(act, key, Some(value.clone()))?;
         Ok(value)
     }

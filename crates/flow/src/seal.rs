@@ -17,14 +17,18 @@ const HEAD: usize = 1 + 4 + NONCE;
 const MOST_BYTES: usize = 2 * 1024 * 1024;
 
 /// A key that cannot be printed.
-pub struct SealKey(SecretBox<[u8; 32]>);
+pub struct SealKey {
+    secret: SecretBox<[u8; 32]>,
+    /// A name for the key that says nothing about it.
+    id: [u8; 4],
+}
 
 impl SealKey {
     /// A new key.
     pub fn generate(entropy: &dyn Entropy) -> Self {
         let mut bytes = Box::new([0; 32]);
         entropy.fill(bytes.as_mut());
-        Self(SecretBox::new(bytes))
+        Self::new(bytes)
     }
 
     /// Reads 32 bytes of base64 (with or without padding, in either alphabet) or of hexadecimal digits.
@@ -42,13 +46,12 @@ impl SealKey {
         let base64 =
             || URL_SAFE_NO_PAD.decode(text.trim_end_matches('=').replace('+', "-").replace('/', "_")).ok();
         let bytes: [u8; 32] = hex().or_else(base64)?.try_into().ok()?;
-        Some(Self(SecretBox::new(Box::new(bytes))))
+        Some(Self::new(Box::new(bytes)))
     }
 
-    /// A name for the key that says nothing about it.
-    fn id(&self) -> [u8; 4] {
-        let digest = Sha256::digest(self.0.expose_secret());
-        [digest[0], digest[1], digest[2], digest[3]]
+    fn new(bytes: Box<[u8; 32]>) -> Self {
+        let digest = Sha256::digest(bytes.as_ref());
+        Self { id: [digest[0], digest[1], digest[2], digest[3]], secret: SecretBox::new(bytes) }
     }
 }
 
@@ -101,12 +104,13 @@ pub struct Seal {
     keys: Vec<SealKey>,
 }
 
+/// What is inside a token. Written from a borrowed journal, read into one of its own.
 #[derive(Serialize, Deserialize)]
-struct Sealed {
+struct Sealed<J> {
     #[serde(rename = "e")]
     expires: i64,
     #[serde(rename = "j")]
-    journal: Journal,
+    journal: J,
 }
 
 impl Seal {
@@ -132,11 +136,11 @@ impl Seal {
     ) -> String {
         let key = &self.keys[0];
         let mut token = vec![VERSION];
-        token.extend(key.id());
+        token.extend(key.id);
         let mut nonce = [0; NONCE];
         entropy.fill(&mut nonce);
         token.extend(nonce);
-        let sealed = Sealed { expires: expires.as_millisecond(), journal: journal.clone() };
+        let sealed = Sealed { expires: expires.as_millisecond(), journal };
         let plain = serde_json::to_vec(&sealed).unwrap_or_default();
         let payload = Payload { msg: &plain, aad: &binding.digest() };
         // Encryption fails only for texts of many gigabytes; an empty rest then opens nowhere.
@@ -153,13 +157,13 @@ impl Seal {
         Ok(sealed.journal)
     }
 
-    fn decrypt(&self, token: &str, binding: &Binding<'_>) -> Option<Sealed> {
+    fn decrypt(&self, token: &str, binding: &Binding<'_>) -> Option<Sealed<Journal>> {
         if token.len() > MOST_BYTES {
             return None;
         }
         let token = URL_SAFE_NO_PAD.decode(token).ok()?;
         let (head, body) = token.split_at_checked(HEAD)?;
-        let key = self.keys.iter().find(|key| key.id() == head[1..5]).filter(|_| head[0] == VERSION)?;
+        let key = self.keys.iter().find(|key| key.id == head[1..5]).filter(|_| head[0] == VERSION)?;
         let nonce: [u8; NONCE] = head[5..].try_into().ok()?;
         let payload = Payload { msg: body, aad: &binding.digest() };
         let plain = cipher(key).decrypt(&XNonce::from(nonce), payload).ok()?;
@@ -168,7 +172,7 @@ impl Seal {
 }
 
 fn cipher(key: &SealKey) -> XChaCha20Poly1305 {
-    XChaCha20Poly1305::new(&Key::from(*key.0.expose_secret()))
+    XChaCha20Poly1305::new(&Key::from(*key.secret.expose_secret()))
 }
 
 /// A digest as text.

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use server::{App, Principal};
+use tokio::runtime::Builder;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
@@ -16,10 +17,12 @@ use crate::exit::Failure;
 const WATCH_PARENT: Duration = Duration::from_secs(2);
 
 pub(crate) fn run(config: Config, sources: Sources) -> Result<(), Failure> {
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .enable_all()
-        .build()
-        .map_err(Failure::io("cannot start the runtime"))?;
+    // On a pipe the reader thread does the work, and tasks only wait: one thread is enough for them, and starts sooner.
+    let mut runtime = match config.http {
+        Some(_) => Builder::new_multi_thread(),
+        None => Builder::new_current_thread(),
+    };
+    let runtime = runtime.enable_all().build().map_err(Failure::io("cannot start the runtime"))?;
     let outcome = runtime.block_on(serve(config, sources));
     // Threads that wait for a client which is gone are not waited for.
     runtime.shutdown_background();

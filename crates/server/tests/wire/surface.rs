@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use serde_json::{Value, json};
+use server::EnvelopeErrors;
 use server::tools::Toolset;
 
 use crate::harness::{TestClient, app, stateless};
@@ -75,6 +76,22 @@ async fn clients_hear_when_tools_come_and_go() {
     assert_eq!(new.exchange(&cancel.to_string()).await, [""; 0]);
     app.serve_toolsets(&Toolset::ALL);
     assert_eq!(new.settle().await, [""; 0]);
+}
+
+/// The two documents name the envelope's unknown-tool error differently; a setting chooses.
+#[tokio::test(start_paused = true)]
+async fn either_document_names_the_unknown_tool() {
+    for (errors, code, alias) in [
+        (EnvelopeErrors::Protocol, "tool_not_found", "unknown_tool"),
+        (EnvelopeErrors::ToolsReference, "unknown_tool", "tool_not_found"),
+    ] {
+        let mut client = TestClient::new(&app().envelope_errors(errors).build());
+        let answer = client.request(json!({ "type": "request", "id": "42", "tool": "faqz" })).await;
+        assert_eq!(
+            (&answer["error"]["code"], &answer["error"]["details"]["aliases"]),
+            (&json!(code), &json!([alias]))
+        );
+    }
 }
 
 #[tokio::test(start_paused = true)]
