@@ -14,7 +14,6 @@ pub use completion::{CompleteParams, CompleteResult, Completion, Reference};
 pub use elicitation::{ElicitAction, ElicitParams, ElicitResult, Form, InputRequest, InputRequired};
 pub use lifecycle::{
     Capabilities, ClientCapabilities, DiscoverResult, Implementation, InitializeParams, InitializeResult,
-    ListChanged,
 };
 pub use meta::{LogLevel, LogParams, ProgressParams, RequestMeta, Stamped, Stateless, keys};
 pub use prompts::{GetPromptParams, GetPromptResult, Prompt, PromptArgument, PromptList, PromptMessage};

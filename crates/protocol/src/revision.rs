@@ -120,11 +120,6 @@ impl Revision {
         self < V2026_07_28
     }
 
-    /// News about lists comes only to those who sent `subscriptions/listen`.
-    pub fn announces_by_subscription(self) -> bool {
-        self >= V2026_07_28
-    }
-
     /// A resource that does not exist has an error code of its own (-32002); later it is a bad parameter.
     pub fn has_missing_resource_code(self) -> bool {
         self < V2026_07_28

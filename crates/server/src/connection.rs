@@ -174,12 +174,12 @@ impl Connection {
     }
 
     fn start_envelope(self: &Arc<Self>, request: EnvelopeRequest, to: Destination, in_batch: bool) {
-        if self.session.is_shutting_down() {
-            return Responder::new(to, Dialect::Envelope, request.id).fail(&Failure::ShuttingDown);
-        }
         if self.rules == Rules::Codefluss || in_batch {
             let problem = Problem::MissingField { field: "jsonrpc" };
             return self.refuse(Malformed { id: request.id, problem, envelope: Some(false) }, to, in_batch);
+        }
+        if self.session.is_shutting_down() {
+            return Responder::new(to, Dialect::Envelope, request.id).fail(&Failure::ShuttingDown);
         }
         let stop = CancellationToken::new();
         let responder = Responder::new(to, Dialect::Envelope, request.id.clone());
@@ -326,8 +326,9 @@ impl Connection {
                 news = changes.changed() => if news.is_err() { return },
             }
             if self.session.is_ready() {
-                let nothing = None::<&()>;
-                self.outbox.push(protocol::encode::notification("notifications/tools/list_changed", nothing));
+                for list in subscriptions::Lists::ALL.methods() {
+                    self.outbox.push(protocol::encode::notification(list, None::<&()>));
+                }
             }
         }
     }

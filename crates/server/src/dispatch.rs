@@ -16,7 +16,7 @@ pub(crate) async fn dispatch(
     let stateless = matches!(ctx.dialect, Dialect::Mcp(revision) if revision.is_stateless());
     match method {
         "initialize" if !stateless => lifecycle::initialize(ctx, params),
-        "server/discover" => lifecycle::discover(ctx),
+        "server/discover" if ctx.dialect != Dialect::Codefluss => lifecycle::discover(ctx),
         "ping" if ctx.revision().has_ping() => Ok(lifecycle::ping(ctx)),
         "logging/setLevel" if ctx.revision().sets_log_level_by_request() => lifecycle::set_level(ctx, params),
 

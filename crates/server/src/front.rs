@@ -88,6 +88,8 @@ fn halted(halt: flow::Halt) -> Failure {
         flow::Halt::BadArgument { name, invalid } => {
             Failure::BadArguments(crate::error::ArgumentProblem::Value { name, error: invalid.to_string() })
         }
+        // A suspended conversation has a question open, and comes out as that; alone it is a tool's mistake.
+        flow::Halt::Suspended => Failure::Internal,
         other => Failure::Halted(other),
     }
 }

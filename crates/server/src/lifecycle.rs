@@ -13,9 +13,10 @@ use crate::error::Failure;
 pub(crate) fn initialize(ctx: &Context, params: Map<String, Value>) -> Result<Vec<u8>, Failure> {
     let params: InitializeParams =
         context::params(params, &["protocolVersion", "capabilities", "clientInfo"])?;
-    let revision = Revision::negotiate(&params.protocol_version);
-    tracing::info!(client.name = %params.client_info.name, revision = %revision, "client connected");
     let codefluss = ctx.dialect == Dialect::Codefluss;
+    // There, answers have one shape whatever is asked for.
+    let revision = if codefluss { ctx.revision() } else { Revision::negotiate(&params.protocol_version) };
+    tracing::info!(client.name = %params.client_info.name, revision = %revision, "client connected");
     if !codefluss {
         ctx.session().initialize(revision, params.capabilities);
     }

@@ -16,7 +16,7 @@ pub(crate) fn page<T>(
     name: impl Fn(&T) -> &str,
 ) -> Result<(Vec<T>, Option<String>), Failure> {
     let start = match params.get("cursor") {
-        None => 0,
+        None | Some(Value::Null) => 0,
         Some(cursor) => {
             let last = cursor.as_str().and_then(decode).ok_or(Failure::BadCursor)?;
             entries.iter().position(|entry| name(entry) == last).ok_or(Failure::BadCursor)? + 1

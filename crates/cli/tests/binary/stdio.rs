@@ -65,7 +65,9 @@ fn sighup_reads_the_toolsets_again() {
 
     std::fs::write(settings.path(), "toolsets = ['reference', 'diagnostics']").unwrap();
     server.signal("-HUP");
-    assert_eq!(server.receive(), json!({ "jsonrpc": "2.0", "method": "notifications/tools/list_changed" }));
+    for list in ["tools", "resources", "prompts"] {
+        assert_eq!(server.receive()["method"], format!("notifications/{list}/list_changed"));
+    }
     server.call(2, "echo", json!({ "text": "x" }));
     assert_eq!(server.receive()["result"]["structuredContent"]["text"], "x");
 }

@@ -72,9 +72,9 @@ pub struct Capabilities {
     tools: ListChanged,
     #[serde(skip_serializing_if = "Option::is_none")]
     completions: Option<Empty>,
-    resources: Empty,
+    resources: ListChanged,
     #[serde(skip_serializing_if = "Option::is_none")]
-    prompts: Option<Empty>,
+    prompts: Option<ListChanged>,
     #[serde(skip_serializing_if = "Option::is_none")]
     logging: Option<Empty>,
 }
@@ -82,7 +82,7 @@ pub struct Capabilities {
 /// Whether changes of a list are announced.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct ListChanged {
+struct ListChanged {
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     list_changed: bool,
 }
@@ -96,8 +96,8 @@ impl Capabilities {
         Self {
             tools: ListChanged { list_changed: true },
             completions: revision.announces_completions().then_some(Empty {}),
-            resources: Empty {},
-            prompts: Some(Empty {}),
+            resources: ListChanged { list_changed: true },
+            prompts: Some(ListChanged { list_changed: true }),
             logging: Some(Empty {}),
         }
     }
@@ -107,7 +107,7 @@ impl Capabilities {
         Self {
             tools: ListChanged { list_changed: false },
             completions: None,
-            resources: Empty {},
+            resources: ListChanged { list_changed: false },
             prompts: None,
             logging: None,
         }

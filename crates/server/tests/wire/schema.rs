@@ -131,6 +131,8 @@ impl Schemas {
             "notifications/progress" => "ProgressNotification",
             "notifications/message" => "LoggingMessageNotification",
             "notifications/tools/list_changed" => "ToolListChangedNotification",
+            "notifications/resources/list_changed" => "ResourceListChangedNotification",
+            "notifications/prompts/list_changed" => "PromptListChangedNotification",
             "notifications/cancelled" => "CancelledNotification",
             "notifications/subscriptions/acknowledged" => "SubscriptionsAcknowledgedNotification",
             "elicitation/create" => "ElicitRequest",

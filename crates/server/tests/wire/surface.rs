@@ -44,19 +44,21 @@ async fn clients_hear_when_tools_come_and_go() {
     let mut old = TestClient::greeted(&app, "2025-03-26", json!({})).await;
     let mut early = TestClient::new(&app);
     let mut new = TestClient::new(&app);
-    let listen = json!({ "_meta": stateless(json!({})), "notifications": { "toolsListChanged": true, "promptsListChanged": true } });
+    let notifications =
+        json!({ "toolsListChanged": true, "promptsListChanged": false, "resourceSubscriptions": [] });
+    let params = json!({ "_meta": stateless(json!({})), "notifications": notifications });
     let listen =
-        json!({ "jsonrpc": "2.0", "id": "news", "method": "subscriptions/listen", "params": listen });
+        json!({ "jsonrpc": "2.0", "id": "news", "method": "subscriptions/listen", "params": params });
     let meta = r#""_meta":{"io.modelcontextprotocol/subscriptionId":"news"}"#;
+    let acknowledged = r#"{"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged","params":{"#;
     assert_eq!(
         new.exchange(&listen.to_string()).await,
-        [format!(
-            r#"{{"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged","params":{{{meta},"notifications":{{"toolsListChanged":true}}}}}}"#
-        )]
+        [format!(r#"{acknowledged}{meta},"notifications":{{"toolsListChanged":true}}}}}}"#)]
     );
 
     app.serve_toolsets(&[Toolset::Diagnostics]);
-    assert_eq!(old.settle().await, [r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#]);
+    let changed = |list: &str| format!(r#"{{"jsonrpc":"2.0","method":"notifications/{list}/list_changed"}}"#);
+    assert_eq!(old.settle().await, ["tools", "resources", "prompts"].map(changed));
     assert_eq!(
         new.settle().await,
         [format!(r#"{{"jsonrpc":"2.0","method":"notifications/tools/list_changed","params":{{{meta}}}}}"#)]
