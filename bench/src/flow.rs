@@ -1,22 +1,19 @@
 //! A conversation of five questions: ours beside the same with another SDK, and beside a loop that checks nothing.
 
-use std::sync::Arc;
 use std::time::Instant;
 
 use serde_json::{Map, Value, json};
-use server::transport::memory;
-use server::{App, Principal, Scope};
 
 use crate::peer::{Peer, Running};
 use crate::table::{Table, median, save};
-use crate::{Outcome, provision};
+use crate::{Outcome, provision, turn};
 
 /// What the user answers.
 fn wishes() -> Value {
     json!({ "destination": "Lisbon", "departure": "2099-05-01", "return": "2099-05-08", "travellers": 2, "class": "business", "confirm": true })
 }
 
-fn fill_in(params: &Value) -> Value {
+pub(crate) fn fill_in(params: &Value) -> Value {
     let wishes = wishes();
     let fields = params["requestedSchema"]["properties"].as_object().into_iter().flatten();
     let content: Map<String, Value> = fields.map(|(name, _)| (name.clone(), wishes[name].clone())).collect();
@@ -52,10 +49,9 @@ pub(crate) fn run(quick: bool) -> Outcome<()> {
     }
     table.print();
 
-    let mut replay = Table::new("A turn through input_required, in one process", &["a turn, µs"]);
-    replay.row("decode, open the state, replay, ask, seal, encode", vec![Some(turn_time(talks)?)]);
-    replay.print();
-    save("flow", &[&table, &replay])
+    let turn = turn::table(talks)?;
+    turn.print();
+    save("flow", &[&table, &turn])
 }
 
 fn measure(peer: &Peer, talks: usize, figures: &mut Figures) -> Outcome<()> {
@@ -102,37 +98,4 @@ fn converse(running: &mut Running, talks: usize, at_once: usize) -> Outcome<()> 
     } else {
         Err(format!("{questions} questions in {talks} conversations").into())
     }
-}
-
-/// The median time of one turn in the middle of a conversation, from bytes to bytes.
-fn turn_time(turns: usize) -> Outcome<f64> {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    runtime.block_on(async {
-        let app: Arc<App> = App::builder().build();
-        let mut client = memory::connect(&app, Principal::local_user(Scope::Read));
-        let meta = json!({
-            "io.modelcontextprotocol/protocolVersion": "2026-07-28",
-            "io.modelcontextprotocol/clientCapabilities": { "elicitation": {} },
-        });
-        let mut params = json!({ "name": "booking", "arguments": {}, "_meta": meta });
-        let mut times = Vec::new();
-        for turn in 0..turns * 6 {
-            let message =
-                json!({ "jsonrpc": "2.0", "id": turn, "method": "tools/call", "params": params }).to_string();
-            let start = Instant::now();
-            client.send(message.as_bytes());
-            let answer = client.next().await.ok_or("the server is gone")?;
-            times.push(start.elapsed().as_secs_f64() * 1e6);
-            let result = serde_json::from_slice::<Value>(&answer)?["result"].take();
-            if result["resultType"] == "input_required" {
-                params["requestState"] = result["requestState"].clone();
-                params["inputResponses"] =
-                    json!({ "question": fill_in(&result["inputRequests"]["question"]["params"]) });
-            } else if let Some(params) = params.as_object_mut() {
-                params.remove("requestState");
-                params.remove("inputResponses");
-            }
-        }
-        median(times).ok_or_else(|| "no turns".into())
-    })
 }

@@ -13,6 +13,7 @@ mod provision;
 mod robust;
 mod stdio;
 mod table;
+mod turn;
 
 type Outcome<T> = Result<T, Box<dyn std::error::Error>>;
 
@@ -24,9 +25,10 @@ fn main() -> Outcome<()> {
     match what.as_str() {
         "stdio" => stdio::run(quick),
         "flow" => flow::run(quick),
+        "turn" => turn::run(quick),
         "robust" => robust::run(quick),
         _ => {
-            println!("usage: cargo run --release -p bench -- stdio|flow|robust [--quick]");
+            println!("usage: cargo run --release -p bench -- stdio|flow|turn|robust [--quick]");
             Ok(())
         }
     }
