@@ -45,10 +45,11 @@ pub(crate) fn run(quick: bool) -> Outcome<()> {
     };
     let peers = provision::all()?;
     let mut figures: Vec<Figures> = peers.iter().map(|_| Figures::default()).collect();
-    // Rounds are interleaved, so that whatever else the machine does is shared by all.
-    for _ in 0..plan.rounds {
-        for (peer, figures) in peers.iter().zip(&mut figures) {
-            measure(peer, &plan, figures)?;
+    // Rounds are interleaved, and each begins with another server, so that whatever else the machine does (and whatever
+    // the one before left in its caches) is shared by all.
+    for round in 0..plan.rounds {
+        for n in (0..peers.len()).map(|n| (n + round) % peers.len()) {
+            measure(&peers[n], &plan, &mut figures[n])?;
         }
     }
     let columns = [
@@ -77,6 +78,11 @@ pub(crate) fn run(quick: bool) -> Outcome<()> {
 fn measure(peer: &Peer, plan: &Plan, figures: &mut Figures) -> Outcome<()> {
     let mut running = peer.start()?;
     figures.first_answer.push(running.first_answer.as_secs_f64() * 1e3);
+    // One start is luck; those that start fast start often.
+    while running.first_answer < Duration::from_millis(50) && !figures.first_answer.len().is_multiple_of(8) {
+        running = peer.start()?;
+        figures.first_answer.push(running.first_answer.as_secs_f64() * 1e3);
+    }
     figures.memory.push(running.memory()?);
     running.sequential(plan.sequential / 10)?; // warm up
     let mut times = running.sequential(plan.sequential)?;

@@ -1,6 +1,6 @@
 //! The one place where a failure gets its kind, its code in each dialect, and its audience.
 //!
-//! Domain crates have error enums without numbers. Every `match` here is exhaustive: a new failure does not compile
+//! Domain crates have error enums without numbers. [`Failure::policy`] is exhaustive: a new failure does not compile
 //! until somebody has decided who reads it.
 
 use flow::{Halt, Question, SealError};
@@ -87,157 +87,104 @@ pub(crate) enum Audience {
     Client,
 }
 
+/// All that is decided about a failure.
+struct Policy {
+    /// A stable name for programs, the same in every dialect.
+    kind: &'static str,
+    /// The JSON-RPC code, where it comes out as an error.
+    code: i64,
+    /// The code of the envelope, of which there are only the documented ones.
+    envelope: &'static str,
+    audience: Audience,
+}
+
+impl Policy {
+    /// The client's mistake.
+    fn client(kind: &'static str, code: i64) -> Self {
+        Self { kind, code, envelope: "tool_error", audience: Audience::Client }
+    }
+
+    /// A request that should not have been made, or not now.
+    fn request(kind: &'static str) -> Self {
+        Self::client(kind, codes::INVALID_REQUEST)
+    }
+
+    /// A parameter that cannot be used.
+    fn params(kind: &'static str) -> Self {
+        Self::client(kind, codes::INVALID_PARAMS)
+    }
+
+    /// Something that a model can act on. Where no model is spoken to, it is an error with this code.
+    fn model(kind: &'static str, codefluss: i64) -> Self {
+        Self { audience: Audience::Model, ..Self::client(kind, codefluss) }
+    }
+
+    fn envelope(mut self, code: &'static str) -> Self {
+        self.envelope = code;
+        self
+    }
+}
+
 impl Failure {
     pub(crate) fn params(field: impl Into<String>, error: impl Into<String>) -> Self {
         Self::InvalidParams { field: field.into(), error: error.into() }
     }
 
+    /// The one place where all of this is decided. No `_` arm.
+    fn policy(&self, dialect: Dialect) -> Policy {
+        match self {
+            Self::Malformed(problem) => {
+                Policy::client(problem_kind(problem), problem_code(problem)).envelope("invalid_payload")
+            }
+            Self::BatchNotAllowed(_) => Policy::request("batch_not_allowed"),
+            Self::InitializeInBatch => Policy::request("initialize_in_batch"),
+            Self::NotInitialized => Policy::request("not_initialized"),
+            Self::Initializing => Policy::request("initializing"),
+            Self::AlreadyInitialized => Policy::request("already_initialized"),
+            Self::ShuttingDown => Policy::request("shutting_down"),
+            Self::DuplicateId => Policy::request("duplicate_id"),
+            Self::MethodNotFound { .. } => Policy::client("method_not_found", codes::METHOD_NOT_FOUND),
+            Self::InvalidParams { .. } => Policy::params("invalid_params"),
+            Self::UnsupportedVersion { .. } => {
+                Policy::client("unsupported_version", codes::UNSUPPORTED_VERSION)
+            }
+            Self::MissingCapability => Policy::client("missing_capability", codes::MISSING_CLIENT_CAPABILITY),
+            Self::UnknownTool { code, .. } => Policy::params("tool_not_found").envelope(code),
+            Self::BadArguments(problem) => problem.policy(dialect),
+            Self::InputNeeded { .. } => Policy::model("input_needed", codes::INVALID_PARAMS),
+            Self::UnknownPrompt { .. } => Policy::params("prompt_not_found"),
+            Self::MissingResource { .. } => {
+                Policy::client("resource_not_found", missing_resource(dialect)).envelope("file_not_found")
+            }
+            Self::BadCursor => Policy::params("invalid_cursor"),
+            Self::TooManySubscriptions { .. } => Policy::params("too_many_subscriptions"),
+            Self::Forbidden(_) => Policy::model("forbidden", codefluss::FORBIDDEN),
+            Self::Halted(halt) => Policy::model(halt_kind(halt), codefluss::VALIDATION),
+            Self::BadState(SealError::Invalid) => Policy::params("invalid_state"),
+            Self::BadState(SealError::Expired) => Policy::params("expired_state"),
+            Self::NotAnswered { declined: true, .. } => Policy::model("declined", codefluss::VALIDATION),
+            Self::NotAnswered { declined: false, .. } => Policy::model("dismissed", codefluss::VALIDATION),
+            Self::TooManyAttempts { .. } => Policy::model("too_many_attempts", codefluss::VALIDATION),
+            Self::Internal => Policy::client("internal", codes::INTERNAL_ERROR).envelope("internal_error"),
+        }
+    }
+
     /// A stable name for programs, the same in every dialect.
     pub(crate) fn kind(&self) -> &'static str {
-        match self {
-            Self::Malformed(problem) => problem_kind(problem),
-            Self::BatchNotAllowed(_) => "batch_not_allowed",
-            Self::InitializeInBatch => "initialize_in_batch",
-            Self::NotInitialized => "not_initialized",
-            Self::Initializing => "initializing",
-            Self::AlreadyInitialized => "already_initialized",
-            Self::ShuttingDown => "shutting_down",
-            Self::DuplicateId => "duplicate_id",
-            Self::MethodNotFound { .. } => "method_not_found",
-            Self::InvalidParams { .. } => "invalid_params",
-            Self::UnsupportedVersion { .. } => "unsupported_version",
-            Self::MissingCapability => "missing_capability",
-            Self::UnknownTool { .. } => "tool_not_found",
-            Self::BadArguments(ArgumentProblem::Missing { .. }) => "missing_argument",
-            Self::BadArguments(ArgumentProblem::Unknown { .. }) => "unknown_argument",
-            Self::BadArguments(ArgumentProblem::Value { .. } | ArgumentProblem::Type { .. }) => {
-                "invalid_argument"
-            }
-            Self::InputNeeded { .. } => "input_needed",
-            Self::UnknownPrompt { .. } => "prompt_not_found",
-            Self::MissingResource { .. } => "resource_not_found",
-            Self::BadCursor => "invalid_cursor",
-            Self::TooManySubscriptions { .. } => "too_many_subscriptions",
-            Self::Forbidden(_) => "forbidden",
-            Self::Halted(halt) => halt_kind(halt),
-            Self::BadState(SealError::Invalid) => "invalid_state",
-            Self::BadState(SealError::Expired) => "expired_state",
-            Self::NotAnswered { declined: true, .. } => "declined",
-            Self::NotAnswered { declined: false, .. } => "dismissed",
-            Self::TooManyAttempts { .. } => "too_many_attempts",
-            Self::Internal => "internal",
-        }
+        self.policy(Dialect::Envelope).kind
     }
 
-    /// Who should read it, in this dialect.
+    /// Who should read it, in this dialect. Only MCP has results that a model reads.
     pub(crate) fn audience(&self, dialect: Dialect) -> Audience {
-        let Dialect::Mcp(revision) = dialect else { return Audience::Client };
-        match self {
-            Self::BadArguments(_) if revision.model_repairs_bad_arguments() => Audience::Model,
-            Self::InputNeeded { .. }
-            | Self::Forbidden(_)
-            | Self::Halted(_)
-            | Self::NotAnswered { .. }
-            | Self::TooManyAttempts { .. } => Audience::Model,
-            Self::Malformed(_)
-            | Self::BatchNotAllowed(_)
-            | Self::InitializeInBatch
-            | Self::NotInitialized
-            | Self::Initializing
-            | Self::AlreadyInitialized
-            | Self::ShuttingDown
-            | Self::DuplicateId
-            | Self::MethodNotFound { .. }
-            | Self::InvalidParams { .. }
-            | Self::UnsupportedVersion { .. }
-            | Self::MissingCapability
-            | Self::UnknownTool { .. }
-            | Self::BadArguments(_)
-            | Self::UnknownPrompt { .. }
-            | Self::MissingResource { .. }
-            | Self::BadCursor
-            | Self::TooManySubscriptions { .. }
-            | Self::BadState(_)
-            | Self::Internal => Audience::Client,
+        match dialect {
+            Dialect::Mcp(_) => self.policy(dialect).audience,
+            Dialect::Envelope | Dialect::Codefluss => Audience::Client,
         }
     }
 
-    /// The JSON-RPC code.
-    fn code(&self, dialect: Dialect) -> i64 {
-        match self {
-            Self::Malformed(problem) => problem_code(problem),
-            Self::BatchNotAllowed(_)
-            | Self::InitializeInBatch
-            | Self::NotInitialized
-            | Self::Initializing
-            | Self::AlreadyInitialized
-            | Self::ShuttingDown
-            | Self::DuplicateId => codes::INVALID_REQUEST,
-            Self::MethodNotFound { .. } => codes::METHOD_NOT_FOUND,
-            Self::UnsupportedVersion { .. } => codes::UNSUPPORTED_VERSION,
-            Self::MissingCapability => codes::MISSING_CLIENT_CAPABILITY,
-            Self::MissingResource { .. } => match dialect {
-                Dialect::Codefluss => codefluss::NOT_FOUND,
-                Dialect::Mcp(revision) if revision.has_missing_resource_code() => codes::RESOURCE_NOT_FOUND,
-                Dialect::Mcp(_) | Dialect::Envelope => codes::INVALID_PARAMS,
-            },
-            Self::Forbidden(_) if dialect == Dialect::Codefluss => codefluss::FORBIDDEN,
-            Self::Halted(_) | Self::NotAnswered { .. } | Self::TooManyAttempts { .. }
-                if dialect == Dialect::Codefluss =>
-            {
-                codefluss::VALIDATION
-            }
-            Self::InvalidParams { .. }
-            | Self::UnknownTool { .. }
-            | Self::BadArguments(_)
-            | Self::InputNeeded { .. }
-            | Self::UnknownPrompt { .. }
-            | Self::BadCursor
-            | Self::TooManySubscriptions { .. }
-            | Self::Forbidden(_)
-            | Self::Halted(_)
-            | Self::BadState(_)
-            | Self::NotAnswered { .. }
-            | Self::TooManyAttempts { .. } => codes::INVALID_PARAMS,
-            Self::Internal => codes::INTERNAL_ERROR,
-        }
-    }
-
-    /// The code of the envelope, of which there are only the documented ones.
-    fn envelope_code(&self) -> &'static str {
-        match self {
-            Self::UnknownTool { code, .. } => code,
-            Self::Malformed(_)
-            | Self::BadArguments(ArgumentProblem::Type { .. })
-            | Self::BatchNotAllowed(_)
-            | Self::InitializeInBatch => "invalid_payload",
-            Self::MissingResource { .. } => "file_not_found",
-            Self::Internal => "internal_error",
-            Self::NotInitialized
-            | Self::Initializing
-            | Self::AlreadyInitialized
-            | Self::ShuttingDown
-            | Self::DuplicateId
-            | Self::MethodNotFound { .. }
-            | Self::InvalidParams { .. }
-            | Self::UnsupportedVersion { .. }
-            | Self::MissingCapability
-            | Self::BadArguments(_)
-            | Self::InputNeeded { .. }
-            | Self::UnknownPrompt { .. }
-            | Self::BadCursor
-            | Self::TooManySubscriptions { .. }
-            | Self::Forbidden(_)
-            | Self::Halted(_)
-            | Self::BadState(_)
-            | Self::NotAnswered { .. }
-            | Self::TooManyAttempts { .. } => "tool_error",
-        }
-    }
-
-    /// Facts for programs, beside the text. Always holds `kind`.
+    /// Facts for programs, beside the text.
     fn data(&self, dialect: Dialect) -> Value {
-        let mut data = match self {
+        match self {
             Self::MethodNotFound { method } => json!({ "method": method }),
             Self::InvalidParams { field, error } => json!({ "field": field, "error": error }),
             Self::UnsupportedVersion { requested } => {
@@ -258,32 +205,27 @@ impl Failure {
             Self::MissingResource { uri } => json!({ "uri": uri }),
             Self::TooManySubscriptions { limit } => json!({ "limit": limit }),
             Self::Internal => json!({}),
-            Self::Malformed(_)
-            | Self::BatchNotAllowed(_)
-            | Self::InitializeInBatch
-            | Self::NotInitialized
-            | Self::Initializing
-            | Self::AlreadyInitialized
-            | Self::ShuttingDown
-            | Self::DuplicateId
-            | Self::UnknownPrompt { .. }
-            | Self::BadCursor
-            | Self::Forbidden(_)
-            | Self::Halted(_)
-            | Self::BadState(_)
-            | Self::NotAnswered { .. }
-            | Self::TooManyAttempts { .. } => match dialect {
-                // Elsewhere the message says it; there the message is only a name.
-                Dialect::Codefluss => json!({ "detail": self.to_string() }),
-                Dialect::Envelope | Dialect::Mcp(_) => json!({}),
-            },
-        };
-        data["kind"] = self.kind().into();
-        data
+            // Elsewhere the message says it all; on `/api/mcp` the message is only a name.
+            _ if dialect == Dialect::Codefluss => json!({ "detail": self.to_string() }),
+            _ => json!({}),
+        }
     }
 }
 
 impl ArgumentProblem {
+    fn policy(&self, dialect: Dialect) -> Policy {
+        let mut policy = match self {
+            Self::Missing { .. } => Policy::params("missing_argument"),
+            Self::Unknown { .. } => Policy::params("unknown_argument"),
+            Self::Value { .. } => Policy::params("invalid_argument"),
+            Self::Type { .. } => Policy::params("invalid_argument").envelope("invalid_payload"),
+        };
+        if dialect.revision().is_some_and(Revision::model_repairs_bad_arguments) {
+            policy.audience = Audience::Model;
+        }
+        policy
+    }
+
     fn data(&self, dialect: Dialect) -> Value {
         match (self, dialect) {
             (Self::Missing { name }, Dialect::Envelope) => json!({ "missing_param": name }),
@@ -321,12 +263,25 @@ mod codefluss {
 
 /// The error message that tells of a failure, in the dialect of the question.
 pub(crate) fn render(failure: &Failure, dialect: Dialect, id: Option<&Id>) -> Vec<u8> {
-    let data = failure.data(dialect);
-    let code = failure.code(dialect);
+    let Policy { kind, mut code, envelope, audience } = failure.policy(dialect);
+    if audience == Audience::Model && matches!(dialect, Dialect::Mcp(_)) {
+        // Meant for a model and asked for where no model reads: the codes of CODEFLUSS have no place in MCP.
+        code = codes::INVALID_PARAMS;
+    }
+    let mut data = failure.data(dialect);
+    data["kind"] = kind.into();
     match dialect {
-        Dialect::Envelope => encode::envelope_error(id, failure.envelope_code(), &failure.to_string(), &data),
+        Dialect::Envelope => encode::envelope_error(id, envelope, &failure.to_string(), &data),
         Dialect::Codefluss => encode::error(id, code, codefluss::name(code), Some(&data)),
         Dialect::Mcp(_) => encode::error(id, code, &failure.to_string(), Some(&data)),
+    }
+}
+
+fn missing_resource(dialect: Dialect) -> i64 {
+    match dialect {
+        Dialect::Codefluss => codefluss::NOT_FOUND,
+        Dialect::Mcp(revision) if revision.has_missing_resource_code() => codes::RESOURCE_NOT_FOUND,
+        Dialect::Mcp(_) | Dialect::Envelope => codes::INVALID_PARAMS,
     }
 }
 
