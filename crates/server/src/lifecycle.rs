@@ -16,7 +16,8 @@ pub(crate) fn initialize(ctx: &Context, params: Map<String, Value>) -> Result<Ve
     let codefluss = ctx.dialect == Dialect::Codefluss;
     // There, answers have one shape whatever is asked for.
     let revision = if codefluss { ctx.revision() } else { Revision::negotiate(&params.protocol_version) };
-    tracing::info!(client.name = %params.client_info.name, revision = %revision, "client connected");
+    // As a quoted text: a name with line breaks must not look like two entries.
+    tracing::info!(client.name = params.client_info.name.as_str(), %revision, "client connected");
     if !codefluss {
         ctx.session().initialize(revision, params.capabilities);
     }
