@@ -23,7 +23,7 @@ fn ask_with(
     let mut content = Map::new();
     for (name, schema) in fields.into_iter().flatten() {
         let label = if single { "" } else { schema["title"].as_str().unwrap_or(name) };
-        write!(screen, "{label}{}> ", hint(schema))?;
+        write!(screen, "{}", format!("{label}{}> ", hint(schema)).trim_start())?;
         screen.flush()?;
         let Some(line) = next_line()? else { return Ok(json!({ "action": "cancel" })) };
         if !line.trim().is_empty() {
