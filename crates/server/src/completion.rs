@@ -11,10 +11,10 @@ use crate::{prompts, resources};
 /// Suggests values for an argument. An argument that has none to suggest gets an empty list.
 pub(crate) fn complete(ctx: &Context, params: Map<String, Value>) -> Result<Vec<u8>, Failure> {
     let CompleteParams { r#ref, argument, context: _ } = context::params(params, &["ref", "argument"])?;
-    let catalog = ctx.app.catalog();
+    let catalog = ctx.app().catalog();
     let candidates: Vec<String> = match r#ref {
         Reference::Tool { name } => {
-            let tool = catalog.find(&name).ok_or_else(|| unknown_tool(&ctx.app, &name))?;
+            let tool = catalog.find(&name).ok_or_else(|| unknown_tool(ctx.app(), &name))?;
             tool.known_argument(&argument.name)?;
             tool.candidates(&argument.name)
         }

@@ -211,8 +211,7 @@ impl Connection {
         let stop = CancellationToken::new();
         let call = self.call(dialect.revision(), meta.progress_token, log_level, stop.clone());
         let key = id.key().into_owned();
-        let context =
-            Context { app: Arc::clone(&self.app), connection: Arc::clone(self), dialect, client, id, call };
+        let context = Context { connection: Arc::clone(self), dialect, client, id, call };
         self.work.run(Some(key), stop, responder, async move {
             dispatch::dispatch(&context, &method, params).await
         });

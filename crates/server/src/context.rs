@@ -17,7 +17,6 @@ const LIST_TTL_MS: u64 = 60_000;
 
 /// What a handler knows about the request it answers.
 pub(crate) struct Context {
-    pub(crate) app: Arc<App>,
     pub(crate) connection: Arc<Connection>,
     pub(crate) dialect: Dialect,
     /// What the client can do, whether it said so in this request or at the start of the session.
@@ -27,6 +26,10 @@ pub(crate) struct Context {
 }
 
 impl Context {
+    pub(crate) fn app(&self) -> &Arc<App> {
+        self.connection.app()
+    }
+
     pub(crate) fn session(&self) -> &Session {
         self.connection.session()
     }
@@ -39,7 +42,7 @@ impl Context {
     /// The answer that carries this result.
     pub(crate) fn result(&self, result: &impl Serialize) -> Vec<u8> {
         if self.revision().stamps_results() {
-            encode::result(&self.id, &Stamped::complete(result, &self.app.info))
+            encode::result(&self.id, &Stamped::complete(result, &self.app().info))
         } else {
             encode::result(&self.id, result)
         }
@@ -48,7 +51,7 @@ impl Context {
     /// The answer that carries this list, and may be kept for a while.
     pub(crate) fn list(&self, list: &impl Serialize) -> Vec<u8> {
         if self.revision().has_cache_hints() {
-            encode::result(&self.id, &Stamped::complete(list, &self.app.info).keep_for(LIST_TTL_MS))
+            encode::result(&self.id, &Stamped::complete(list, &self.app().info).keep_for(LIST_TTL_MS))
         } else {
             encode::result(&self.id, list)
         }
@@ -56,7 +59,7 @@ impl Context {
 
     /// The answer that asks for more.
     pub(crate) fn input_required(&self, input: &InputRequired) -> Vec<u8> {
-        encode::result(&self.id, &Stamped::input_required(input, &self.app.info))
+        encode::result(&self.id, &Stamped::input_required(input, &self.app().info))
     }
 }
 

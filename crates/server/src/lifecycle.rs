@@ -28,7 +28,7 @@ pub(crate) fn initialize(ctx: &Context, params: Map<String, Value>) -> Result<Ve
         } else {
             Capabilities::for_revision(revision)
         },
-        server_info: &ctx.app.info,
+        server_info: &ctx.app().info,
         instructions: (!codefluss).then_some(INSTRUCTIONS),
     }))
 }

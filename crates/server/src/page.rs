@@ -24,7 +24,7 @@ pub(crate) fn page<T>(
     };
     // The CODEFLUSS document knows no pages: its lists are whole unless a cursor was asked for.
     let whole = ctx.dialect == protocol::Dialect::Codefluss && start == 0;
-    let size = if whole { entries.len() } else { ctx.app.page_size };
+    let size = if whole { entries.len() } else { ctx.app().page_size };
     let more = entries.len() > start + size;
     let page: Vec<T> = entries.into_iter().skip(start).take(size).collect();
     let next = page.last().filter(|_| more).map(|last| URL_SAFE_NO_PAD.encode(name(last)));

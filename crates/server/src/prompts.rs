@@ -24,7 +24,7 @@ pub(crate) struct PromptEntry {
 const PROMPTS: &[&PromptEntry] = &[&tell_fortune::PROMPT, &booking::PROMPT];
 
 fn offered(ctx: &Context) -> impl Iterator<Item = &'static PromptEntry> + use<> {
-    let catalog = ctx.app.catalog();
+    let catalog = ctx.app().catalog();
     PROMPTS.iter().copied().filter(move |entry| catalog.find(entry.tool).is_some())
 }
 
@@ -68,5 +68,5 @@ pub(crate) fn candidates(ctx: &Context, name: &str, argument: &str) -> Result<Ve
             format!("the prompt {name} has no argument `{argument}`"),
         ));
     }
-    Ok(ctx.app.catalog().find(entry.tool).map(|tool| tool.candidates(argument)).unwrap_or_default())
+    Ok(ctx.app().catalog().find(entry.tool).map(|tool| tool.candidates(argument)).unwrap_or_default())
 }

@@ -17,7 +17,7 @@ const MARKDOWN: &str = "text/markdown";
 
 /// `resources/list`.
 pub(crate) fn list(ctx: &Context, params: Map<String, Value>) -> Result<Vec<u8>, Failure> {
-    let catalog = ctx.app.catalog();
+    let catalog = ctx.app().catalog();
     let all = catalog.tools().map(|tool| tool_resource(tool).for_revision(ctx.revision())).collect();
     let (resources, next_cursor) = page(ctx, &params, all, |resource: &Resource| &resource.uri)?;
     Ok(ctx.list(&ResourceList { resources, next_cursor }))
@@ -48,7 +48,7 @@ pub(crate) fn templates(ctx: &Context, params: Map<String, Value>) -> Result<Vec
 /// `resources/read`.
 pub(crate) fn read(ctx: &Context, params: Map<String, Value>) -> Result<Vec<u8>, Failure> {
     let ReadResourceParams { uri } = context::params(params, &["uri"])?;
-    let tool = uri.strip_prefix(TOOL_PREFIX).and_then(|name| ctx.app.catalog().find(name));
+    let tool = uri.strip_prefix(TOOL_PREFIX).and_then(|name| ctx.app().catalog().find(name));
     let Some(tool) = tool else {
         return Err(Failure::MissingResource { uri: uri.chars().take(512).collect() });
     };
@@ -64,5 +64,5 @@ pub(crate) fn candidates(ctx: &Context, uri: &str, argument: &str) -> Result<Vec
     if argument != "name" {
         return Err(Failure::params("argument.name", format!("{TOOL_TEMPLATE} has only `name`")));
     }
-    Ok(ctx.app.catalog().names().map(str::to_owned).collect())
+    Ok(ctx.app().catalog().names().map(str::to_owned).collect())
 }

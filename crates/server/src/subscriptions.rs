@@ -47,7 +47,7 @@ pub(crate) async fn listen(ctx: &Context, params: Map<String, Value>) -> Result<
     let Listen { notifications: lists } = context::params(params, &["notifications"])?;
     let _stream =
         ctx.connection.streams().try_acquire().map_err(|_| Failure::TooManySubscriptions { limit: OPEN })?;
-    let mut changes = ctx.app.changes();
+    let mut changes = ctx.app().changes();
     let meta = json!({ keys::SUBSCRIPTION_ID: ctx.id });
     // What is not offered is left out of the acknowledgement, which is how the client learns of it.
     push(ctx, "notifications/subscriptions/acknowledged", &json!({ "_meta": meta, "notifications": lists }));
@@ -60,7 +60,7 @@ pub(crate) async fn listen(ctx: &Context, params: Map<String, Value>) -> Result<
             push(ctx, list, &json!({ "_meta": meta }));
         }
     }
-    let info = &ctx.app.info;
+    let info = &ctx.app().info;
     let mut meta = json!({ "io.modelcontextprotocol/serverInfo": info });
     meta[keys::SUBSCRIPTION_ID] = json!(ctx.id);
     Ok(encode::result(&ctx.id, &json!({ "resultType": "complete", "_meta": meta })))

@@ -168,7 +168,7 @@ pub(crate) enum Outcome {
 
 /// `tools/list`.
 pub(crate) fn list(ctx: &Context, params: Map<String, Value>) -> Result<Vec<u8>, Failure> {
-    let catalog = ctx.app.catalog();
+    let catalog = ctx.app().catalog();
     let allowed = catalog.tools().filter(|tool| ctx.call.principal.may(tool.spec.scope())).collect();
     let (tools, next_cursor) = page(ctx, &params, allowed, |tool: &&Arc<ToolEntry>| tool.spec.name)?;
     let tools = tools.into_iter().map(|tool| tool.listing().for_revision(ctx.revision())).collect();
@@ -178,7 +178,7 @@ pub(crate) fn list(ctx: &Context, params: Map<String, Value>) -> Result<Vec<u8>,
 /// `tools/call`.
 pub(crate) async fn call(ctx: &Context, params: Map<String, Value>) -> Result<Vec<u8>, Failure> {
     let params: CallToolParams = context::params(params, &["name"])?;
-    let tool = ctx.app.catalog().find(&params.name).ok_or_else(|| unknown_tool(&ctx.app, &params.name))?;
+    let tool = ctx.app().catalog().find(&params.name).ok_or_else(|| unknown_tool(ctx.app(), &params.name))?;
     let invocation = Invocation {
         arguments: params.arguments.unwrap_or_default(),
         dialect: ctx.dialect,
@@ -211,7 +211,7 @@ pub(crate) async fn run(
     call.principal.admit(tool.spec.scope())?;
     // Models fill in `null` for what they leave out.
     invocation.arguments.retain(|_, value| !value.is_null());
-    tool.check_arguments(&invocation.arguments)?;
+    invocation.arguments = tool.checked(invocation.arguments)?;
     let _place = connection.work().place().await?;
     let outlet = call.outlet.clone();
     outlet.log(LogLevel::Debug, tool.spec.name, "started");

@@ -4,8 +4,10 @@ use std::pin::Pin;
 use std::sync::OnceLock;
 
 use flow::Converse;
+use jsonschema::ValidationError;
 use jsonschema::error::{TypeKind, ValidationErrorKind};
 use protocol::mcp::Tool as Listing;
+use schemars::JsonSchema;
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Map, Value};
 
@@ -73,21 +75,15 @@ impl<T: Tool> Callable for T {
 
 impl ToolEntry {
     pub(crate) fn plain<T: Tool>(tool: T) -> Self {
-        Self {
-            spec: T::SPEC,
-            describe: describe::<T::Args, T::Reply>,
-            description: OnceLock::new(),
-            work: Work::Plain(Box::new(tool)),
-        }
+        Self::new::<T::Args, T::Reply>(T::SPEC, Work::Plain(Box::new(tool)))
     }
 
     pub(crate) fn interactive<T: InteractiveTool>(tool: T) -> Self {
-        Self {
-            spec: T::SPEC,
-            describe: describe::<T::Args, T::Reply>,
-            description: OnceLock::new(),
-            work: Work::Interactive(Box::new(tool)),
-        }
+        Self::new::<T::Args, T::Reply>(T::SPEC, Work::Interactive(Box::new(tool)))
+    }
+
+    fn new<Args: JsonSchema, Reply: JsonSchema>(spec: ToolSpec, work: Work) -> Self {
+        Self { spec, describe: describe::<Args, Reply>, description: OnceLock::new(), work }
     }
 
     pub(crate) fn work(&self) -> &Work {
@@ -111,15 +107,23 @@ impl ToolEntry {
         }
     }
 
-    /// Judges arguments by the schema that the client was shown.
-    pub(crate) fn check_arguments(&self, arguments: &Map<String, Value>) -> Result<(), Failure> {
-        // The validator reads a value, and the map is ours only to look at.
-        let arguments = Value::Object(arguments.clone());
-        let Err(error) = self.description().arguments.validate(&arguments) else { return Ok(()) };
+    /// Judges arguments by the schema that the client was shown, and gives them back.
+    pub(crate) fn checked(&self, arguments: Map<String, Value>) -> Result<Map<String, Value>, Failure> {
+        // The validator reads a value; arguments may be megabytes, so they are wrapped rather than copied.
+        let arguments = Value::Object(arguments);
+        let verdict = self.description().arguments.validate(&arguments).map_err(|error| self.refusal(&error));
+        match (verdict, arguments) {
+            (Ok(()), Value::Object(arguments)) => Ok(arguments),
+            (Ok(()), _) => Err(Failure::Internal), // it was an object a moment ago
+            (Err(failure), _) => Err(failure),
+        }
+    }
+
+    fn refusal(&self, error: &ValidationError<'_>) -> Failure {
         let path = error.instance_path().to_string().trim_start_matches('/').replace('/', ".");
         let inner = |name: &str| if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") };
         let text = || error.to_string().chars().take(300).collect();
-        Err(Failure::BadArguments(match error.kind() {
+        Failure::BadArguments(match error.kind() {
             ValidationErrorKind::Required { property } => {
                 ArgumentProblem::Missing { name: inner(property.as_str().unwrap_or_default()) }
             }
@@ -136,7 +140,7 @@ impl ToolEntry {
                 name: path,
             },
             _ => ArgumentProblem::Value { name: path, error: text() },
-        }))
+        })
     }
 
     fn argument_names(&self) -> Vec<String> {
