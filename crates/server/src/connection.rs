@@ -178,11 +178,11 @@ impl Connection {
             let problem = Problem::MissingField { field: "jsonrpc" };
             return self.refuse(Malformed { id: request.id, problem, envelope: Some(false) }, to, in_batch);
         }
-        if self.session.is_shutting_down() {
-            return Responder::new(to, Dialect::Envelope, request.id).fail(&Failure::ShuttingDown);
+        let responder = Responder::new(to, Dialect::Envelope, request.id.clone());
+        if let Err(failure) = self.session.admit("handshake or tool", false) {
+            return responder.fail(&failure);
         }
         let stop = CancellationToken::new();
-        let responder = Responder::new(to, Dialect::Envelope, request.id.clone());
         let call = self.call(None, None, None, stop.clone());
         let connection = Arc::clone(self);
         self.work.run(
@@ -246,21 +246,15 @@ impl Connection {
 
     /// Whether a request may be served at all, now.
     fn admit(&self, dialect: Dialect, method: &str, id: &Id, in_batch: bool) -> Result<(), Failure> {
-        if self.session.is_shutting_down() && method != "ping" {
-            return Err(Failure::ShuttingDown);
+        let is_pipe = self.rules == Rules::Pipe;
+        let stateless = dialect.revision().is_some_and(Revision::is_stateless);
+        // `server/discover` without its `_meta` is a mistake of its own kind, not a request that came too early.
+        self.session.admit(method, is_pipe && !stateless && method != "server/discover")?;
+        if let Some(revision) = dialect.revision().filter(|_| stateless && in_batch) {
+            return Err(Failure::BatchNotAllowed(revision));
         }
-        if self.rules == Rules::Pipe {
-            let stateless = dialect.revision().is_some_and(Revision::is_stateless);
-            // `server/discover` without its `_meta` is a mistake of its own kind, not a request that came too early.
-            if !stateless && method != "server/discover" {
-                self.session.admit(method)?;
-            }
-            if let Some(revision) = dialect.revision().filter(|_| stateless && in_batch) {
-                return Err(Failure::BatchNotAllowed(revision));
-            }
-            if in_batch && method == "initialize" {
-                return Err(Failure::InitializeInBatch);
-            }
+        if is_pipe && in_batch && method == "initialize" {
+            return Err(Failure::InitializeInBatch);
         }
         if self.work.is_running(&id.key()) {
             return Err(Failure::DuplicateId);

@@ -71,15 +71,13 @@ impl Session {
         self.with(|facts| facts.state == State::Ready)
     }
 
-    pub(crate) fn is_shutting_down(&self) -> bool {
-        self.with(|facts| facts.state == State::ShuttingDown)
-    }
-
-    /// Whether a request may be served now. `initialize` and `ping` have rules of their own.
-    pub(crate) fn admit(&self, method: &str) -> Result<(), Failure> {
+    /// Whether a request may be served now. `needs_greeting`: only after the handshake, unless it is part of it.
+    pub(crate) fn admit(&self, method: &str, needs_greeting: bool) -> Result<(), Failure> {
         match (self.with(|facts| facts.state), method) {
-            (_, "ping") | (State::Uninitialized, "initialize") => Ok(()),
+            (_, "ping") => Ok(()),
             (State::ShuttingDown, _) => Err(Failure::ShuttingDown),
+            _ if !needs_greeting => Ok(()),
+            (State::Uninitialized, "initialize") => Ok(()),
             (State::Initializing | State::Ready, "initialize") => Err(Failure::AlreadyInitialized),
             (State::Uninitialized, _) => Err(Failure::NotInitialized),
             (State::Initializing, _) => Err(Failure::Initializing),
