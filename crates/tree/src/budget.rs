@@ -1,0 +1,53 @@
+//! How long work on other threads may go on. Dropping a future does not stop a thread; looking here does.
+
+use std::time::{Duration, Instant};
+
+/// What blocking work has to look at while it works.
+pub struct Budget {
+    deadline: Option<Instant>,
+    stop: Box<dyn Fn() -> bool + Send + Sync>,
+    progress: Box<dyn Fn(u64, &str) + Send + Sync>,
+}
+
+impl Budget {
+    /// No end and nobody who listens.
+    pub fn unlimited() -> Self {
+        Self { deadline: None, stop: Box::new(|| false), progress: Box::new(|_, _| ()) }
+    }
+
+    /// Ends after this time, from now on.
+    #[must_use]
+    pub fn within(mut self, time: Duration) -> Self {
+        self.deadline = Instant::now().checked_add(time);
+        self
+    }
+
+    /// Ends as soon as `stop` says so.
+    #[must_use]
+    pub fn until(mut self, stop: impl Fn() -> bool + Send + Sync + 'static) -> Self {
+        self.stop = Box::new(stop);
+        self
+    }
+
+    /// Tells `listener` how much is done, and what is being done.
+    #[must_use]
+    pub fn telling(mut self, listener: impl Fn(u64, &str) + Send + Sync + 'static) -> Self {
+        self.progress = Box::new(listener);
+        self
+    }
+
+    /// Nobody waits for the result any more.
+    pub fn is_stopped(&self) -> bool {
+        (self.stop)()
+    }
+
+    /// The time is up.
+    pub fn is_over(&self) -> bool {
+        self.deadline.is_some_and(|deadline| Instant::now() >= deadline)
+    }
+
+    /// Tells how far the work is.
+    pub fn tell(&self, done: u64, what: &str) {
+        (self.progress)(done, what);
+    }
+}

@@ -1,0 +1,46 @@
+//! What `.gitignore` files say.
+
+use std::sync::Arc;
+
+use ignore::gitignore::{Gitignore, GitignoreBuilder};
+
+/// The rules that hold in a folder: its own and those of the folders above it, up to the root.
+#[derive(Clone, Default)]
+pub(crate) struct Rules {
+    innermost: Option<Arc<Level>>,
+}
+
+struct Level {
+    rules: Gitignore,
+    outer: Rules,
+}
+
+impl Rules {
+    /// The rules in `folder` (a path from the root), where a file with this text was found.
+    pub(crate) fn within(&self, folder: &str, text: &[u8]) -> Self {
+        let mut builder = GitignoreBuilder::new(folder);
+        for line in String::from_utf8_lossy(text).lines() {
+            // A line that is no pattern ignores nothing, as in git.
+            let _ = builder.add_line(None, line);
+        }
+        match builder.build() {
+            Ok(rules) if !rules.is_empty() => {
+                Self { innermost: Some(Arc::new(Level { rules, outer: self.clone() })) }
+            }
+            _ => self.clone(),
+        }
+    }
+
+    /// Whether git would leave this path out. The innermost file that has an opinion decides.
+    pub(crate) fn ignore(&self, path: &str, is_dir: bool) -> bool {
+        let mut next = self.innermost.as_deref();
+        while let Some(level) = next {
+            match level.rules.matched(path, is_dir) {
+                ignore::Match::Ignore(_) => return true,
+                ignore::Match::Whitelist(_) => return false,
+                ignore::Match::None => next = level.outer.innermost.as_deref(),
+            }
+        }
+        false
+    }
+}

@@ -1,0 +1,115 @@
+//! The one door to the disk.
+//!
+//! A [`Tree`] is a folder that was opened once. Everything else is opened beneath that handle, by the kernel's own
+//! rules (`openat2` with "resolve beneath", through cap-std): no comparison of path strings decides what may be read,
+//! and no symbolic link leads out. Only regular files are read, each up to a limit.
+//!
+//! [`Tree::walk`] lists a tree on several threads. It honours the `.gitignore` files it finds on its way (none above
+//! the root), leaves out vendored and generated folders, and stops at its [`Limits`]; what it left out is in [`Walked`].
+
+mod budget;
+mod faults;
+mod globs;
+mod ignored;
+mod root;
+mod vendored;
+mod walk;
+
+pub use budget::Budget;
+pub use globs::{BadGlob, Globs};
+pub use root::{RootError, Roots};
+pub use walk::{Cut, FileEntry, Limits, Reason, Skipped, Visitor, Walked};
+
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+use cap_fs_ext::OpenOptionsSyncExt;
+use cap_std::fs::{Dir, File, OpenOptions};
+
+use faults::Faults;
+
+/// A folder, and everything beneath it.
+pub struct Tree {
+    dir: Dir,
+    path: PathBuf,
+    faults: Faults,
+}
+
+/// Why a file could not be read.
+#[derive(Debug, thiserror::Error)]
+pub enum ReadError {
+    /// It does not exist, or lies outside, or the system refuses.
+    #[error("{0}")]
+    Io(#[from] io::Error),
+    /// A folder, pipe, device or socket.
+    #[error("not a regular file")]
+    NotAFile,
+    /// Larger than the reader is willing to read.
+    #[error("larger than {limit} bytes")]
+    TooLarge {
+        /// The limit.
+        limit: u64,
+    },
+}
+
+impl Tree {
+    fn new(dir: Dir, path: PathBuf) -> Self {
+        Self { dir, path, faults: Faults::default() }
+    }
+
+    /// Where it is, for people. Nothing is opened by this path again.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The same tree, in which the `n`-th operation (counted from 0) fails. For tests of what happens then.
+    #[must_use]
+    pub fn failing_at(mut self, n: u64) -> Self {
+        self.faults = Faults::at(n);
+        self
+    }
+
+    /// Whether the operation that was to fail has been reached.
+    pub fn has_failed(&self) -> bool {
+        self.faults.reached()
+    }
+
+    /// Reads a whole file, given by its path from the root.
+    pub fn read(&self, path: &str, limit: u64) -> Result<Vec<u8>, ReadError> {
+        self.faults.pass()?;
+        let mut bytes = Vec::new();
+        read_file(self.dir.open_with(path, &read_only())?, limit, &mut bytes)?;
+        Ok(bytes)
+    }
+
+    /// Whether there is a regular file at this path.
+    pub fn has_file(&self, path: &str) -> bool {
+        self.faults.pass().is_ok() && self.dir.metadata(path).is_ok_and(|found| found.is_file())
+    }
+}
+
+/// Opening a pipe must not wait for somebody at its other end.
+fn read_only() -> OpenOptions {
+    let mut options = OpenOptions::new();
+    options.read(true).nonblock(true);
+    options
+}
+
+/// Reads a file that has just been opened, if it is a regular one of bearable size.
+fn read_file(file: File, limit: u64, bytes: &mut Vec<u8>) -> Result<(), ReadError> {
+    let found = file.metadata()?;
+    if !found.is_file() {
+        return Err(ReadError::NotAFile);
+    }
+    if found.len() > limit {
+        return Err(ReadError::TooLarge { limit });
+    }
+    bytes.clear();
+    bytes.reserve(usize::try_from(found.len()).unwrap_or(0) + 1);
+    // It may grow while it is read.
+    file.take(limit + 1).read_to_end(bytes)?;
+    if bytes.len() as u64 > limit { Err(ReadError::TooLarge { limit }) } else { Ok(()) }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,112 @@
+//! Which folders may be opened at all.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use cap_std::ambient_authority;
+use cap_std::fs::Dir;
+
+use crate::Tree;
+
+/// The folders that were allowed at start, with every link in their paths resolved.
+#[derive(Clone, Debug)]
+pub struct Roots(Arc<[PathBuf]>);
+
+/// Why a folder is not opened.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum RootError {
+    /// It lies outside the allowed folders.
+    #[error("`{path}` is not inside a folder that this server may read; it may read {}", allowed.join(", "))]
+    NotAllowed {
+        /// What was asked for.
+        path: String,
+        /// What could have been.
+        allowed: Vec<String>,
+    },
+    /// There is no such folder.
+    #[error("there is no folder `{path}`")]
+    Missing {
+        /// What was asked for.
+        path: String,
+    },
+    /// It is a file.
+    #[error("`{path}` is not a folder")]
+    NotAFolder {
+        /// What was asked for.
+        path: String,
+    },
+    /// The system refuses.
+    #[error("the folder `{path}` cannot be read: {reason}")]
+    Unreadable {
+        /// What was asked for.
+        path: String,
+        /// What the system says.
+        reason: String,
+    },
+}
+
+impl Roots {
+    /// These folders and everything beneath them. They must be canonical.
+    pub fn new(folders: Arc<[PathBuf]>) -> Self {
+        Self(folders)
+    }
+
+    /// Opens a folder: absolute, or relative to the first root.
+    pub fn open(&self, wanted: &str) -> Result<Tree, RootError> {
+        let path = || wanted.chars().take(200).collect::<String>();
+        let not_allowed = || RootError::NotAllowed {
+            path: path(),
+            allowed: self.0.iter().map(|root| root.display().to_string()).collect(),
+        };
+        let first = self.0.first().ok_or_else(not_allowed)?;
+        if wanted.is_empty() || wanted.contains('\0') || wanted.starts_with("file:") {
+            return Err(not_allowed());
+        }
+        let absolute = first.join(wanted);
+        let (root, inside) = self.beneath(&absolute).map_err(|error| match error.kind() {
+            // What lies outside is not even said to be missing.
+            _ if !self.could_hold(&absolute) => not_allowed(),
+            _ => failure(path(), &error),
+        })?;
+        let Some((root, inside)) = root.zip(inside) else { return Err(not_allowed()) };
+        let opened = Dir::open_ambient_dir(root, ambient_authority())
+            .and_then(|dir| if inside.as_os_str().is_empty() { Ok(dir) } else { dir.open_dir(&inside) });
+        let dir = opened.map_err(|error| failure(path(), &error))?;
+        // A folder that can be opened but not listed is found out here, not in the middle of a walk.
+        dir.entries().map_err(|error| failure(path(), &error))?;
+        Ok(Tree::new(dir, root.join(inside)))
+    }
+
+    /// The root that holds this path once all links are resolved, and the way from there.
+    fn beneath(&self, path: &Path) -> io::Result<(Option<&Path>, Option<PathBuf>)> {
+        let real = path.canonicalize()?;
+        let holder = self.0.iter().find(|root| real.strip_prefix(root).is_ok());
+        let inside = holder.and_then(|root| real.strip_prefix(root).ok()).map(Path::to_path_buf);
+        Ok((holder.map(PathBuf::as_path), inside))
+    }
+
+    /// Whether the path reads as if it were inside.
+    fn could_hold(&self, path: &Path) -> bool {
+        let climbs = path.components().any(|part| part == std::path::Component::ParentDir);
+        !climbs && self.0.iter().any(|root| path.starts_with(root))
+    }
+}
+
+impl Tree {
+    /// Opens a folder that nobody has to allow. For programs that were given it by their own user.
+    pub fn open(path: &Path) -> Result<Self, RootError> {
+        let name = path.display().to_string();
+        let real = path.canonicalize().map_err(|error| failure(name.clone(), &error))?;
+        let dir = Dir::open_ambient_dir(&real, ambient_authority()).map_err(|error| failure(name, &error))?;
+        Ok(Self::new(dir, real))
+    }
+}
+
+fn failure(path: String, error: &io::Error) -> RootError {
+    match error.kind() {
+        io::ErrorKind::NotFound | io::ErrorKind::InvalidFilename => RootError::Missing { path },
+        io::ErrorKind::NotADirectory => RootError::NotAFolder { path },
+        _ => RootError::Unreadable { path, reason: error.to_string() },
+    }
+}

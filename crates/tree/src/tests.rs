@@ -1,0 +1,222 @@
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::*;
+
+/// Collects paths, and reads what it sees.
+#[derive(Default)]
+struct Paths(Vec<String>, Vec<u8>);
+
+impl Visitor for Paths {
+    fn visit(&mut self, file: &FileEntry<'_>) {
+        file.read(&mut self.1);
+        self.0.push(file.path.to_owned());
+    }
+}
+
+/// A folder with these files; a name that ends in a slash is a folder.
+fn folder(files: &[(&str, &str)]) -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    for (name, text) in files {
+        let path = folder.path().join(name);
+        if name.ends_with('/') {
+            fs::create_dir_all(path).unwrap();
+        } else {
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        }
+    }
+    folder
+}
+
+fn walked(tree: &Tree, limits: Limits, budget: &Budget) -> (Vec<String>, Walked<Paths>) {
+    let walked = tree.walk(limits, budget, Paths::default);
+    let mut paths: Vec<_> = walked.visitors.iter().flat_map(|v| v.0.clone()).collect();
+    paths.sort();
+    (paths, walked)
+}
+
+#[track_caller]
+fn check(files: &[(&str, &str)], expected: &[&str]) {
+    let folder = folder(files);
+    let tree = Tree::open(folder.path()).unwrap();
+    assert_eq!(walked(&tree, Limits::default(), &Budget::unlimited()).0, expected);
+}
+
+#[test]
+fn ignored_and_vendored_files_are_left_out() {
+    check(
+        &[
+            (".gitignore", "*.log\n/only-here.txt\nsecret/\n"),
+            ("a.py", ""),
+            ("a.log", ""),
+            ("only-here.txt", ""),
+            ("sub/only-here.txt", ""),
+            ("sub/.gitignore", "!keep.log\n"),
+            ("sub/keep.log", ""),
+            ("sub/other.log", ""),
+            ("secret/x.py", ""),
+            (".git/config", ""),
+            (".git/info/exclude", "excluded.py\n"),
+            ("excluded.py", ""),
+            (".next/server.js", ""),
+            ("node_modules/x/index.js", ""),
+            ("venv-of-mine/pyvenv.cfg", ""),
+            ("venv-of-mine/lib/x.py", ""),
+        ],
+        &[".gitignore", "a.py", "sub/.gitignore", "sub/keep.log", "sub/only-here.txt"],
+    );
+    // Names that are generated only beside their maker.
+    check(&[("target/a.rs", ""), ("vendor/b.rb", "")], &["target/a.rs", "vendor/b.rb"]);
+    check(&[("Cargo.toml", ""), ("target/a.rs", "")], &["Cargo.toml"]);
+    check(&[("go.mod", ""), ("vendor/b.go", "")], &["go.mod"]);
+}
+
+#[test]
+fn ignore_files_above_the_root_are_not_read() {
+    let outer = folder(&[(".gitignore", "*.py\n"), ("inner/a.py", "")]);
+    let tree = Tree::open(&outer.path().join("inner")).unwrap();
+    assert_eq!(walked(&tree, Limits::default(), &Budget::unlimited()).0, ["a.py"]);
+}
+
+#[test]
+fn links_never_lead_out_and_never_round() {
+    let outside = folder(&[("secret.txt", "secret")]);
+    let inside = folder(&[("a.txt", "a"), ("sub/b.txt", "b")]);
+    let at = |name: &str| inside.path().join(name);
+    symlink(outside.path().join("secret.txt"), at("link.txt")).unwrap();
+    symlink(outside.path(), at("linked")).unwrap();
+    symlink("..", at("sub/loop")).unwrap();
+    symlink("a.txt", at("within.txt")).unwrap();
+    let tree = Tree::open(inside.path()).unwrap();
+    assert_eq!(walked(&tree, Limits::default(), &Budget::unlimited()).0, ["a.txt", "sub/b.txt"]);
+    let outside = outside.path().display().to_string();
+    let escapes = [
+        "link.txt".to_owned(),
+        "linked/secret.txt".to_owned(),
+        format!("{outside}/secret.txt"),
+        format!("../{}/secret.txt", outside.rsplit('/').next().unwrap()),
+        "sub/../../x".to_owned(),
+        "/etc/passwd".to_owned(),
+        "a.txt\0".to_owned(),
+        String::new(),
+    ];
+    for escape in escapes {
+        assert!(matches!(tree.read(&escape, 100), Err(ReadError::Io(_))), "{escape:?}");
+        assert!(!tree.has_file(&escape), "{escape:?}");
+    }
+    assert_eq!(tree.read("within.txt", 100).unwrap(), b"a");
+    assert_eq!(tree.read("sub/loop/sub/../a.txt", 100).unwrap(), b"a");
+}
+
+#[test]
+fn special_files_large_files_and_hostile_names_cost_nothing_but_a_note() {
+    use std::ffi::OsStr;
+    use std::os::unix::ffi::OsStrExt;
+    let inside = folder(&[("a\n\u{1b}[31m.py", "x"), ("big.py", "0123456789")]);
+    let pipe = inside.path().join("pipe.py");
+    rustix_mkfifo(&pipe);
+    rustix_mkfifo(&inside.path().join(".gitignore"));
+    fs::write(inside.path().join(OsStr::from_bytes(b"\xff.py")), "").unwrap();
+    let tree = Tree::open(inside.path()).unwrap();
+    let (paths, walked) = walked(&tree, Limits { file_bytes: 5, ..Limits::default() }, &Budget::unlimited());
+    assert_eq!(paths, ["a\n\u{1b}[31m.py", "big.py"]);
+    let skipped: Vec<_> = walked.skipped.iter().map(|s| (s.path.as_str(), s.reason)).collect();
+    assert_eq!(
+        skipped,
+        [
+            (".gitignore", Reason::Special),
+            ("big.py", Reason::TooLarge),
+            ("pipe.py", Reason::Special),
+            ("\u{fffd}.py", Reason::Name),
+        ]
+    );
+    assert!(matches!(tree.read("pipe.py", 9), Err(ReadError::NotAFile)));
+    assert!(matches!(tree.read("big.py", 9), Err(ReadError::TooLarge { limit: 9 })));
+    assert_eq!(tree.read("big.py", 10).unwrap().len(), 10);
+}
+
+/// There is no `mkfifo` in std, and only this test needs one.
+#[expect(clippy::disallowed_methods, reason = "a test may start a program")]
+fn rustix_mkfifo(path: &Path) {
+    assert!(std::process::Command::new("mkfifo").arg(path).status().unwrap().success());
+}
+
+#[test]
+fn every_limit_ends_a_walk_and_is_named() {
+    let files: Vec<_> = (0..50).map(|n| (format!("d{n}/e/f{n}.py"), "0123456789")).collect();
+    let files: Vec<_> = files.iter().map(|(name, text)| (name.as_str(), *text)).collect();
+    let folder = folder(&files);
+    let tree = Tree::open(folder.path()).unwrap();
+    let check = |limits: Limits, budget: Budget, cut: Option<Cut>, most: usize| {
+        let (paths, walked) = walked(&tree, limits, &budget);
+        assert_eq!(walked.cuts.into_iter().next(), cut);
+        assert!(paths.len() <= most, "{} {cut:?}", paths.len());
+        assert_eq!(walked.files, paths.len() as u64);
+    };
+    let limits = Limits::default;
+    check(limits(), Budget::unlimited(), None, 50);
+    check(Limits { files: 7, ..limits() }, Budget::unlimited(), Some(Cut::Files), 7);
+    check(Limits { bytes: 35, ..limits() }, Budget::unlimited(), Some(Cut::Bytes), 50);
+    check(Limits { depth: 1, ..limits() }, Budget::unlimited(), Some(Cut::Depth), 0);
+    check(limits(), Budget::unlimited().within(Duration::ZERO), Some(Cut::Time), 0);
+    check(limits(), Budget::unlimited().until(|| true), Some(Cut::Stopped), 0);
+}
+
+#[test]
+fn one_failing_operation_costs_one_file_or_folder() {
+    let folder = folder(&[(".gitignore", "x"), ("a.py", "1"), ("b/c.py", "2"), ("b/d.py", "3")]);
+    let mut failures = 0;
+    loop {
+        let tree = Tree::open(folder.path()).unwrap().failing_at(failures);
+        let (_, walked) = walked(&tree, Limits::default(), &Budget::unlimited());
+        if !tree.has_failed() {
+            break;
+        }
+        assert!(walked.skipped.len() <= 1, "operation {failures}: {:?}", walked.skipped);
+        failures += 1;
+    }
+    // The exclude file, two folders, one ignore file, and four files that are read.
+    assert_eq!(failures, 8);
+}
+
+#[test]
+fn only_what_lies_in_an_allowed_folder_is_opened() {
+    let base = folder(&[("proj/src/a.py", ""), ("proj_evil/x.py", ""), ("proj/file.txt", "")]);
+    let base = base.path().canonicalize().unwrap();
+    symlink(base.join("proj_evil"), base.join("proj/out")).unwrap();
+    symlink(base.join("proj"), base.join("alias")).unwrap();
+    let roots = Roots::new(Arc::from([base.join("proj")]));
+    let open = |wanted: &str| roots.open(wanted).map(|tree| tree.path().to_path_buf());
+    let ok = |path: &str| -> Result<PathBuf, RootError> { Ok(base.join(path)) };
+    assert_eq!(open("."), ok("proj"));
+    assert_eq!(open("src"), ok("proj/src"));
+    assert_eq!(open("src/../src"), ok("proj/src"));
+    assert_eq!(open(base.join("proj/src").to_str().unwrap()), ok("proj/src"));
+    assert_eq!(open(base.join("alias").to_str().unwrap()), ok("proj"));
+    let long = "x".repeat(10_000);
+    for outside in
+        ["..", "../proj_evil", "out", "/", "/etc", "/nowhere", "", "file:///etc", "a\0b", "../gone", "src/../../gone"]
+    {
+        assert!(matches!(open(outside), Err(RootError::NotAllowed { .. })), "{outside:?}: {:?}", open(outside));
+    }
+    for missing in ["gone", "~", r"\\?\C:\", long.as_str()] {
+        assert!(matches!(open(missing), Err(RootError::Missing { .. })), "{missing:.20}: {:?}", open(missing));
+    }
+    assert!(matches!(open("file.txt"), Err(RootError::NotAFolder { .. })), "{:?}", open("file.txt"));
+}
+
+#[test]
+fn patterns_choose_and_bad_ones_are_named() {
+    let globs = |patterns: &[&str]| Globs::new(&patterns.iter().map(ToString::to_string).collect::<Vec<_>>());
+    let some = globs(&["**/*.py", "web/*.ts"]).unwrap();
+    assert!(some.matches("a.py") && some.matches("x/y/a.py") && some.matches("web/a.ts"));
+    assert!(!some.matches("web/sub/a.ts") && !some.matches("a.ts"));
+    assert!(globs(&[]).unwrap().matches("anything"));
+    assert!(globs(&["a[".into()]).unwrap_err().to_string().contains("`a[` is not a usable pattern"));
+    assert!(globs(&[&"x".repeat(2000)]).unwrap_err().reason.contains("longer than 1024"));
+    assert!(globs(&["x"; 65]).unwrap_err().reason.contains("64 are the most"));
+}

@@ -1,0 +1,399 @@
+//! Listing a tree, on several threads.
+
+use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread;
+
+use cap_std::fs::{Dir, DirEntry};
+
+use crate::ignored::Rules;
+use crate::{Budget, ReadError, Tree, read_file, read_only, vendored};
+
+/// Where a walk stops.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// How many files it sees.
+    pub files: u64,
+    /// How many bytes are read from them, all together.
+    pub bytes: u64,
+    /// How many bytes are read from one.
+    pub file_bytes: u64,
+    /// How many folders deep it goes.
+    pub depth: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { files: 200_000, bytes: 512 << 20, file_bytes: 2 << 20, depth: 64 }
+    }
+}
+
+/// The limit that ended a walk early.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Cut {
+    /// Too many files.
+    Files,
+    /// Too many bytes.
+    Bytes,
+    /// Folders nested too deep.
+    Depth,
+    /// The time was up.
+    Time,
+    /// Nobody waits any more.
+    Stopped,
+}
+
+impl Cut {
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Files => "files",
+            Self::Bytes => "bytes",
+            Self::Depth => "depth",
+            Self::Time => "time",
+            Self::Stopped => "stopped",
+        }
+    }
+}
+
+/// Something on the way that was not read.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Skipped {
+    /// Its path from the root, as far as it can be written.
+    pub path: String,
+    /// Why.
+    pub reason: Reason,
+}
+
+/// Why something was not read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Reason {
+    /// The system refuses.
+    Unreadable,
+    /// Larger than [`Limits::file_bytes`].
+    TooLarge,
+    /// A pipe, a device, a socket.
+    Special,
+    /// A name that is not Unicode.
+    Name,
+}
+
+impl Reason {
+    /// For people.
+    pub fn text(self) -> &'static str {
+        match self {
+            Self::Unreadable => "cannot be read",
+            Self::TooLarge => "is too large to be read",
+            Self::Special => "is not a regular file",
+            Self::Name => "has a name that is not Unicode",
+        }
+    }
+}
+
+/// What a walk came to.
+pub struct Walked<V> {
+    /// The visitors, one for each thread.
+    pub visitors: Vec<V>,
+    /// Regular files that were seen.
+    pub files: u64,
+    /// Folders that were entered, the root left out.
+    pub directories: u64,
+    /// Why it ended early, if it did.
+    pub cuts: BTreeSet<Cut>,
+    /// What could not be read: the first hundred.
+    pub skipped: Vec<Skipped>,
+}
+
+/// Sees every file, one of several at once.
+pub trait Visitor: Send {
+    /// Sees a file.
+    fn visit(&mut self, file: &FileEntry<'_>);
+}
+
+/// A file in the middle of a walk.
+pub struct FileEntry<'a> {
+    /// Its path from the root, with slashes.
+    pub path: &'a str,
+    entry: &'a DirEntry,
+    walk: &'a Walk<'a>,
+}
+
+impl FileEntry<'_> {
+    /// Its name.
+    pub fn name(&self) -> &str {
+        self.path.rsplit_once('/').map_or(self.path, |(_, name)| name)
+    }
+
+    /// Reads it into `bytes`. `false` when it cannot or may not be read; the walk remembers why.
+    pub fn read(&self, bytes: &mut Vec<u8>) -> bool {
+        let walk = self.walk;
+        if walk.bytes.load(Ordering::Relaxed) >= walk.limits.bytes {
+            walk.cut(Cut::Bytes);
+            return false;
+        }
+        let opened = walk.tree.faults.pass().and_then(|()| self.entry.open_with(&read_only()));
+        let read = opened.map_err(ReadError::from).and_then(|f| read_file(f, walk.limits.file_bytes, bytes));
+        match read {
+            Ok(()) => {
+                walk.bytes.fetch_add(bytes.len() as u64, Ordering::Relaxed);
+                return true;
+            }
+            Err(ReadError::Io(_)) => walk.skip(self.path, Reason::Unreadable),
+            Err(ReadError::NotAFile) => walk.skip(self.path, Reason::Special),
+            Err(ReadError::TooLarge { .. }) => walk.skip(self.path, Reason::TooLarge),
+        }
+        false
+    }
+}
+
+impl Tree {
+    /// Shows every file that is not ignored, vendored or generated to visitors, of which each thread makes one.
+    pub fn walk<V: Visitor>(&self, limits: Limits, budget: &Budget, visitor: impl Fn() -> V + Sync) -> Walked<V> {
+        let rules = match self.read(".git/info/exclude", IGNORE_FILE_LIMIT) {
+            Ok(text) => Rules::default().within("", &text),
+            Err(_) => Rules::default(),
+        };
+        let walk = Walk::new(self, limits, budget);
+        walk.jobs.lock().unwrap_or_else(PoisonError::into_inner).waiting.push(Job {
+            parent: None,
+            path: String::new(),
+            depth: 0,
+            rules,
+        });
+        let threads = thread::available_parallelism().map_or(1, usize::from).min(8);
+        let visitors = thread::scope(|scope| {
+            let work = || {
+                let mut own = visitor();
+                walk.work(&mut own);
+                own
+            };
+            let others: Vec<_> = (1..threads).map(|_| scope.spawn(work)).collect();
+            let mut visitors = vec![work()];
+            // A visitor that panicked took its findings with it; the panic goes on in the thread that waits.
+            visitors.extend(others.into_iter().map(|o| o.join().unwrap_or_else(|p| std::panic::resume_unwind(p))));
+            visitors
+        });
+        walk.finish(visitors)
+    }
+}
+
+const IGNORE_FILE_LIMIT: u64 = 1 << 20;
+const SKIPPED_KEPT: usize = 100;
+
+/// A walk under way.
+struct Walk<'a> {
+    tree: &'a Tree,
+    limits: Limits,
+    budget: &'a Budget,
+    files: AtomicU64,
+    directories: AtomicU64,
+    bytes: AtomicU64,
+    jobs: Mutex<Jobs>,
+    changed: Condvar,
+    outcome: Mutex<Outcome>,
+}
+
+#[derive(Default)]
+struct Jobs {
+    waiting: Vec<Job>,
+    running: usize,
+}
+
+#[derive(Default)]
+struct Outcome {
+    cuts: BTreeSet<Cut>,
+    skipped: Vec<Skipped>,
+}
+
+/// A folder that is to be listed.
+struct Job {
+    /// The open folder it lies in; `None` for the root. Jobs are taken last in, first out, so few are open at a time.
+    parent: Option<Arc<Dir>>,
+    path: String,
+    depth: usize,
+    rules: Rules,
+}
+
+impl<'a> Walk<'a> {
+    fn new(tree: &'a Tree, limits: Limits, budget: &'a Budget) -> Self {
+        Self {
+            tree,
+            limits,
+            budget,
+            files: AtomicU64::new(0),
+            directories: AtomicU64::new(0),
+            bytes: AtomicU64::new(0),
+            jobs: Mutex::default(),
+            changed: Condvar::new(),
+            outcome: Mutex::default(),
+        }
+    }
+
+    fn finish<V>(self, visitors: Vec<V>) -> Walked<V> {
+        let Outcome { cuts, mut skipped } = self.outcome.into_inner().unwrap_or_else(PoisonError::into_inner);
+        skipped.sort();
+        let directories = self.directories.into_inner().saturating_sub(1);
+        Walked { visitors, files: self.files.into_inner(), directories, cuts, skipped }
+    }
+
+    fn work(&self, visitor: &mut impl Visitor) {
+        while let Some(job) = self.take() {
+            // Whatever happens to this folder, the others must not wait for it for ever.
+            let done = Done(self);
+            let found = if self.is_over() { Vec::new() } else { self.list(job, visitor) };
+            self.jobs().waiting.extend(found);
+            drop(done);
+        }
+    }
+
+    fn jobs(&self) -> MutexGuard<'_, Jobs> {
+        self.jobs.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn take(&self) -> Option<Job> {
+        let mut jobs = self.jobs();
+        loop {
+            if let Some(job) = jobs.waiting.pop() {
+                jobs.running += 1;
+                return Some(job);
+            }
+            if jobs.running == 0 {
+                return None;
+            }
+            jobs = self.changed.wait(jobs).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    /// Lists one folder and gives the folders in it.
+    fn list(&self, job: Job, visitor: &mut impl Visitor) -> Vec<Job> {
+        let Some((dir, entries)) = self.open(&job) else {
+            self.skip(&job.path, Reason::Unreadable);
+            return Vec::new();
+        };
+        let has = |name: &str| entries.iter().any(|(listed, _)| listed == name);
+        if vendored::by_contents(has) {
+            return Vec::new();
+        }
+        self.directories.fetch_add(1, Ordering::Relaxed);
+        let rules = self.rules(&job, &entries);
+        let dir = Arc::new(dir);
+        let mut folders = Vec::new();
+        for (name, entry) in &entries {
+            let path = join(&job.path, name);
+            let Ok(kind) = entry.file_type() else {
+                self.skip(&path, Reason::Unreadable);
+                continue;
+            };
+            if kind.is_dir() {
+                if vendored::by_name(name, has) || rules.ignore(&path, true) {
+                    continue;
+                }
+                if job.depth >= self.limits.depth {
+                    self.cut(Cut::Depth);
+                    continue;
+                }
+                let (parent, rules) = (Some(dir.clone()), rules.clone());
+                folders.push(Job { parent, path, depth: job.depth + 1, rules });
+            } else if kind.is_file() {
+                if rules.ignore(&path, false) {
+                    continue;
+                }
+                if self.is_over() || !self.count() {
+                    return Vec::new();
+                }
+                visitor.visit(&FileEntry { path: &path, entry, walk: self });
+            } else if !kind.is_symlink() {
+                // What a link points at is seen where it really is, if it is inside at all.
+                self.skip(&path, Reason::Special);
+            }
+        }
+        folders
+    }
+
+    fn open(&self, job: &Job) -> Option<(Dir, Vec<(String, DirEntry)>)> {
+        self.tree.faults.pass().ok()?;
+        let dir = match &job.parent {
+            Some(parent) => parent.open_dir(job.path.rsplit('/').next()?).ok()?,
+            None => self.tree.dir.try_clone().ok()?,
+        };
+        // A folder of a million files is not listed further than it could be used.
+        let most = usize::try_from(self.limits.files).unwrap_or(usize::MAX).saturating_add(1);
+        let mut entries = Vec::new();
+        for entry in dir.entries().ok()?.take(most) {
+            let entry = entry.ok()?;
+            match entry.file_name().into_string() {
+                Ok(name) => entries.push((name, entry)),
+                Err(name) => self.skip(&join(&job.path, &name.to_string_lossy()), Reason::Name),
+            }
+        }
+        Some((dir, entries))
+    }
+
+    /// The rules in this folder: those from above and its own.
+    fn rules(&self, job: &Job, entries: &[(String, DirEntry)]) -> Rules {
+        let own = entries.iter().find(|(name, entry)| {
+            name == ".gitignore" && entry.file_type().is_ok_and(|kind| kind.is_file())
+        });
+        let Some((_, entry)) = own else { return job.rules.clone() };
+        let mut text = Vec::new();
+        let opened = self.tree.faults.pass().and_then(|()| entry.open_with(&read_only()));
+        match opened.map_err(ReadError::from).and_then(|f| read_file(f, IGNORE_FILE_LIMIT, &mut text)) {
+            Ok(()) => job.rules.within(&job.path, &text),
+            Err(_) => {
+                self.skip(&join(&job.path, ".gitignore"), Reason::Unreadable);
+                job.rules.clone()
+            }
+        }
+    }
+
+    /// Counts a file; `false` if it is one too many.
+    fn count(&self) -> bool {
+        let before = self.files.fetch_add(1, Ordering::Relaxed);
+        if before >= self.limits.files {
+            self.files.fetch_sub(1, Ordering::Relaxed);
+            self.cut(Cut::Files);
+            return false;
+        }
+        if before % 1024 == 1023 {
+            self.budget.tell(before + 1, "files seen");
+        }
+        true
+    }
+
+    fn is_over(&self) -> bool {
+        if self.budget.is_stopped() {
+            self.cut(Cut::Stopped);
+        } else if self.budget.is_over() {
+            self.cut(Cut::Time);
+        } else {
+            return false;
+        }
+        true
+    }
+
+    fn cut(&self, cut: Cut) {
+        self.outcome.lock().unwrap_or_else(PoisonError::into_inner).cuts.insert(cut);
+    }
+
+    fn skip(&self, path: &str, reason: Reason) {
+        let mut outcome = self.outcome.lock().unwrap_or_else(PoisonError::into_inner);
+        if outcome.skipped.len() < SKIPPED_KEPT {
+            outcome.skipped.push(Skipped { path: path.to_owned(), reason });
+        }
+    }
+}
+
+/// Says that a job has been done, even if it panicked.
+struct Done<'a, 'b>(&'a Walk<'b>);
+
+impl Drop for Done<'_, '_> {
+    fn drop(&mut self) {
+        self.0.jobs().running -= 1;
+        self.0.changed.notify_all();
+    }
+}
+
+fn join(folder: &str, name: &str) -> String {
+    if folder.is_empty() { name.to_owned() } else { format!("{folder}/{name}") }
+}
