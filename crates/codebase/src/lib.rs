@@ -1,1 +1,30 @@
-//! x
+//! Facts about a source tree, each with its evidence.
+//!
+//! [`analyze`] walks a tree once, parses the manifests it finds, looks closer at the files that mention a library, and
+//! says what is there: languages, package managers, frameworks, entry points, agents and the routes to them. Nothing is
+//! concluded from comments, prose or the mere name of a file; every finding says where it comes from.
+
+mod agents;
+mod analyze;
+mod entry;
+mod findings;
+pub mod language;
+mod lock;
+mod look;
+pub mod manager;
+mod manifest;
+mod place;
+mod plain;
+mod profile;
+mod project;
+pub mod rules;
+pub mod source;
+mod survey;
+
+pub use analyze::{Request, analyze};
+pub use manifest::Ecosystem;
+pub use profile::{
+    Agent, Anchor, EntryKind, EntryPoint, Evidence, Framework, LanguageShare, Profile, ProjectProfile, Risk,
+    Route, Stats,
+};
+pub use survey::Reading;

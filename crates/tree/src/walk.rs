@@ -149,7 +149,12 @@ impl FileEntry<'_> {
 
 impl Tree {
     /// Shows every file that is not ignored, vendored or generated to visitors, of which each thread makes one.
-    pub fn walk<V: Visitor>(&self, limits: Limits, budget: &Budget, visitor: impl Fn() -> V + Sync) -> Walked<V> {
+    pub fn walk<V: Visitor>(
+        &self,
+        limits: Limits,
+        budget: &Budget,
+        visitor: impl Fn() -> V + Sync,
+    ) -> Walked<V> {
         let rules = match self.read(".git/info/exclude", IGNORE_FILE_LIMIT) {
             Ok(text) => Rules::default().within("", &text),
             Err(_) => Rules::default(),
@@ -171,7 +176,9 @@ impl Tree {
             let others: Vec<_> = (1..threads).map(|_| scope.spawn(work)).collect();
             let mut visitors = vec![work()];
             // A visitor that panicked took its findings with it; the panic goes on in the thread that waits.
-            visitors.extend(others.into_iter().map(|o| o.join().unwrap_or_else(|p| std::panic::resume_unwind(p))));
+            visitors.extend(
+                others.into_iter().map(|o| o.join().unwrap_or_else(|p| std::panic::resume_unwind(p))),
+            );
             visitors
         });
         walk.finish(visitors)
@@ -332,9 +339,9 @@ impl<'a> Walk<'a> {
 
     /// The rules in this folder: those from above and its own.
     fn rules(&self, job: &Job, entries: &[(String, DirEntry)]) -> Rules {
-        let own = entries.iter().find(|(name, entry)| {
-            name == ".gitignore" && entry.file_type().is_ok_and(|kind| kind.is_file())
-        });
+        let own = entries
+            .iter()
+            .find(|(name, entry)| name == ".gitignore" && entry.file_type().is_ok_and(|kind| kind.is_file()));
         let Some((_, entry)) = own else { return job.rules.clone() };
         let mut text = Vec::new();
         let opened = self.tree.faults.pass().and_then(|()| entry.open_with(&read_only()));

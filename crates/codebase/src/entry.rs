@@ -1,0 +1,358 @@
+//! Where programs start, from evidence.
+
+use std::collections::BTreeMap;
+
+use crate::language::Language;
+use crate::look::Looks;
+use crate::manifest::{Ecosystem, Manifest, Program, Start, join, json, name_of, numbered};
+use crate::place;
+use crate::profile::{EntryKind, EntryPoint, Evidence, Framework};
+use crate::project::Project;
+use crate::rules::{RULES, Role};
+use crate::survey::{FileFact, Survey};
+
+const SMALL_FILE: u64 = 256 * 1024;
+
+/// The entry points of one project. `files` are its own.
+pub(crate) fn of_project(
+    looks: &Looks<'_>,
+    project: Option<&Project>,
+    files: &[&FileFact],
+    frameworks: &[Framework],
+) -> Vec<EntryPoint> {
+    let folder = project.map_or("", |project| project.folder.as_str());
+    let mut found = Found { survey: looks.survey, points: BTreeMap::new() };
+    for manifest in project.into_iter().flat_map(|project| &project.manifests) {
+        found.programs(folder, &manifest.path, &manifest.programs);
+        found.conventional(manifest);
+    }
+    for file in files {
+        found.programs(folder, &file.path, &started_by(looks, &file.path));
+    }
+    for framework in frameworks {
+        for path in called_by(files, folder, framework.name) {
+            let says = format!("{} calls it", framework.title);
+            let evidence = Evidence::new(path, 1, says.clone());
+            found.add(path, 1, EntryKind::Convention, says, evidence);
+        }
+    }
+    found.page(looks, folder);
+    found.in_code(looks, files);
+    if !found.points.values().any(|point| point.says != "`main`") {
+        return found.finish();
+    }
+    // What others import is the way in only where nothing else is.
+    found.points.retain(|_, point| point.says != "`main`");
+    found.finish()
+}
+
+struct Found<'a> {
+    survey: &'a Survey,
+    points: BTreeMap<String, EntryPoint>,
+}
+
+impl Found<'_> {
+    fn add(&mut self, path: &str, line: u32, kind: EntryKind, says: String, evidence: Evidence) {
+        if place::is_test(path) {
+            return;
+        }
+        let point = EntryPoint { path: path.to_owned(), line, kind, says, evidence };
+        match self.points.get(path) {
+            Some(known) if known.kind <= kind => {}
+            _ => _ = self.points.insert(path.to_owned(), point),
+        }
+    }
+
+    fn programs(&mut self, folder: &str, source: &str, programs: &[Program]) {
+        for program in programs {
+            let Some(path) = resolve(self.survey, folder, &program.start) else { continue };
+            let evidence = Evidence::new(source, program.line, format!("{} starts {path}", program.says));
+            self.add(&path, 1, EntryKind::Declared, program.says.clone(), evidence);
+        }
+    }
+
+    /// What Cargo finds by itself, and Rails, Laravel and Symfony expect.
+    fn conventional(&mut self, manifest: &Manifest) {
+        let folder = manifest.folder();
+        let at = |name: &str| join(folder, name);
+        let conventions: &[(&str, &str)] = match manifest.ecosystem {
+            Ecosystem::Rust => &[("src/main.rs", "cargo runs it")],
+            Ecosystem::Ruby => &[("config.ru", "Rack starts here")],
+            Ecosystem::Php => {
+                &[("public/index.php", "the web server starts here"), ("artisan", "the console")]
+            }
+            _ => &[],
+        };
+        for (name, says) in conventions {
+            if self.survey.has(&at(name)) {
+                let evidence = Evidence::new(&at(name), 1, *says);
+                self.add(&at(name), 1, EntryKind::Convention, (*says).to_owned(), evidence);
+            }
+        }
+        if manifest.ecosystem == Ecosystem::Php && self.survey.has(&at("bin/console")) {
+            let evidence = Evidence::new(&at("bin/console"), 1, "the console");
+            self.add(&at("bin/console"), 1, EntryKind::Convention, "the console".to_owned(), evidence);
+        }
+        if manifest.ecosystem == Ecosystem::Rust {
+            let bins = self.survey.beneath(&at("src/bin"));
+            let bins: Vec<_> = bins.iter().map(|file| file.path.clone()).collect();
+            for path in bins.iter().filter(|path| path.ends_with(".rs")) {
+                let evidence = Evidence::new(path, 1, "cargo runs it");
+                self.add(path, 1, EntryKind::Convention, "cargo runs it".to_owned(), evidence);
+            }
+        }
+    }
+
+    /// `<script type="module" src="/src/main.tsx">` in a page that a bundler starts from.
+    fn page(&mut self, looks: &Looks<'_>, folder: &str) {
+        let page = join(folder, "index.html");
+        if !self.survey.has(&page) {
+            return;
+        }
+        let Ok(text) = looks.tree.read(&page, SMALL_FILE) else { return };
+        for (line, written) in numbered(&String::from_utf8_lossy(&text)) {
+            let Some((_, rest)) = written.split_once("<script").and_then(|(_, tag)| tag.split_once("src=\""))
+            else {
+                continue;
+            };
+            let script = rest.split('"').next().unwrap_or_default().trim_start_matches(['.', '/']);
+            let path = join(folder, script);
+            if self.survey.find(&path).is_some_and(|file| file.language.is_some_and(Language::has_parser)) {
+                let evidence = Evidence::new(&page, line, format!("the page loads {path}"));
+                self.add(&path, 1, EntryKind::Declared, "the page loads it".to_owned(), evidence);
+            }
+        }
+    }
+
+    /// Files that make the application, and files with a `main`.
+    fn in_code(&mut self, looks: &Looks<'_>, files: &[&FileFact]) {
+        for file in files {
+            let Some(seen) = looks.get(&file.path) else { continue };
+            let path = file.path.as_str();
+            let made = seen
+                .makers
+                .iter()
+                .find(|made| RULES[made.rule].role == Role::Web && is_application(made.rule));
+            if let Some(made) = made {
+                let says = format!("makes {}(…)", made.what);
+                let evidence = Evidence::new(path, made.line, format!("calls {}(…)", made.what));
+                self.add(path, made.line, EntryKind::Made, says, evidence);
+            }
+            let has_own_way = matches!(file.language, Some(Language::Rust));
+            if let Some(line) = seen.main.filter(|_| !has_own_way) {
+                let evidence = Evidence::new(path, line, "has a main");
+                self.add(path, line, EntryKind::Main, "has a main".to_owned(), evidence);
+            }
+        }
+    }
+
+    fn finish(self) -> Vec<EntryPoint> {
+        let mut points: Vec<_> = self.points.into_values().collect();
+        points.sort_by(|a, b| a.kind.cmp(&b.kind).then_with(|| a.path.cmp(&b.path)));
+        points
+    }
+}
+
+/// Whether making one of these begins a program. Routers of Rust, say, are made everywhere.
+fn is_application(rule: usize) -> bool {
+    matches!(RULES[rule].ecosystem, Ecosystem::Python | Ecosystem::Node)
+}
+
+/// What a Procfile, a Dockerfile or a framework's own file says to start.
+fn started_by(looks: &Looks<'_>, path: &str) -> Vec<Program> {
+    let name = name_of(path);
+    let is_docker = name == "Dockerfile" || name.starts_with("Dockerfile.") || name.ends_with(".Dockerfile");
+    let reader: fn(&str) -> Vec<Program> = match name {
+        "Procfile" => procfile,
+        "langgraph.json" => langgraph,
+        "nest-cli.json" => nest,
+        _ if is_docker => dockerfile,
+        _ => return Vec::new(),
+    };
+    let Ok(text) = looks.tree.read(path, SMALL_FILE) else { return Vec::new() };
+    reader(&String::from_utf8_lossy(&text))
+}
+
+fn procfile(text: &str) -> Vec<Program> {
+    let lines = numbered(text).filter_map(|(line, written)| Some((line, written.split_once(':')?)));
+    lines
+        .flat_map(|(line, (name, command))| Program::of_command(command, line, &format!("Procfile `{name}`")))
+        .collect()
+}
+
+fn dockerfile(text: &str) -> Vec<Program> {
+    let mut programs = Vec::new();
+    let (mut instruction, mut begun) = (String::new(), 0);
+    for (line, written) in numbered(text) {
+        if written.trim_start().starts_with('#') {
+            continue;
+        }
+        if instruction.is_empty() {
+            begun = line;
+        }
+        instruction.push_str(written.trim().trim_end_matches('\\'));
+        if written.trim_end().ends_with('\\') {
+            instruction.push(' ');
+            continue;
+        }
+        let (word, command) = instruction.split_once(char::is_whitespace).unwrap_or((&instruction, ""));
+        if matches!(word.to_ascii_uppercase().as_str(), "CMD" | "ENTRYPOINT") {
+            programs.extend(Program::of_command(command, begun, "Dockerfile"));
+        }
+        instruction.clear();
+    }
+    programs
+}
+
+/// `{"graphs": {"agent": "./src/agent/graph.py:graph"}}`.
+fn langgraph(text: &str) -> Vec<Program> {
+    let Ok(document) = json(text) else { return Vec::new() };
+    let graph = |(name, target): (&str, &crate::manifest::Node)| {
+        let text = target.as_text().or_else(|| target.get("path").as_text())?;
+        let file = text.rsplit_once(':').map_or(text, |(file, _)| file);
+        Some(Program::file(file, target.line, format!("graph `{name}`")))
+    };
+    let http = document.at(["http", "app"]);
+    let app = http.as_text().map(|text| {
+        Program::file(
+            text.rsplit_once(':').map_or(text, |(file, _)| file),
+            http.line,
+            "the app of langgraph.json",
+        )
+    });
+    document.get("graphs").entries().filter_map(graph).chain(app).collect()
+}
+
+fn nest(text: &str) -> Vec<Program> {
+    let Ok(document) = json(text) else { return Vec::new() };
+    let root = document.get("sourceRoot").as_text().unwrap_or("src");
+    let entry = document.get("entryFile").as_text().unwrap_or("main");
+    vec![Program::file(&format!("{root}/{entry}.ts"), 1, "nest-cli.json")]
+}
+
+/// The files of a project that a framework calls by their place, as far as they begin something.
+fn called_by<'f>(files: &[&'f FileFact], folder: &str, framework: &str) -> Vec<&'f str> {
+    let wanted = |inside: &str| -> bool {
+        let inside = inside.strip_prefix("src/").unwrap_or(inside);
+        let (place, name) = inside.rsplit_once('/').unwrap_or(("", inside));
+        let (stem, ending) = name.rsplit_once('.').unwrap_or((name, ""));
+        let script = matches!(ending, "ts" | "tsx" | "js" | "jsx" | "mjs");
+        match framework {
+            "nextjs" => {
+                // Groups `(auth)` and the language `[lang]` stand before the first page.
+                let root = place.strip_prefix("app").is_some_and(|rest| {
+                    rest.split('/').filter(|part| !part.is_empty()).all(|part| part.starts_with(['(', '[']))
+                });
+                script && (root && matches!(stem, "layout" | "page"))
+                    || script && stem == "route" && (place == "app" || place.starts_with("app/"))
+                    || script && place == "pages" && matches!(stem, "_app" | "index")
+                    || script && (place == "pages/api" || place.starts_with("pages/api/"))
+            }
+            "sveltekit" => {
+                place == "routes" && (stem.starts_with("+page") || stem.starts_with("+layout"))
+                    || stem == "+server"
+                    || place.is_empty() && (stem == "hooks" || stem.starts_with("hooks."))
+            }
+            "svelte" => place.is_empty() && stem == "main" && script,
+            "remix" | "react-router" => place == "app" && (stem == "root" || stem.starts_with("entry.")),
+            "nuxt" => {
+                matches!(inside, "app.vue" | "app/app.vue")
+                    || place == "server/api"
+                    || place.starts_with("server/api/")
+            }
+            "astro" => place == "pages" && matches!(name, "index.astro" | "index.md" | "index.mdx"),
+            "django" => matches!(name, "asgi.py" | "wsgi.py") || inside == "manage.py",
+            _ => false,
+        }
+    };
+    let inside = |path: &'f str| path.strip_prefix(folder).map(|rest| rest.trim_start_matches('/'));
+    files.iter().map(|file| file.path.as_str()).filter(|path| inside(path).is_some_and(wanted)).collect()
+}
+
+/// A file that shows a framework's layout of folders.
+pub(crate) fn layout(survey: &Survey, folder: &str, framework: &str) -> Option<String> {
+    let files: Vec<&FileFact> = match framework {
+        "nextjs" | "sveltekit" | "remix" | "react-router" | "astro" => {
+            survey.beneath(folder).iter().collect()
+        }
+        _ => return None,
+    };
+    let found = called_by(&files, folder, framework);
+    // `src/hooks` may be anybody's.
+    found.into_iter().find(|path| !name_of(path).starts_with("hooks")).map(str::to_owned)
+}
+
+/// The file that is started, seen from a folder.
+pub(crate) fn resolve(survey: &Survey, folder: &str, start: &Start) -> Option<String> {
+    match start {
+        Start::File(file) => resolve_file(survey, folder, file),
+        Start::Module(module) => resolve_module(survey, folder, module),
+    }
+}
+
+fn resolve_file(survey: &Survey, folder: &str, file: &str) -> Option<String> {
+    let inside = file.trim_start_matches('/');
+    // `/app/server.js` in an image is `server.js` in the project.
+    let shorter = file.strip_prefix('/').and_then(|path| path.split_once('/')).map(|(_, rest)| rest);
+    for wanted in [Some(inside), shorter].into_iter().flatten() {
+        for base in [folder, ""] {
+            let path = join(base, wanted);
+            if let Some(found) = spelled(survey, &path).or_else(|| built_from(survey, base, wanted)) {
+                return Some(found);
+            }
+        }
+    }
+    None
+}
+
+/// A script with or without its ending, or the index of a folder.
+fn spelled(survey: &Survey, path: &str) -> Option<String> {
+    if survey.has(path) {
+        return Some(path.to_owned());
+    }
+    let endings = ["js", "ts", "mjs", "cjs", "mts", "tsx", "jsx"];
+    let plain = endings.iter().map(|ending| format!("{path}.{ending}"));
+    let index = endings.iter().map(|ending| format!("{path}/index.{ending}"));
+    plain.chain(index).find(|path| survey.has(path))
+}
+
+/// `dist/server.js` was built from `src/server.ts`.
+fn built_from(survey: &Survey, base: &str, file: &str) -> Option<String> {
+    let (first, rest) = file.split_once('/')?;
+    if !matches!(first, "dist" | "build" | "lib" | "out" | "output" | ".output" | "bin") {
+        return None;
+    }
+    let stem = rest.rsplit_once('.').map_or(rest, |(stem, _)| stem);
+    let inner = stem.split_once('/').map_or(stem, |(_, inner)| inner);
+    let guesses = [join("src", stem), stem.to_owned(), join("src", inner)];
+    guesses.iter().find_map(|guess| spelled(survey, &join(base, guess)))
+}
+
+fn resolve_module(survey: &Survey, folder: &str, module: &str) -> Option<String> {
+    let path = module.replace('.', "/");
+    let src = join(folder, "src");
+    let app = join(folder, "app");
+    let names = [format!("{path}.py"), format!("{path}/__main__.py"), format!("{path}/__init__.py")];
+    for base in [folder, src.as_str(), app.as_str(), ""] {
+        if let Some(found) = names.iter().map(|name| join(base, name)).find(|path| survey.has(path)) {
+            return Some(found);
+        }
+    }
+    // The only file that could be meant.
+    let ending = format!("/{}", names[0]);
+    let mut others = survey.beneath(folder).iter().filter(|file| file.path.ends_with(&ending));
+    let only = others.next()?;
+    others.next().is_none().then(|| only.path.clone())
+}
+
+/// Files that may hold the start of a program, for a closer look.
+pub(crate) fn candidates<'a>(files: &[&'a FileFact]) -> Vec<&'a str> {
+    const MOST: usize = 400;
+    let starting = files
+        .iter()
+        .filter(|file| file.hits.is_some_and(|hits| hits.starts()) && !place::is_test(&file.path));
+    let mut paths: Vec<_> = starting.map(|file| file.path.as_str()).collect();
+    paths.sort_by_cached_key(|path| (place::rank(path), (*path).to_owned()));
+    paths.truncate(MOST);
+    paths
+}

@@ -1,0 +1,182 @@
+//! What a file is, by its name.
+
+/// A language of source files.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[expect(missing_docs, reason = "they are what they are called")]
+pub enum Language {
+    Python,
+    JavaScript,
+    TypeScript,
+    Go,
+    Rust,
+    Java,
+    Kotlin,
+    Scala,
+    Groovy,
+    Ruby,
+    Php,
+    CSharp,
+    FSharp,
+    Elixir,
+    Erlang,
+    C,
+    Cpp,
+    Swift,
+    ObjectiveC,
+    Dart,
+    Lua,
+    R,
+    Julia,
+    Haskell,
+    Clojure,
+    Zig,
+    Perl,
+    Shell,
+    PowerShell,
+    Sql,
+    Vue,
+    Svelte,
+    Astro,
+    Html,
+    Css,
+}
+
+impl Language {
+    /// The name, in small letters.
+    pub fn name(self) -> &'static str {
+        TABLE.iter().find(|(language, ..)| *language == self).map_or("", |(_, name, _)| name)
+    }
+
+    /// Whether it counts as a language of the repository; pages and styles are counted in lines only.
+    pub fn is_programming(self) -> bool {
+        !matches!(self, Self::Html | Self::Css)
+    }
+
+    /// Whether [`crate::source::parse`] can read it.
+    pub fn has_parser(self) -> bool {
+        matches!(
+            self,
+            Self::Python | Self::JavaScript | Self::TypeScript | Self::Vue | Self::Svelte | Self::Astro
+        )
+    }
+}
+
+/// Each language, its name, and the endings of its files. An ending belongs to one language.
+const TABLE: &[(Language, &str, &[&str])] = &[
+    (Language::Python, "python", &["py", "pyi", "pyw"]),
+    (Language::JavaScript, "javascript", &["js", "jsx", "mjs", "cjs"]),
+    (Language::TypeScript, "typescript", &["ts", "tsx", "mts", "cts"]),
+    (Language::Go, "go", &["go"]),
+    (Language::Rust, "rust", &["rs"]),
+    (Language::Java, "java", &["java"]),
+    (Language::Kotlin, "kotlin", &["kt", "kts"]),
+    (Language::Scala, "scala", &["scala"]),
+    (Language::Groovy, "groovy", &["groovy", "gradle"]),
+    (Language::Ruby, "ruby", &["rb", "rake", "ru", "gemspec"]),
+    (Language::Php, "php", &["php"]),
+    (Language::CSharp, "csharp", &["cs"]),
+    (Language::FSharp, "fsharp", &["fs", "fsx"]),
+    (Language::Elixir, "elixir", &["ex", "exs", "heex", "eex"]),
+    (Language::Erlang, "erlang", &["erl", "hrl"]),
+    (Language::C, "c", &["c", "h"]),
+    (Language::Cpp, "cpp", &["cc", "cpp", "cxx", "hpp", "hh", "hxx"]),
+    (Language::Swift, "swift", &["swift"]),
+    (Language::ObjectiveC, "objective-c", &["m", "mm"]),
+    (Language::Dart, "dart", &["dart"]),
+    (Language::Lua, "lua", &["lua"]),
+    (Language::R, "r", &["r", "R"]),
+    (Language::Julia, "julia", &["jl"]),
+    (Language::Haskell, "haskell", &["hs"]),
+    (Language::Clojure, "clojure", &["clj", "cljs", "cljc"]),
+    (Language::Zig, "zig", &["zig"]),
+    (Language::Perl, "perl", &["pl", "pm"]),
+    (Language::Shell, "shell", &["sh", "bash", "zsh"]),
+    (Language::PowerShell, "powershell", &["ps1"]),
+    (Language::Sql, "sql", &["sql"]),
+    (Language::Vue, "vue", &["vue"]),
+    (Language::Svelte, "svelte", &["svelte"]),
+    (Language::Astro, "astro", &["astro"]),
+    (Language::Html, "html", &["html", "htm", "erb", "jinja", "j2", "cshtml", "razor", "twig"]),
+    (Language::Css, "css", &["css", "scss", "sass", "less"]),
+];
+
+/// The language of a file, by its name.
+pub fn of(path: &str) -> Option<Language> {
+    let name = path.rsplit('/').next().unwrap_or(path);
+    let (stem, ending) = name.rsplit_once('.')?;
+    if stem.is_empty() {
+        return None;
+    }
+    let by_ending = |(_, _, endings): &&(Language, &str, &[&str])| endings.contains(&ending);
+    TABLE.iter().find(by_ending).map(|(language, ..)| *language)
+}
+
+/// Whether a program wrote this file, by its name.
+pub fn is_generated_name(path: &str) -> bool {
+    let name = path.rsplit('/').next().unwrap_or(path);
+    const ENDINGS: &[&str] = &[
+        ".min.js",
+        ".min.css",
+        ".bundle.js",
+        ".pb.go",
+        "_pb2.py",
+        "_pb2_grpc.py",
+        "_pb.js",
+        "_pb.ts",
+        ".g.dart",
+        ".freezed.dart",
+        ".designer.cs",
+        ".Designer.cs",
+        ".generated.ts",
+        ".generated.js",
+        ".gen.go",
+        ".gen.ts",
+        ".g.cs",
+        "-lock.json",
+        ".pb.cc",
+        ".pb.h",
+    ];
+    ENDINGS.iter().any(|ending| name.ends_with(ending))
+}
+
+/// Whether a program wrote this file, by what its first lines say, and whether it is text at all.
+pub fn is_generated_text(text: &[u8]) -> bool {
+    let head = &text[..text.len().min(600)];
+    let says = |words: &[u8]| memchr::memmem::find(head, words).is_some();
+    says(b"DO NOT EDIT") && (says(b"enerated") || says(b"GENERATED")) || says(b"@generated")
+}
+
+/// Whether this is not text.
+pub fn is_binary(text: &[u8]) -> bool {
+    memchr::memchr(0, &text[..text.len().min(8192)]).is_some()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_ending_belongs_to_two_languages() {
+        let mut seen = std::collections::BTreeSet::new();
+        assert!(TABLE.iter().flat_map(|(_, _, endings)| endings.iter()).all(|ending| seen.insert(*ending)));
+    }
+
+    #[test]
+    fn names_tell_what_a_file_is() {
+        let check =
+            |path: &str, expected: Option<&str>| assert_eq!(of(path).map(Language::name), expected, "{path}");
+        check("a/b.py", Some("python"));
+        check("b.test.tsx", Some("typescript"));
+        check("x.rs", Some("rust"));
+        check(".py", None);
+        check("Makefile", None);
+        check("a.json", None);
+        assert!(
+            is_generated_name("a/x.min.js")
+                && is_generated_name("x_pb2.py")
+                && !is_generated_name("admin.js")
+        );
+        assert!(is_generated_text(b"// Code generated by x. DO NOT EDIT.") && !is_generated_text(b"# plain"));
+        assert!(is_binary(b"ab\0c") && !is_binary(b"abc"));
+    }
+}

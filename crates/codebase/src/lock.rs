@@ -1,0 +1,205 @@
+//! Lock files: which manager wrote them, and the version of a package that a project declares.
+//!
+//! They are written by programs, line by line in one way, and may be megabytes. So they are searched, not parsed.
+
+use crate::manager::Manager;
+
+/// Files that only one manager writes.
+const LOCKS: &[(&str, Manager)] = &[
+    ("package-lock.json", Manager::Npm),
+    ("npm-shrinkwrap.json", Manager::Npm),
+    ("pnpm-lock.yaml", Manager::Pnpm),
+    ("yarn.lock", Manager::Yarn),
+    ("bun.lock", Manager::Bun),
+    ("bun.lockb", Manager::Bun),
+    ("deno.lock", Manager::Deno),
+    ("uv.lock", Manager::Uv),
+    ("poetry.lock", Manager::Poetry),
+    ("pdm.lock", Manager::Pdm),
+    ("Pipfile.lock", Manager::Pipenv),
+    ("conda-lock.yml", Manager::Conda),
+    ("Cargo.lock", Manager::Cargo),
+    ("go.sum", Manager::Go),
+    ("gradle.lockfile", Manager::Gradle),
+    ("Gemfile.lock", Manager::Bundler),
+    ("composer.lock", Manager::Composer),
+    ("packages.lock.json", Manager::Nuget),
+    ("mix.lock", Manager::Mix),
+];
+
+/// The manager that writes files of this name.
+pub(crate) fn manager(name: &str) -> Option<Manager> {
+    LOCKS.iter().find(|(lock, _)| *lock == name).map(|(_, manager)| *manager)
+}
+
+/// The names of the lock files of a manager.
+pub(crate) fn names(manager: Manager) -> impl Iterator<Item = &'static str> {
+    LOCKS.iter().filter(move |(_, writer)| *writer == manager).map(|(name, _)| *name)
+}
+
+/// Whether there is anything in it. Some managers leave an empty one behind.
+pub(crate) fn is_stub(name: &str, text: &str) -> bool {
+    name == "pnpm-lock.yaml" && !text.contains("packages:") && !text.contains("specifier")
+}
+
+/// The version of a package, and the line it stands in.
+pub(crate) fn version(name: &str, text: &str, package: &str) -> Option<(String, u32)> {
+    let lines: Vec<&str> = text.lines().collect();
+    match name {
+        "package-lock.json" | "npm-shrinkwrap.json" => {
+            let keys = [format!("\"node_modules/{package}\": {{"), format!("\"{package}\": {{")];
+            let at = keys.iter().find_map(|key| lines.iter().position(|line| line.trim() == key))?;
+            value_below(&lines, at, "\"version\":")
+        }
+        "pnpm-lock.yaml" => {
+            let keys = [format!("{package}:"), format!("'{package}':")];
+            let at = lines.iter().position(|line| keys.iter().any(|key| line.trim() == key))?;
+            value_below(&lines, at, "version:")
+        }
+        "yarn.lock" => {
+            let starts = [format!("{package}@"), format!("\"{package}@")];
+            let at = lines.iter().position(|line| starts.iter().any(|start| line.starts_with(start)))?;
+            value_below(&lines, at, "version")
+        }
+        "bun.lock" => {
+            let start = format!("\"{package}\": [\"{package}@");
+            at_start(&lines, &start, '"')
+        }
+        "uv.lock" | "poetry.lock" | "pdm.lock" | "Cargo.lock" => {
+            let key = format!("name = \"{package}\"");
+            let at = lines.iter().position(|line| *line == key)?;
+            value_below(&lines, at, "version =")
+        }
+        "Pipfile.lock" => {
+            let key = format!("\"{package}\": {{");
+            let at = lines.iter().position(|line| line.trim() == key)?;
+            value_below(&lines, at, "\"version\":")
+        }
+        "composer.lock" => {
+            let key = format!("\"name\": \"{package}\",");
+            let at = lines.iter().position(|line| line.trim() == key)?;
+            value_below(&lines, at, "\"version\":")
+        }
+        "packages.lock.json" => {
+            let key = format!("\"{package}\": {{");
+            let at = lines.iter().position(|line| line.trim() == key)?;
+            value_below(&lines, at, "\"resolved\":")
+        }
+        "Gemfile.lock" => at_start(&lines, &format!("    {package} ("), ')'),
+        "mix.lock" => at_start(&lines, &format!("  \"{package}\": {{:hex, :{package}, \""), '"'),
+        _ => None,
+    }
+}
+
+/// `key "value"` within the few lines that belong to the line `at`.
+fn value_below(lines: &[&str], at: usize, key: &str) -> Option<(String, u32)> {
+    let (below, value) = lines
+        .iter()
+        .skip(at + 1)
+        .take(6)
+        .enumerate()
+        .find_map(|(below, line)| Some((below, line.trim().strip_prefix(key)?)))?;
+    clean(value).map(|value| (value, number(at + 1 + below)))
+}
+
+/// The line that begins like this, up to `end`.
+fn at_start(lines: &[&str], start: &str, end: char) -> Option<(String, u32)> {
+    lines.iter().enumerate().find_map(|(at, line)| {
+        let rest = line.strip_prefix(start).or_else(|| line.trim_start().strip_prefix(start))?;
+        Some((clean(rest.split(end).next()?)?, number(at)))
+    })
+}
+
+fn number(index: usize) -> u32 {
+    u32::try_from(index + 1).unwrap_or(u32::MAX)
+}
+
+/// `"==4.2.1"`, `v4.2.1`, `4.2.1(react@19)` are 4.2.1.
+fn clean(value: &str) -> Option<String> {
+    let value = value.trim().trim_matches(['"', '\'', ',', ' ', ':']).trim_start_matches("==");
+    let value = value.split(['(', '"']).next()?.trim();
+    let value = value.strip_prefix('v').unwrap_or(value);
+    is_version(value).then(|| value.to_owned())
+}
+
+/// Whether this is one version and not a range of them.
+pub(crate) fn is_version(text: &str) -> bool {
+    text.starts_with(|c: char| c.is_ascii_digit())
+        && text.contains('.')
+        && text.chars().all(|c| c.is_ascii_alphanumeric() || ".-+_".contains(c))
+        && !text.ends_with(".x")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions_of_declared_packages_are_found() {
+        let check = |lock: &str, text: &str, package: &str, expected: Option<(&str, u32)>| {
+            let found = version(lock, text, package);
+            assert_eq!(found.as_ref().map(|(v, l)| (v.as_str(), *l)), expected, "{lock}");
+        };
+        check(
+            "package-lock.json",
+            "{\"packages\": {\n  \"node_modules/express\": {\n   \"version\": \"4.19.2\",\n}}}",
+            "express",
+            Some(("4.19.2", 3)),
+        );
+        check(
+            "pnpm-lock.yaml",
+            "importers:\n  .:\n    dependencies:\n      '@nestjs/core':\n        specifier: ^10\n        version: 10.3.0(x@1)\n",
+            "@nestjs/core",
+            Some(("10.3.0", 6)),
+        );
+        check(
+            "yarn.lock",
+            "express-x@1:\n  version \"9.0\"\nexpress@^4:\n  version \"4.1.0\"\n",
+            "express",
+            Some(("4.1.0", 4)),
+        );
+        check("yarn.lock", "\"next@npm:^15\":\n  version: 15.0.1\n", "next", Some(("15.0.1", 2)));
+        check(
+            "bun.lock",
+            "{ \"packages\": {\n    \"hono\": [\"hono@4.2.0\", \"\"],\n",
+            "hono",
+            Some(("4.2.0", 2)),
+        );
+        check(
+            "uv.lock",
+            "[[package]]\nname = \"fastapi\"\nversion = \"0.115.0\"\n",
+            "fastapi",
+            Some(("0.115.0", 3)),
+        );
+        check(
+            "Pipfile.lock",
+            "  \"flask\": {\n \"hashes\": [],\n  \"version\": \"==3.0.1\"\n",
+            "flask",
+            Some(("3.0.1", 3)),
+        );
+        check("composer.lock", "\"name\": \"a/b\",\n\"version\": \"v11.2.0\",", "a/b", Some(("11.2.0", 2)));
+        check(
+            "Gemfile.lock",
+            "  specs:\n    rails (7.1.2)\n      rack (>= 1)\n",
+            "rails",
+            Some(("7.1.2", 2)),
+        );
+        check(
+            "mix.lock",
+            "%{\n  \"phoenix\": {:hex, :phoenix, \"1.7.10\", \"x\"},\n",
+            "phoenix",
+            Some(("1.7.10", 2)),
+        );
+        check("go.sum", "x", "x", None);
+        check("uv.lock", "", "fastapi", None);
+    }
+
+    #[test]
+    fn a_range_is_no_version() {
+        for (text, expected) in
+            [("1.2.3", true), ("1.2", true), ("^1.2", false), (">=1", false), ("4.x", false), ("1", false)]
+        {
+            assert_eq!(is_version(text), expected, "{text}");
+        }
+    }
+}

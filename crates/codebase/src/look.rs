@@ -1,0 +1,191 @@
+//! A closer look at chosen files, on several threads: which libraries they really import and make something of.
+
+use std::collections::BTreeMap;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+
+use tree::{Budget, Tree};
+
+use crate::language::Language;
+use crate::manifest::{Ecosystem, folder_of, join};
+use crate::plain;
+use crate::project::Projects;
+use crate::rules::{self, RULES, RuleId};
+use crate::source::{self, Import, Source};
+use crate::survey::{Survey, ecosystem_of, mentions};
+
+/// What a file turned out to say.
+#[derive(Debug, Default)]
+pub(crate) struct Seen {
+    /// Libraries it imports, the line, and the words there.
+    pub(crate) imports: Vec<Mention>,
+    /// Calls that make a library's central object.
+    pub(crate) makers: Vec<Mention>,
+    /// Where its `main` is.
+    pub(crate) main: Option<u32>,
+    /// Its syntax, if it was parsed.
+    pub(crate) source: Option<Source>,
+}
+
+#[derive(Debug)]
+pub(crate) struct Mention {
+    pub(crate) rule: RuleId,
+    pub(crate) line: u32,
+    pub(crate) what: String,
+}
+
+/// Files that have been looked at.
+pub(crate) struct Looks<'a> {
+    pub(crate) tree: &'a Tree,
+    pub(crate) survey: &'a Survey,
+    pub(crate) projects: &'a Projects,
+    budget: &'a Budget,
+    seen: BTreeMap<String, Seen>,
+}
+
+/// The most files that are looked at closely.
+const MOST: usize = 4000;
+
+impl<'a> Looks<'a> {
+    pub(crate) fn new(
+        tree: &'a Tree,
+        survey: &'a Survey,
+        projects: &'a Projects,
+        budget: &'a Budget,
+    ) -> Self {
+        Self { tree, survey, projects, budget, seen: BTreeMap::new() }
+    }
+
+    pub(crate) fn get(&self, path: &str) -> Option<&Seen> {
+        self.seen.get(path)
+    }
+
+    pub(crate) fn all(&self) -> impl Iterator<Item = (&str, &Seen)> {
+        self.seen.iter().map(|(path, seen)| (path.as_str(), seen))
+    }
+
+    /// Looks at these files, those already seen left out.
+    pub(crate) fn at(&mut self, mut paths: Vec<&str>) {
+        paths.sort_unstable();
+        paths.dedup();
+        paths.retain(|path| !self.seen.contains_key(*path));
+        paths.truncate(MOST.saturating_sub(self.seen.len()));
+        let found: Mutex<Vec<(String, Seen)>> = Mutex::new(Vec::new());
+        let next = AtomicUsize::new(0);
+        let work = || {
+            let mut own = Vec::new();
+            while let Some(path) = paths.get(next.fetch_add(1, Ordering::Relaxed)) {
+                if self.budget.is_stopped() || self.budget.is_over() {
+                    break;
+                }
+                own.push(((*path).to_owned(), self.look(path)));
+            }
+            found.lock().unwrap_or_else(std::sync::PoisonError::into_inner).append(&mut own);
+        };
+        let threads = thread::available_parallelism().map_or(1, usize::from).min(8).min(paths.len() / 8);
+        thread::scope(|scope| {
+            for _ in 0..threads.saturating_sub(1) {
+                // Parsers need a large stack. Where none is to be had, this thread does it all.
+                let _ = thread::Builder::new().stack_size(source::STACK).spawn_scoped(scope, work);
+            }
+            work();
+        });
+        self.seen.extend(found.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner));
+    }
+
+    fn look(&self, path: &str) -> Seen {
+        let Some(language) = self.survey.find(path).and_then(|file| file.language) else {
+            return Seen::default();
+        };
+        let Ok(bytes) = self.tree.read(path, source::LARGEST as u64) else { return Seen::default() };
+        let text = String::from_utf8_lossy(&bytes);
+        if language.has_parser() {
+            let Ok(source) = source::parse(path, &text, language) else { return Seen::default() };
+            self.judge(path, language, source)
+        } else if mentions(&bytes, language).is_empty() {
+            Seen::default()
+        } else {
+            plain::look(&text, language)
+        }
+    }
+
+    /// Which of its imports are libraries, and what it makes of them.
+    fn judge(&self, path: &str, language: Language, source: Source) -> Seen {
+        let mut seen = Seen { main: source.main_guard, ..Seen::default() };
+        let Some(ecosystem) = ecosystem_of(language) else { return seen };
+        for import in &source.imports {
+            if let Some(rule) = self.library(path, ecosystem, import) {
+                let what = format!("imports {}", import.module);
+                seen.imports.push(Mention { rule, line: import.line, what });
+            }
+        }
+        for call in &source.calls {
+            let Some((rule, name)) = self.resolve(path, ecosystem, &source, &call.callee) else { continue };
+            let makers = RULES[rule].makers;
+            let made = if name.is_empty() || name == "default" {
+                // `import express from "express"; express()`
+                makers.first().copied()
+            } else {
+                makers.iter().find(|maker| **maker == name).copied()
+            };
+            if made.is_some() {
+                seen.makers.push(Mention { rule, line: call.line, what: call.callee.clone() });
+            }
+        }
+        seen.source = Some(source);
+        seen
+    }
+
+    /// The library that an import takes something from.
+    pub(crate) fn library(&self, path: &str, ecosystem: Ecosystem, import: &Import) -> Option<RuleId> {
+        if ecosystem == Ecosystem::Python
+            && (import.module.starts_with('.') || self.is_local(path, &import.module))
+        {
+            return None;
+        }
+        let longer = import.name.as_ref().map(|name| format!("{}.{name}", import.module));
+        let longer = longer.filter(|_| ecosystem == Ecosystem::Python);
+        longer
+            .and_then(|module| rules::of_module(ecosystem, &module))
+            .or_else(|| rules::of_module(ecosystem, &import.module))
+    }
+
+    /// Whether a Python module of this name lies in the tree: `agents` may be a folder of one's own.
+    fn is_local(&self, path: &str, module: &str) -> bool {
+        let top = module.split('.').next().unwrap_or(module);
+        let project = self.projects.of(path).map_or("", |at| self.projects.all[at].folder.as_str());
+        let src = join(project, "src");
+        let folders = [folder_of(path), project, src.as_str(), ""];
+        folders.iter().any(|folder| {
+            self.survey.has(&join(folder, &format!("{top}.py")))
+                || self.survey.has(&join(folder, &format!("{top}/__init__.py")))
+        })
+    }
+
+    /// What a dotted name stands for, if it comes from a library: the library, and the name in it.
+    pub(crate) fn resolve<'s>(
+        &self,
+        path: &str,
+        ecosystem: Ecosystem,
+        source: &'s Source,
+        callee: &'s str,
+    ) -> Option<(RuleId, String)> {
+        // The longest name that is imported: `import a.b` binds all of it.
+        let fits = |import: &&Import| {
+            !import.local.is_empty()
+                && callee
+                    .strip_prefix(import.local.as_str())
+                    .is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '(']))
+        };
+        let import = source.imports.iter().filter(fits).max_by_key(|import| import.local.len())?;
+        let rule = self.library(path, ecosystem, import)?;
+        let rest = callee[import.local.len()..].trim_start_matches("()").trim_start_matches('.');
+        let name = match (&import.name, rest.is_empty()) {
+            (Some(name), true) => name.clone(),
+            (Some(name), false) if name != "default" => format!("{name}.{rest}"),
+            _ => rest.to_owned(),
+        };
+        Some((rule, name))
+    }
+}

@@ -1,0 +1,126 @@
+//! Maven and Gradle.
+
+use super::text::{numbered, quoted, without_comments};
+use super::{Broken, Dependency, Ecosystem, Manifest, Node, Scope, Weight, toml, xml};
+use crate::manager::Manager;
+
+pub(super) fn pom(path: &str, text: &str) -> Result<Manifest, Broken> {
+    let document = xml(text)?;
+    let project = document.get("project");
+    let mut manifest = Manifest::new(path, Ecosystem::Jvm);
+    manifest.hint(Manager::Maven, Weight::Own, 1, "pom.xml");
+    manifest.name = project.get("artifactId").as_text().map(str::to_owned);
+    manifest.is_workspace = project.get("packaging").as_text() == Some("pom");
+    let version = |node: &Node| {
+        let text = node.get("version").as_text()?;
+        // `${spring.version}` stands among the properties.
+        match text.strip_prefix("${").and_then(|name| name.strip_suffix('}')) {
+            Some(property) => project.at(["properties", property]).as_text().map(str::to_owned),
+            None => Some(text.to_owned()),
+        }
+    };
+    let one = |node: &Node| {
+        let name = coordinates(node)?;
+        let scope = if node.get("scope").as_text() == Some("test") { Scope::Dev } else { Scope::Main };
+        Some(Dependency::new(name, version(node).as_deref(), scope, node.line))
+    };
+    let parent = project.get("parent");
+    manifest.parent = parent.get("artifactId").as_text().map(str::to_owned);
+    manifest.dependencies.extend(one(parent));
+    manifest.dependencies.extend(project.get("dependencies").all("dependency").filter_map(one));
+    manifest.dependencies.extend(project.at(["build", "plugins"]).all("plugin").filter_map(one));
+    let managed = project.at(["dependencyManagement", "dependencies"]);
+    manifest.shared.extend(managed.all("dependency").filter_map(one));
+    Ok(manifest)
+}
+
+fn coordinates(node: &Node) -> Option<String> {
+    Some(format!("{}:{}", node.get("groupId").as_text()?, node.get("artifactId").as_text()?))
+}
+
+pub(super) fn gradle(path: &str, text: &str) -> Result<Manifest, Broken> {
+    let mut manifest = Manifest::new(path, Ecosystem::Jvm);
+    manifest.hint(Manager::Gradle, Weight::Own, 1, super::name_of(path));
+    let text = without_comments(text, "//", Some(("/*", "*/")));
+    for (line, written) in numbered(&text) {
+        let written = written.trim();
+        let word = written.split(|c: char| !c.is_alphanumeric()).next().unwrap_or_default();
+        let strings = quoted(written);
+        let dependency = match word {
+            "id" => plugin(written, &strings, line),
+            "apply" => strings.first().map(|name| Dependency::new(*name, None, Scope::Main, line)),
+            "alias" => catalog_reference(written, Scope::Main, line),
+            _ if word.ends_with("mplementation") || is_configuration(word) => {
+                let scope = if word.starts_with("test") { Scope::Dev } else { Scope::Main };
+                artifact(&strings, scope, line).or_else(|| catalog_reference(written, scope, line))
+            }
+            _ => None,
+        };
+        manifest.dependencies.extend(dependency);
+    }
+    Ok(manifest)
+}
+
+fn is_configuration(word: &str) -> bool {
+    matches!(
+        word,
+        "api" | "compile" | "compileOnly" | "runtimeOnly" | "developmentOnly" | "classpath" | "kapt"
+    ) || word.starts_with("test")
+}
+
+/// `id 'org.springframework.boot' version '3.3.0'`.
+fn plugin(written: &str, strings: &[&str], line: u32) -> Option<Dependency> {
+    let version = written.contains("version").then(|| strings.get(1).copied()).flatten();
+    strings.first().map(|name| Dependency::new(*name, version, Scope::Main, line))
+}
+
+/// `"group:name:version"`, or the three one by one.
+fn artifact(strings: &[&str], scope: Scope, line: u32) -> Option<Dependency> {
+    match strings {
+        [group, name, rest @ ..] if !group.contains(':') && group.contains('.') => {
+            Some(Dependency::new(format!("{group}:{name}"), rest.first().copied(), scope, line))
+        }
+        [coordinates, ..] => {
+            let mut parts = coordinates.splitn(3, ':');
+            let name = format!("{}:{}", parts.next()?, parts.next()?);
+            Some(Dependency::new(name, parts.next(), scope, line))
+        }
+        [] => None,
+    }
+}
+
+/// `libs.plugins.spring.boot`: its real name stands in the version catalog, under `spring-boot`.
+fn catalog_reference(written: &str, scope: Scope, line: u32) -> Option<Dependency> {
+    let (_, reference) = written.split_once("libs.")?;
+    let end =
+        reference.find(|c: char| !(c.is_alphanumeric() || c == '.' || c == '_')).unwrap_or(reference.len());
+    let alias = reference[..end].trim_start_matches("plugins.").replace('.', "-");
+    Some(Dependency::new(format!("libs:{alias}"), None, scope, line))
+}
+
+/// `gradle/libs.versions.toml`.
+pub(super) fn catalog(path: &str, text: &str) -> Result<Manifest, Broken> {
+    let document = toml(text)?;
+    let mut manifest = Manifest::new(path, Ecosystem::Jvm);
+    manifest.is_workspace = true;
+    manifest.hint(Manager::Gradle, Weight::Own, 1, "libs.versions.toml");
+    let version = |node: &Node| {
+        let version = node.get("version");
+        let by_name = || document.get("versions").get(version.get("ref").as_text()?).as_text();
+        version.as_text().or_else(by_name).map(str::to_owned)
+    };
+    let plugins = document.get("plugins").entries().filter_map(|(alias, node)| {
+        let id = node.get("id").as_text().or_else(|| node.as_text()?.split(':').next())?;
+        Some((alias, id.to_owned(), node))
+    });
+    let libraries = document.get("libraries").entries().filter_map(|(alias, node)| {
+        let apart = || Some(format!("{}:{}", node.get("group").as_text()?, node.get("name").as_text()?));
+        let whole = node.get("module").as_text().or_else(|| node.as_text()).map(str::to_owned);
+        Some((alias, whole.or_else(apart)?, node))
+    });
+    for (alias, name, node) in plugins.chain(libraries) {
+        let name = format!("libs:{}={name}", alias.replace(['_', '.'], "-"));
+        manifest.shared.push(Dependency::new(name, version(node).as_deref(), Scope::Main, node.line));
+    }
+    Ok(manifest)
+}

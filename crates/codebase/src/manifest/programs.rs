@@ -1,0 +1,144 @@
+//! What starts, as a manifest or a command line says.
+
+/// Something that can be started.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Program {
+    pub(crate) start: Start,
+    pub(crate) line: u32,
+    /// What says so: "script `start`".
+    pub(crate) says: String,
+}
+
+/// How it is named.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Start {
+    /// A file, from the manifest's folder.
+    File(String),
+    /// A Python module, dotted.
+    Module(String),
+}
+
+impl Program {
+    pub(crate) fn file(path: &str, line: u32, says: impl Into<String>) -> Self {
+        Self { start: Start::File(path.trim_start_matches("./").to_owned()), line, says: says.into() }
+    }
+
+    /// `package.module:function`.
+    pub(crate) fn module(target: &str, line: u32, says: impl Into<String>) -> Self {
+        let module = target.split([':', '[']).next().unwrap_or(target).trim();
+        Self { start: Start::Module(module.to_owned()), line, says: says.into() }
+    }
+
+    /// What a command line starts, as far as its words tell.
+    pub(crate) fn of_command(command: &str, line: u32, says: &str) -> Vec<Self> {
+        command
+            .split(['&', '|', ';'])
+            .filter_map(|part| started(&words(part)))
+            .map(|start| Self { start, line, says: says.to_owned() })
+            .collect()
+    }
+}
+
+fn words(command: &str) -> Vec<&str> {
+    let quotes = ['"', '\'', '[', ']', ','];
+    command.split_whitespace().map(|word| word.trim_matches(quotes)).filter(|word| !word.is_empty()).collect()
+}
+
+fn started(words: &[&str]) -> Option<Start> {
+    let (first, rest) = words.split_first()?;
+    let name = first.rsplit('/').next().unwrap_or(first);
+    match name {
+        // Words in front of the real command.
+        "exec"
+        | "npx"
+        | "pnpx"
+        | "bunx"
+        | "cross-env"
+        | "env"
+        | "time"
+        | "nice"
+        | "sudo"
+        | "dotenv"
+        | "doppler"
+        | "concurrently"
+        | "ddtrace-run"
+        | "opentelemetry-instrument"
+        | "newrelic-admin"
+        | "run-program"
+        | "run"
+        | "--"
+        | "wait-for-it"
+        | "sh"
+        | "bash"
+        | "-c" => started(rest),
+        "uv" | "poetry" | "pdm" | "pipenv" | "rye" | "hatch" => {
+            started(rest.iter().position(|word| *word == "run").map_or(&[][..], |at| &rest[at + 1..]))
+        }
+        _ if name.contains('=') => started(rest),
+        "node" | "nodemon" | "tsx" | "ts-node" | "ts-node-dev" | "ts-node-esm" | "babel-node" | "bun"
+        | "deno" | "esno" | "swc-node" | "node-dev" | "electron" | "forever" => {
+            script(rest).map(|word| file(word))
+        }
+        "python" | "python3" | "python3.11" | "python3.12" | "python3.13" | "pypy3" => match rest {
+            ["-m", module, rest @ ..] => started_module(module, rest),
+            _ => rest.iter().find(|word| word.ends_with(".py")).map(|word| file(word)),
+        },
+        "fastapi" | "streamlit" | "chainlit" => {
+            rest.iter().find(|word| word.ends_with(".py")).map(|word| file(word))
+        }
+        "flask" => {
+            let at = rest.iter().position(|word| matches!(*word, "--app" | "-A"))?;
+            python(rest.get(at + 1)?)
+        }
+        "uvicorn" | "gunicorn" | "hypercorn" | "granian" | "daphne" | "waitress-serve" | "litestar"
+        | "celery" => rest
+            .iter()
+            .find(|word| word.contains(':') && !word.starts_with('-') && is_target(word))
+            .and_then(|w| python(w)),
+        _ if is_script(first) || first.ends_with(".py") => Some(file(first)),
+        _ => None,
+    }
+}
+
+/// The script among the words behind `node`: not what an option takes.
+fn script<'a>(words: &[&'a str]) -> Option<&'a str> {
+    let preloads =
+        |word: &str| matches!(word, "-r" | "--require" | "--import" | "--loader" | "--env-file" | "-P");
+    let behind_option = |at: usize| at > 0 && preloads(words[at - 1]);
+    words.iter().enumerate().find(|(at, word)| is_script(word) && !behind_option(*at)).map(|(_, word)| *word)
+}
+
+fn started_module(module: &str, rest: &[&str]) -> Option<Start> {
+    match module {
+        "uvicorn" | "gunicorn" | "hypercorn" | "flask" => {
+            let words: Vec<_> = std::iter::once(module).chain(rest.iter().copied()).collect();
+            started(&words)
+        }
+        "pytest" | "http.server" | "pip" | "venv" | "celery" => None,
+        _ => Some(Start::Module(module.to_owned())),
+    }
+}
+
+/// `package.module:app`, not `127.0.0.1:80` and not a URL.
+fn is_target(word: &str) -> bool {
+    let module = word.split(':').next().unwrap_or_default();
+    !module.is_empty()
+        && module.split('.').all(|part| part.starts_with(|c: char| c.is_alphabetic() || c == '_'))
+        && !word.contains("//")
+}
+
+fn python(target: &str) -> Option<Start> {
+    let module = target.split([':', '(']).next()?;
+    Some(if module.ends_with(".py") { file(module) } else { Start::Module(module.to_owned()) })
+}
+
+fn file(word: &str) -> Start {
+    Start::File(word.trim_start_matches("./").to_owned())
+}
+
+fn is_script(word: &str) -> bool {
+    let ending = word.rsplit_once('.').map_or("", |(_, ending)| ending);
+    !word.starts_with('-')
+        && (matches!(ending, "js" | "ts" | "mjs" | "cjs" | "mts" | "cts" | "tsx" | "jsx")
+            || (word.contains('/') && ending.is_empty() && !word.starts_with('/') && !word.contains(':')))
+}

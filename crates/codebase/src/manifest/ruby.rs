@@ -1,0 +1,51 @@
+//! Bundler.
+
+use super::text::{numbered, quoted, without_comments};
+use super::{Broken, Dependency, Ecosystem, Manifest, Scope, Weight};
+use crate::manager::Manager;
+
+pub(super) fn gemfile(path: &str, text: &str) -> Result<Manifest, Broken> {
+    let mut manifest = Manifest::new(path, Ecosystem::Ruby);
+    manifest.hint(Manager::Bundler, Weight::Own, 1, super::name_of(path));
+    let text = without_comments(text, "#", Some(("\n=begin", "\n=end")));
+    let mut blocks: Vec<bool> = Vec::new();
+    for (line, written) in numbered(&text) {
+        let written = written.trim();
+        let for_development = |text: &str| text.contains(":development") || text.contains(":test");
+        if written.ends_with(" do") || written.starts_with("if ") || written.starts_with("unless ") {
+            blocks.push(written.starts_with("group") && for_development(written));
+        } else if written == "end" {
+            blocks.pop();
+        } else if let Some(gem) = written.strip_prefix("gem").filter(|rest| rest.starts_with([' ', '('])) {
+            let strings = quoted(gem);
+            let dev = blocks.contains(&true) || for_development(gem);
+            let version = strings.get(1).copied().filter(|text| text.contains(|c: char| c.is_ascii_digit()));
+            let scope = if dev { Scope::Dev } else { Scope::Main };
+            manifest
+                .dependencies
+                .extend(strings.first().map(|name| Dependency::new(*name, version, scope, line)));
+        }
+    }
+    Ok(manifest)
+}
+
+pub(super) fn gemspec(path: &str, text: &str) -> Result<Manifest, Broken> {
+    let mut manifest = Manifest::new(path, Ecosystem::Ruby);
+    manifest.hint(Manager::Bundler, Weight::Configured, 1, super::name_of(path));
+    manifest.is_library = true;
+    for (line, written) in numbered(&without_comments(text, "#", None)) {
+        let scope = if written.contains("add_development_dependency") {
+            Scope::Dev
+        } else if written.contains("add_dependency") || written.contains("add_runtime_dependency") {
+            Scope::Main
+        } else {
+            continue;
+        };
+        let strings = quoted(written);
+        let version = strings.get(1).copied();
+        manifest
+            .dependencies
+            .extend(strings.first().map(|name| Dependency::new(*name, version, scope, line)));
+    }
+    Ok(manifest)
+}

@@ -1,0 +1,223 @@
+//! What is known about a tree in the end.
+
+use std::collections::BTreeSet;
+
+use tree::{Cut, Skipped};
+
+use crate::language::Language;
+use crate::manager::Manager;
+use crate::rules::Role;
+
+/// A place in the tree, and what it proves.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Evidence {
+    /// The file, from the root.
+    pub path: String,
+    /// The line, counted from 1.
+    pub line: u32,
+    /// What it proves.
+    pub fact: String,
+}
+
+impl Evidence {
+    pub(crate) fn new(path: &str, line: u32, fact: impl Into<String>) -> Self {
+        Self { path: path.to_owned(), line: line.max(1), fact: fact.into() }
+    }
+}
+
+/// Everything that is known about a tree.
+#[derive(Debug)]
+pub struct Profile {
+    /// Languages, the one with most lines first.
+    pub languages: Vec<LanguageShare>,
+    /// The package managers of all projects.
+    pub managers: Vec<(Manager, Evidence)>,
+    /// Where programs start.
+    pub entry_points: Vec<EntryPoint>,
+    /// Frameworks of all projects, the surest first.
+    pub frameworks: Vec<Framework>,
+    /// Functions that act as an agent.
+    pub agents: Vec<Agent>,
+    /// The routes that lead to them.
+    pub routes: Vec<Route>,
+    /// The projects in the tree.
+    pub projects: Vec<ProjectProfile>,
+    /// What to be careful about.
+    pub risks: Vec<Risk>,
+    /// Sizes.
+    pub stats: Stats,
+    /// Manifests that could not be parsed.
+    pub broken: Vec<Evidence>,
+    /// What could not be read.
+    pub skipped: Vec<Skipped>,
+    /// The limits that were met. Empty if everything was seen.
+    pub cuts: BTreeSet<Cut>,
+}
+
+/// A language and how much of it there is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LanguageShare {
+    /// The language.
+    pub language: Language,
+    /// Files in it.
+    pub files: u64,
+    /// Lines that are counted.
+    pub lines: u64,
+}
+
+/// Sizes of a tree.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Stats {
+    /// Files that are not ignored, vendored or generated trees.
+    pub files: u64,
+    /// Lines of source files, without generated and binary ones.
+    pub lines: u64,
+    /// Folders beneath the root.
+    pub directories: u64,
+}
+
+/// Where a program starts.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EntryPoint {
+    /// The file.
+    pub path: String,
+    /// The line, where there is one.
+    pub line: u32,
+    /// What shows it.
+    pub kind: EntryKind,
+    /// In words.
+    pub says: String,
+    /// The file that says so, and its line.
+    pub evidence: Evidence,
+}
+
+/// What shows an entry point, the strongest first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum EntryKind {
+    /// A manifest, a Dockerfile or a Procfile.
+    Declared,
+    /// A framework calls files of this name.
+    Convention,
+    /// It makes the application.
+    Made,
+    /// It has a `main`.
+    Main,
+}
+
+/// A framework that was found.
+#[derive(Debug, Clone)]
+pub struct Framework {
+    /// Its name.
+    pub name: &'static str,
+    /// Its name for people.
+    pub title: &'static str,
+    /// What it is to a program.
+    pub role: Role,
+    /// From 0 to 1.
+    pub confidence: f64,
+    /// Its version, if a manifest or a lock file says it exactly.
+    pub version: Option<String>,
+    /// The folder of the project it was found in.
+    pub project: String,
+    /// Why it is believed to be there: each kind of evidence once.
+    pub evidence: Vec<Evidence>,
+    /// Places where something can be inserted.
+    pub anchors: Vec<Anchor>,
+}
+
+/// A place in a file that a pattern finds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Anchor {
+    /// The file.
+    pub path: String,
+    /// A regular expression that matches there.
+    pub pattern: String,
+    /// The line.
+    pub line: u32,
+}
+
+/// A function that acts as an agent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Agent {
+    /// Its file.
+    pub path: String,
+    /// The line of its name.
+    pub line: u32,
+    /// Its name; `Class.method` for a method.
+    pub name: String,
+    /// What it takes: names, and types where they are written.
+    pub parameters: Vec<(String, Option<String>)>,
+    /// Whether it is asynchronous.
+    pub is_async: bool,
+    /// The library that it calls into.
+    pub library: &'static str,
+    /// Why it is one.
+    pub why: Evidence,
+    /// The route or the entry point that leads to it.
+    pub reached_from: Option<String>,
+}
+
+/// A route that leads to an agent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Route {
+    /// The HTTP method; `ANY` where the route takes all.
+    pub method: String,
+    /// The path, as the framework writes it.
+    pub path: String,
+    /// The file of the handler.
+    pub file: String,
+    /// Its line.
+    pub line: u32,
+    /// Its name.
+    pub handler: String,
+    /// The agent that it leads to.
+    pub agent: String,
+    /// Fields that it reads from the request.
+    pub request: Vec<String>,
+    /// Fields that it answers with.
+    pub response: Vec<String>,
+}
+
+/// One project in a tree.
+#[derive(Debug, Clone)]
+pub struct ProjectProfile {
+    /// Its folder; empty for the root.
+    pub folder: String,
+    /// Its name, if it has one.
+    pub name: Option<String>,
+    /// Its languages, the one with most lines first.
+    pub languages: Vec<Language>,
+    /// Its package managers.
+    pub managers: Vec<Manager>,
+    /// Its frameworks.
+    pub frameworks: Vec<&'static str>,
+    /// Where its programs start.
+    pub entry_points: Vec<String>,
+    /// Beside the product: an example, documentation, a test.
+    pub is_aside: bool,
+}
+
+/// Something to be careful about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Risk {
+    /// No place was found where a program starts.
+    MissingEntrypoint,
+    /// Several were found.
+    MultipleEntrypoints,
+    /// Two package managers for one language.
+    MixedPackageManagers,
+    /// More than 100,000 lines.
+    LargeRepository,
+}
+
+impl Risk {
+    /// Its documented name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::MissingEntrypoint => "missing_entrypoint",
+            Self::MultipleEntrypoints => "multiple_entrypoints",
+            Self::MixedPackageManagers => "mixed_package_managers",
+            Self::LargeRepository => "large_repository",
+        }
+    }
+}

@@ -1,0 +1,369 @@
+//! The projects in a tree: the folders that have manifests.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use tree::Tree;
+
+use crate::Evidence;
+use crate::lock;
+use crate::manager::Manager;
+use crate::manifest::{self, Dependency, Ecosystem, Manifest, Scope, Weight, folder_of, name_of};
+use crate::survey::Survey;
+
+/// The largest manifest or lock file that is read.
+const MANIFEST_BYTES: u64 = 1 << 20;
+const LOCK_BYTES: u64 = 16 << 20;
+
+/// A folder with manifests.
+#[derive(Debug)]
+pub(crate) struct Project {
+    pub(crate) folder: String,
+    pub(crate) manifests: Vec<Manifest>,
+    pub(crate) managers: Vec<(Manager, Evidence)>,
+}
+
+impl Project {
+    pub(crate) fn name(&self) -> Option<&str> {
+        self.manifests.iter().find_map(|manifest| manifest.name.as_deref())
+    }
+
+    /// What it declares, and in which manifest.
+    pub(crate) fn dependencies(&self) -> impl Iterator<Item = (&Manifest, &Dependency)> {
+        self.manifests.iter().flat_map(|manifest| manifest.dependencies.iter().map(move |d| (manifest, d)))
+    }
+
+    pub(crate) fn ecosystems(&self) -> BTreeSet<Ecosystem> {
+        self.manifests.iter().map(|manifest| manifest.ecosystem).collect()
+    }
+}
+
+/// All projects, and what was wrong with some manifests.
+pub(crate) struct Projects {
+    /// Sorted by folder; the root's first, if it is one.
+    pub(crate) all: Vec<Project>,
+    pub(crate) broken: Vec<Evidence>,
+    /// Folders in which two managers of one kind left lock files.
+    pub(crate) contradictions: Vec<String>,
+}
+
+impl Projects {
+    pub(crate) fn find(tree: &Tree, survey: &Survey) -> Self {
+        let mut reader = ManifestReader { tree, manifests: BTreeMap::new(), broken: Vec::new() };
+        for file in &survey.files {
+            reader.read(&file.path);
+        }
+        let ManifestReader { manifests, broken, .. } = reader;
+        let mut folders: BTreeMap<String, Vec<Manifest>> = BTreeMap::new();
+        for manifest in manifests.into_values().flatten() {
+            folders.entry(manifest.folder().to_owned()).or_default().push(manifest);
+        }
+        inherit(&mut folders);
+        folders.retain(|_, manifests| manifests.iter().any(says_something));
+        let all = folders.into_iter().map(|(folder, manifests)| Project {
+            folder,
+            manifests,
+            managers: Vec::new(),
+        });
+        let mut projects = Self { all: all.collect(), broken, contradictions: Vec::new() };
+        projects.decide_managers(tree, survey);
+        projects
+    }
+
+    /// The project that a file belongs to: the innermost.
+    pub(crate) fn of(&self, path: &str) -> Option<usize> {
+        let mut folder = folder_of(path);
+        loop {
+            if let Ok(at) = self.all.binary_search_by(|project| project.folder.as_str().cmp(folder)) {
+                return Some(at);
+            }
+            if folder.is_empty() {
+                return None;
+            }
+            folder = folder_of(folder);
+        }
+    }
+
+    /// This project and those around it, the nearest first.
+    pub(crate) fn around(&self, folder: &str) -> Vec<usize> {
+        let mut found = Vec::new();
+        let mut folder = folder;
+        loop {
+            if let Ok(at) = self.all.binary_search_by(|project| project.folder.as_str().cmp(folder)) {
+                found.push(at);
+            }
+            if folder.is_empty() {
+                return found;
+            }
+            folder = folder_of(folder);
+        }
+    }
+
+    /// Which manager each project has: what the project names, then lock files, then what only one manager reads, then
+    /// the default; in the project's own folder first, then in the folders around it.
+    fn decide_managers(&mut self, tree: &Tree, survey: &Survey) {
+        let mut signs = self.signs(tree, survey);
+        for project in &self.all {
+            let managers = signs.get(&project.folder).into_iter().flatten();
+            let locked = managers.filter(|sign| sign.weight == Weight::Locked).map(|sign| sign.manager);
+            let mut kinds: BTreeMap<Ecosystem, BTreeSet<Manager>> = BTreeMap::new();
+            locked.for_each(|manager| _ = kinds.entry(manager.ecosystem()).or_default().insert(manager));
+            if kinds.values().any(|managers| managers.len() > 1) {
+                self.contradictions.push(project.folder.clone());
+            }
+        }
+        signs.values_mut().for_each(|signs| signs.sort_by_key(|sign| std::cmp::Reverse(sign.weight)));
+        let decide = |project: &Project| {
+            let decided =
+                project.ecosystems().into_iter().flat_map(|kind| decide(&signs, &project.folder, kind));
+            decided.collect::<Vec<_>>()
+        };
+        let decided: Vec<_> = self.all.iter().map(decide).collect();
+        for (project, managers) in self.all.iter_mut().zip(decided) {
+            project.managers = managers;
+        }
+    }
+
+    fn signs(&self, tree: &Tree, survey: &Survey) -> BTreeMap<String, Vec<Sign>> {
+        let mut signs: BTreeMap<String, Vec<Sign>> = BTreeMap::new();
+        for project in &self.all {
+            for manifest in &project.manifests {
+                let of = |hint: &manifest::Hint| Sign {
+                    manager: hint.manager,
+                    weight: hint.weight,
+                    evidence: Evidence::new(&manifest.path, hint.line, hint.fact.clone()),
+                };
+                signs.entry(project.folder.clone()).or_default().extend(manifest.hints.iter().map(of));
+            }
+        }
+        for file in &survey.files {
+            let name = name_of(&file.path);
+            let own = own_file(name).map(|manager| (manager, Weight::Own));
+            let Some((manager, weight)) = lock::manager(name).map(|m| (m, Weight::Locked)).or(own) else {
+                continue;
+            };
+            let stub = weight == Weight::Locked && {
+                let text = tree.read(&file.path, 4096).unwrap_or_default();
+                !text.is_empty() && lock::is_stub(name, &String::from_utf8_lossy(&text))
+            };
+            if !stub {
+                let fact =
+                    if weight == Weight::Locked { "lock file" } else { "configuration of the manager" };
+                let evidence = Evidence::new(&file.path, 1, fact);
+                signs.entry(folder_of(&file.path).to_owned()).or_default().push(Sign {
+                    manager,
+                    weight,
+                    evidence,
+                });
+            }
+        }
+        signs
+    }
+
+    /// The version of a declared package: written out, shared by a workspace, or locked.
+    pub(crate) fn version(
+        &self,
+        tree: &Tree,
+        survey: &Survey,
+        project: &Project,
+        (manifest, dependency): (&Manifest, &Dependency),
+    ) -> Option<(String, Evidence)> {
+        let written = |dependency: &Dependency| {
+            let text =
+                dependency.requirement.as_deref()?.trim_start_matches("==").trim_start_matches('v').trim();
+            lock::is_version(text).then(|| text.to_owned())
+        };
+        if let Some(version) = self.locked(tree, survey, project, manifest.ecosystem, &dependency.name) {
+            return Some(version);
+        }
+        if let Some(version) = written(dependency) {
+            let fact = format!("declares {} {version}", dependency.name);
+            return Some((version, Evidence::new(&manifest.path, dependency.line, fact)));
+        }
+        self.around(&project.folder).into_iter().flat_map(|at| &self.all[at].manifests).find_map(|outer| {
+            let shared = outer.shared.iter().find(|shared| shared_name(&shared.name) == dependency.name)?;
+            let version = written(shared)?;
+            let fact = format!("shares {} {version}", dependency.name);
+            Some((version, Evidence::new(&outer.path, shared.line, fact)))
+        })
+    }
+
+    fn locked(
+        &self,
+        tree: &Tree,
+        survey: &Survey,
+        project: &Project,
+        ecosystem: Ecosystem,
+        package: &str,
+    ) -> Option<(String, Evidence)> {
+        let mut folder = project.folder.as_str();
+        let managers = project.managers.iter().map(|(manager, _)| *manager);
+        let managers: Vec<_> = managers.filter(|manager| manager.ecosystem() == ecosystem).collect();
+        loop {
+            for name in managers.iter().flat_map(|manager| lock::names(*manager)) {
+                let path = manifest::join(folder, name);
+                if !survey.has(&path) {
+                    continue;
+                }
+                let text = tree.read(&path, LOCK_BYTES).unwrap_or_default();
+                let found = lock::version(name, &String::from_utf8_lossy(&text), package);
+                return found.map(|(version, line)| {
+                    let fact = format!("locks {package} at {version}");
+                    (version, Evidence::new(&path, line, fact))
+                });
+            }
+            if folder.is_empty() {
+                return None;
+            }
+            folder = folder_of(folder);
+        }
+    }
+}
+
+/// `libs:alias=group:name` is `group:name`.
+fn shared_name(name: &str) -> &str {
+    name.split_once('=').map_or(name, |(_, name)| name)
+}
+
+/// Something that speaks for a manager in a folder.
+struct Sign {
+    manager: Manager,
+    weight: Weight,
+    evidence: Evidence,
+}
+
+/// Files without dependencies that only one manager reads.
+fn own_file(name: &str) -> Option<Manager> {
+    Some(match name {
+        ".yarnrc.yml" | ".yarnrc" => Manager::Yarn,
+        "bunfig.toml" => Manager::Bun,
+        "settings.gradle" | "settings.gradle.kts" => Manager::Gradle,
+        _ => return None,
+    })
+}
+
+/// The managers of one kind in a folder. One, unless two build the same thing side by side (Maven and Gradle).
+fn decide(signs: &BTreeMap<String, Vec<Sign>>, folder: &str, kind: Ecosystem) -> Vec<(Manager, Evidence)> {
+    let mut default = None;
+    let mut at = folder;
+    loop {
+        let here: Vec<&Sign> =
+            signs.get(at).into_iter().flatten().filter(|sign| sign.manager.ecosystem() == kind).collect();
+        let best = here.iter().map(|sign| sign.weight).max();
+        match best {
+            Some(Weight::Default) if default.is_none() => default = here.first().copied(),
+            None | Some(Weight::Default) => {}
+            // What a folder further out merely mentions is not about this one.
+            Some(Weight::Configured) if at != folder => {}
+            Some(best) => {
+                let both = kind == Ecosystem::Jvm;
+                let mut chosen: Vec<(Manager, Evidence)> = Vec::new();
+                for sign in
+                    here.iter().filter(|sign| sign.weight == best || (both && sign.weight >= Weight::Own))
+                {
+                    if chosen.iter().all(|(manager, _)| *manager != sign.manager)
+                        && (both || chosen.is_empty())
+                    {
+                        chosen.push((sign.manager, sign.evidence.clone()));
+                    }
+                }
+                return chosen;
+            }
+        }
+        if at.is_empty() {
+            break;
+        }
+        at = folder_of(at);
+    }
+    let from_signs = default.map(|sign| (sign.manager, sign.evidence.clone()));
+    from_signs.or_else(|| default_manager(kind, folder)).into_iter().collect()
+}
+
+/// What one gets by saying nothing.
+fn default_manager(kind: Ecosystem, folder: &str) -> Option<(Manager, Evidence)> {
+    (kind == Ecosystem::Node).then(|| {
+        let fact = "package.json without a lock file or a named manager";
+        (Manager::Npm, Evidence::new(&manifest::join(folder, "package.json"), 1, fact))
+    })
+}
+
+/// Whether a manifest is more than a marker such as `{"type": "module"}`.
+fn says_something(manifest: &Manifest) -> bool {
+    manifest.name.is_some()
+        || manifest.is_workspace
+        || !manifest.dependencies.is_empty()
+        || !manifest.programs.is_empty()
+        || manifest.ecosystem != Ecosystem::Node && !manifest.hints.is_empty()
+}
+
+struct ManifestReader<'a> {
+    tree: &'a Tree,
+    /// What stood under a path; `None` for what could not be parsed.
+    manifests: BTreeMap<String, Option<Manifest>>,
+    broken: Vec<Evidence>,
+}
+
+impl ManifestReader<'_> {
+    fn read(&mut self, path: &str) {
+        if let Some(reader) = manifest::reader(path) {
+            self.read_with(path, reader);
+        }
+    }
+
+    fn read_with(&mut self, path: &str, reader: fn(&str, &str) -> Result<Manifest, manifest::Broken>) {
+        if self.manifests.contains_key(path) || self.manifests.len() > 10_000 {
+            return;
+        }
+        let Ok(bytes) = self.tree.read(path, MANIFEST_BYTES) else { return };
+        let text = String::from_utf8_lossy(&bytes);
+        let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
+        match reader(path, text) {
+            Ok(manifest) => {
+                let includes = manifest.includes.clone();
+                self.manifests.insert(path.to_owned(), Some(manifest));
+                // `-r other.txt`, whatever it is called. A file that includes itself is already there.
+                includes.iter().for_each(|file| self.read_with(file, reader));
+            }
+            Err(broken) => {
+                self.manifests.insert(path.to_owned(), None);
+                self.broken.push(Evidence::new(
+                    path,
+                    broken.line,
+                    format!("cannot be parsed: {}", broken.reason),
+                ));
+            }
+        }
+    }
+}
+
+/// Gives projects what they leave to others: Maven parents, and names from a Gradle version catalog.
+fn inherit(folders: &mut BTreeMap<String, Vec<Manifest>>) {
+    let mut poms: BTreeMap<String, (Vec<Dependency>, Option<String>)> = BTreeMap::new();
+    let mut catalog: BTreeMap<String, String> = BTreeMap::new();
+    for manifest in folders.values().flatten() {
+        if manifest.path.ends_with("pom.xml") {
+            let name = manifest.name.clone().unwrap_or_default();
+            poms.insert(name, (manifest.dependencies.clone(), manifest.parent.clone()));
+        }
+        let names = manifest.shared.iter().filter_map(|shared| shared.name.split_once('='));
+        catalog.extend(names.map(|(alias, name)| (alias.to_owned(), name.to_owned())));
+    }
+    for manifest in folders.values_mut().flatten() {
+        let mut parent = manifest.parent.clone();
+        for _ in 0..8 {
+            let Some((dependencies, next)) = parent.as_ref().and_then(|name| poms.get(name)) else { break };
+            // Inherited: declared where this project says who its parent is.
+            let line = manifest.dependencies.first().map_or(1, |first| first.line);
+            let known: BTreeSet<_> = manifest.dependencies.iter().map(|d| d.name.clone()).collect();
+            let inherited =
+                dependencies.iter().filter(|d| !known.contains(&d.name) && d.scope == Scope::Main);
+            let inherited: Vec<_> = inherited.map(|d| Dependency { line, ..d.clone() }).collect();
+            manifest.dependencies.extend(inherited);
+            parent.clone_from(next);
+        }
+        for dependency in &mut manifest.dependencies {
+            if let Some(name) = catalog.get(&dependency.name) {
+                dependency.name.clone_from(name);
+            }
+        }
+    }
+}

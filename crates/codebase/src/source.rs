@@ -1,0 +1,210 @@
+//! What a source file says, read through its syntax tree: the same facts for every language that has a parser here.
+
+mod lines;
+mod python;
+mod script;
+
+pub(crate) use lines::Lines;
+
+use crate::language::Language;
+
+/// The facts of one file.
+#[derive(Debug, Default)]
+pub struct Source {
+    /// What it imports.
+    pub imports: Vec<Import>,
+    /// Its functions and methods, nested and nameless ones too.
+    pub functions: Vec<Function>,
+    /// Its classes, interfaces and object types.
+    pub classes: Vec<Class>,
+    /// Every call, in the order of the text.
+    pub calls: Vec<CallSite>,
+    /// Names that are given the result of a call.
+    pub bindings: Vec<Binding>,
+    /// The line of `if __name__ == "__main__"`.
+    pub main_guard: Option<u32>,
+    /// Top-level names that other files can import.
+    pub exports: Vec<String>,
+}
+
+/// `from module import name as local`.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Import {
+    /// The module, as written; a Python relative import keeps its dots.
+    pub module: String,
+    /// What is taken from it; `None` for the module itself, `default` for a default export.
+    pub name: Option<String>,
+    /// What it is called here.
+    pub local: String,
+    /// Where.
+    pub line: u32,
+}
+
+/// A function or method.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Function {
+    /// Its name; empty for one that is written where it is used.
+    pub name: String,
+    /// The class it belongs to.
+    pub owner: Option<String>,
+    /// The function around it.
+    pub outer: Option<usize>,
+    /// The line of its name.
+    pub line: u32,
+    /// `async`.
+    pub is_async: bool,
+    /// What it takes, without `self`.
+    pub parameters: Vec<Parameter>,
+    /// The type it says to return.
+    pub returns: Option<String>,
+    /// Its decorators.
+    pub decorators: Vec<CallSite>,
+    /// Fields of a request that it reads.
+    pub reads: Vec<String>,
+    /// Fields of the answers that it writes.
+    pub writes: Vec<String>,
+}
+
+/// One parameter.
+#[derive(Debug, Default, Clone, PartialEq, Eq)]
+pub struct Parameter {
+    /// Its name; a pattern is written out.
+    pub name: String,
+    /// Its type, as written.
+    pub annotation: Option<String>,
+}
+
+/// `a.b.c(…)`.
+#[derive(Debug, Default, Clone, PartialEq, Eq)]
+pub struct CallSite {
+    /// `a.b.c`; a call within is written `a().b`.
+    pub callee: String,
+    /// Where.
+    pub line: u32,
+    /// Its arguments.
+    pub arguments: Vec<Argument>,
+    /// Its named arguments.
+    pub named: Vec<(String, Argument)>,
+    /// The function it stands in.
+    pub within: Option<usize>,
+}
+
+impl CallSite {
+    /// The first argument, if it is a string.
+    pub fn first_text(&self) -> Option<&str> {
+        match self.arguments.first() {
+            Some(Argument::Text(text)) => Some(text),
+            _ => None,
+        }
+    }
+
+    /// A named argument.
+    pub fn named(&self, name: &str) -> Option<&Argument> {
+        self.named.iter().find(|(given, _)| given == name).map(|(_, value)| value)
+    }
+}
+
+/// What stands as an argument.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Argument {
+    /// A string.
+    Text(String),
+    /// A name, dotted.
+    Name(String),
+    /// A function written on the spot.
+    Function(usize),
+    /// A call, by its callee.
+    Call(String),
+    /// A list.
+    List(Vec<Argument>),
+    /// A dictionary or an object, as far as its keys are plain.
+    Map(Vec<(String, Argument)>),
+    /// Anything else.
+    Other,
+}
+
+/// A class, an interface, an object type.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Class {
+    /// Its name.
+    pub name: String,
+    /// What it is made from.
+    pub bases: Vec<String>,
+    /// Its fields and their types.
+    pub fields: Vec<Parameter>,
+    /// Its decorators.
+    pub decorators: Vec<CallSite>,
+    /// Where.
+    pub line: u32,
+}
+
+/// `name = callee(…)`.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Binding {
+    /// The name, dotted (`self.client`).
+    pub name: String,
+    /// What was called.
+    pub callee: String,
+    /// Where.
+    pub line: u32,
+    /// The function it stands in.
+    pub within: Option<usize>,
+}
+
+/// Why a file has no facts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unparsed {
+    /// There is no parser for its language.
+    Language,
+    /// Larger than [`LARGEST`].
+    TooLarge,
+    /// Nested deeper than any person writes.
+    TooDeep,
+    /// Its syntax is broken.
+    Broken,
+}
+
+/// The largest file that is parsed.
+pub const LARGEST: usize = 256 * 1024;
+/// The stack that a thread needs to parse the worst file that [`parse`] accepts.
+pub const STACK: usize = 512 << 20;
+const DEEPEST: usize = 200;
+
+/// Reads a file. Call it on a thread with a stack of [`STACK`] bytes: parsers recurse.
+pub fn parse(path: &str, text: &str, language: Language) -> Result<Source, Unparsed> {
+    if text.len() > LARGEST {
+        return Err(Unparsed::TooLarge);
+    }
+    if nesting(text.as_bytes()) > DEEPEST {
+        return Err(Unparsed::TooDeep);
+    }
+    match language {
+        Language::Python => python::parse(text),
+        Language::JavaScript | Language::TypeScript => script::parse(path, text),
+        Language::Svelte | Language::Vue | Language::Astro => script::parse_embedded(path, text),
+        _ => Err(Unparsed::Language),
+    }
+}
+
+/// How deep brackets nest, or how many prefix operators follow each other, if that is more. Brackets in strings count
+/// as well: what matters is that nothing deep gets past.
+fn nesting(text: &[u8]) -> usize {
+    let (mut depth, mut deepest, mut run) = (0usize, 0, 0usize);
+    for byte in text {
+        match byte {
+            b'(' | b'[' | b'{' => depth += 1,
+            b')' | b']' | b'}' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        match byte {
+            b'-' | b'+' | b'~' | b'!' => run += 1,
+            b' ' | b'\t' => {}
+            _ => run = 0,
+        }
+        deepest = deepest.max(depth).max(run);
+    }
+    deepest
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,327 @@
+//! Python, through ruff's parser.
+
+use ruff_python_ast::visitor::{Visitor, walk_expr, walk_stmt};
+use ruff_python_ast::{CmpOp, Decorator, Expr, ExprCall, Stmt, StmtClassDef, StmtFunctionDef};
+use ruff_python_parser::parse_module;
+use ruff_text_size::{Ranged, TextSize};
+
+use super::{Argument, Binding, CallSite, Class, Function, Import, Lines, Parameter, Source, Unparsed};
+
+pub(super) fn parse(text: &str) -> Result<Source, Unparsed> {
+    let parsed = parse_module(text).map_err(|_| Unparsed::Broken)?;
+    let mut reader = Reader { text, lines: Lines::new(text), ..Reader::new(text) };
+    for statement in &parsed.syntax().body {
+        reader.export(statement);
+        reader.visit_stmt(statement);
+    }
+    Ok(reader.source)
+}
+
+struct Reader<'t> {
+    text: &'t str,
+    lines: Lines,
+    source: Source,
+    functions: Vec<usize>,
+    classes: Vec<String>,
+}
+
+impl<'t> Reader<'t> {
+    fn new(text: &'t str) -> Self {
+        let (source, functions, classes) = Default::default();
+        Self { text, lines: Lines::new(""), source, functions, classes }
+    }
+
+    fn line(&self, at: TextSize) -> u32 {
+        self.lines.at(at.to_usize())
+    }
+
+    fn written(&self, node: &impl Ranged) -> String {
+        self.text.get(node.range().to_std_range()).unwrap_or_default().to_owned()
+    }
+
+    fn export(&mut self, statement: &Stmt) {
+        match statement {
+            Stmt::FunctionDef(def) => self.source.exports.push(def.name.to_string()),
+            Stmt::ClassDef(def) => self.source.exports.push(def.name.to_string()),
+            Stmt::Assign(assign) => {
+                let names = assign.targets.iter().filter_map(Expr::as_name_expr);
+                self.source.exports.extend(names.map(|name| name.id.to_string()));
+            }
+            _ => {}
+        }
+    }
+
+    fn call(&self, call: &ExprCall) -> CallSite {
+        let named = call
+            .arguments
+            .keywords
+            .iter()
+            .filter_map(|keyword| Some((keyword.arg.as_ref()?.to_string(), argument(&keyword.value))));
+        CallSite {
+            callee: dotted(&call.func).unwrap_or_default(),
+            line: self.line(call.start()),
+            arguments: call.arguments.args.iter().map(argument).collect(),
+            named: named.collect(),
+            within: self.functions.last().copied(),
+        }
+    }
+
+    fn decorators(&self, decorators: &[Decorator]) -> Vec<CallSite> {
+        let one = |decorator: &Decorator| match &decorator.expression {
+            Expr::Call(call) => self.call(call),
+            other => CallSite {
+                callee: dotted(other).unwrap_or_default(),
+                line: self.line(decorator.start()),
+                ..CallSite::default()
+            },
+        };
+        decorators.iter().map(one).collect()
+    }
+
+    fn function(&mut self, def: &StmtFunctionDef) {
+        let method = self.functions.is_empty() && !self.classes.is_empty();
+        let parameters = def.parameters.iter_non_variadic_params().map(|given| Parameter {
+            name: given.name().to_string(),
+            annotation: given.parameter.annotation().map(|annotation| self.written(annotation)),
+        });
+        let function = Function {
+            name: def.name.to_string(),
+            owner: method.then(|| self.classes.last().cloned()).flatten(),
+            outer: self.functions.last().copied(),
+            line: self.line(def.name.start()),
+            is_async: def.is_async,
+            parameters: parameters.filter(|p| !matches!(p.name.as_str(), "self" | "cls")).collect(),
+            returns: def.returns.as_ref().map(|returns| self.written(returns.as_ref())),
+            decorators: self.decorators(&def.decorator_list),
+            ..Function::default()
+        };
+        self.source.functions.push(function);
+        self.functions.push(self.source.functions.len() - 1);
+        def.body.iter().for_each(|statement| self.visit_stmt(statement));
+        self.functions.pop();
+    }
+
+    fn class(&mut self, def: &StmtClassDef) {
+        let fields = def.body.iter().filter_map(|statement| match statement {
+            Stmt::AnnAssign(field) => Some(Parameter {
+                name: field.target.as_name_expr()?.id.to_string(),
+                annotation: Some(self.written(field.annotation.as_ref())),
+            }),
+            _ => None,
+        });
+        let bases = def.arguments.iter().flat_map(|arguments| arguments.args.iter()).filter_map(dotted);
+        let class = Class {
+            name: def.name.to_string(),
+            bases: bases.collect(),
+            fields: fields.collect(),
+            decorators: self.decorators(&def.decorator_list),
+            line: self.line(def.name.start()),
+        };
+        self.source.classes.push(class);
+        self.classes.push(def.name.to_string());
+        // Methods of a class within a function belong to the class.
+        let functions = std::mem::take(&mut self.functions);
+        def.body.iter().for_each(|statement| self.visit_stmt(statement));
+        self.functions = functions;
+        self.classes.pop();
+    }
+
+    fn bind(&mut self, target: &Expr, value: &Expr) {
+        let value = match value {
+            Expr::Await(awaited) => awaited.value.as_ref(),
+            other => other,
+        };
+        let (Expr::Call(call), Some(name)) = (value, dotted(target)) else { return };
+        let Some(callee) = dotted(&call.func) else { return };
+        let (line, within) = (self.line(target.start()), self.functions.last().copied());
+        self.source.bindings.push(Binding { name, callee, line, within });
+    }
+
+    /// The function at work reads or writes this field of a request or an answer.
+    fn field(&mut self, field: &str, choose: fn(&mut Function) -> &mut Vec<String>) {
+        let Some(function) = self.functions.last().and_then(|at| self.source.functions.get_mut(*at)) else {
+            return;
+        };
+        let fields = choose(function);
+        if !fields.iter().any(|known| known == field) {
+            fields.push(field.to_owned());
+        }
+    }
+
+    fn answer(&mut self, value: &Expr) {
+        match value {
+            Expr::Dict(dict) => {
+                for item in &dict.items {
+                    if let Some(Expr::StringLiteral(key)) = &item.key {
+                        self.field(key.value.to_str(), |function| &mut function.writes);
+                    }
+                }
+            }
+            Expr::Call(call) if dotted(&call.func).is_some_and(|callee| answers(&callee)) => {
+                for keyword in &call.arguments.keywords {
+                    if let Some(name) = keyword.arg.as_ref().filter(|name| !is_option(name.as_str())) {
+                        self.field(name.as_str(), |function| &mut function.writes);
+                    }
+                }
+                call.arguments.args.first().into_iter().for_each(|first| self.answer(first));
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Calls that make an answer of what they are given.
+fn answers(callee: &str) -> bool {
+    let name = callee.rsplit('.').next().unwrap_or(callee);
+    matches!(name, "jsonify" | "JsonResponse" | "JSONResponse" | "ORJSONResponse" | "Response")
+        || name.ends_with("Response")
+}
+
+fn is_option(name: &str) -> bool {
+    matches!(name, "status" | "status_code" | "headers" | "content" | "media_type" | "safe" | "mimetype")
+}
+
+/// Names under which the body of a request goes.
+fn is_body(name: &str) -> bool {
+    let name = name.trim_end_matches("()");
+    matches!(
+        name,
+        "data" | "body" | "payload" | "request.json" | "request.form" | "request.data" | "request.get_json"
+    )
+}
+
+impl<'a> Visitor<'a> for Reader<'_> {
+    fn visit_stmt(&mut self, statement: &'a Stmt) {
+        match statement {
+            Stmt::FunctionDef(def) => return self.function(def),
+            Stmt::ClassDef(def) => return self.class(def),
+            Stmt::Import(import) => {
+                for alias in &import.names {
+                    let module = alias.name.to_string();
+                    // `import a.b` binds `a`; what is called is `a.b.c`.
+                    let local = alias.asname.as_ref().map_or_else(|| module.clone(), ToString::to_string);
+                    let line = self.line(alias.start());
+                    self.source.imports.push(Import { module, name: None, local, line });
+                }
+            }
+            Stmt::ImportFrom(import) => {
+                let dots = ".".repeat(usize::try_from(import.level).unwrap_or(0));
+                let module = format!("{dots}{}", import.module.as_ref().map_or("", |module| module.as_str()));
+                for alias in &import.names {
+                    let name = alias.name.to_string();
+                    let local = alias.asname.as_ref().map_or_else(|| name.clone(), ToString::to_string);
+                    let line = self.line(import.start());
+                    self.source.imports.push(Import {
+                        module: module.clone(),
+                        name: Some(name),
+                        local,
+                        line,
+                    });
+                }
+            }
+            Stmt::If(branch) if self.functions.is_empty() && is_main_guard(&branch.test) => {
+                self.source.main_guard.get_or_insert(self.lines.at(branch.start().to_usize()));
+            }
+            Stmt::Assign(assign) => {
+                for target in &assign.targets {
+                    self.bind(target, &assign.value);
+                }
+            }
+            Stmt::AnnAssign(assign) => {
+                if let Some(value) = &assign.value {
+                    self.bind(&assign.target, value);
+                }
+            }
+            Stmt::Return(returned) => {
+                if let Some(value) = &returned.value {
+                    self.answer(value);
+                }
+            }
+            _ => {}
+        }
+        walk_stmt(self, statement);
+    }
+
+    fn visit_expr(&mut self, expression: &'a Expr) {
+        match expression {
+            Expr::Call(call) => {
+                let site = self.call(call);
+                let reads = site.callee.strip_suffix(".get").filter(|body| is_body(body));
+                if let (Some(_), Some(field)) = (reads, site.first_text()) {
+                    let field = field.to_owned();
+                    self.field(&field, |function| &mut function.reads);
+                }
+                self.source.calls.push(site);
+            }
+            Expr::Subscript(subscript) => {
+                if let (Some(body), Expr::StringLiteral(key)) =
+                    (dotted(&subscript.value), subscript.slice.as_ref())
+                    && is_body(&body)
+                {
+                    self.field(key.value.to_str(), |function| &mut function.reads);
+                }
+            }
+            _ => {}
+        }
+        walk_expr(self, expression);
+    }
+}
+
+fn is_main_guard(test: &Expr) -> bool {
+    let Expr::Compare(compare) = test else { return false };
+    let sides = [compare.left.as_ref(), compare.comparators.first().unwrap_or(&compare.left)];
+    compare.ops.first() == Some(&CmpOp::Eq)
+        && sides.iter().any(|side| matches!(side, Expr::Name(name) if name.id.as_str() == "__name__"))
+        && sides
+            .iter()
+            .any(|side| matches!(side, Expr::StringLiteral(text) if text.value.to_str() == "__main__"))
+}
+
+fn argument(expression: &Expr) -> Argument {
+    match expression {
+        Expr::StringLiteral(text) => Argument::Text(text.value.to_str().to_owned()),
+        Expr::Call(call) => dotted(&call.func).map_or(Argument::Other, Argument::Call),
+        Expr::List(list) => Argument::List(list.elts.iter().map(argument).collect()),
+        Expr::Dict(dict) => {
+            let pair = |item: &ruff_python_ast::DictItem| match &item.key {
+                Some(Expr::StringLiteral(key)) => {
+                    Some((key.value.to_str().to_owned(), argument(&item.value)))
+                }
+                _ => None,
+            };
+            Argument::Map(dict.items.iter().filter_map(pair).collect())
+        }
+        Expr::Tuple(list) => Argument::List(list.elts.iter().map(argument).collect()),
+        other => dotted(other).map_or(Argument::Other, Argument::Name),
+    }
+}
+
+/// `a.b().c` as text, if it is nothing else.
+fn dotted(mut expression: &Expr) -> Option<String> {
+    let mut parts: Vec<&str> = Vec::new();
+    loop {
+        match expression {
+            Expr::Name(name) => {
+                parts.push(name.id.as_str());
+                break;
+            }
+            Expr::Attribute(attribute) => {
+                parts.push(attribute.attr.as_str());
+                parts.push(".");
+                expression = &attribute.value;
+            }
+            Expr::Call(call) => {
+                parts.push("()");
+                expression = &call.func;
+            }
+            Expr::Await(awaited) => expression = &awaited.value,
+            Expr::Subscript(subscript) => expression = &subscript.value,
+            _ => return None,
+        }
+        if parts.len() > 64 {
+            return None;
+        }
+    }
+    parts.reverse();
+    Some(parts.concat())
+}
