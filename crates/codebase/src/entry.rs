@@ -3,12 +3,13 @@
 use std::collections::BTreeMap;
 
 use crate::language::Language;
-use crate::look::Looks;
+use crate::look::{Looks, Mention, Seen};
 use crate::manifest::{Ecosystem, Manifest, Program, Start, join, json, name_of, numbered};
 use crate::place;
 use crate::profile::{EntryKind, EntryPoint, Evidence, Framework};
 use crate::project::Project;
 use crate::rules::{RULES, Role};
+use crate::source::CallSite;
 use crate::survey::{FileFact, Survey};
 
 const SMALL_FILE: u64 = 256 * 1024;
@@ -83,7 +84,18 @@ impl Found<'_> {
             }
             _ => &[],
         };
-        for (name, says) in conventions {
+        let built = |name: &str| manifest.dependencies.iter().any(|dependency| dependency.name == name);
+        let pages: &[(&str, &str)] = match manifest.ecosystem {
+            Ecosystem::Node if built("react-scripts") => &[
+                ("src/index.js", "react-scripts starts here"),
+                ("src/index.jsx", "react-scripts starts here"),
+                ("src/index.ts", "react-scripts starts here"),
+                ("src/index.tsx", "react-scripts starts here"),
+            ],
+            Ecosystem::Node if built("@tanstack/react-start") => &[("src/router.tsx", "TanStack Start calls it")],
+            _ => &[],
+        };
+        for (name, says) in conventions.iter().chain(pages) {
             if self.survey.has(&at(name)) {
                 let evidence = Evidence::new(&at(name), 1, *says);
                 self.add(&at(name), 1, EntryKind::Convention, (*says).to_owned(), evidence);
@@ -124,22 +136,23 @@ impl Found<'_> {
         }
     }
 
-    /// Files that make the application, and files with a `main`.
+    /// Files that make the application, and files that run something.
     fn in_code(&mut self, looks: &Looks<'_>, files: &[&FileFact]) {
         for file in files {
-            let Some(seen) = looks.get(&file.path) else { continue };
             let path = file.path.as_str();
-            let made = seen
-                .makers
-                .iter()
-                .find(|made| RULES[made.rule].role == Role::Web && is_application(made.rule));
-            if let Some(made) = made {
+            if name_of(path) == "__main__.py" {
+                let evidence = Evidence::new(path, 1, "python -m runs it");
+                self.add(path, 1, EntryKind::Convention, "python -m runs it".to_owned(), evidence);
+            }
+            let Some(seen) = looks.get(path) else { continue };
+            if let Some(made) = seen.makers.iter().find(|made| begins(made, seen)) {
                 let says = format!("makes {}(…)", made.what);
                 let evidence = Evidence::new(path, made.line, format!("calls {}(…)", made.what));
                 self.add(path, made.line, EntryKind::Made, says, evidence);
             }
-            let has_own_way = matches!(file.language, Some(Language::Rust));
-            if let Some(line) = seen.main.filter(|_| !has_own_way) {
+            // Cargo knows its programs by their place.
+            let main = seen.main.filter(|_| file.language != Some(Language::Rust));
+            if let Some(line) = main.or_else(|| runs(path, seen)) {
                 let evidence = Evidence::new(path, line, "has a main");
                 self.add(path, line, EntryKind::Main, "has a main".to_owned(), evidence);
             }
@@ -153,9 +166,37 @@ impl Found<'_> {
     }
 }
 
-/// Whether making one of these begins a program. Routers of Rust, say, are made everywhere.
-fn is_application(rule: usize) -> bool {
-    matches!(RULES[rule].ecosystem, Ecosystem::Python | Ecosystem::Node)
+/// Whether making this begins a program.
+fn begins(made: &Mention, seen: &Seen) -> bool {
+    let rule = &RULES[made.rule];
+    let calls = |verbs: &[&str]| {
+        let verb = |call: &CallSite| verbs.contains(&call.callee.rsplit('.').next().unwrap_or_default());
+        seen.source.as_ref().is_some_and(|source| source.calls.iter().any(verb))
+    };
+    match (rule.role, rule.ecosystem) {
+        // A factory is as good as the application: servers call it.
+        (Role::Web, Ecosystem::Python) => true,
+        // Routers are made in functions all over a program; an application is made on top, or listens.
+        (Role::Web, Ecosystem::Node) => made.at_top || rule.name == "nestjs" || calls(&["listen", "serve"]),
+        (Role::Agent, Ecosystem::Node) => made.what == "Mastra",
+        // What the command `adk` looks for.
+        (Role::Agent, Ecosystem::Python) if rule.name == "google-adk" => {
+            let is_root = |name: &String| name == "root_agent";
+            seen.source.as_ref().is_some_and(|source| source.exports.iter().any(is_root))
+        }
+        _ => false,
+    }
+}
+
+/// A script that runs something when it is loaded, and not because somebody imports it.
+fn runs(path: &str, seen: &Seen) -> Option<u32> {
+    let uses_model = seen.imports.iter().any(|import| RULES[import.rule].role != Role::Web);
+    let line = seen.source.as_ref()?.runs?;
+    (uses_model || is_script(path)).then_some(line)
+}
+
+fn is_script(path: &str) -> bool {
+    matches!(name_of(path), "main.py" | "run.py" | "__main__.py")
 }
 
 /// What a Procfile, a Dockerfile or a framework's own file says to start.
@@ -209,18 +250,21 @@ fn langgraph(text: &str) -> Vec<Program> {
     let Ok(document) = json(text) else { return Vec::new() };
     let graph = |(name, target): (&str, &crate::manifest::Node)| {
         let text = target.as_text().or_else(|| target.get("path").as_text())?;
-        let file = text.rsplit_once(':').map_or(text, |(file, _)| file);
-        Some(Program::file(file, target.line, format!("graph `{name}`")))
+        Some(file_or_module(text, target.line, format!("graph `{name}`")))
     };
     let http = document.at(["http", "app"]);
-    let app = http.as_text().map(|text| {
-        Program::file(
-            text.rsplit_once(':').map_or(text, |(file, _)| file),
-            http.line,
-            "the app of langgraph.json",
-        )
-    });
+    let app = http.as_text().map(|text| file_or_module(text, http.line, "the app of langgraph.json".to_owned()));
     document.get("graphs").entries().filter_map(graph).chain(app).collect()
+}
+
+/// `./src/graph.py:graph` or `package.graph:graph`.
+fn file_or_module(target: &str, line: u32, says: String) -> Program {
+    let (place, _) = target.rsplit_once(':').unwrap_or((target, ""));
+    if place.contains('/') || place.ends_with(".py") {
+        Program::file(place, line, says)
+    } else {
+        Program::module(place, line, says)
+    }
 }
 
 fn nest(text: &str) -> Vec<Program> {
@@ -260,6 +304,7 @@ fn called_by<'f>(files: &[&'f FileFact], folder: &str, framework: &str) -> Vec<&
                     || place == "server/api"
                     || place.starts_with("server/api/")
             }
+            "mastra" => place == "mastra" && stem == "index",
             "astro" => place == "pages" && matches!(name, "index.astro" | "index.md" | "index.mdx"),
             "django" => matches!(name, "asgi.py" | "wsgi.py") || inside == "manage.py",
             _ => false,
@@ -310,7 +355,7 @@ fn spelled(survey: &Survey, path: &str) -> Option<String> {
     if survey.has(path) {
         return Some(path.to_owned());
     }
-    let endings = ["js", "ts", "mjs", "cjs", "mts", "tsx", "jsx"];
+    let endings = ["js", "ts", "mjs", "cjs", "mts", "cts", "tsx", "jsx"];
     let plain = endings.iter().map(|ending| format!("{path}.{ending}"));
     let index = endings.iter().map(|ending| format!("{path}/index.{ending}"));
     plain.chain(index).find(|path| survey.has(path))
@@ -348,9 +393,8 @@ fn resolve_module(survey: &Survey, folder: &str, module: &str) -> Option<String>
 /// Files that may hold the start of a program, for a closer look.
 pub(crate) fn candidates<'a>(files: &[&'a FileFact]) -> Vec<&'a str> {
     const MOST: usize = 400;
-    let starting = files
-        .iter()
-        .filter(|file| file.hits.is_some_and(|hits| hits.starts()) && !place::is_test(&file.path));
+    let starts = |file: &&&FileFact| file.hits.is_some_and(|hits| hits.starts()) || is_script(&file.path);
+    let starting = files.iter().filter(starts).filter(|file| !place::is_test(&file.path));
     let mut paths: Vec<_> = starting.map(|file| file.path.as_str()).collect();
     paths.sort_by_cached_key(|path| (place::rank(path), (*path).to_owned()));
     paths.truncate(MOST);

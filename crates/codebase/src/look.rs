@@ -33,6 +33,8 @@ pub(crate) struct Mention {
     pub(crate) rule: RuleId,
     pub(crate) line: u32,
     pub(crate) what: String,
+    /// It is done when the file is loaded, not when a function is called.
+    pub(crate) at_top: bool,
 }
 
 /// Files that have been looked at.
@@ -117,7 +119,7 @@ impl<'a> Looks<'a> {
         for import in &source.imports {
             if let Some(rule) = self.library(path, ecosystem, import) {
                 let what = format!("imports {}", import.module);
-                seen.imports.push(Mention { rule, line: import.line, what });
+                seen.imports.push(Mention { rule, line: import.line, what, at_top: true });
             }
         }
         for call in &source.calls {
@@ -130,7 +132,8 @@ impl<'a> Looks<'a> {
                 makers.iter().find(|maker| **maker == name).copied()
             };
             if made.is_some() {
-                seen.makers.push(Mention { rule, line: call.line, what: call.callee.clone() });
+                let at_top = call.within.is_none();
+                seen.makers.push(Mention { rule, line: call.line, what: call.callee.clone(), at_top });
             }
         }
         seen.source = Some(source);

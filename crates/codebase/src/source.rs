@@ -23,6 +23,8 @@ pub struct Source {
     pub bindings: Vec<Binding>,
     /// The line of `if __name__ == "__main__"`.
     pub main_guard: Option<u32>,
+    /// The line of the first top-level statement that does nothing but run something: `crew.kickoff()`.
+    pub runs: Option<u32>,
     /// Top-level names that other files can import.
     pub exports: Vec<String>,
 }

@@ -134,8 +134,6 @@ fn count_lines(bytes: &[u8]) -> u32 {
 
 /// Imports stand at the beginning of a file.
 const HEAD: usize = 32 * 1024;
-/// And the place where a script starts, at its end.
-const TAIL: usize = 8 * 1024;
 
 /// What a text mentions.
 pub(crate) fn mentions(text: &[u8], language: Language) -> Hits {
@@ -145,9 +143,8 @@ pub(crate) fn mentions(text: &[u8], language: Language) -> Hits {
             hits |= 1 << needles.rules[found.pattern().as_usize()];
         }
     }
-    let tail = &text[text.len().saturating_sub(TAIL)..];
     let starts = match language {
-        Language::Python => memmem::find(tail, b"__main__").is_some(),
+        Language::Python => memmem::find(text, b"__main__").is_some(),
         Language::Go => memmem::find(text, b"func main()").is_some(),
         Language::Java => memmem::find(text, b"static void main(").is_some(),
         Language::Kotlin => memmem::find(text, b"fun main(").is_some(),

@@ -20,10 +20,15 @@ pub(super) fn project(path: &str, text: &str) -> Result<Manifest, Broken> {
         }
     }
     let output = project.all("PropertyGroup").find_map(|group| group.get("OutputType").as_text());
-    if output == Some("Exe") || sdk.as_text().is_some_and(|name| name.ends_with(".Web")) {
+    if output == Some("Exe") || sdk.as_text().is_some_and(builds_program) {
         manifest.programs.push(Program::file("Program.cs", sdk.line.max(1), "the project builds a program"));
     }
     Ok(manifest)
+}
+
+/// Kinds of projects that always come to a program.
+fn builds_program(sdk: &str) -> bool {
+    [".Web", ".BlazorWebAssembly", ".Worker"].iter().any(|kind| sdk.ends_with(kind))
 }
 
 fn reference(node: &Node) -> Option<Dependency> {

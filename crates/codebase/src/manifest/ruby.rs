@@ -1,7 +1,7 @@
 //! Bundler.
 
 use super::text::{numbered, quoted, without_comments};
-use super::{Broken, Dependency, Ecosystem, Manifest, Scope, Weight};
+use super::{Broken, Dependency, Ecosystem, Manifest, Program, Scope, Weight};
 use crate::manager::Manager;
 
 pub(super) fn gemfile(path: &str, text: &str) -> Result<Manifest, Broken> {
@@ -34,6 +34,17 @@ pub(super) fn gemspec(path: &str, text: &str) -> Result<Manifest, Broken> {
     manifest.hint(Manager::Bundler, Weight::Configured, 1, super::name_of(path));
     manifest.is_library = true;
     for (line, written) in numbered(&without_comments(text, "#", None)) {
+        if written.contains(".executables") {
+            // `%w[gollum]` or `["gollum"]`, in `bin` or `exe`.
+            let list = written.split_once('=').map_or("", |(_, list)| list).trim();
+            let words = list.trim_start_matches("%w").split(|c: char| !(c.is_alphanumeric() || "_-".contains(c)));
+            for word in words.filter(|word| !word.is_empty()) {
+                for folder in ["bin", "exe"] {
+                    let says = "an executable of the gem";
+                    manifest.programs.push(Program::file(&format!("{folder}/{word}"), line, says));
+                }
+            }
+        }
         let scope = if written.contains("add_development_dependency") {
             Scope::Dev
         } else if written.contains("add_dependency") || written.contains("add_runtime_dependency") {

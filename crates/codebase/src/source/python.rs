@@ -222,6 +222,11 @@ impl<'a> Visitor<'a> for Reader<'_> {
             Stmt::If(branch) if self.functions.is_empty() && is_main_guard(&branch.test) => {
                 self.source.main_guard.get_or_insert(self.lines.at(branch.start().to_usize()));
             }
+            Stmt::Expr(statement) if self.functions.is_empty() && self.classes.is_empty() => {
+                if self.source.runs.is_none() && runs(&statement.value) {
+                    self.source.runs = Some(self.line(statement.start()));
+                }
+            }
             Stmt::Assign(assign) => {
                 for target in &assign.targets {
                     self.bind(target, &assign.value);
@@ -265,6 +270,14 @@ impl<'a> Visitor<'a> for Reader<'_> {
         }
         walk_expr(self, expression);
     }
+}
+
+/// A call that a file makes when it is the program, not when it is imported.
+fn runs(expression: &Expr) -> bool {
+    let Expr::Call(call) = expression else { return false };
+    let callee = dotted(&call.func).unwrap_or_default();
+    let verb = callee.rsplit('.').next().unwrap_or_default();
+    matches!(verb, "print" | "main" | "run" | "kickoff" | "invoke" | "serve" | "launch" | "start" | "run_forever")
 }
 
 fn is_main_guard(test: &Expr) -> bool {
