@@ -1,12 +1,232 @@
-//! stub
+//! The functions that act as an agent, and the routes that lead to them.
+//!
+//! A function acts as an agent if a call into a model library can be reached from it and it is itself reached from a
+//! route or an entry point. Of a chain of such functions the agent is the outermost that is not merely the route's
+//! handler: that is what one would call with a question.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::calls::{Graph, NodeId};
 use crate::look::Looks;
-use crate::profile::{Agent, EntryPoint, Route};
+use crate::modules;
+use crate::place;
+use crate::profile::{Agent, EntryPoint, Evidence, Route};
+use crate::routes::{self, RouteFact};
+use crate::rules::{RULES, Role};
 use crate::survey::FileFact;
+
+/// The most files that are followed, and that each project contributes to begin with.
+const FOLLOWED: usize = 1500;
+const EACH: usize = 150;
+const MOST_AGENTS: usize = 50;
+const MOST_ROUTES: usize = 100;
+
 pub(crate) fn find(
-    _: &mut Looks<'_>,
-    _: &[Vec<&FileFact>],
-    _: &[Vec<EntryPoint>],
-    _: &[bool],
+    looks: &mut Looks<'_>,
+    files: &[Vec<&FileFact>],
+    entries: &[Vec<EntryPoint>],
+    with_models: &[bool],
 ) -> (Vec<Agent>, Vec<Route>) {
-    (Vec::new(), Vec::new())
+    follow(looks, begin(files, entries, with_models));
+    let graph = Graph::new(looks);
+    Finder { reaching: graph.reaching(), graph: &graph, agents: BTreeMap::new() }.find(entries)
+}
+
+/// Files from which agents may be reached, or in which they may be.
+fn begin(files: &[Vec<&FileFact>], entries: &[Vec<EntryPoint>], with_models: &[bool]) -> Vec<String> {
+    let mut begin: Vec<String> = entries.iter().flatten().map(|point| point.path.clone()).collect();
+    for (own, with_model) in files.iter().zip(with_models) {
+        let interesting = |file: &&&FileFact| {
+            let Some(hits) = file.hits else { return false };
+            let mentions =
+                |rule: usize| hits.mentions(rule) && (*with_model || RULES[rule].role == Role::Web);
+            !place::is_test(&file.path) && (0..RULES.len()).any(mentions)
+        };
+        let mut paths: Vec<&str> = own.iter().filter(interesting).map(|file| file.path.as_str()).collect();
+        paths.sort_by_cached_key(|path| (place::rank(path), (*path).to_owned()));
+        begin.extend(paths.into_iter().take(EACH).map(str::to_owned));
+    }
+    begin
+}
+
+/// Looks at these files, and at those they import, and so on.
+fn follow(looks: &mut Looks<'_>, begin: Vec<String>) {
+    let mut open = begin;
+    let mut known: BTreeSet<String> = BTreeSet::new();
+    while !open.is_empty() && known.len() < FOLLOWED {
+        open.truncate(FOLLOWED - known.len());
+        looks.at(open.iter().map(String::as_str).collect());
+        known.extend(open.iter().cloned());
+        let mut next = BTreeSet::new();
+        for path in &open {
+            let imports = looks.get(path).and_then(|seen| seen.source.as_ref()).map(|source| &source.imports);
+            let files =
+                imports.into_iter().flatten().filter_map(|import| modules::file_of(looks, path, import));
+            next.extend(files.filter(|file| !known.contains(file) && !place::is_test(file)));
+        }
+        open = next.into_iter().collect();
+    }
+}
+
+struct Finder<'g, 'l, 'a> {
+    graph: &'g Graph<'l, 'a>,
+    reaching: BTreeSet<NodeId>,
+    agents: BTreeMap<NodeId, Agent>,
+}
+
+impl Finder<'_, '_, '_> {
+    fn find(mut self, entries: &[Vec<EntryPoint>]) -> (Vec<Agent>, Vec<Route>) {
+        let facts: Vec<RouteFact> =
+            (0..self.graph.files.len()).flat_map(|file| routes::of_file(self.graph, file)).collect();
+        let handlers: BTreeSet<NodeId> = facts.iter().map(|fact| fact.handler).collect();
+        let mut found = Vec::new();
+        for fact in &facts {
+            let from = format!("{} {}", fact.method, fact.path);
+            if let Some(agent) = self.outermost(fact.handler, &handlers) {
+                let name = self.keep(agent, Some(from));
+                found.push(self.route(fact, name));
+            }
+        }
+        for path in entries.iter().flatten().map(|point| &point.path) {
+            let Some(file) = self.graph.file(path) else { continue };
+            for root in self.roots(file) {
+                if let Some(agent) = self.outermost(root, &handlers) {
+                    self.keep(agent, Some(path.clone()));
+                }
+            }
+        }
+        // What nothing leads to may still be the agent of a library.
+        let direct: Vec<NodeId> = self.graph.model_calls.keys().copied().collect();
+        let aside = |node: &NodeId| place::is_aside(self.graph.path(*node));
+        if self.agents.is_empty() {
+            for node in direct.into_iter().filter(|node| node.function.is_some() && !aside(node)) {
+                self.keep(self.named(node), None);
+            }
+        }
+        let mut agents: Vec<Agent> = self.agents.into_values().collect();
+        agents.sort_by_cached_key(|agent| {
+            let by_route = agent.reached_from.as_ref().is_some_and(|from| from.contains(" /"));
+            (
+                place::is_aside(&agent.path),
+                agent.reached_from.is_none(),
+                !by_route,
+                agent.path.clone(),
+                agent.line,
+            )
+        });
+        agents.truncate(MOST_AGENTS);
+        found.truncate(MOST_ROUTES);
+        (agents, found)
+    }
+
+    /// What runs when a file is started.
+    fn roots(&self, file: usize) -> Vec<NodeId> {
+        let functions = self.graph.files[file].source.functions.iter().enumerate();
+        let starts = functions.filter(|(_, f)| f.outer.is_none() && f.owner.is_none() && is_start(&f.name));
+        let starts = starts.map(|(at, _)| NodeId { file, function: Some(at) });
+        std::iter::once(NodeId { file, function: None }).chain(starts).collect()
+    }
+
+    /// The outermost function on the way from a root to a model.
+    fn outermost(&self, root: NodeId, handlers: &BTreeSet<NodeId>) -> Option<NodeId> {
+        let mut seen = BTreeSet::new();
+        let mut open = vec![root];
+        while let Some(node) = open.pop() {
+            if !self.reaching.contains(&node) || !seen.insert(node) {
+                continue;
+            }
+            let function = self.graph.function(node);
+            let is_direct = self.graph.model_calls.contains_key(&node);
+            let passes =
+                handlers.contains(&node) || function.is_none_or(|f| f.name.is_empty() || is_start(&f.name));
+            if function.is_some() && (is_direct || !passes) {
+                return Some(self.named(node));
+            }
+            let mut next: Vec<_> =
+                self.graph.called_by(node).filter(|to| self.reaching.contains(to)).collect();
+            next.reverse();
+            open.extend(next);
+        }
+        None
+    }
+
+    /// A function within a function is known by the outermost: only that one can be called from elsewhere.
+    fn named(&self, node: NodeId) -> NodeId {
+        let mut at = node;
+        while let Some(outer) = self.graph.function(at).and_then(|function| function.outer) {
+            at = NodeId { function: Some(outer), ..at };
+        }
+        at
+    }
+
+    fn keep(&mut self, node: NodeId, reached_from: Option<String>) -> String {
+        let Some(function) = self.graph.function(node) else { return String::new() };
+        let name = match &function.owner {
+            Some(owner) => format!("{owner}.{}", function.name),
+            None => function.name.clone(),
+        };
+        let Some((at, call)) = self.model_call(node) else { return name };
+        let rule = &RULES[call.rule];
+        let fact = format!("calls {} of {}", call.callee, rule.title);
+        let agent = Agent {
+            path: self.graph.path(node).to_owned(),
+            line: function.line,
+            name: name.clone(),
+            parameters: function.parameters.iter().map(|p| (p.name.clone(), p.annotation.clone())).collect(),
+            is_async: function.is_async,
+            library: rule.name,
+            why: Evidence::new(self.graph.path(at), call.line, fact),
+            reached_from,
+        };
+        self.agents.entry(node).or_insert(agent);
+        name
+    }
+
+    /// The nearest call into a model that a function leads to.
+    fn model_call(&self, node: NodeId) -> Option<(NodeId, &crate::calls::ModelCall)> {
+        let mut seen = BTreeSet::new();
+        let mut open = std::collections::VecDeque::from([node]);
+        while let Some(at) = open.pop_front() {
+            if let Some(call) = self.graph.model_calls.get(&at) {
+                return Some((at, call));
+            }
+            open.extend(self.graph.called_by(at).filter(|to| self.reaching.contains(to) && seen.insert(*to)));
+        }
+        None
+    }
+
+    fn route(&self, fact: &RouteFact, agent: String) -> Route {
+        let function = self.graph.function(fact.handler);
+        let (request, response) = routes::fields(self.graph, fact.handler);
+        let handler = function.map(|f| f.name.clone()).unwrap_or_default();
+        Route {
+            method: fact.method.clone(),
+            path: fact.path.clone(),
+            file: self.graph.path(fact.handler).to_owned(),
+            line: function.map_or(fact.line, |f| f.line),
+            handler,
+            agent,
+            request,
+            response,
+        }
+    }
+}
+
+/// Functions that only set things going.
+fn is_start(name: &str) -> bool {
+    matches!(
+        name,
+        "main"
+            | "run"
+            | "cli"
+            | "start"
+            | "bootstrap"
+            | "lifespan"
+            | "create_app"
+            | "default"
+            | "handler"
+            | "train"
+            | "replay"
+            | "test"
+    )
 }

@@ -46,14 +46,20 @@ pub fn analyze(request: &Request<'_>, budget: &Budget) -> io::Result<Profile> {
 
 fn run(request: &Request<'_>, budget: &Budget) -> Profile {
     let survey = Survey::of(request.tree, request.reading, &request.globs, request.limits, budget);
-    budget.tell(survey.seen, "reading manifests");
+    // In a small tree it is all over before anybody could read this.
+    let tell = |step: u64, what: &str| {
+        if survey.seen >= 1024 {
+            budget.tell(survey.seen + step, what);
+        }
+    };
+    tell(1, "reading manifests");
     let mut projects = Projects::find(request.tree, &survey);
     if !request.globs.match_all() {
         let counts = |folder: &str| survey.beneath(folder).iter().any(|file| file.language.is_some());
         projects.all.retain(|project| counts(&project.folder));
     }
     let files = assign(&survey, &projects);
-    budget.tell(survey.seen + 1, "looking at code");
+    tell(2, "looking at code");
     let mut looks = Looks::new(request.tree, &survey, &projects, budget);
     let mut chosen = findings::candidates(&looks, &files);
     chosen.extend(files.iter().flat_map(|own| entry::candidates(own)));
@@ -67,7 +73,7 @@ fn run(request: &Request<'_>, budget: &Budget) -> Profile {
     let with_models: Vec<bool> =
         found.iter().map(|found| found.iter().any(|one| one.role != Role::Web)).collect();
     let (agents, routes) = if request.reading == Reading::Contents && with_models.contains(&true) {
-        budget.tell(survey.seen + 2, "following calls to agents");
+        tell(3, "following calls to agents");
         agents::find(&mut looks, &files, &entries, &with_models)
     } else {
         (Vec::new(), Vec::new())

@@ -92,7 +92,9 @@ impl Found<'_> {
                 ("src/index.ts", "react-scripts starts here"),
                 ("src/index.tsx", "react-scripts starts here"),
             ],
-            Ecosystem::Node if built("@tanstack/react-start") => &[("src/router.tsx", "TanStack Start calls it")],
+            Ecosystem::Node if built("@tanstack/react-start") => {
+                &[("src/router.tsx", "TanStack Start calls it")]
+            }
             _ => &[],
         };
         for (name, says) in conventions.iter().chain(pages) {
@@ -253,7 +255,8 @@ fn langgraph(text: &str) -> Vec<Program> {
         Some(file_or_module(text, target.line, format!("graph `{name}`")))
     };
     let http = document.at(["http", "app"]);
-    let app = http.as_text().map(|text| file_or_module(text, http.line, "the app of langgraph.json".to_owned()));
+    let app =
+        http.as_text().map(|text| file_or_module(text, http.line, "the app of langgraph.json".to_owned()));
     document.get("graphs").entries().filter_map(graph).chain(app).collect()
 }
 
@@ -315,16 +318,12 @@ fn called_by<'f>(files: &[&'f FileFact], folder: &str, framework: &str) -> Vec<&
 }
 
 /// A file that shows a framework's layout of folders.
-pub(crate) fn layout(survey: &Survey, folder: &str, framework: &str) -> Option<String> {
-    let files: Vec<&FileFact> = match framework {
-        "nextjs" | "sveltekit" | "remix" | "react-router" | "astro" => {
-            survey.beneath(folder).iter().collect()
-        }
-        _ => return None,
-    };
-    let found = called_by(&files, folder, framework);
+pub(crate) fn layout<'f>(files: &[&'f FileFact], folder: &str, framework: &str) -> Option<&'f str> {
+    if !matches!(framework, "nextjs" | "sveltekit" | "remix" | "react-router" | "astro") {
+        return None;
+    }
     // `src/hooks` may be anybody's.
-    found.into_iter().find(|path| !name_of(path).starts_with("hooks")).map(str::to_owned)
+    called_by(files, folder, framework).into_iter().find(|path| !name_of(path).starts_with("hooks"))
 }
 
 /// The file that is started, seen from a folder.

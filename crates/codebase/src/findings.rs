@@ -43,6 +43,8 @@ const FILES_EACH: usize = 8;
 /// How many are looked at in one project when nothing is known about their contents.
 const FILES_BLIND: usize = 10;
 const PROJECTS_BLIND: usize = 60;
+/// How many places to insert are offered for one framework in one project.
+const ANCHORS: usize = 5;
 
 /// What a project declares of a rule.
 type Declared<'a> = BTreeMap<RuleId, (&'a Manifest, &'a Dependency)>;
@@ -96,16 +98,42 @@ pub(crate) fn of_project(
     files: &[&FileFact],
 ) -> Vec<Framework> {
     let declared = project.map(declared).unwrap_or_default();
-    let folder = project.map_or("", |project| project.folder.as_str());
+    let mut gathered: BTreeMap<RuleId, Gathered> = BTreeMap::new();
+    for (id, (manifest, dependency)) in &declared {
+        gathered.entry(*id).or_default().declared(*id, manifest, dependency);
+    }
+    look(looks, files, &mut gathered);
     let mut found = BTreeMap::new();
-    for id in 0..RULES.len() {
-        let evidence = Gathered::of(looks, id, project, declared.get(&id).copied(), files);
-        if let Some(framework) = evidence.framework(looks, project, folder, declared.get(&id).copied()) {
-            found.insert(id, framework);
+    for (id, mut evidence) in gathered {
+        if let Some(project) = project {
+            evidence.configured(looks, &RULES[id], project, files);
         }
+        found.insert(id, evidence.framework(looks, id, project, declared.get(&id).copied()));
     }
     supersede(&mut found);
     found.into_values().collect()
+}
+
+/// What the files that were looked at import and make, the likeliest file first.
+fn look(looks: &Looks<'_>, files: &[&FileFact], gathered: &mut BTreeMap<RuleId, Gathered>) {
+    let paths = files.iter().map(|file| file.path.as_str());
+    let mut seen: Vec<_> = paths.filter_map(|path| Some((path, looks.get(path)?))).collect();
+    seen.retain(|(path, _)| !place::is_test(path));
+    seen.sort_by_cached_key(|(path, _)| (place::rank(path), (*path).to_owned()));
+    for (path, seen) in seen {
+        for import in &seen.imports {
+            let evidence = || Evidence::new(path, import.line, import.what.clone());
+            gathered.entry(import.rule).or_default().kinds.entry(Kind::Imported).or_insert_with(evidence);
+        }
+        for made in &seen.makers {
+            let evidence = || Evidence::new(path, made.line, format!("calls {}(…)", made.what));
+            let entry = gathered.entry(made.rule).or_default();
+            entry.kinds.entry(Kind::Made).or_insert_with(evidence);
+            if entry.anchors.len() < ANCHORS {
+                entry.anchors.extend(anchor(looks, path, &made.what, made.line));
+            }
+        }
+    }
 }
 
 /// Takes away what lies beneath a framework that was found, unless it is the surer of the two by far.
@@ -119,103 +147,66 @@ fn supersede(found: &mut BTreeMap<RuleId, Framework>) {
 }
 
 /// The evidence for one rule in one project.
+#[derive(Default)]
 struct Gathered {
-    rule: RuleId,
     kinds: BTreeMap<Kind, Evidence>,
     anchors: Vec<Anchor>,
 }
 
 impl Gathered {
-    fn of(
-        looks: &Looks<'_>,
-        id: RuleId,
-        project: Option<&Project>,
-        declared: Option<(&Manifest, &Dependency)>,
-        files: &[&FileFact],
-    ) -> Self {
-        let rule = &RULES[id];
-        let mut gathered = Self { rule: id, kinds: BTreeMap::new(), anchors: Vec::new() };
-        if let Some((manifest, dependency)) = declared {
-            let kind = match dependency.scope {
-                Scope::Main => Kind::Declared,
-                Scope::Dev if rule.builds => Kind::Declared,
-                Scope::Dev | Scope::Optional => Kind::DeclaredAside,
-            };
-            let requirement =
-                dependency.requirement.as_deref().map(|text| format!(" {text}")).unwrap_or_default();
-            let aside = if kind == Kind::DeclaredAside { " for development or as an extra" } else { "" };
-            let fact = format!("declares {}{requirement}{aside}", dependency.name);
-            gathered.kinds.insert(kind, Evidence::new(&manifest.path, dependency.line, fact));
-        }
-        gathered.look(looks, files);
-        if let Some(project) = project {
-            gathered.configured(looks, rule, project);
-        }
-        gathered
+    fn declared(&mut self, id: RuleId, manifest: &Manifest, dependency: &Dependency) {
+        let kind = match dependency.scope {
+            Scope::Main => Kind::Declared,
+            Scope::Dev if RULES[id].builds => Kind::Declared,
+            Scope::Dev | Scope::Optional => Kind::DeclaredAside,
+        };
+        // An address may hold a password.
+        let shown =
+            dependency.requirement.as_deref().filter(|text| !text.contains("//") && !text.contains('@'));
+        let requirement = shown.map(|text| format!(" {text}")).unwrap_or_default();
+        let aside = if kind == Kind::DeclaredAside { " for development or as an extra" } else { "" };
+        let fact = format!("declares {}{requirement}{aside}", dependency.name);
+        self.kinds.insert(kind, Evidence::new(&manifest.path, dependency.line, fact));
     }
 
-    fn look(&mut self, looks: &Looks<'_>, files: &[&FileFact]) {
-        let mut ranked: Vec<&str> = files
-            .iter()
-            .map(|file| file.path.as_str())
-            .filter(|path| !place::is_test(path) && looks.get(path).is_some())
-            .collect();
-        ranked.sort_by_cached_key(|path| (place::rank(path), (*path).to_owned()));
-        for path in ranked {
-            let Some(seen) = looks.get(path) else { continue };
-            if let Some(import) = seen.imports.iter().find(|mention| mention.rule == self.rule) {
-                let evidence = Evidence::new(path, import.line, import.what.clone());
-                self.kinds.entry(Kind::Imported).or_insert(evidence);
-            }
-            for made in seen.makers.iter().filter(|mention| mention.rule == self.rule) {
-                let evidence = Evidence::new(path, made.line, format!("calls {}(…)", made.what));
-                self.kinds.entry(Kind::Made).or_insert(evidence);
-                self.anchors.extend(anchor(looks, path, &made.what, made.line));
-            }
-        }
-    }
-
-    /// Files that only users of this framework have, and its layout of folders.
-    fn configured(&mut self, looks: &Looks<'_>, rule: &Rule, project: &Project) {
-        if !project.ecosystems().contains(&rule.ecosystem) {
-            return;
-        }
+    /// Files that only users of this framework have, and its layout of folders. They confirm, and prove nothing alone:
+    /// a file of that name may belong to anything.
+    fn configured(&mut self, looks: &Looks<'_>, rule: &Rule, project: &Project, files: &[&FileFact]) {
         let file = rule.files.iter().find_map(|pattern| find(looks, &project.folder, pattern));
-        let evidence = match file {
-            Some(path) => {
-                Some(Evidence::new(&path, 1, format!("{} is a file of {}", name_of(&path), rule.title)))
+        let place = entry::layout(files, &project.folder, rule.name);
+        let evidence = match (&file, place) {
+            (Some(path), _) => {
+                Some(Evidence::new(path, 1, format!("{} is a file of {}", name_of(path), rule.title)))
             }
-            None => entry::layout(looks.survey, &project.folder, rule.name)
-                .map(|path| Evidence::new(&path, 1, format!("{} calls files at this place", rule.title))),
+            (None, Some(path)) => {
+                Some(Evidence::new(path, 1, format!("{} calls files at this place", rule.title)))
+            }
+            (None, None) => None,
         };
         self.kinds.extend(evidence.map(|evidence| (Kind::Configured, evidence)));
         if self.anchors.is_empty() {
-            let place = entry::layout(looks.survey, &project.folder, rule.name);
-            self.anchors.extend(place.and_then(|path| anchor(looks, &path, "export", 1)));
+            self.anchors.extend(place.and_then(|path| anchor(looks, path, "export", 1)));
         }
     }
 
     fn framework(
         self,
         looks: &Looks<'_>,
+        id: RuleId,
         project: Option<&Project>,
-        folder: &str,
         declared: Option<(&Manifest, &Dependency)>,
-    ) -> Option<Framework> {
-        let rule = &RULES[self.rule];
-        // A file alone may belong to anything; a program that uses a framework declares or imports it.
-        if self.kinds.is_empty() || self.kinds.keys().all(|kind| *kind == Kind::Configured) {
-            return None;
-        }
+    ) -> Framework {
+        let rule = &RULES[id];
+        let folder = project.map_or("", |project| project.folder.as_str());
         let doubt: f64 = self.kinds.keys().map(|kind| 1.0 - kind.weight()).product();
         let aside = if place::is_aside(&format!("{folder}/x")) { ASIDE } else { 1.0 };
-        let version = project.zip(declared).and_then(|(project, declared)| {
-            looks.projects.version(looks.tree, looks.survey, project, declared)
-        });
+        let version = project
+            .zip(declared)
+            .and_then(|(project, declared)| looks.projects.version(looks, project, declared));
         let mut evidence: Vec<_> = self.kinds.into_values().collect();
         let (version, locked) = version.unzip();
         evidence.extend(locked.filter(|locked| !evidence.iter().any(|known| known.path == locked.path)));
-        Some(Framework {
+        Framework {
             name: rule.name,
             title: rule.title,
             role: rule.role,
@@ -224,7 +215,7 @@ impl Gathered {
             project: folder.to_owned(),
             evidence,
             anchors: self.anchors,
-        })
+        }
     }
 }
 
@@ -245,12 +236,16 @@ fn anchor(looks: &Looks<'_>, path: &str, what: &str, line: u32) -> Option<Anchor
     let text = looks.tree.read(path, source::LARGEST as u64).ok()?;
     let text = String::from_utf8_lossy(&text);
     let escaped = regex::escape(what);
-    let patterns = [format!("{escaped}\\("), format!("{escaped}\\s*(<.*>)?\\("), format!("\\b{escaped}\\b")];
-    patterns.into_iter().find_map(|pattern| {
-        let matched = regex::Regex::new(&pattern).ok()?.find(&text)?;
-        let line = if line > 1 { line } else { source::Lines::new(&text).at(matched.start()) };
-        Some(Anchor { path: path.to_owned(), pattern, line })
-    })
+    // As it is mostly written; with type arguments or spaces before the bracket; and wherever the word stands.
+    let plain = text.find(&format!("{what}(")).map(|at| (format!("{escaped}\\("), at));
+    let (pattern, at) = plain.or_else(|| {
+        [format!("{escaped}\\s*(<.*>)?\\("), format!("\\b{escaped}\\b")].into_iter().find_map(|pattern| {
+            let at = regex::Regex::new(&pattern).ok()?.find(&text)?.start();
+            Some((pattern, at))
+        })
+    })?;
+    let line = if line > 1 { line } else { source::Lines::new(&text).at(at) };
+    Some(Anchor { path: path.to_owned(), pattern, line })
 }
 
 /// The frameworks of the whole tree: each once, from the project where it is surest.

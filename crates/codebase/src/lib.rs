@@ -6,6 +6,7 @@
 
 mod agents;
 mod analyze;
+mod calls;
 mod entry;
 mod findings;
 pub mod language;
@@ -13,10 +14,12 @@ mod lock;
 mod look;
 pub mod manager;
 mod manifest;
+mod modules;
 mod place;
 mod plain;
 mod profile;
 mod project;
+mod routes;
 pub mod rules;
 pub mod source;
 mod survey;

@@ -8,7 +8,8 @@ use std::thread;
 use tree::{Budget, Tree};
 
 use crate::language::Language;
-use crate::manifest::{Ecosystem, folder_of, join};
+use crate::lock;
+use crate::manifest::{Ecosystem, folder_of, join, name_of};
 use crate::plain;
 use crate::project::Projects;
 use crate::rules::{self, RULES, RuleId};
@@ -44,10 +45,14 @@ pub(crate) struct Looks<'a> {
     pub(crate) projects: &'a Projects,
     budget: &'a Budget,
     seen: BTreeMap<String, Seen>,
+    /// Versions that lock files were asked for. A workspace of five hundred packages has one lock file.
+    locked: Mutex<BTreeMap<(String, String), Option<(String, u32)>>>,
 }
 
 /// The most files that are looked at closely.
 const MOST: usize = 4000;
+/// The largest lock file that is read.
+const LOCK_BYTES: u64 = 16 << 20;
 
 impl<'a> Looks<'a> {
     pub(crate) fn new(
@@ -56,7 +61,7 @@ impl<'a> Looks<'a> {
         projects: &'a Projects,
         budget: &'a Budget,
     ) -> Self {
-        Self { tree, survey, projects, budget, seen: BTreeMap::new() }
+        Self { tree, survey, projects, budget, seen: BTreeMap::new(), locked: Mutex::default() }
     }
 
     pub(crate) fn get(&self, path: &str) -> Option<&Seen> {
@@ -65,6 +70,17 @@ impl<'a> Looks<'a> {
 
     pub(crate) fn all(&self) -> impl Iterator<Item = (&str, &Seen)> {
         self.seen.iter().map(|(path, seen)| (path.as_str(), seen))
+    }
+
+    /// The version of a package in the lock file at `path`, and its line.
+    pub(crate) fn locked(&self, path: &str, package: &str) -> Option<(String, u32)> {
+        let key = (path.to_owned(), package.to_owned());
+        let mut known = self.locked.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let find = || {
+            let text = self.tree.read(path, LOCK_BYTES).ok()?;
+            lock::version(name_of(path), &String::from_utf8_lossy(&text), package)
+        };
+        known.entry(key).or_insert_with(find).clone()
     }
 
     /// Looks at these files, those already seen left out.

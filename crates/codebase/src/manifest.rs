@@ -41,7 +41,7 @@ impl Ecosystem {
 
 /// What a dependency is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Scope {
+pub(crate) enum Scope {
     /// For the program itself.
     Main,
     /// Somebody may want it with the program.
@@ -52,7 +52,7 @@ pub enum Scope {
 
 /// A dependency that a project declares.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Dependency {
+pub(crate) struct Dependency {
     /// Its name, as its ecosystem compares names.
     pub name: String,
     /// The versions that would do, as written.

@@ -6,13 +6,13 @@ use tree::Tree;
 
 use crate::Evidence;
 use crate::lock;
+use crate::look::Looks;
 use crate::manager::Manager;
 use crate::manifest::{self, Dependency, Ecosystem, Manifest, Scope, Weight, folder_of, name_of};
 use crate::survey::Survey;
 
-/// The largest manifest or lock file that is read.
+/// The largest manifest that is read.
 const MANIFEST_BYTES: u64 = 1 << 20;
-const LOCK_BYTES: u64 = 16 << 20;
 
 /// A folder with manifests.
 #[derive(Debug)]
@@ -159,11 +159,10 @@ impl Projects {
         signs
     }
 
-    /// The version of a declared package: written out, shared by a workspace, or locked.
+    /// The version of a declared package: locked, written out, or shared by a workspace.
     pub(crate) fn version(
         &self,
-        tree: &Tree,
-        survey: &Survey,
+        looks: &Looks<'_>,
         project: &Project,
         (manifest, dependency): (&Manifest, &Dependency),
     ) -> Option<(String, Evidence)> {
@@ -172,7 +171,7 @@ impl Projects {
                 dependency.requirement.as_deref()?.trim_start_matches("==").trim_start_matches('v').trim();
             lock::is_version(text).then(|| text.to_owned())
         };
-        if let Some(version) = self.locked(tree, survey, project, manifest.ecosystem, &dependency.name) {
+        if let Some(version) = locked(looks, project, manifest.ecosystem, &dependency.name) {
             return Some(version);
         }
         if let Some(version) = written(dependency) {
@@ -186,36 +185,30 @@ impl Projects {
             Some((version, Evidence::new(&outer.path, shared.line, fact)))
         })
     }
+}
 
-    fn locked(
-        &self,
-        tree: &Tree,
-        survey: &Survey,
-        project: &Project,
-        ecosystem: Ecosystem,
-        package: &str,
-    ) -> Option<(String, Evidence)> {
-        let mut folder = project.folder.as_str();
-        let managers = project.managers.iter().map(|(manager, _)| *manager);
-        let managers: Vec<_> = managers.filter(|manager| manager.ecosystem() == ecosystem).collect();
-        loop {
-            for name in managers.iter().flat_map(|manager| lock::names(*manager)) {
-                let path = manifest::join(folder, name);
-                if !survey.has(&path) {
-                    continue;
-                }
-                let text = tree.read(&path, LOCK_BYTES).unwrap_or_default();
-                let found = lock::version(name, &String::from_utf8_lossy(&text), package);
-                return found.map(|(version, line)| {
-                    let fact = format!("locks {package} at {version}");
-                    (version, Evidence::new(&path, line, fact))
-                });
-            }
-            if folder.is_empty() {
-                return None;
-            }
-            folder = folder_of(folder);
+/// What the nearest lock file of the project's manager says.
+fn locked(
+    looks: &Looks<'_>,
+    project: &Project,
+    ecosystem: Ecosystem,
+    package: &str,
+) -> Option<(String, Evidence)> {
+    let mut folder = project.folder.as_str();
+    let managers = project.managers.iter().map(|(manager, _)| *manager);
+    let managers: Vec<_> = managers.filter(|manager| manager.ecosystem() == ecosystem).collect();
+    loop {
+        let names = managers.iter().flat_map(|manager| lock::names(*manager));
+        let path = names.map(|name| manifest::join(folder, name)).find(|path| looks.survey.has(path));
+        if let Some(path) = path {
+            let (version, line) = looks.locked(&path, package)?;
+            let fact = format!("locks {package} at {version}");
+            return Some((version, Evidence::new(&path, line, fact)));
         }
+        if folder.is_empty() {
+            return None;
+        }
+        folder = folder_of(folder);
     }
 }
 

@@ -78,7 +78,7 @@ impl Outlet {
     }
 
     /// Tells how far the work is. What is not further than before is not told: progress only grows.
-    pub fn progress(&self, progress: u32, total: u32, message: &str) {
+    pub fn progress(&self, progress: u32, total: impl Into<Option<u32>>, message: &str) {
         let (Some(revision), Some(state)) = (self.inner.revision, &self.inner.progress) else { return };
         let mut state = state.lock().unwrap_or_else(PoisonError::into_inner);
         if self.inner.stop.is_cancelled() || state.last.is_some_and(|last| progress <= last) {
@@ -86,7 +86,7 @@ impl Outlet {
         }
         state.last = Some(progress);
         let message = revision.has_progress_message().then_some(message);
-        let params = ProgressParams { progress_token: &state.token, progress, total, message };
+        let params = ProgressParams { progress_token: &state.token, progress, total: total.into(), message };
         let message = encode::notification("notifications/progress", Some(&params));
         if state.working {
             state.held = Some(message);

@@ -7,6 +7,7 @@ use flow::{Halt, Question, SealError};
 use protocol::mcp::codes;
 use protocol::{Dialect, Id, Problem, Revision, encode};
 use serde_json::{Value, json};
+use tree::RootError;
 
 use crate::front;
 
@@ -53,6 +54,8 @@ pub(crate) enum Failure {
     TooManySubscriptions { limit: usize },
     #[error(transparent)]
     Forbidden(#[from] access::Forbidden),
+    #[error(transparent)]
+    Root(#[from] tree::RootError),
     #[error("{0}")]
     Halted(Halt),
     #[error("{0}")]
@@ -159,6 +162,18 @@ impl Failure {
             Self::BadCursor => Policy::params("invalid_cursor"),
             Self::TooManySubscriptions { .. } => Policy::params("too_many_subscriptions"),
             Self::Forbidden(_) => Policy::model("forbidden", codefluss::FORBIDDEN),
+            Self::Root(RootError::NotAllowed { .. }) => {
+                Policy::model("root_not_allowed", codefluss::VALIDATION)
+            }
+            Self::Root(RootError::Missing { .. }) => {
+                Policy::model("root_not_found", codefluss::NOT_FOUND).envelope("file_not_found")
+            }
+            Self::Root(RootError::NotAFolder { .. }) => {
+                Policy::model("root_not_a_folder", codefluss::VALIDATION)
+            }
+            Self::Root(RootError::Unreadable { .. }) => {
+                Policy::model("root_unreadable", codefluss::VALIDATION)
+            }
             Self::Halted(halt) => Policy::model(halt_kind(halt), codefluss::VALIDATION),
             Self::BadState(SealError::Invalid) => Policy::params("invalid_state"),
             Self::BadState(SealError::Expired) => Policy::params("expired_state"),

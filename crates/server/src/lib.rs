@@ -8,6 +8,7 @@ pub mod tools;
 pub mod transport;
 
 mod app;
+mod blocking;
 mod call;
 mod completion;
 mod connection;

@@ -7,6 +7,8 @@ mod entry;
 pub(crate) mod booking;
 pub(crate) mod tell_fortune;
 
+mod analyze_repository;
+mod detect_frameworks;
 mod diagnostics;
 
 pub(crate) use catalog::Catalog;
@@ -33,6 +35,8 @@ use crate::{App, Call, Connection, front};
 /// Every tool there is, in the order in which lists show them: first those of the envelope document in its order.
 pub(crate) fn all() -> Vec<ToolEntry> {
     vec![
+        ToolEntry::plain(analyze_repository::AnalyzeRepository),
+        ToolEntry::plain(detect_frameworks::DetectFrameworks),
         ToolEntry::plain(tell_fortune::TellFortune),
         ToolEntry::interactive(booking::Booking),
         ToolEntry::plain(diagnostics::Echo),
@@ -44,6 +48,8 @@ pub(crate) fn all() -> Vec<ToolEntry> {
 /// A group of tools that is switched on or off as a whole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Toolset {
+    /// Bringing an SDK into a repository: analysis, plans.
+    Integrate,
     /// The tools of the reference server and of the MCP Flow document.
     Reference,
     /// Tools for trying out a client: progress, cancellation, a tool that fails.
@@ -52,13 +58,14 @@ pub enum Toolset {
 
 impl Toolset {
     /// All of them.
-    pub const ALL: [Self; 2] = [Self::Reference, Self::Diagnostics];
+    pub const ALL: [Self; 3] = [Self::Integrate, Self::Reference, Self::Diagnostics];
     /// What is served unless somebody says otherwise.
-    pub const DEFAULT: [Self; 1] = [Self::Reference];
+    pub const DEFAULT: [Self; 2] = [Self::Integrate, Self::Reference];
 
     /// The name for settings.
     pub fn name(self) -> &'static str {
         match self {
+            Self::Integrate => "integrate",
             Self::Reference => "reference",
             Self::Diagnostics => "diagnostics",
         }

@@ -37,7 +37,8 @@ pub(super) fn gemspec(path: &str, text: &str) -> Result<Manifest, Broken> {
         if written.contains(".executables") {
             // `%w[gollum]` or `["gollum"]`, in `bin` or `exe`.
             let list = written.split_once('=').map_or("", |(_, list)| list).trim();
-            let words = list.trim_start_matches("%w").split(|c: char| !(c.is_alphanumeric() || "_-".contains(c)));
+            let words =
+                list.trim_start_matches("%w").split(|c: char| !(c.is_alphanumeric() || "_-".contains(c)));
             for word in words.filter(|word| !word.is_empty()) {
                 for folder in ["bin", "exe"] {
                     let says = "an executable of the gem";

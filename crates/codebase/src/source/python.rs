@@ -277,7 +277,10 @@ fn runs(expression: &Expr) -> bool {
     let Expr::Call(call) = expression else { return false };
     let callee = dotted(&call.func).unwrap_or_default();
     let verb = callee.rsplit('.').next().unwrap_or_default();
-    matches!(verb, "print" | "main" | "run" | "kickoff" | "invoke" | "serve" | "launch" | "start" | "run_forever")
+    matches!(
+        verb,
+        "print" | "main" | "run" | "kickoff" | "invoke" | "serve" | "launch" | "start" | "run_forever"
+    )
 }
 
 fn is_main_guard(test: &Expr) -> bool {

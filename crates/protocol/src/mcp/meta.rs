@@ -150,7 +150,8 @@ pub struct ProgressParams<'a> {
     /// How far it is.
     pub progress: u32,
     /// How far it has to go.
-    pub total: u32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub total: Option<u32>,
     /// What is being done.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub message: Option<&'a str>,

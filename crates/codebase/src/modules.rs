@@ -1,0 +1,73 @@
+//! Which file an import means, if it is one of the tree's own.
+
+use crate::look::Looks;
+use crate::manifest::{folder_of, join};
+use crate::source::Import;
+
+/// The file that an import in `path` leads to.
+pub(crate) fn file_of(looks: &Looks<'_>, path: &str, import: &Import) -> Option<String> {
+    if path.ends_with(".py") { python(looks, path, import) } else { script(looks, path, &import.module) }
+}
+
+fn python(looks: &Looks<'_>, path: &str, import: &Import) -> Option<String> {
+    let dots = import.module.len() - import.module.trim_start_matches('.').len();
+    let way = import.module[dots..].replace('.', "/");
+    let mut near = folder_of(path);
+    for _ in 1..dots {
+        near = folder_of(near);
+    }
+    let project = project_of(looks, path);
+    let src = join(project, "src");
+    let bases: &[&str] = if dots > 0 { &[near] } else { &[project, src.as_str(), near, ""] };
+    for base in bases {
+        let module = join(base, &way);
+        // `from package import module` before `from module import name`.
+        let inner = import.name.as_ref().map(|name| join(&module, name));
+        for place in inner.iter().chain([&module]) {
+            let found = [format!("{place}.py"), format!("{place}/__init__.py")];
+            if let Some(file) = found.into_iter().find(|file| looks.survey.has(file)) {
+                return Some(file);
+            }
+        }
+    }
+    None
+}
+
+fn script(looks: &Looks<'_>, path: &str, module: &str) -> Option<String> {
+    if module.starts_with('.') {
+        return spelled(looks, &join(folder_of(path), module));
+    }
+    let project = project_of(looks, path);
+    // The usual aliases; what `tsconfig.json` says in full is not read.
+    for alias in ["@/", "~/", "$lib/", "src/", "#/"] {
+        if let Some(rest) = module.strip_prefix(alias) {
+            let places = ["src", "", "app", "src/lib"];
+            return places.iter().find_map(|place| spelled(looks, &join(&join(project, place), rest)));
+        }
+    }
+    // Another package of the same workspace.
+    let fits =
+        |name: &str| module.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
+    let other = looks.projects.all.iter().find(|project| project.name().is_some_and(fits))?;
+    let rest = module[other.name()?.len()..].trim_start_matches('/');
+    let rest = if rest.is_empty() { "index" } else { rest };
+    ["src", "", "lib"].iter().find_map(|place| spelled(looks, &join(&join(&other.folder, place), rest)))
+}
+
+fn project_of<'l>(looks: &'l Looks<'_>, path: &str) -> &'l str {
+    looks.projects.of(path).map_or("", |at| looks.projects.all[at].folder.as_str())
+}
+
+/// `./chat.js` may be written for `chat.ts`.
+fn spelled(looks: &Looks<'_>, path: &str) -> Option<String> {
+    let has = |path: &str| looks.survey.find(path).is_some_and(|file| file.language.is_some());
+    if has(path) {
+        return Some(path.to_owned());
+    }
+    let stem =
+        ["js", "mjs", "cjs", "jsx"].iter().find_map(|e| path.strip_suffix(&format!(".{e}"))).unwrap_or(path);
+    let endings = ["ts", "tsx", "js", "jsx", "mts", "mjs", "cts", "cjs"];
+    let plain = endings.iter().map(|ending| format!("{stem}.{ending}"));
+    let index = endings.iter().map(|ending| format!("{stem}/index.{ending}"));
+    plain.chain(index).find(|path| has(path))
+}

@@ -1,0 +1,5 @@
+//! What integrating FluxLoop into a program means.
+
+mod pattern;
+
+pub use pattern::{Pattern, pattern};

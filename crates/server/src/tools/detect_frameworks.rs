@@ -1,0 +1,280 @@
+//! `detect_frameworks`: the frameworks of a repository, with confidence, proof and places to insert.
+
+use codebase::rules::{NAMES, RULES};
+use codebase::{Framework, Profile, Reading, Request, analyze};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use tree::{Budget, Globs, Limits, Roots};
+
+use super::{Effect, Tool, ToolSpec, Toolset};
+use crate::Call;
+use crate::blocking::blocking;
+use crate::error::Failure;
+
+/// Find the frameworks of a repository from its profile (analyze_repository), read again for proof: confidence,
+/// version, places to insert, reasons, and the runner pattern that fits.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Args {
+    /// What analyze_repository gave; taken as hints.
+    repository_profile: Map<String, Value>,
+    /// The folder to read; otherwise the profile's `root`, otherwise the first allowed root.
+    #[serde(default)]
+    root: Option<String>,
+}
+
+/// Frameworks, the surest first.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Reply {
+    /// The frameworks.
+    frameworks: Vec<Found>,
+    /// How FluxLoop would run a program built on each.
+    recommended_patterns: Vec<Recommended>,
+    /// What of the profile could not be used.
+    warnings: Vec<String>,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct Found {
+    name: &'static str,
+    /// 0.9 and more: declared and used; 0.7: strong signs; 0.5: some; below: weak.
+    confidence: f64,
+    /// The version, if a manifest or lock file says it exactly.
+    version_detected: Option<String>,
+    #[serde(rename = "insertAnchors")]
+    insert_anchors: Vec<Anchor>,
+    reasons: Vec<String>,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct Anchor {
+    filepath: String,
+    /// A regular expression that matches in that file.
+    pattern: String,
+    line: u32,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct Recommended {
+    framework: &'static str,
+    runner_pattern: &'static str,
+    doc_url: &'static str,
+    confidence: f64,
+    rationale: String,
+}
+
+/// The tool.
+pub(crate) struct DetectFrameworks;
+
+impl Tool for DetectFrameworks {
+    const SPEC: ToolSpec = ToolSpec {
+        name: "detect_frameworks",
+        title: "Detect frameworks",
+        toolset: Toolset::Integrate,
+        effect: Effect::Reads,
+    };
+    type Args = Args;
+    type Reply = Reply;
+
+    async fn call(&self, call: Call, Args { repository_profile, root }: Args) -> Result<Reply, Failure> {
+        let hints = Hints::of(&repository_profile);
+        let roots = Roots::new(call.roots.clone());
+        blocking(&call, move |budget| detect(&roots, root, hints, budget)).await
+    }
+}
+
+/// What a profile says, as far as it makes sense.
+struct Hints {
+    root: Option<String>,
+    languages: Vec<String>,
+    managers: Vec<String>,
+    entry_points: Vec<String>,
+    candidates: Vec<&'static str>,
+    warnings: Vec<String>,
+}
+
+const MOST_HINTS: usize = 200;
+
+impl Hints {
+    fn of(profile: &Map<String, Value>) -> Self {
+        let mut warnings = Vec::new();
+        let mut texts = |name: &str| -> Vec<String> {
+            let items = match profile.get(name) {
+                None => return Vec::new(),
+                Some(Value::Array(items)) => items,
+                Some(_) => {
+                    warnings.push(format!("`{name}` of the profile is not a list and was left aside"));
+                    return Vec::new();
+                }
+            };
+            items.iter().filter_map(Value::as_str).take(MOST_HINTS).map(str::to_owned).collect()
+        };
+        let (languages, managers) = (texts("languages"), texts("packageManagers"));
+        let (entry_points, named) = (texts("entryPoints"), texts("frameworkCandidates"));
+        let mut candidates = Vec::new();
+        for name in &named {
+            match NAMES.iter().find(|known| *known == name) {
+                Some(known) => candidates.push(*known),
+                None => warnings.push(format!("`{}` is not a framework that is known here", shortened(name))),
+            }
+        }
+        let root = profile.get("root").and_then(Value::as_str).map(str::to_owned);
+        Self { root, languages, managers, entry_points, candidates, warnings }
+    }
+
+    /// Whether the profile can be about this tree.
+    fn describe(&self, profile: &Profile) -> bool {
+        let shared =
+            self.candidates.iter().any(|name| profile.frameworks.iter().any(|found| found.name == *name));
+        let starts = |path: &String| profile.entry_points.iter().any(|point| point.path == *path);
+        shared
+            || self.entry_points.iter().any(starts)
+            || self.candidates.is_empty() && self.entry_points.is_empty()
+    }
+}
+
+fn shortened(text: &str) -> String {
+    text.chars().take(60).collect()
+}
+
+fn detect(roots: &Roots, root: Option<String>, mut hints: Hints, budget: &Budget) -> Result<Reply, Failure> {
+    let named = root.is_some();
+    let wanted = root.or_else(|| hints.root.clone());
+    let tree = match roots.open(wanted.as_deref().unwrap_or(".")) {
+        Ok(tree) => Some(tree),
+        // What was asked for by name is an error; what a profile says is only a hint.
+        Err(error) if named => return Err(error.into()),
+        Err(error) => {
+            hints.warnings.push(format!("the profile's root was not read: {error}"));
+            None
+        }
+    };
+    let profile = match &tree {
+        Some(tree) => {
+            let (globs, limits) = (Globs::default(), Limits::default());
+            let request = Request { tree, globs, reading: Reading::Names, limits };
+            Some(analyze(&request, budget).map_err(|_| Failure::Internal)?)
+        }
+        None => None,
+    };
+    // A profile without a root may be about any folder; only if it fits this one is this one read for proof.
+    let profile = profile.filter(|profile| {
+        let fits = wanted.is_some() || hints.describe(profile);
+        if !fits {
+            let text =
+                "the profile has no `root`, and the default root does not look like it: nothing was read";
+            hints.warnings.push(text.to_owned());
+        }
+        fits
+    });
+    Ok(reply(profile, hints))
+}
+
+fn reply(profile: Option<Profile>, hints: Hints) -> Reply {
+    let project = project_sentence(profile.as_ref(), &hints);
+    let was_read = profile.is_some();
+    let mut frameworks: Vec<Found> = Vec::new();
+    if let Some(profile) = profile {
+        frameworks
+            .extend(profile.frameworks.into_iter().map(|framework| found(framework, project.as_deref())));
+    }
+    for name in &hints.candidates {
+        if frameworks.iter().all(|known| known.name != *name) {
+            frameworks.push(hinted(name, &hints, was_read, project.as_deref()));
+        }
+    }
+    frameworks.sort_by(|a, b| b.confidence.total_cmp(&a.confidence).then_with(|| a.name.cmp(b.name)));
+    let recommended = frameworks.iter().filter(|found| found.confidence >= 0.5).filter_map(|found| {
+        let pattern = fluxloop::pattern(found.name)?;
+        Some(Recommended {
+            framework: found.name,
+            runner_pattern: pattern.name,
+            doc_url: pattern.page,
+            confidence: found.confidence,
+            rationale: pattern.rationale,
+        })
+    });
+    Reply { recommended_patterns: recommended.collect(), frameworks, warnings: hints.warnings }
+}
+
+fn project_sentence(profile: Option<&Profile>, hints: &Hints) -> Option<String> {
+    let (language, manager) = match profile {
+        Some(profile) => (
+            profile.languages.first().map(|share| share.language.name().to_owned())?,
+            profile.managers.first().map(|(manager, _)| manager.name().to_owned()),
+        ),
+        None => (
+            hints.languages.first().map(|text| shortened(text))?,
+            hints.managers.first().map(|m| shortened(m)),
+        ),
+    };
+    let manager = manager.map(|manager| format!(" with {manager}")).unwrap_or_default();
+    let source = if profile.is_some() { "detected" } else { "described by the profile" };
+    Some(format!("Mainly a {language} project{manager}, {source}."))
+}
+
+fn found(framework: Framework, project: Option<&str>) -> Found {
+    const ANCHORS: usize = 10;
+    let reason =
+        |evidence: &codebase::Evidence| format!("{}:{} {}.", evidence.path, evidence.line, evidence.fact);
+    let reasons = project.map(str::to_owned).into_iter().chain(framework.evidence.iter().map(reason));
+    let anchor = |anchor: codebase::Anchor| Anchor {
+        filepath: anchor.path,
+        pattern: anchor.pattern,
+        line: anchor.line,
+    };
+    Found {
+        name: framework.name,
+        confidence: framework.confidence,
+        version_detected: framework.version,
+        reasons: reasons.collect(),
+        insert_anchors: framework.anchors.into_iter().take(ANCHORS).map(anchor).collect(),
+    }
+}
+
+/// A framework that only the profile names. Never surer than "moderate".
+fn hinted(name: &'static str, hints: &Hints, was_read: bool, project: Option<&str>) -> Found {
+    let spoken = |language: &str| hints.languages.iter().any(|known| known == language);
+    let fits = RULES
+        .iter()
+        .filter(|rule| rule.name == name)
+        .any(|rule| languages(rule.ecosystem).iter().any(|language| spoken(language)));
+    let (confidence, reason) = match (was_read, fits, hints.entry_points.first()) {
+        (true, ..) => (
+            0.3,
+            "The profile names it, but no manifest, import or file in the repository shows it.".to_owned(),
+        ),
+        (false, false, _) => (0.4, "The profile names it; nothing could be read to confirm it.".to_owned()),
+        (false, true, None) => (
+            0.6,
+            "The profile names it, and its languages fit; nothing could be read to confirm it.".to_owned(),
+        ),
+        (false, true, Some(entry)) => {
+            let entry = shortened(entry);
+            (
+                0.65,
+                format!(
+                    "The profile names it with the entry point {entry}; nothing could be read to confirm it."
+                ),
+            )
+        }
+    };
+    let reasons = project.map(str::to_owned).into_iter().chain([reason]).collect();
+    Found { name, confidence, version_detected: None, insert_anchors: Vec::new(), reasons }
+}
+
+fn languages(ecosystem: codebase::Ecosystem) -> &'static [&'static str] {
+    use codebase::Ecosystem as E;
+    match ecosystem {
+        E::Node => &["javascript", "typescript", "vue", "svelte", "astro"],
+        E::Python => &["python"],
+        E::Rust => &["rust"],
+        E::Go => &["go"],
+        E::Jvm => &["java", "kotlin", "scala", "groovy"],
+        E::Ruby => &["ruby"],
+        E::Php => &["php"],
+        E::Dotnet => &["csharp", "fsharp"],
+        E::Elixir => &["elixir"],
+    }
+}
