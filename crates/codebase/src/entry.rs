@@ -54,7 +54,8 @@ struct Found<'a> {
 
 impl Found<'_> {
     fn add(&mut self, path: &str, line: u32, kind: EntryKind, says: String, evidence: Evidence) {
-        if place::is_test(path) {
+        // A document may have a script of its own, but that is not what the repository is for.
+        if place::is_test(path) || (place::is_about(path) && kind != EntryKind::Convention) {
             return;
         }
         let point = EntryPoint { path: path.to_owned(), line, kind, says, evidence };
@@ -177,7 +178,7 @@ fn begins(made: &Mention, seen: &Seen) -> bool {
     };
     match (rule.role, rule.ecosystem) {
         // A factory is as good as the application: servers call it.
-        (Role::Web, Ecosystem::Python) => true,
+        (Role::Web, Ecosystem::Python) => !made.in_method,
         // Routers are made in functions all over a program; an application is made on top, or listens.
         (Role::Web, Ecosystem::Node) => made.at_top || rule.name == "nestjs" || calls(&["listen", "serve"]),
         (Role::Agent, Ecosystem::Node) => made.what == "Mastra",

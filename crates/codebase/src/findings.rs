@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::confidence::{Kind, Place, Standing, confidence};
 use crate::entry;
 use crate::look::Looks;
 use crate::manifest::{Dependency, Manifest, Scope, join, name_of};
@@ -12,30 +13,6 @@ use crate::rules::{self, RULES, Rule, RuleId};
 use crate::source;
 use crate::survey::{FileFact, ecosystem_of};
 
-/// A kind of evidence, and how much one of its kind alone says. Kinds are independent, so what each leaves in doubt is
-/// multiplied: declared and imported leave 0.25 × 0.35, and the rest is confidence.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Kind {
-    Declared,
-    DeclaredAside,
-    Imported,
-    Made,
-    Configured,
-}
-
-impl Kind {
-    fn weight(self) -> f64 {
-        match self {
-            Self::Declared => 0.75,
-            Self::DeclaredAside => 0.4,
-            Self::Imported | Self::Made => 0.65,
-            Self::Configured => 0.6,
-        }
-    }
-}
-
-/// What is found in examples, documentation and tests says less about the product.
-const ASIDE: f64 = 0.6;
 /// From here on a framework is a candidate.
 pub(crate) const CANDIDATE: f64 = 0.5;
 /// How many files are looked at for one framework in one project.
@@ -97,14 +74,18 @@ pub(crate) fn of_project(
     project: Option<&Project>,
     files: &[&FileFact],
 ) -> Vec<Framework> {
-    let declared = project.map(declared).unwrap_or_default();
-    let mut gathered: BTreeMap<RuleId, Gathered> = BTreeMap::new();
-    for (id, (manifest, dependency)) in &declared {
-        gathered.entry(*id).or_default().declared(*id, manifest, dependency);
+    let mut declared = project.map(declared).unwrap_or_default();
+    let mut gathered: BTreeMap<RuleId, Gathered> =
+        declared.keys().map(|id| (*id, Gathered::default())).collect();
+    look(looks, project, files, &mut gathered);
+    if let Some(project) = project {
+        inherit(looks, project, &gathered, &mut declared);
     }
-    look(looks, files, &mut gathered);
     let mut found = BTreeMap::new();
     for (id, mut evidence) in gathered {
+        if let Some((manifest, dependency)) = declared.get(&id) {
+            evidence.declared(manifest, dependency);
+        }
         if let Some(project) = project {
             evidence.configured(looks, &RULES[id], project, files);
         }
@@ -114,21 +95,51 @@ pub(crate) fn of_project(
     found.into_values().collect()
 }
 
+/// What a project uses without declaring it, a project around it may declare: the root of a workspace.
+fn inherit<'l>(
+    looks: &'l Looks<'_>,
+    project: &Project,
+    gathered: &BTreeMap<RuleId, Gathered>,
+    known: &mut Declared<'l>,
+) {
+    for outer in looks.projects.around(&project.folder).into_iter().skip(1) {
+        for (id, found) in declared(&looks.projects.all[outer]) {
+            if gathered.contains_key(&id) {
+                known.entry(id).or_insert(found);
+            }
+        }
+    }
+}
+
 /// What the files that were looked at import and make, the likeliest file first.
-fn look(looks: &Looks<'_>, files: &[&FileFact], gathered: &mut BTreeMap<RuleId, Gathered>) {
+fn look(
+    looks: &Looks<'_>,
+    project: Option<&Project>,
+    files: &[&FileFact],
+    gathered: &mut BTreeMap<RuleId, Gathered>,
+) {
+    let folder = project.map_or("", |project| project.folder.as_str());
     let paths = files.iter().map(|file| file.path.as_str());
     let mut seen: Vec<_> = paths.filter_map(|path| Some((path, looks.get(path)?))).collect();
     seen.retain(|(path, _)| !place::is_test(path));
     seen.sort_by_cached_key(|(path, _)| (place::rank(path), (*path).to_owned()));
     for (path, seen) in seen {
+        // Seen from its own project: everything in `examples/shop` is the shop's product.
+        let is_aside = place::is_aside(path.strip_prefix(folder).unwrap_or(path));
+        let kind = |kind: Kind| if is_aside { Kind::UsedAside } else { kind };
         for import in &seen.imports {
             let evidence = || Evidence::new(path, import.line, import.what.clone());
-            gathered.entry(import.rule).or_default().kinds.entry(Kind::Imported).or_insert_with(evidence);
+            gathered
+                .entry(import.rule)
+                .or_default()
+                .kinds
+                .entry(kind(Kind::Imported))
+                .or_insert_with(evidence);
         }
         for made in &seen.makers {
             let evidence = || Evidence::new(path, made.line, format!("calls {}(…)", made.what));
             let entry = gathered.entry(made.rule).or_default();
-            entry.kinds.entry(Kind::Made).or_insert_with(evidence);
+            entry.kinds.entry(kind(Kind::Made)).or_insert_with(evidence);
             if entry.anchors.len() < ANCHORS {
                 entry.anchors.extend(anchor(looks, path, &made.what, made.line));
             }
@@ -154,19 +165,18 @@ struct Gathered {
 }
 
 impl Gathered {
-    fn declared(&mut self, id: RuleId, manifest: &Manifest, dependency: &Dependency) {
-        let kind = match dependency.scope {
-            Scope::Main => Kind::Declared,
-            Scope::Dev if RULES[id].builds => Kind::Declared,
-            Scope::Dev | Scope::Optional => Kind::DeclaredAside,
-        };
+    fn declared(&mut self, manifest: &Manifest, dependency: &Dependency) {
         // An address may hold a password.
         let shown =
             dependency.requirement.as_deref().filter(|text| !text.contains("//") && !text.contains('@'));
         let requirement = shown.map(|text| format!(" {text}")).unwrap_or_default();
-        let aside = if kind == Kind::DeclaredAside { " for development or as an extra" } else { "" };
-        let fact = format!("declares {}{requirement}{aside}", dependency.name);
-        self.kinds.insert(kind, Evidence::new(&manifest.path, dependency.line, fact));
+        let scope = match dependency.scope {
+            Scope::Main => "",
+            Scope::Optional => " as an extra",
+            Scope::Dev => " for development",
+        };
+        let fact = format!("declares {}{requirement}{scope}", dependency.name);
+        self.kinds.insert(Kind::Declared, Evidence::new(&manifest.path, dependency.line, fact));
     }
 
     /// Files that only users of this framework have, and its layout of folders. They confirm, and prove nothing alone:
@@ -185,7 +195,9 @@ impl Gathered {
         };
         self.kinds.extend(evidence.map(|evidence| (Kind::Configured, evidence)));
         if self.anchors.is_empty() {
-            self.anchors.extend(place.and_then(|path| anchor(looks, path, "export", 1)));
+            self.anchors.extend(place.and_then(|path| {
+                anchor(looks, path, "export default", 1).or_else(|| anchor(looks, path, "export", 1))
+            }));
         }
     }
 
@@ -198,8 +210,22 @@ impl Gathered {
     ) -> Framework {
         let rule = &RULES[id];
         let folder = project.map_or("", |project| project.folder.as_str());
-        let doubt: f64 = self.kinds.keys().map(|kind| 1.0 - kind.weight()).product();
-        let aside = if place::is_aside(&format!("{folder}/x")) { ASIDE } else { 1.0 };
+        let standing = match declared.map(|(_, dependency)| dependency.scope) {
+            Some(Scope::Main) => Standing::Needed,
+            Some(Scope::Dev) if rule.builds => Standing::Needed,
+            Some(Scope::Dev) => Standing::Development,
+            Some(Scope::Optional) => Standing::Optional,
+            None if project.is_some_and(|project| project.ecosystems().contains(&rule.ecosystem)) => {
+                Standing::Unlisted
+            }
+            None => Standing::NoManifest,
+        };
+        let place = match format!("{folder}/x") {
+            inside if place::is_test(&inside) => Place::Test,
+            inside if place::is_aside(&inside) => Place::Example,
+            _ => Place::Product,
+        };
+        let confidence = confidence(&self.kinds.keys().copied().collect(), standing, place);
         let version = project
             .zip(declared)
             .and_then(|(project, declared)| looks.projects.version(looks, project, declared));
@@ -210,7 +236,7 @@ impl Gathered {
             name: rule.name,
             title: rule.title,
             role: rule.role,
-            confidence: ((1.0 - doubt) * aside * 100.0).round().min(99.0) / 100.0,
+            confidence,
             version,
             project: folder.to_owned(),
             evidence,

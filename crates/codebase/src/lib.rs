@@ -7,6 +7,7 @@
 mod agents;
 mod analyze;
 mod calls;
+mod confidence;
 mod entry;
 mod findings;
 pub mod language;

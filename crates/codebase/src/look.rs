@@ -36,6 +36,8 @@ pub(crate) struct Mention {
     pub(crate) what: String,
     /// It is done when the file is loaded, not when a function is called.
     pub(crate) at_top: bool,
+    /// It is done by a method: a library's way rather than a program's.
+    pub(crate) in_method: bool,
 }
 
 /// Files that have been looked at.
@@ -135,7 +137,7 @@ impl<'a> Looks<'a> {
         for import in &source.imports {
             if let Some(rule) = self.library(path, ecosystem, import) {
                 let what = format!("imports {}", import.module);
-                seen.imports.push(Mention { rule, line: import.line, what, at_top: true });
+                seen.imports.push(Mention { rule, line: import.line, what, at_top: true, in_method: false });
             }
         }
         for call in &source.calls {
@@ -149,7 +151,14 @@ impl<'a> Looks<'a> {
             };
             if made.is_some() {
                 let at_top = call.within.is_none();
-                seen.makers.push(Mention { rule, line: call.line, what: call.callee.clone(), at_top });
+                let in_method = call.within.is_some_and(|at| source.functions[at].owner.is_some());
+                seen.makers.push(Mention {
+                    rule,
+                    line: call.line,
+                    what: call.callee.clone(),
+                    at_top,
+                    in_method,
+                });
             }
         }
         seen.source = Some(source);

@@ -24,44 +24,49 @@ pub(crate) fn is_test(path: &str) -> bool {
             || part.ends_with("_tests")
             || part.ends_with(".Tests")
             || part.ends_with("Tests")
+            || part.contains("testsuite")
+            || part.contains("test-suite")
     };
     let stem = name.split('.').next().unwrap_or(name);
     parts.any(folder)
         || stem.starts_with("test_")
         || stem.ends_with("_test")
+        || stem.ends_with("Tests")
+        || path.starts_with("t/")
         || stem == "conftest"
         || name.contains(".test.")
         || name.contains(".spec.")
         || name.contains(".e2e-")
 }
 
+/// Whether a file is about the product rather than part of it: documents, measurements.
+pub(crate) fn is_about(path: &str) -> bool {
+    let about =
+        |part: &str| matches!(part, "docs" | "doc" | "docs_src" | "benchmark" | "benchmarks" | "bench");
+    path.split('/').any(about)
+}
+
 /// Whether a file stands beside the product: an example, documentation, a benchmark.
 pub(crate) fn is_aside(path: &str) -> bool {
-    path.split('/').any(|part| {
-        matches!(
-            part.to_ascii_lowercase().as_str(),
-            "docs"
-                | "doc"
-                | "examples"
-                | "example"
-                | "samples"
-                | "sample"
-                | "demos"
-                | "demo"
-                | "benchmark"
-                | "benchmarks"
-                | "bench"
-                | "playground"
-                | "playgrounds"
-                | "templates"
-                | "template"
-                | "cookbook"
-                | "tutorials"
-                | "scripts"
-                | "starters"
-                | "boilerplate"
-        )
-    }) || is_test(path)
+    const BESIDE: &[&str] = &[
+        "examples",
+        "example",
+        "samples",
+        "sample",
+        "demos",
+        "demo",
+        "playground",
+        "playgrounds",
+        "templates",
+        "template",
+        "cookbook",
+        "tutorials",
+        "scripts",
+        "starters",
+        "boilerplate",
+    ];
+    let beside = |part: &str| BESIDE.contains(&part.to_ascii_lowercase().as_str());
+    path.split('/').any(beside) || is_about(path) || is_test(path)
 }
 
 /// How likely a file of this name is where a program begins; smaller is likelier.

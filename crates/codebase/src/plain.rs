@@ -20,10 +20,16 @@ pub(crate) fn look(text: &str, language: Language) -> Seen {
         for (id, rule) in &rules {
             if rule.modules.iter().any(|module| imports(ecosystem, written, module)) {
                 let what = format!("imports {}", rule.title);
-                seen.imports.push(Mention { rule: *id, line, what, at_top: true });
+                seen.imports.push(Mention { rule: *id, line, what, at_top: true, in_method: false });
             }
             if let Some(maker) = rule.makers.iter().find(|maker| calls(written, maker)) {
-                seen.makers.push(Mention { rule: *id, line, what: (*maker).to_owned(), at_top: true });
+                seen.makers.push(Mention {
+                    rule: *id,
+                    line,
+                    what: (*maker).to_owned(),
+                    at_top: true,
+                    in_method: false,
+                });
             }
         }
         if seen.main.is_none() && is_main(language, written) {

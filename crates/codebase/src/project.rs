@@ -121,6 +121,22 @@ impl Projects {
         for (project, managers) in self.all.iter_mut().zip(decided) {
             project.managers = managers;
         }
+        self.follow_the_others();
+    }
+
+    /// A package.json that says nothing is managed like all the others in the repository, if they agree.
+    fn follow_the_others(&mut self) {
+        let of_node = self.all.iter().flat_map(|project| &project.managers);
+        let said: BTreeMap<Manager, Evidence> = of_node
+            .filter(|(manager, evidence)| manager.ecosystem() == Ecosystem::Node && evidence.fact != UNSAID)
+            .cloned()
+            .collect();
+        let Some((only, evidence)) = said.iter().next().filter(|_| said.len() == 1) else { return };
+        for (manager, known) in self.all.iter_mut().flat_map(|project| &mut project.managers) {
+            if known.fact == UNSAID {
+                (*manager, *known) = (*only, evidence.clone());
+            }
+        }
     }
 
     fn signs(&self, tree: &Tree, survey: &Survey) -> BTreeMap<String, Vec<Sign>> {
@@ -271,12 +287,12 @@ fn decide(signs: &BTreeMap<String, Vec<Sign>>, folder: &str, kind: Ecosystem) ->
     from_signs.or_else(|| default_manager(kind, folder)).into_iter().collect()
 }
 
+const UNSAID: &str = "package.json without a lock file or a named manager";
+
 /// What one gets by saying nothing.
 fn default_manager(kind: Ecosystem, folder: &str) -> Option<(Manager, Evidence)> {
-    (kind == Ecosystem::Node).then(|| {
-        let fact = "package.json without a lock file or a named manager";
-        (Manager::Npm, Evidence::new(&manifest::join(folder, "package.json"), 1, fact))
-    })
+    (kind == Ecosystem::Node)
+        .then(|| (Manager::Npm, Evidence::new(&manifest::join(folder, "package.json"), 1, UNSAID)))
 }
 
 /// Whether a manifest is more than a marker such as `{"type": "module"}`.

@@ -75,7 +75,8 @@ impl Roots {
         let dir = opened.map_err(|error| failure(path(), &error))?;
         // A folder that can be opened but not listed is found out here, not in the middle of a walk.
         dir.entries().map_err(|error| failure(path(), &error))?;
-        Ok(Tree::new(dir, root.join(inside)))
+        let real = if inside.as_os_str().is_empty() { root.to_path_buf() } else { root.join(inside) };
+        Ok(Tree::new(dir, real))
     }
 
     /// The root that holds this path once all links are resolved, and the way from there.

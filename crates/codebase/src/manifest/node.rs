@@ -9,12 +9,15 @@ pub(super) fn package(path: &str, text: &str) -> Result<Manifest, Broken> {
     manifest.name = document.get("name").as_text().map(str::to_owned);
     let kinds = [
         ("dependencies", Scope::Main),
+        ("peerDependencies", Scope::Main),
         ("optionalDependencies", Scope::Optional),
-        ("peerDependencies", Scope::Optional),
         ("devDependencies", Scope::Dev),
     ];
     for (kind, scope) in kinds {
         for (name, version) in document.get(kind).entries() {
+            let is_optional =
+                document.at(["peerDependenciesMeta", name, "optional"]).as_text() == Some("true");
+            let scope = if is_optional && kind == "peerDependencies" { Scope::Optional } else { scope };
             manifest.dependencies.push(Dependency::new(name, version.as_text(), scope, version.line));
         }
     }

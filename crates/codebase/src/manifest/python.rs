@@ -145,7 +145,11 @@ pub(super) fn requirements(path: &str, text: &str) -> Result<Manifest, Broken> {
     let mut manifest = Manifest::new(path, Ecosystem::Python);
     let name = super::name_of(path).to_ascii_lowercase();
     let dev = ["dev", "test", "lint", "doc", "ci", "format"].iter().any(|word| name.contains(word));
-    let scope = if dev { Scope::Dev } else { Scope::Main };
+    let scope = match dev {
+        true => Scope::Dev,
+        false if path.contains("extras/") || name.contains("optional") => Scope::Optional,
+        false => Scope::Main,
+    };
     manifest.hint(Manager::Pip, Weight::Default, 1, super::name_of(path));
     for (line, written) in numbered(text) {
         let written = written.split(" #").next().unwrap_or(written).trim();

@@ -5,6 +5,7 @@
 mod fronts;
 mod harness;
 mod hostile;
+mod repositories;
 mod schema;
 mod surface;
 mod transcripts;

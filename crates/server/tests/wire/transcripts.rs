@@ -4,7 +4,10 @@ use std::fmt::Write;
 
 use serde_json::Value;
 
+use server::tools::Toolset;
+
 use crate::harness::{TestClient, app};
+use crate::repositories::{SUPPORT_BOT, unpack};
 
 #[test]
 fn transcripts() {
@@ -19,15 +22,22 @@ fn transcripts() {
     });
 }
 
-/// Plays a client's half. `#` begins a comment; `$state` stands for the last `requestState` that came in, and
-/// `!pause N` lets N milliseconds pass.
+/// Plays a client's half. `#` begins a comment; `$state` stands for the last `requestState` that came in, `$root` for
+/// the folder that the server may read, and `!pause N` lets N milliseconds pass. With `!repository` on top there is a
+/// repository in that folder, and the tools for it; otherwise there are the tools that no other change touches.
 async fn converse(script: &str) -> String {
-    let app = app().page_size(2).build();
+    let (_folder, root) = unpack(SUPPORT_BOT);
+    let toolsets: &[Toolset] = match script.starts_with("!repository") {
+        true => &[Toolset::Integrate],
+        false => &[Toolset::Reference, Toolset::Diagnostics],
+    };
+    let app = app().toolsets(toolsets).roots(vec![root.clone()]).page_size(2).build();
+    let root = root.display().to_string();
     let mut client = TestClient::new(&app);
     let mut state = String::new();
     let mut transcript = String::new();
     for line in script.lines() {
-        if line.is_empty() || line.starts_with('#') {
+        if line.is_empty() || line.starts_with('#') || line == "!repository" {
             writeln!(transcript, "{line}").unwrap();
             continue;
         }
@@ -37,7 +47,7 @@ async fn converse(script: &str) -> String {
                 tokio::time::sleep(std::time::Duration::from_millis(pause.parse().unwrap())).await;
                 client.settle().await
             }
-            None => client.exchange(&line.replace("$state", &state)).await,
+            None => client.exchange(&line.replace("$state", &state).replace("$root", &root)).await,
         };
         for answer in answers {
             let message: Value = serde_json::from_str(&answer).unwrap();
@@ -45,7 +55,7 @@ async fn converse(script: &str) -> String {
                 new.clone_into(&mut state);
             }
             let shown = if state.is_empty() { answer } else { answer.replace(&state, "$state") };
-            writeln!(transcript, "< {shown}").unwrap();
+            writeln!(transcript, "< {}", shown.replace(&root, "$root")).unwrap();
         }
     }
     transcript

@@ -1,0 +1,20 @@
+//! Small repositories as texts: `=== path` begins a file.
+
+use std::path::PathBuf;
+
+use tempfile::TempDir;
+
+/// Writes one into a folder of its own.
+pub(crate) fn unpack(text: &str) -> (TempDir, PathBuf) {
+    let folder = tempfile::tempdir().unwrap();
+    for file in text.split("\n=== ").skip(1) {
+        let (name, content) = file.split_once('\n').unwrap_or((file, ""));
+        let path = folder.path().join(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, content).unwrap();
+    }
+    let root = folder.path().canonicalize().unwrap();
+    (folder, root)
+}
+
+pub(crate) const SUPPORT_BOT: &str = include_str!("repositories/support-bot.txt");
