@@ -28,6 +28,7 @@ Examples:
   fluxway demo                                      see the server at work, in a minute
   fluxway tools                                     what it can do
   fluxway call tell_fortune --category career       use a tool by hand
+  fluxway call analyze_repository --root ~/src/app  what is in a repository
   fluxway call booking                              a tool that asks
   fluxway serve --root ~/src/app --read-only        the server, for one folder, without writing
   fluxway serve --http 127.0.0.1:8080               POST http://127.0.0.1:8080/api/mcp
@@ -48,7 +49,7 @@ pub(crate) enum Command {
     ///
     /// Arguments are given as --name value (fluxway tools says which), or all at once as --args '{"name": "value"}'.
     /// --json prints the structured result alone. A tool that needs more asks on the terminal, if there is one.
-    /// Settings stand before the word `call`.
+    /// --root DIR chooses the folder for tools that work on one.
     #[command(after_help = "Examples:\n  fluxway call tell_fortune --category love --mood optimistic\n  \
         fluxway call tell_fortune --json --args '{\"category\": \"love\"}'")]
     Call {

@@ -3,6 +3,7 @@
 pub(crate) mod call;
 pub(crate) mod completions;
 pub(crate) mod demo;
+mod readable;
 pub(crate) mod serve;
 pub(crate) mod tools;
 

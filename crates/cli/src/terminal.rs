@@ -1,10 +1,30 @@
-//! Asking on the terminal: a form of `elicitation/create`, one line per field.
+//! The terminal: asking (a form of `elicitation/create`, one line per field), and showing how far the work is.
 
-use std::io::{self, BufRead, Write};
+use std::io::{self, BufRead, IsTerminal, Write};
 
 use serde_json::{Map, Value, json};
 
 use crate::exit::Failure;
+
+/// Whether there is somebody to see it.
+pub(crate) fn shows_progress() -> bool {
+    io::stderr().is_terminal()
+}
+
+/// Shows how far the work is, in a line that is written over. That it cannot be shown is no reason to stop.
+pub(crate) fn show_progress(params: &Value) {
+    let (done, total) = (&params["progress"], &params["total"]);
+    let total = if total.is_null() { String::new() } else { format!("/{total}") };
+    let what = params["message"].as_str().unwrap_or_default();
+    let _ = write!(io::stderr(), "\r\x1b[K{done}{total} {what}");
+}
+
+/// Takes that line away.
+pub(crate) fn end_progress() {
+    if shows_progress() {
+        let _ = write!(io::stderr(), "\r\x1b[K");
+    }
+}
 
 /// Puts a form to the user. The end of input means that they went away.
 pub(crate) fn ask(params: &Value) -> Result<Value, Failure> {

@@ -27,7 +27,7 @@ pub fn pattern(framework: &str) -> Option<Pattern> {
             name: "python-function",
             page: PYTHON_FUNCTION,
             rationale: format!(
-                "A {title} agent is called through a Python function, which the runner can call directly."
+                "Agents of {title} are called through a Python function, which the runner can call directly."
             ),
         },
         (Ecosystem::Python, _) => Pattern {

@@ -2,11 +2,14 @@
 
 use std::time::{Duration, Instant};
 
+/// Hears how much is done, and what is being done.
+type Listener = dyn Fn(u64, &str) + Send + Sync;
+
 /// What blocking work has to look at while it works.
 pub struct Budget {
     deadline: Option<Instant>,
     stop: Box<dyn Fn() -> bool + Send + Sync>,
-    progress: Box<dyn Fn(u64, &str) + Send + Sync>,
+    progress: Box<Listener>,
 }
 
 impl Budget {

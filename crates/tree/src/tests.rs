@@ -1,3 +1,5 @@
+#![expect(clippy::disallowed_methods, reason = "tests prepare the folders that they walk")]
+
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::PathBuf;
@@ -140,7 +142,6 @@ fn special_files_large_files_and_hostile_names_cost_nothing_but_a_note() {
 }
 
 /// There is no `mkfifo` in std, and only this test needs one.
-#[expect(clippy::disallowed_methods, reason = "a test may start a program")]
 fn rustix_mkfifo(path: &Path) {
     assert!(std::process::Command::new("mkfifo").arg(path).status().unwrap().success());
 }

@@ -5,7 +5,7 @@ use std::io::IsTerminal;
 use serde_json::{Map, Value, json};
 
 use super::client::{Client, with_client};
-use super::tools::pretty;
+use super::readable::readable;
 use crate::config::Config;
 use crate::exit::{self, Failure};
 
@@ -15,14 +15,13 @@ pub(crate) fn run(config: Config, tool: &str, rest: Vec<String>) -> Result<(), F
     let result = with_client(config, can_ask, async |client: &mut Client| {
         let tools = client.tools().await?;
         let arguments = typed.arguments(tools.iter().find(|listed| listed["name"] == tool))?;
-        client.request("tools/call", json!({ "name": tool, "arguments": arguments })).await
+        client.call(tool, arguments).await
     })?;
     let text = result["content"][0]["text"].as_str().unwrap_or_default();
     if result["isError"] == true {
         return Err(Failure::Refused(text.to_owned()));
     }
-    let structured = &result["structuredContent"];
-    exit::print(&if typed.json { structured.to_string() } else { readable(structured, 0) })
+    exit::print(&if typed.json { text.to_owned() } else { readable(text) })
 }
 
 /// What stood behind the tool's name.
@@ -78,27 +77,6 @@ impl Typed {
     }
 }
 
-/// A result for people: `name: value`, nested things indented.
-fn readable(value: &Value, depth: usize) -> String {
-    let indent = "  ".repeat(depth);
-    let line = |name: &str, value: &Value| match value {
-        Value::String(text) => format!("{indent}{name}: {text}\n"),
-        Value::Object(_) | Value::Array(_) => format!("{indent}{name}:\n{}", readable(value, depth + 1)),
-        other => format!("{indent}{name}: {other}\n"),
-    };
-    match value {
-        Value::Object(map) => map.iter().map(|(name, value)| line(name, value)).collect(),
-        Value::Array(items) => items
-            .iter()
-            .map(|item| match item {
-                Value::String(text) => format!("{indent}- {text}\n"),
-                other => format!("{indent}-\n{}", readable(other, depth + 1)),
-            })
-            .collect(),
-        other => format!("{indent}{}\n", pretty(other)),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -126,11 +104,5 @@ mod tests {
             "--args [1]",
             Err("--args wants a JSON object: invalid type: sequence, expected a map at line 1 column 0"),
         );
-    }
-
-    #[test]
-    fn results_read_like_text() {
-        let value = json!({ "a": "x", "b": { "c": 1, "d": ["y", { "e": null }] } });
-        assert_eq!(readable(&value, 0), "a: x\nb:\n  c: 1\n  d:\n    - y\n    -\n      e: null\n");
     }
 }

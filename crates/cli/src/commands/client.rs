@@ -1,6 +1,6 @@
 //! The commands that use tools are clients like any other: they talk MCP to a server in the same process.
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use server::transport::memory::{self, MemoryClient};
 
 use crate::config::Config;
@@ -51,7 +51,10 @@ impl Client {
             if message["method"] == "elicitation/create" {
                 let result = terminal::ask(&message["params"])?;
                 self.send(&json!({ "jsonrpc": "2.0", "id": message["id"], "result": result }));
+            } else if message["method"] == "notifications/progress" {
+                terminal::show_progress(&message["params"]);
             } else if message["id"] == id {
+                terminal::end_progress();
                 return match message.get("error") {
                     Some(error) => {
                         Err(Failure::Refused(error["message"].as_str().unwrap_or_default().to_owned()))
@@ -61,6 +64,12 @@ impl Client {
             }
         }
         Err(Failure::Refused("the server ended the conversation".to_owned()))
+    }
+
+    /// Calls a tool. How far it is shows on the terminal, if there is one.
+    pub(crate) async fn call(&mut self, tool: &str, arguments: Map<String, Value>) -> Result<Value, Failure> {
+        let meta = if terminal::shows_progress() { json!({ "progressToken": "cli" }) } else { json!({}) };
+        self.request("tools/call", json!({ "name": tool, "arguments": arguments, "_meta": meta })).await
     }
 
     /// Every tool, page by page.

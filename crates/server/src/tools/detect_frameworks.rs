@@ -1,7 +1,7 @@
 //! `detect_frameworks`: the frameworks of a repository, with confidence, proof and places to insert.
 
 use codebase::rules::{NAMES, RULES};
-use codebase::{Framework, Profile, Reading, Request, analyze};
+use codebase::{Framework, Profile, ProjectProfile, Reading, Request, analyze};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -88,7 +88,6 @@ impl Tool for DetectFrameworks {
 struct Hints {
     root: Option<String>,
     languages: Vec<String>,
-    managers: Vec<String>,
     entry_points: Vec<String>,
     candidates: Vec<&'static str>,
     warnings: Vec<String>,
@@ -110,7 +109,7 @@ impl Hints {
             };
             items.iter().filter_map(Value::as_str).take(MOST_HINTS).map(str::to_owned).collect()
         };
-        let (languages, managers) = (texts("languages"), texts("packageManagers"));
+        let languages = texts("languages");
         let (entry_points, named) = (texts("entryPoints"), texts("frameworkCandidates"));
         let mut candidates = Vec::new();
         for name in &named {
@@ -120,7 +119,7 @@ impl Hints {
             }
         }
         let root = profile.get("root").and_then(Value::as_str).map(str::to_owned);
-        Self { root, languages, managers, entry_points, candidates, warnings }
+        Self { root, languages, entry_points, candidates, warnings }
     }
 
     /// Whether the profile can be about this tree.
@@ -172,16 +171,15 @@ fn detect(roots: &Roots, root: Option<String>, mut hints: Hints, budget: &Budget
 }
 
 fn reply(profile: Option<Profile>, hints: Hints) -> Reply {
-    let project = project_sentence(profile.as_ref(), &hints);
     let was_read = profile.is_some();
     let mut frameworks: Vec<Found> = Vec::new();
     if let Some(profile) = profile {
-        frameworks
-            .extend(profile.frameworks.into_iter().map(|framework| found(framework, project.as_deref())));
+        let Profile { frameworks: all, projects, .. } = profile;
+        frameworks.extend(all.into_iter().map(|framework| found(framework, &projects)));
     }
     for name in &hints.candidates {
         if frameworks.iter().all(|known| known.name != *name) {
-            frameworks.push(hinted(name, &hints, was_read, project.as_deref()));
+            frameworks.push(hinted(name, &hints, was_read));
         }
     }
     frameworks.sort_by(|a, b| b.confidence.total_cmp(&a.confidence).then_with(|| a.name.cmp(b.name)));
@@ -198,27 +196,25 @@ fn reply(profile: Option<Profile>, hints: Hints) -> Reply {
     Reply { recommended_patterns: recommended.collect(), frameworks, warnings: hints.warnings }
 }
 
-fn project_sentence(profile: Option<&Profile>, hints: &Hints) -> Option<String> {
-    let (language, manager) = match profile {
-        Some(profile) => (
-            profile.languages.first().map(|share| share.language.name().to_owned())?,
-            profile.managers.first().map(|(manager, _)| manager.name().to_owned()),
-        ),
-        None => (
-            hints.languages.first().map(|text| shortened(text))?,
-            hints.managers.first().map(|m| shortened(m)),
-        ),
-    };
-    let manager = manager.map(|manager| format!(" with {manager}")).unwrap_or_default();
-    let source = if profile.is_some() { "detected" } else { "described by the profile" };
-    Some(format!("Mainly a {language} project{manager}, {source}."))
+/// What kind of project a framework was found in: "Python project with uv detected in backend."
+fn kind_of_project(framework: &Framework, projects: &[ProjectProfile]) -> Option<String> {
+    let project = projects.iter().find(|project| project.folder == framework.project)?;
+    let ecosystem = RULES.iter().find(|rule| rule.title == framework.title)?.ecosystem;
+    let spoken = |name: &&str| languages(ecosystem).contains(name);
+    let language = project.languages.iter().map(|language| language.name()).find(spoken)?;
+    let manager = project.managers.iter().find(|manager| manager.ecosystem() == ecosystem);
+    let manager = manager.map(|manager| format!(" with {}", manager.name())).unwrap_or_default();
+    let place = if project.folder.is_empty() { String::new() } else { format!(" in {}", project.folder) };
+    let language = language[..1].to_uppercase() + &language[1..];
+    Some(format!("{language} project{manager} detected{place}."))
 }
 
-fn found(framework: Framework, project: Option<&str>) -> Found {
+fn found(framework: Framework, projects: &[ProjectProfile]) -> Found {
     const ANCHORS: usize = 10;
     let reason =
         |evidence: &codebase::Evidence| format!("{}:{} {}.", evidence.path, evidence.line, evidence.fact);
-    let reasons = project.map(str::to_owned).into_iter().chain(framework.evidence.iter().map(reason));
+    let project = kind_of_project(&framework, projects);
+    let reasons = project.into_iter().chain(framework.evidence.iter().map(reason));
     let anchor = |anchor: codebase::Anchor| Anchor {
         filepath: anchor.path,
         pattern: anchor.pattern,
@@ -234,7 +230,7 @@ fn found(framework: Framework, project: Option<&str>) -> Found {
 }
 
 /// A framework that only the profile names. Never surer than "moderate".
-fn hinted(name: &'static str, hints: &Hints, was_read: bool, project: Option<&str>) -> Found {
+fn hinted(name: &'static str, hints: &Hints, was_read: bool) -> Found {
     let spoken = |language: &str| hints.languages.iter().any(|known| known == language);
     let fits = RULES
         .iter()
@@ -260,8 +256,7 @@ fn hinted(name: &'static str, hints: &Hints, was_read: bool, project: Option<&st
             )
         }
     };
-    let reasons = project.map(str::to_owned).into_iter().chain([reason]).collect();
-    Found { name, confidence, version_detected: None, insert_anchors: Vec::new(), reasons }
+    Found { name, confidence, version_detected: None, insert_anchors: Vec::new(), reasons: vec![reason] }
 }
 
 fn languages(ecosystem: codebase::Ecosystem) -> &'static [&'static str] {
