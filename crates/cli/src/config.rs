@@ -122,6 +122,7 @@ impl Sources {
     }
 
     /// The file is read anew on every call, so that SIGHUP can ask again.
+    #[expect(clippy::disallowed_methods, reason = "the user's settings lie in no repository")]
     fn file(&self) -> Result<Layer, ConfigError> {
         let Some(path) = &self.file else { return Ok(Layer::default()) };
         let text = std::fs::read_to_string(path)
@@ -133,6 +134,7 @@ impl Sources {
 
 impl Config {
     /// What was typed goes before the environment, the environment before the file, the file before the defaults.
+    #[expect(clippy::disallowed_methods, reason = "roots are named here; they are opened elsewhere")]
     pub(crate) fn resolve(sources: &Sources) -> Result<Self, ConfigError> {
         let (typed, file) = (sources.typed.clone(), sources.file()?);
         let roots = typed.root.or(file.root).unwrap_or_else(|| vec![PathBuf::from(".")]);

@@ -76,8 +76,7 @@ struct Finder<'g, 'l, 'a> {
 
 impl Finder<'_, '_, '_> {
     fn find(mut self, entries: &[Vec<EntryPoint>]) -> (Vec<Agent>, Vec<Route>) {
-        let facts: Vec<RouteFact> =
-            (0..self.graph.files.len()).flat_map(|file| routes::of_file(self.graph, file)).collect();
+        let facts = routes::all(self.graph);
         let handlers: BTreeSet<NodeId> = facts.iter().map(|fact| fact.handler).collect();
         let mut found = Vec::new();
         for fact in &facts {

@@ -27,7 +27,7 @@ pub(crate) struct ModelCall {
 
 /// The files that take part.
 pub(crate) struct Graph<'l, 'a> {
-    looks: &'l Looks<'a>,
+    pub(crate) looks: &'l Looks<'a>,
     pub(crate) files: Vec<File<'l>>,
     by_path: BTreeMap<&'l str, usize>,
     edges: BTreeMap<NodeId, BTreeSet<NodeId>>,
@@ -243,7 +243,7 @@ impl<'l, 'a> Graph<'l, 'a> {
     }
 
     /// The file that a local name comes from, and its name there.
-    fn imported(&self, file: usize, local: &str) -> Option<(usize, String)> {
+    pub(crate) fn imported(&self, file: usize, local: &str) -> Option<(usize, String)> {
         let File { path, source, .. } = &self.files[file];
         let import = source.imports.iter().find(|import| import.local == local)?;
         let other = modules::file_of(self.looks, path, import)?;

@@ -101,7 +101,7 @@ mod tests {
         check(&[Declared, Imported, Made], Standing::Needed, 0.97);
         check(&[Declared, Imported, Made, Configured], Standing::Needed, 0.99);
         check(&[Imported, Made], Standing::NoManifest, 0.79);
-        check(&[Imported], Standing::NoManifest, 0.58);
+        check(&[Imported], Standing::NoManifest, 0.59);
         check(&[Imported, Made], Standing::Unlisted, 0.63);
         check(&[Imported], Standing::Unlisted, 0.47);
         check(&[Declared, Imported], Standing::Optional, 0.47);

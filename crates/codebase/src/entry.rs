@@ -393,7 +393,8 @@ fn resolve_module(survey: &Survey, folder: &str, module: &str) -> Option<String>
 /// Files that may hold the start of a program, for a closer look.
 pub(crate) fn candidates<'a>(files: &[&'a FileFact]) -> Vec<&'a str> {
     const MOST: usize = 400;
-    let starts = |file: &&&FileFact| file.hits.is_some_and(|hits| hits.starts()) || is_script(&file.path);
+    let starts =
+        |file: &&&FileFact| file.hits.is_some_and(super::survey::Hits::starts) || is_script(&file.path);
     let starting = files.iter().filter(starts).filter(|file| !place::is_test(&file.path));
     let mut paths: Vec<_> = starting.map(|file| file.path.as_str()).collect();
     paths.sort_by_cached_key(|path| (place::rank(path), (*path).to_owned()));

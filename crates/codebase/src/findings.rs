@@ -62,9 +62,9 @@ fn declared(project: &Project) -> Declared<'_> {
     found
 }
 
-/// The dependency that says most about a framework: one for the program, and the package of its own name.
+/// The dependency that says most about a framework: one for the program, and the package that carries its version.
 fn sorts_before(rule: RuleId, one: &Dependency, other: &Dependency) -> bool {
-    let key = |d: &Dependency| (d.scope, d.name != RULES[rule].name, d.requirement.is_none(), d.name.len());
+    let key = |d: &Dependency| (d.scope, RULES[rule].place_of(&d.name), d.name.len());
     key(one) < key(other)
 }
 
@@ -226,9 +226,8 @@ impl Gathered {
             _ => Place::Product,
         };
         let confidence = confidence(&self.kinds.keys().copied().collect(), standing, place);
-        let version = project
-            .zip(declared)
-            .and_then(|(project, declared)| looks.projects.version(looks, project, declared));
+        let version =
+            project.zip(declared).and_then(|(project, declared)| version(looks, rule, project, declared));
         let mut evidence: Vec<_> = self.kinds.into_values().collect();
         let (version, locked) = version.unzip();
         evidence.extend(locked.filter(|locked| !evidence.iter().any(|known| known.path == locked.path)));
@@ -243,6 +242,21 @@ impl Gathered {
             anchors: self.anchors,
         }
     }
+}
+
+/// The version of the package that carries it; where all packages have one version, of any.
+fn version(
+    looks: &Looks<'_>,
+    rule: &Rule,
+    project: &Project,
+    (manifest, dependency): (&Manifest, &Dependency),
+) -> Option<(String, Evidence)> {
+    let find = |(manifest, dependency)| looks.projects.version(looks, project, (manifest, dependency));
+    let is_of_rule = |(manifest, dependency): &(&Manifest, &Dependency)| {
+        let of = rules::of_package(manifest.ecosystem, &dependency.name);
+        rule.is_train() && of.is_some_and(|id| std::ptr::eq(&raw const RULES[id], rule))
+    };
+    find((manifest, dependency)).or_else(|| project.dependencies().filter(is_of_rule).find_map(find))
 }
 
 /// A file beneath a folder that a pattern such as `next.config.*` names.

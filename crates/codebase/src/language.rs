@@ -111,32 +111,16 @@ pub fn of(path: &str) -> Option<Language> {
     TABLE.iter().find(by_ending).map(|(language, ..)| *language)
 }
 
+#[rustfmt::skip] // a list, not a column
+const GENERATED: &[&str] = &[
+    ".min.js", ".min.css", ".bundle.js", ".pb.go", "_pb2.py", "_pb2_grpc.py", "_pb.js", "_pb.ts", ".pb.cc", ".pb.h",
+    ".g.dart", ".freezed.dart", ".designer.cs", ".Designer.cs", ".g.cs", ".generated.ts", ".generated.js", ".gen.go",
+    ".gen.ts",
+];
+
 /// Whether a program wrote this file, by its name.
 pub fn is_generated_name(path: &str) -> bool {
-    let name = path.rsplit('/').next().unwrap_or(path);
-    const ENDINGS: &[&str] = &[
-        ".min.js",
-        ".min.css",
-        ".bundle.js",
-        ".pb.go",
-        "_pb2.py",
-        "_pb2_grpc.py",
-        "_pb.js",
-        "_pb.ts",
-        ".g.dart",
-        ".freezed.dart",
-        ".designer.cs",
-        ".Designer.cs",
-        ".generated.ts",
-        ".generated.js",
-        ".gen.go",
-        ".gen.ts",
-        ".g.cs",
-        "-lock.json",
-        ".pb.cc",
-        ".pb.h",
-    ];
-    ENDINGS.iter().any(|ending| name.ends_with(ending))
+    GENERATED.iter().any(|ending| path.ends_with(ending))
 }
 
 /// Whether a program wrote this file, by what its first lines say, and whether it is text at all.

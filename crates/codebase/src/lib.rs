@@ -4,6 +4,11 @@
 //! says what is there: languages, package managers, frameworks, entry points, agents and the routes to them. Nothing is
 //! concluded from comments, prose or the mere name of a file; every finding says where it comes from.
 
+#![expect(
+    clippy::case_sensitive_file_extension_comparisons,
+    reason = "the tools that read these files compare them so"
+)]
+
 mod agents;
 mod analyze;
 mod calls;

@@ -3,6 +3,7 @@
 //! They are written by programs, line by line in one way, and may be megabytes. So they are searched, not parsed.
 
 use crate::manager::Manager;
+use crate::source;
 
 /// Files that only one manager writes.
 const LOCKS: &[(&str, Manager)] = &[
@@ -48,8 +49,14 @@ pub(crate) fn version(name: &str, text: &str, package: &str) -> Option<(String, 
     match name {
         "package-lock.json" | "npm-shrinkwrap.json" => {
             let keys = [format!("\"node_modules/{package}\": {{"), format!("\"{package}\": {{")];
-            let at = keys.iter().find_map(|key| lines.iter().position(|line| line.trim() == key))?;
-            value_below(&lines, at, "\"version\":")
+            keys.iter().find_map(|key| field_of(text, key, "\"version\":"))
+        }
+        "Pipfile.lock" => field_of(text, &format!("\"{package}\": {{"), "\"version\":"),
+        "composer.lock" => field_of(text, &format!("\"name\": \"{package}\""), "\"version\":"),
+        "packages.lock.json" => field_of(text, &format!("\"{package}\": {{"), "\"resolved\":"),
+        "deno.lock" => {
+            let keys = [format!("\"jsr:{package}@"), format!("\"npm:{package}@")];
+            keys.iter().find_map(|key| field_of(text, key, "\":"))
         }
         "pnpm-lock.yaml" => {
             let keys = [format!("{package}:"), format!("'{package}':")];
@@ -70,25 +77,20 @@ pub(crate) fn version(name: &str, text: &str, package: &str) -> Option<(String, 
             let at = lines.iter().position(|line| *line == key)?;
             value_below(&lines, at, "version =")
         }
-        "Pipfile.lock" => {
-            let key = format!("\"{package}\": {{");
-            let at = lines.iter().position(|line| line.trim() == key)?;
-            value_below(&lines, at, "\"version\":")
-        }
-        "composer.lock" => {
-            let key = format!("\"name\": \"{package}\",");
-            let at = lines.iter().position(|line| line.trim() == key)?;
-            value_below(&lines, at, "\"version\":")
-        }
-        "packages.lock.json" => {
-            let key = format!("\"{package}\": {{");
-            let at = lines.iter().position(|line| line.trim() == key)?;
-            value_below(&lines, at, "\"resolved\":")
-        }
         "Gemfile.lock" => at_start(&lines, &format!("    {package} ("), ')'),
         "mix.lock" => at_start(&lines, &format!("  \"{package}\": {{:hex, :{package}, \""), '"'),
         _ => None,
     }
+}
+
+/// `"field": "value"` within the object that begins with `key`.
+fn field_of(text: &str, key: &str, field: &str) -> Option<(String, u32)> {
+    let begin = text.find(key)? + key.len();
+    let object = &text[begin..];
+    let object = &object[..object.find('}').unwrap_or(object.len())];
+    let at = object.find(field)? + field.len();
+    let value = clean(object[at..].trim_start().trim_start_matches('"').split('"').next()?)?;
+    Some((value, source::Lines::new(text).at(begin + at)))
 }
 
 /// `key "value"` within the few lines that belong to the line `at`.
@@ -189,6 +191,13 @@ mod tests {
             "%{\n  \"phoenix\": {:hex, :phoenix, \"1.7.10\", \"x\"},\n",
             "phoenix",
             Some(("1.7.10", 2)),
+        );
+        check("deno.lock", "{\n \"jsr:@hono/hono@^4.6.0\": \"4.6.14\",", "@hono/hono", Some(("4.6.14", 2)));
+        check(
+            "package-lock.json",
+            "{ \"node_modules/ai\": { \"version\": \"4.0.13\" } }",
+            "ai",
+            Some(("4.0.13", 1)),
         );
         check("go.sum", "x", "x", None);
         check("uv.lock", "", "fastapi", None);

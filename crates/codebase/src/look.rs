@@ -48,8 +48,11 @@ pub(crate) struct Looks<'a> {
     budget: &'a Budget,
     seen: BTreeMap<String, Seen>,
     /// Versions that lock files were asked for. A workspace of five hundred packages has one lock file.
-    locked: Mutex<BTreeMap<(String, String), Option<(String, u32)>>>,
+    locked: Mutex<BTreeMap<(String, String), Locked>>,
 }
+
+/// A version and its line, or that there is none.
+type Locked = Option<(String, u32)>;
 
 /// The most files that are looked at closely.
 const MOST: usize = 4000;
@@ -75,7 +78,7 @@ impl<'a> Looks<'a> {
     }
 
     /// The version of a package in the lock file at `path`, and its line.
-    pub(crate) fn locked(&self, path: &str, package: &str) -> Option<(String, u32)> {
+    pub(crate) fn locked(&self, path: &str, package: &str) -> Locked {
         let key = (path.to_owned(), package.to_owned());
         let mut known = self.locked.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         let find = || {

@@ -1,5 +1,7 @@
 //! Files in which a project says what it is made of, parsed as what they are. Comments and prose prove nothing.
 
+#![expect(clippy::unnecessary_wraps, reason = "all readers share one signature, and some cannot fail")]
+
 mod cargo;
 mod document;
 mod dotnet;
@@ -132,6 +134,11 @@ impl Manifest {
         }
     }
 
+    /// One that could not be parsed.
+    pub(crate) fn broken(path: &str, ecosystem: Ecosystem) -> Self {
+        Self { is_workspace: true, ..Self::new(path, ecosystem) }
+    }
+
     /// The folder of the project that it speaks for.
     pub(crate) fn folder(&self) -> &str {
         let folder = folder_of(&self.path);
@@ -159,35 +166,35 @@ pub(crate) fn name_of(path: &str) -> &str {
     path.rsplit_once('/').map_or(path, |(_, name)| name)
 }
 
-type Reader = fn(&str, &str) -> Result<Manifest, Broken>;
+pub(crate) type Reader = fn(&str, &str) -> Result<Manifest, Broken>;
 
-/// How a file of this name is read, if it is a manifest.
-pub(crate) fn reader(path: &str) -> Option<Reader> {
+/// How a file of this name is read, if it is a manifest, and where its packages come from.
+pub(crate) fn reader(path: &str) -> Option<(Ecosystem, Reader)> {
+    use Ecosystem::{Dotnet, Elixir, Go, Jvm, Node, Php, Python, Ruby, Rust};
     let name = name_of(path);
-    let reader: Reader = match name {
-        "package.json" => node::package,
-        "deno.json" | "deno.jsonc" => node::deno,
-        "pnpm-workspace.yaml" => node::pnpm_workspace,
-        "pyproject.toml" => python::pyproject,
-        "setup.cfg" => python::setup_cfg,
-        "setup.py" => python::setup_py,
-        "Pipfile" => python::pipfile,
-        "environment.yml" | "environment.yaml" => python::conda,
-        "Cargo.toml" => cargo::cargo,
-        "go.mod" => go::module,
-        "pom.xml" => jvm::pom,
-        "build.gradle" | "build.gradle.kts" => jvm::gradle,
-        "libs.versions.toml" => jvm::catalog,
-        "Gemfile" | "gems.rb" => ruby::gemfile,
-        "composer.json" => php::composer,
-        "Directory.Packages.props" => dotnet::central,
-        "mix.exs" => elixir::mix,
-        _ if is_requirements(path, name) => python::requirements,
-        _ if name.ends_with(".gemspec") => ruby::gemspec,
-        _ if name.ends_with(".csproj") || name.ends_with(".fsproj") => dotnet::project,
+    Some(match name {
+        "package.json" => (Node, node::package),
+        "deno.json" | "deno.jsonc" => (Node, node::deno),
+        "pnpm-workspace.yaml" => (Node, node::pnpm_workspace),
+        "pyproject.toml" => (Python, python::pyproject),
+        "setup.cfg" => (Python, python::setup_cfg),
+        "setup.py" => (Python, python::setup_py),
+        "Pipfile" => (Python, python::pipfile),
+        "environment.yml" | "environment.yaml" => (Python, python::conda),
+        "Cargo.toml" => (Rust, cargo::cargo),
+        "go.mod" => (Go, go::module),
+        "pom.xml" => (Jvm, jvm::pom),
+        "build.gradle" | "build.gradle.kts" => (Jvm, jvm::gradle),
+        "libs.versions.toml" => (Jvm, jvm::catalog),
+        "Gemfile" | "gems.rb" => (Ruby, ruby::gemfile),
+        "composer.json" => (Php, php::composer),
+        "Directory.Packages.props" => (Dotnet, dotnet::central),
+        "mix.exs" => (Elixir, elixir::mix),
+        _ if is_requirements(path, name) => (Python, python::requirements),
+        _ if name.ends_with(".gemspec") => (Ruby, ruby::gemspec),
+        _ if name.ends_with(".csproj") || name.ends_with(".fsproj") => (Dotnet, dotnet::project),
         _ => return None,
-    };
-    Some(reader)
+    })
 }
 
 fn is_requirements(path: &str, name: &str) -> bool {

@@ -126,7 +126,7 @@ mod tests {
             "require 'sinatra/base'\n# require 'rails'\nclass A < Sinatra::Base",
             &["1 imports sinatra", "3 makes Sinatra::Base"],
         );
-        check(Language::Php, "use Symfony\\Component\\X;\nuse Symfonyish\\Y;", &["1 imports symfony"]);
+        check(Language::Php, "use Symfony\\Component\\X;\nuse Symfony\\Bundle\\Y;", &["2 imports symfony"]);
         check(
             Language::CSharp,
             "using Microsoft.AspNetCore.Builder;\nvar b = WebApplication.CreateBuilder(args);",

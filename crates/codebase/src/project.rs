@@ -54,7 +54,7 @@ impl Projects {
         }
         let ManifestReader { manifests, broken, .. } = reader;
         let mut folders: BTreeMap<String, Vec<Manifest>> = BTreeMap::new();
-        for manifest in manifests.into_values().flatten() {
+        for manifest in manifests.into_values() {
             folders.entry(manifest.folder().to_owned()).or_default().push(manifest);
         }
         inherit(&mut folders);
@@ -111,7 +111,9 @@ impl Projects {
                 self.contradictions.push(project.folder.clone());
             }
         }
-        signs.values_mut().for_each(|signs| signs.sort_by_key(|sign| std::cmp::Reverse(sign.weight)));
+        for signs in signs.values_mut() {
+            signs.sort_by_key(|sign| std::cmp::Reverse(sign.weight));
+        }
         let decide = |project: &Project| {
             let decided =
                 project.ecosystems().into_iter().flat_map(|kind| decide(&signs, &project.folder, kind));
@@ -183,9 +185,11 @@ impl Projects {
         (manifest, dependency): (&Manifest, &Dependency),
     ) -> Option<(String, Evidence)> {
         let written = |dependency: &Dependency| {
-            let text =
-                dependency.requirement.as_deref()?.trim_start_matches("==").trim_start_matches('v').trim();
-            lock::is_version(text).then(|| text.to_owned())
+            let text = dependency.requirement.as_deref()?.trim();
+            let exact = text.trim_start_matches('=').trim_start_matches('v').trim();
+            // To Cargo, 1.2.3 is a range.
+            let is_exact = manifest.ecosystem != Ecosystem::Rust || text.starts_with('=');
+            (is_exact && lock::is_version(exact)).then(|| exact.to_owned())
         };
         if let Some(version) = locked(looks, project, manifest.ecosystem, &dependency.name) {
             return Some(version);
@@ -264,11 +268,12 @@ fn decide(signs: &BTreeMap<String, Vec<Sign>>, folder: &str, kind: Ecosystem) ->
             // What a folder further out merely mentions is not about this one.
             Some(Weight::Configured) if at != folder => {}
             Some(best) => {
-                let both = kind == Ecosystem::Jvm;
+                // Two lock files side by side: nobody knows which one counts.
+                let both = kind == Ecosystem::Jvm || best == Weight::Locked;
                 let mut chosen: Vec<(Manager, Evidence)> = Vec::new();
-                for sign in
-                    here.iter().filter(|sign| sign.weight == best || (both && sign.weight >= Weight::Own))
-                {
+                for sign in here.iter().filter(|sign| {
+                    sign.weight == best || (kind == Ecosystem::Jvm && sign.weight >= Weight::Own)
+                }) {
                     if chosen.iter().all(|(manager, _)| *manager != sign.manager)
                         && (both || chosen.is_empty())
                     {
@@ -306,19 +311,18 @@ fn says_something(manifest: &Manifest) -> bool {
 
 struct ManifestReader<'a> {
     tree: &'a Tree,
-    /// What stood under a path; `None` for what could not be parsed.
-    manifests: BTreeMap<String, Option<Manifest>>,
+    manifests: BTreeMap<String, Manifest>,
     broken: Vec<Evidence>,
 }
 
 impl ManifestReader<'_> {
     fn read(&mut self, path: &str) {
-        if let Some(reader) = manifest::reader(path) {
-            self.read_with(path, reader);
+        if let Some((ecosystem, reader)) = manifest::reader(path) {
+            self.read_with(path, ecosystem, reader);
         }
     }
 
-    fn read_with(&mut self, path: &str, reader: fn(&str, &str) -> Result<Manifest, manifest::Broken>) {
+    fn read_with(&mut self, path: &str, ecosystem: Ecosystem, reader: manifest::Reader) {
         if self.manifests.contains_key(path) || self.manifests.len() > 10_000 {
             return;
         }
@@ -328,12 +332,15 @@ impl ManifestReader<'_> {
         match reader(path, text) {
             Ok(manifest) => {
                 let includes = manifest.includes.clone();
-                self.manifests.insert(path.to_owned(), Some(manifest));
+                self.manifests.insert(path.to_owned(), manifest);
                 // `-r other.txt`, whatever it is called. A file that includes itself is already there.
-                includes.iter().for_each(|file| self.read_with(file, reader));
+                for file in &includes {
+                    self.read_with(file, ecosystem, reader);
+                }
             }
             Err(broken) => {
-                self.manifests.insert(path.to_owned(), None);
+                // There is a project all the same; what lies beside the manifest may speak for it.
+                self.manifests.insert(path.to_owned(), Manifest::broken(path, ecosystem));
                 self.broken.push(Evidence::new(
                     path,
                     broken.line,

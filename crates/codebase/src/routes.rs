@@ -1,5 +1,7 @@
 //! Routes: which function answers which request.
 
+mod mounts;
+
 use crate::calls::{Graph, NodeId, words};
 use crate::manifest::name_of;
 use crate::source::{Argument, CallSite, Class, Function, Source};
@@ -11,16 +13,28 @@ pub(crate) struct RouteFact {
     pub(crate) path: String,
     pub(crate) line: u32,
     pub(crate) handler: NodeId,
+    /// The router it is registered at.
+    router: Option<String>,
 }
 
 const VERBS: &[&str] = &["get", "post", "put", "patch", "delete", "websocket", "all", "options", "head"];
 
-/// All routes of a file.
-pub(crate) fn of_file(graph: &Graph<'_, '_>, file: usize) -> Vec<RouteFact> {
-    let (path, source) = (graph.files[file].path, graph.files[file].source);
-    let mut routes = decorated(source, file);
-    routes.extend(registered(graph, file));
-    routes.extend(by_place(path, source, file));
+/// All routes of all files, with the prefixes under which their routers are mounted.
+pub(crate) fn all(graph: &Graph<'_, '_>) -> Vec<RouteFact> {
+    let mounts = mounts::all(graph);
+    let mut routes = Vec::new();
+    for (file, of) in graph.files.iter().enumerate() {
+        let mut own = decorated(of.source, file);
+        own.extend(registered(graph, file));
+        for route in &mut own {
+            let prefix = mounts::prefix(&mounts, file, route.router.as_deref());
+            if !prefix.is_empty() && route.path != COMPUTED {
+                route.path = glue(&prefix, &route.path);
+            }
+        }
+        own.extend(by_place(of.path, of.source, file));
+        routes.append(&mut own);
+    }
     routes
 }
 
@@ -28,45 +42,53 @@ pub(crate) fn of_file(graph: &Graph<'_, '_>, file: usize) -> Vec<RouteFact> {
 fn decorated(source: &Source, file: usize) -> Vec<RouteFact> {
     let mut routes = Vec::new();
     for (at, function) in source.functions.iter().enumerate() {
-        let class = function
-            .owner
-            .as_ref()
-            .and_then(|owner| source.classes.iter().find(|class| class.name == *owner));
+        let owner = function.owner.as_ref();
+        let class = owner.and_then(|owner| source.classes.iter().find(|class| class.name == *owner));
         let controller = class.and_then(|class| class.decorators.iter().find(|d| d.callee == "Controller"));
         for decorator in &function.decorators {
-            let (object, verb) = decorator.callee.rsplit_once('.').unwrap_or(("", &decorator.callee));
-            let lower = verb.to_ascii_lowercase();
-            let path = decorator.first_text().unwrap_or_default();
-            let prefix = match controller {
-                Some(controller) => controller.first_text().unwrap_or_default().to_owned(),
-                None => prefix_of(source, object),
-            };
-            let is_computed = decorator.first_text().is_none() && is_router(source, object);
-            let path = if is_computed { COMPUTED } else { path };
-            let is_path = is_computed
-                || path.starts_with('/')
-                || controller.is_some()
-                || path.is_empty() && !prefix.is_empty();
-            if VERBS.contains(&lower.as_str()) && is_path {
-                let method = if lower == "all" { "ANY".to_owned() } else { lower.to_ascii_uppercase() };
-                let handler = NodeId { file, function: Some(at) };
-                routes.push(RouteFact { method, path: glue(&prefix, path), line: decorator.line, handler });
-            } else if matches!(verb, "route" | "api_route") && path.starts_with('/') {
-                for method in methods(decorator) {
-                    let handler = NodeId { file, function: Some(at) };
-                    routes.push(RouteFact {
-                        method,
-                        path: glue(&prefix, path),
-                        line: decorator.line,
-                        handler,
-                    });
-                }
-            }
+            let Some((methods, path)) = route_of(source, decorator, controller) else { continue };
+            let router = decorator.callee.rsplit_once('.').map(|(router, _)| router.to_owned());
+            let handler = NodeId { file, function: Some(at) };
+            routes.extend(methods.into_iter().map(|method| RouteFact {
+                method,
+                path: path.clone(),
+                line: decorator.line,
+                handler,
+                router: router.clone(),
+            }));
         }
     }
     routes
 }
 
+/// The methods and the path that a decorator gives a route.
+fn route_of(
+    source: &Source,
+    decorator: &CallSite,
+    controller: Option<&CallSite>,
+) -> Option<(Vec<String>, String)> {
+    let (router, verb) = decorator.callee.rsplit_once('.').unwrap_or(("", &decorator.callee));
+    let prefix = match controller {
+        Some(controller) => controller.first_text().unwrap_or_default().to_owned(),
+        None => prefix_of(source, router),
+    };
+    let path = decorator.first_text().unwrap_or_default();
+    let verb = verb.to_ascii_lowercase();
+    let methods = match verb.as_str() {
+        "all" => vec![ANY.to_owned()],
+        "route" | "api_route" => methods(decorator),
+        _ if VERBS.contains(&verb.as_str()) => vec![verb.to_ascii_uppercase()],
+        _ => return None,
+    };
+    if decorator.first_text().is_none() && is_router(source, router) {
+        return Some((methods, COMPUTED.to_owned()));
+    }
+    let is_path = path.starts_with('/') || controller.is_some() || path.is_empty() && !prefix.is_empty();
+    is_path.then(|| (methods, glue(&prefix, path)))
+}
+
+/// Stands for every method.
+const ANY: &str = "ANY";
 /// Stands for a path that is put together while the program runs.
 const COMPUTED: &str = "(computed)";
 
@@ -107,7 +129,8 @@ fn prefix_of(source: &Source, object: &str) -> String {
     }
 }
 
-fn glue(prefix: &str, path: &str) -> String {
+/// A prefix and a path. The slash at the end of a path is part of it.
+pub(crate) fn glue(prefix: &str, path: &str) -> String {
     let (prefix, path) = (prefix.trim_matches('/'), path.trim_start_matches('/'));
     match (prefix.is_empty(), path.is_empty()) {
         (true, _) => format!("/{path}"),
@@ -121,29 +144,45 @@ fn registered(graph: &Graph<'_, '_>, file: usize) -> Vec<RouteFact> {
     let source = graph.files[file].source;
     let mut routes = Vec::new();
     for call in &source.calls {
-        let (object, verb) = call.callee.rsplit_once('.').unwrap_or(("", &call.callee));
+        let (router, verb) = call.callee.rsplit_once('.').unwrap_or(("", &call.callee));
         let Some(path) = call.first_text() else { continue };
         let lower = verb.to_ascii_lowercase();
-        let method = if matches!(call.callee.as_str(), "path" | "re_path" | "url") {
-            "ANY".to_owned()
-        } else if VERBS.contains(&lower.as_str()) && !object.is_empty() && path.starts_with('/') {
-            if lower == "all" { "ANY".to_owned() } else { lower.to_ascii_uppercase() }
-        } else {
+        let is_django = matches!(call.callee.as_str(), "path" | "re_path" | "url");
+        let is_verb = VERBS.contains(&lower.as_str()) && !router.is_empty() && path.starts_with('/');
+        if !is_django && !is_verb {
             continue;
-        };
+        }
         let handler = match call.arguments.get(1..).and_then(<[_]>::last) {
             Some(Argument::Function(function)) => Some(NodeId { file, function: Some(*function) }),
             Some(Argument::Name(name)) => graph.targets(file, call.within, name).into_iter().next(),
             _ => None,
         };
-        if let Some(handler) = handler {
-            routes.push(RouteFact { method, path: glue("", path), line: call.line, handler });
-        }
+        let Some(handler) = handler else { continue };
+        let method = match lower.as_str() {
+            _ if is_django => graph.function(handler).map_or(ANY.to_owned(), accepted),
+            "all" => ANY.to_owned(),
+            verb => verb.to_ascii_uppercase(),
+        };
+        let router = (!is_django).then(|| router.to_owned());
+        routes.push(RouteFact { method, path: glue("", path), line: call.line, handler, router });
     }
     routes
 }
 
-/// Files whose place is their route: Next.js, SvelteKit, Nuxt.
+/// The method that a Django view accepts: `@require_POST`.
+fn accepted(view: &Function) -> String {
+    let required = view
+        .decorators
+        .iter()
+        .find_map(|decorator| decorator.callee.rsplit('.').next()?.strip_prefix("require_"));
+    match required {
+        Some("POST") => "POST".to_owned(),
+        Some("GET" | "safe") => "GET".to_owned(),
+        _ => ANY.to_owned(),
+    }
+}
+
+/// Files whose place is their route: Next.js, `SvelteKit`, Nuxt.
 fn by_place(path: &str, source: &Source, file: usize) -> Vec<RouteFact> {
     let name = name_of(path);
     let stem = name.split('.').next().unwrap_or(name);
@@ -181,10 +220,11 @@ fn exported(source: &Source, file: usize, path: &str, names: &[&str]) -> Vec<Rou
         found.extend((0..source.functions.len()).rev().find(|at| source.functions[*at].outer.is_none()));
     }
     let fact = |at: usize| RouteFact {
-        method: if is_default { "ANY".to_owned() } else { source.functions[at].name.clone() },
+        method: if is_default { ANY.to_owned() } else { source.functions[at].name.clone() },
         path: path.to_owned(),
         line: source.functions[at].line,
         handler: NodeId { file, function: Some(at) },
+        router: None,
     };
     found.into_iter().map(fact).collect()
 }

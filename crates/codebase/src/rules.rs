@@ -88,6 +88,16 @@ impl Rule {
         self.role != Role::Model
     }
 
+    /// Which of its packages this is; the first is the one that carries its version.
+    pub(crate) fn place_of(&self, package: &str) -> usize {
+        self.packages.iter().position(|known| *known == package).unwrap_or(self.packages.len())
+    }
+
+    /// Whether its packages all have the same version.
+    pub(crate) fn is_train(&self) -> bool {
+        matches!(self.ecosystem, Jvm | Dotnet)
+    }
+
     /// How well a package name fits: the length of the pattern that it matches.
     fn fit(&self, package: &str) -> Option<usize> {
         let fits = |pattern: &&&str| match pattern.strip_suffix('*') {
@@ -125,44 +135,44 @@ pub static RULES: &[Rule] = &[
     web("nestjs", "NestJS", Node).of(&["@nestjs/core", "@nestjs/common"], &["@nestjs"]).made_by(&["NestFactory.create", "NestFactory.createMicroservice", "NestFactory.createApplicationContext"]).with(&["nest-cli.json"]).over(&["express", "fastify"]),
     web("sveltekit", "SvelteKit", Node).of(&["@sveltejs/kit"], &["@sveltejs/kit", "$app"]).over(&["svelte"]).builds(),
     web("svelte", "Svelte", Node).of(&["svelte"], &["svelte"]).with(&["svelte.config.*"]).builds(),
-    web("remix", "Remix", Node).of(&["@remix-run/*"], &["@remix-run"]).with(&["remix.config.*"]).over(&["react-router", "express"]).builds(),
+    web("remix", "Remix", Node).of(&["@remix-run/react", "@remix-run/node", "@remix-run/serve", "@remix-run/dev", "@remix-run/express", "@remix-run/cloudflare", "@remix-run/deno", "@remix-run/architect", "@remix-run/server-runtime"], &["@remix-run/react", "@remix-run/node", "@remix-run/express", "@remix-run/cloudflare", "@remix-run/deno", "@remix-run/dev"]).with(&["remix.config.*"]).over(&["react-router", "express"]).builds(),
     web("react-router", "React Router", Node).of(&["@react-router/*"], &["@react-router"]).with(&["react-router.config.*"]).builds(),
     web("nuxt", "Nuxt", Node).of(&["nuxt", "nuxt3", "nuxt-edge"], &["nuxt", "#app", "#imports"]).with(&["nuxt.config.*"]).builds(),
-    web("astro", "Astro", Node).of(&["astro"], &["astro", "astro:content", "astro:assets"]).with(&["astro.config.*"]).over(&["svelte"]).builds(),
-    web("hono", "Hono", Node).of(&["hono", "@hono/hono"], &["hono", "@hono/hono", "jsr:@hono/hono", "npm:hono"]).made_by(&["Hono", "OpenAPIHono"]),
+    web("astro", "Astro", Node).of(&["astro"], &["astro", "astro:content", "astro:assets"]).with(&["astro.config.*"]).builds(),
+    web("hono", "Hono", Node).of(&["hono", "@hono/hono"], &["hono", "@hono/hono", "@hono/zod-openapi"]).made_by(&["Hono", "OpenAPIHono"]),
     web("fastify", "Fastify", Node).of(&["fastify"], &["fastify"]).made_by(&["fastify", "Fastify"]),
     web("koa", "Koa", Node).of(&["koa"], &["koa"]).made_by(&["Koa"]),
     // Agents
     agent("langchain", "LangChain", Python).of(&["langchain", "langchain-*"], &["langchain", "langchain_core", "langchain_community", "langchain_openai", "langchain_anthropic", "langchain_*"]).made_by(&["create_agent", "AgentExecutor", "init_chat_model", "ChatOpenAI", "ChatAnthropic", "AzureChatOpenAI"]),
     agent("langgraph", "LangGraph", Python).of(&["langgraph", "langgraph-*"], &["langgraph", "langgraph_*"]).made_by(&["StateGraph", "create_react_agent", "MessageGraph"]).with(&["langgraph.json"]),
     agent("crewai", "CrewAI", Python).of(&["crewai", "crewai-tools"], &["crewai", "crewai_tools"]).made_by(&["Crew", "Agent", "Flow"]),
-    agent("openai-agents", "OpenAI Agents SDK", Python).of(&["openai-agents", "openai-chatkit"], &["agents"]).made_by(&["Agent"]),
+    agent("openai-agents", "OpenAI Agents SDK", Python).of(&["openai-agents"], &["agents"]).made_by(&["Agent"]),
     agent("pydantic-ai", "Pydantic AI", Python).of(&["pydantic-ai", "pydantic-ai-*"], &["pydantic_ai"]).made_by(&["Agent"]),
     agent("llamaindex", "LlamaIndex", Python).of(&["llama-index", "llama-index-*"], &["llama_index"]).made_by(&["FunctionAgent", "ReActAgent", "AgentWorkflow", "VectorStoreIndex.from_documents"]),
     agent("autogen", "AutoGen", Python).of(&["autogen", "pyautogen", "ag2", "autogen-*"], &["autogen", "autogen_agentchat", "autogen_core", "autogen_ext"]).made_by(&["AssistantAgent", "ConversableAgent", "UserProxyAgent"]),
-    agent("google-adk", "Google ADK", Python).of(&["google-adk"], &["google.adk"]).made_by(&["Agent", "LlmAgent", "SequentialAgent", "LoopAgent"]),
+    agent("google-adk", "Google ADK", Python).of(&["google-adk"], &["google.adk"]).made_by(&["Agent", "LlmAgent", "SequentialAgent", "ParallelAgent", "LoopAgent"]),
     agent("langchain", "LangChain.js", Node).of(&["langchain", "@langchain/*"], &["langchain", "@langchain"]).made_by(&["ChatOpenAI", "createAgent", "AgentExecutor"]),
-    agent("langgraph", "LangGraph.js", Node).of(&["@langchain/langgraph", "@langchain/langgraph-*"], &["@langchain/langgraph"]).made_by(&["StateGraph", "createReactAgent"]).with(&["langgraph.json"]),
+    agent("langgraph", "LangGraph.js", Node).of(&["@langchain/langgraph", "@langchain/langgraph-*"], &["@langchain/langgraph", "@langchain/langgraph-sdk"]).made_by(&["StateGraph", "createReactAgent"]).with(&["langgraph.json"]),
     agent("llamaindex", "LlamaIndex.TS", Node).of(&["llamaindex", "@llamaindex/*"], &["llamaindex", "@llamaindex"]).made_by(&["agent", "VectorStoreIndex.fromDocuments"]),
-    agent("openai-agents", "OpenAI Agents SDK", Node).of(&["@openai/agents", "@openai/agents-*"], &["@openai/agents"]).made_by(&["Agent"]),
+    agent("openai-agents", "OpenAI Agents SDK", Node).of(&["@openai/agents", "@openai/agents-*"], &["@openai/agents", "@openai/agents-core", "@openai/agents-realtime"]).made_by(&["Agent"]),
     agent("google-adk", "Google ADK", Node).of(&["@google/adk"], &["@google/adk"]).made_by(&["LlmAgent"]),
     agent("google-adk", "Google ADK", Jvm).of(&["com.google.adk:*"], &["com.google.adk"]).made_by(&["LlmAgent.builder"]),
     agent("ai-sdk", "Vercel AI SDK", Node).of(&["ai", "@ai-sdk/*"], &["ai", "@ai-sdk"]).made_by(&["streamText", "generateText", "streamObject", "generateObject", "ToolLoopAgent"]),
-    agent("mastra", "Mastra", Node).of(&["mastra", "@mastra/*"], &["@mastra"]).made_by(&["Mastra", "Agent"]).over(&["ai-sdk", "hono"]),
+    agent("mastra", "Mastra", Node).of(&["@mastra/core", "mastra", "@mastra/*"], &["@mastra"]).made_by(&["Mastra", "Agent"]).over(&["ai-sdk"]),
     // Go, Rust, Java, Ruby, PHP, C#, Elixir
     web("gin", "Gin", Go).of(&["github.com/gin-gonic/gin"], &["github.com/gin-gonic/gin"]).made_by(&["gin.Default", "gin.New"]),
     web("echo", "Echo", Go).of(&["github.com/labstack/echo", "github.com/labstack/echo/*"], &["github.com/labstack/echo"]).made_by(&["echo.New"]),
     web("fiber", "Fiber", Go).of(&["github.com/gofiber/fiber", "github.com/gofiber/fiber/*"], &["github.com/gofiber/fiber"]).made_by(&["fiber.New"]),
     web("axum", "Axum", Rust).of(&["axum"], &["axum"]).made_by(&["Router::new", "axum::serve"]),
-    web("actix", "Actix Web", Rust).of(&["actix-web", "actix"], &["actix_web", "actix"]).made_by(&["HttpServer::new", "App::new"]),
+    web("actix", "Actix Web", Rust).of(&["actix-web"], &["actix_web"]).made_by(&["HttpServer::new", "App::new"]),
     web("rocket", "Rocket", Rust).of(&["rocket"], &["rocket"]).made_by(&["rocket::build", "rocket::ignite"]),
     web("spring-boot", "Spring Boot", Jvm).of(&["org.springframework.boot", "org.springframework.boot:*"], &["org.springframework.boot"]).made_by(&["SpringApplication.run", "runApplication"]),
     web("quarkus", "Quarkus", Jvm).of(&["io.quarkus", "io.quarkus:*", "io.quarkus.platform:*"], &["io.quarkus"]).made_by(&["Quarkus.run"]),
     web("rails", "Ruby on Rails", Ruby).of(&["rails", "railties"], &["rails"]).made_by(&["Rails.application"]).with(&["config/application.rb", "bin/rails"]).over(&["sinatra"]),
     web("sinatra", "Sinatra", Ruby).of(&["sinatra"], &["sinatra"]).made_by(&["Sinatra::Base", "Sinatra::Application"]),
-    web("laravel", "Laravel", Php).of(&["laravel/framework", "laravel/lumen-framework"], &["Illuminate"]).made_by(&["Application::configure"]).with(&["artisan"]).over(&["symfony"]),
-    web("symfony", "Symfony", Php).of(&["symfony/framework-bundle", "symfony/symfony"], &["Symfony"]).with(&["config/bundles.php", "symfony.lock"]),
-    web("aspnetcore", "ASP.NET Core", Dotnet).of(&["Microsoft.NET.Sdk.Web", "Microsoft.AspNetCore.*"], &["Microsoft.AspNetCore"]).made_by(&["WebApplication.CreateBuilder", "Host.CreateDefaultBuilder"]),
+    web("laravel", "Laravel", Php).of(&["laravel/framework", "laravel/lumen-framework"], &["Illuminate\\Foundation", "Illuminate\\Support\\Facades"]).made_by(&["Application::configure"]).with(&["artisan"]).over(&["symfony"]),
+    web("symfony", "Symfony", Php).of(&["symfony/framework-bundle", "symfony/symfony"], &["Symfony\\Bundle"]).with(&["config/bundles.php", "symfony.lock"]),
+    web("aspnetcore", "ASP.NET Core", Dotnet).of(&["Microsoft.NET.Sdk.Web", "Microsoft.AspNetCore.App", "Microsoft.AspNetCore.OpenApi", "Microsoft.AspNetCore.Mvc*", "Microsoft.AspNetCore.Identity*", "Microsoft.AspNetCore.Authentication*"], &["Microsoft.AspNetCore"]).made_by(&["WebApplication.CreateBuilder", "WebApplication.CreateSlimBuilder", "WebHost.CreateDefaultBuilder"]),
     web("phoenix", "Phoenix", Elixir).of(&["phoenix"], &["Phoenix"]).made_by(&["use Phoenix.Endpoint"]),
     // Language models
     model("openai", "OpenAI", Python).of(&["openai"], &["openai"]).made_by(&["OpenAI", "AsyncOpenAI", "AzureOpenAI", "AsyncAzureOpenAI"]),
@@ -194,13 +204,25 @@ pub(crate) fn of_package(ecosystem: Ecosystem, package: &str) -> Option<RuleId> 
 
 /// The rule that an imported module belongs to: the one that names it most exactly.
 pub(crate) fn of_module(ecosystem: Ecosystem, module: &str) -> Option<RuleId> {
+    let module = if ecosystem == Node { without_version(module) } else { module.to_owned() };
     let fits = |(id, rule): (RuleId, &Rule)| {
         let length =
-            rule.modules.iter().filter(|known| is_beneath(module, known)).map(|known| known.len()).max()?;
+            rule.modules.iter().filter(|known| is_beneath(&module, known)).map(|known| known.len()).max()?;
         Some((length, id))
     };
     let rules = RULES.iter().enumerate().filter(|(_, rule)| rule.ecosystem == ecosystem);
     rules.filter_map(fits).max().map(|(_, id)| id)
+}
+
+/// `jsr:@hono/hono@4.6.14/cors` is `@hono/hono/cors`.
+fn without_version(module: &str) -> String {
+    let Some(module) = module.strip_prefix("jsr:").or_else(|| module.strip_prefix("npm:")) else {
+        return module.to_owned();
+    };
+    let name = usize::from(module.starts_with('@'));
+    let Some(at) = module[name..].find('@').map(|at| at + name) else { return module.to_owned() };
+    let rest = module[at..].find('/').map_or("", |slash| &module[at + slash..]);
+    format!("{}{rest}", &module[..at])
 }
 
 /// Whether a module is this one, or lies beneath it.
@@ -238,6 +260,8 @@ mod tests {
         assert_eq!(module(Python, "fastapi_users"), None);
         assert_eq!(module(Node, "next/server"), Some("nextjs"));
         assert_eq!(module(Node, "next-auth"), None);
+        assert_eq!(module(Node, "jsr:@hono/hono@4.6.14/cors"), Some("hono"));
+        assert_eq!(module(Node, "npm:express@4"), Some("express"));
         assert_eq!(module(Go, "github.com/labstack/echo/v4"), Some("echo"));
     }
 

@@ -221,6 +221,7 @@ fn needles(ecosystem: Ecosystem, module: &str) -> Vec<String> {
         Ecosystem::Node => ["'", "\""]
             .iter()
             .flat_map(|quote| [format!("{quote}{module}{quote}"), format!("{quote}{module}/")])
+            .chain([format!("npm:{module}@"), format!("jsr:{module}@")])
             .collect(),
         Ecosystem::Rust => vec![format!("use {module}"), format!("{module}::")],
         Ecosystem::Ruby => vec![format!("require '{module}"), format!("require \"{module}")],

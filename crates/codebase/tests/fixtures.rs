@@ -34,7 +34,8 @@ fn every_fixture_is_understood() {
 fn every_framework_has_a_fixture() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures");
     let texts = fs::read_dir(folder).unwrap().map(|entry| fs::read_to_string(entry.unwrap().path()).unwrap());
-    let expected: BTreeSet<String> = texts.flat_map(|text| names(&text, "frameworks")).collect();
+    let expected: BTreeSet<String> =
+        texts.flat_map(|text| names(&text, "frameworks").collect::<Vec<_>>()).collect();
     let missing: Vec<_> = codebase::rules::NAMES.iter().filter(|name| !expected.contains(**name)).collect();
     assert!(missing.is_empty(), "{missing:?}");
 }
@@ -44,8 +45,12 @@ fn check(fixture: &str) -> Vec<String> {
     let folder = tempfile::tempdir().unwrap();
     unpack(fixture, folder.path());
     let tree = Tree::open(folder.path()).unwrap();
-    let request =
-        Request { tree: &tree, globs: Globs::default(), reading: Reading::Contents, limits: Limits::default() };
+    let request = Request {
+        tree: &tree,
+        globs: Globs::default(),
+        reading: Reading::Contents,
+        limits: Limits::default(),
+    };
     let profile = analyze(&request, &Budget::unlimited()).unwrap();
     let candidates = profile.frameworks.iter().filter(|found| found.confidence >= 0.5);
     let mut problems = Vec::new();
@@ -66,7 +71,8 @@ fn check(fixture: &str) -> Vec<String> {
 
 /// Expectations of which there may be several: versions, agents, routes.
 fn lines(fixture: &str, profile: &Profile) -> Vec<String> {
-    let versions = profile.frameworks.iter().filter_map(|f| Some(format!("{} {}", f.name, f.version.as_ref()?)));
+    let versions =
+        profile.frameworks.iter().filter_map(|f| Some(format!("{} {}", f.name, f.version.as_ref()?)));
     let agents = profile.agents.iter().map(|agent| format!("{} {}", agent.path, agent.name));
     let routes = profile.routes.iter().map(|route| {
         let (request, response) = (route.request.join(", "), route.response.join(", "));

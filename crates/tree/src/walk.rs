@@ -345,13 +345,12 @@ impl<'a> Walk<'a> {
         let Some((_, entry)) = own else { return job.rules.clone() };
         let mut text = Vec::new();
         let opened = self.tree.faults.pass().and_then(|()| entry.open_with(&read_only()));
-        match opened.map_err(ReadError::from).and_then(|f| read_file(f, IGNORE_FILE_LIMIT, &mut text)) {
-            Ok(()) => job.rules.within(&job.path, &text),
-            Err(_) => {
-                self.skip(&join(&job.path, ".gitignore"), Reason::Unreadable);
-                job.rules.clone()
-            }
+        let read = opened.map_err(ReadError::from).and_then(|f| read_file(f, IGNORE_FILE_LIMIT, &mut text));
+        if read.is_err() {
+            self.skip(&join(&job.path, ".gitignore"), Reason::Unreadable);
+            return job.rules.clone();
         }
+        job.rules.within(&job.path, &text)
     }
 
     /// Counts a file; `false` if it is one too many.

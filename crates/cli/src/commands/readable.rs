@@ -29,7 +29,8 @@ impl Shown {
             }
             Self::List(items) if items.iter().all(Self::is_row) => table(items, &indent),
             Self::List(items) => {
-                items.iter().map(|item| format!("{indent}-\n{}", item.lines(depth + 1))).collect()
+                let item = |item: &Self| [&indent, "-\n", &item.lines(depth + 1)].concat();
+                items.iter().map(item).collect()
             }
             Self::Text(text) => format!("{indent}{text}\n"),
         }
@@ -84,12 +85,11 @@ fn table(rows: &[Shown], indent: &str) -> String {
     let mut names: Vec<&str> = Vec::new();
     for row in rows {
         if let Shown::Map(entries) = row {
-            let new = entries.iter().map(|(name, _)| name.as_str());
-            new.for_each(|name| {
-                if !names.contains(&name) {
-                    names.push(name)
+            for (name, _) in entries {
+                if !names.contains(&name.as_str()) {
+                    names.push(name);
                 }
-            });
+            }
         }
     }
     let cells = |row: &Shown| -> Vec<String> {

@@ -57,10 +57,10 @@ fn secrets_are_not_printed() {
 
 /// The page is generated. `UPDATE=1 cargo test -p fluxway-cli` writes it.
 #[test]
+#[expect(clippy::disallowed_methods, reason = "the page and the switch are this test's alone")]
 fn the_page_about_settings_is_up_to_date() {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/configuration.md");
     let page = page();
-    #[expect(clippy::disallowed_methods, reason = "a switch of this test alone")]
     if std::env::var("UPDATE").is_ok() {
         std::fs::write(path, &page).unwrap();
     }

@@ -1,4 +1,4 @@
-//! MSBuild projects.
+//! `MSBuild` projects.
 
 use super::{Broken, Dependency, Ecosystem, Manifest, Node, Program, Scope, Weight, xml};
 use crate::manager::Manager;

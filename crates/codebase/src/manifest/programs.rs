@@ -49,7 +49,8 @@ fn started(words: &[&str]) -> Option<Start> {
     let name = first.rsplit('/').next().unwrap_or(first);
     match name {
         // Words in front of the real command.
-        "exec"
+        "bundle"
+        | "exec"
         | "npx"
         | "pnpx"
         | "bunx"
@@ -76,13 +77,12 @@ fn started(words: &[&str]) -> Option<Start> {
         }
         _ if name.contains('=') => started(rest),
         "node" | "nodemon" | "tsx" | "ts-node" | "ts-node-dev" | "ts-node-esm" | "babel-node" | "bun"
-        | "deno" | "esno" | "swc-node" | "node-dev" | "electron" | "forever" => {
-            script(rest).map(|word| file(word))
-        }
+        | "deno" | "esno" | "swc-node" | "node-dev" | "electron" | "forever" => script(rest).map(file),
         "python" | "python3" | "python3.11" | "python3.12" | "python3.13" | "pypy3" => match rest {
             ["-m", module, rest @ ..] => started_module(module, rest),
             _ => rest.iter().find(|word| word.ends_with(".py")).map(|word| file(word)),
         },
+        "ruby" => rest.iter().find(|word| word.ends_with(".rb")).map(|word| file(word)),
         "fastapi" | "streamlit" | "chainlit" => {
             rest.iter().find(|word| word.ends_with(".py")).map(|word| file(word))
         }

@@ -198,7 +198,7 @@ pub(super) fn setup_cfg(path: &str, text: &str) -> Result<Manifest, Broken> {
             continue;
         }
         if let Some(name) = content.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) {
-            section = name.to_owned();
+            name.clone_into(&mut section);
             key.clear();
             continue;
         }
@@ -206,7 +206,7 @@ pub(super) fn setup_cfg(path: &str, text: &str) -> Result<Manifest, Broken> {
             content
         } else {
             let (name, value) = content.split_once('=').unwrap_or((content, ""));
-            key = name.trim().to_owned();
+            name.trim().clone_into(&mut key);
             value.trim()
         };
         setup_value(&section, &key, value, line, &mut manifest);
@@ -221,10 +221,10 @@ fn setup_value(section: &str, key: &str, value: &str, line: u32, manifest: &mut 
             manifest.hint(Manager::Pip, Weight::Default, line, "setup.cfg");
         }
         ("options", "install_requires") => {
-            manifest.dependencies.extend(requirement(value, Scope::Main, line))
+            manifest.dependencies.extend(requirement(value, Scope::Main, line));
         }
         ("options.extras_require", _) => {
-            manifest.dependencies.extend(requirement(value, Scope::Optional, line))
+            manifest.dependencies.extend(requirement(value, Scope::Optional, line));
         }
         ("options.entry_points", "console_scripts") => {
             if let Some((name, target)) = value.split_once('=') {

@@ -2,9 +2,9 @@ use super::*;
 
 /// A manifest in one line each.
 fn facts(path: &str, text: &str) -> Vec<String> {
-    let manifest = reader(path).unwrap()(path, text).unwrap();
+    let manifest = reader(path).unwrap().1(path, text).unwrap();
     let mut facts: Vec<String> = manifest.name.iter().map(|name| format!("name {name}")).collect();
-    for d in manifest.dependencies.iter() {
+    for d in &manifest.dependencies {
         let version = d.requirement.as_deref().unwrap_or("-");
         facts.push(format!("{} {:?} {} {version}", d.line, d.scope, d.name));
     }

@@ -222,10 +222,13 @@ impl<'a> Visitor<'a> for Reader<'_> {
             Stmt::If(branch) if self.functions.is_empty() && is_main_guard(&branch.test) => {
                 self.source.main_guard.get_or_insert(self.lines.at(branch.start().to_usize()));
             }
-            Stmt::Expr(statement) if self.functions.is_empty() && self.classes.is_empty() => {
-                if self.source.runs.is_none() && runs(&statement.value) {
-                    self.source.runs = Some(self.line(statement.start()));
-                }
+            Stmt::Expr(statement)
+                if self.functions.is_empty()
+                    && self.classes.is_empty()
+                    && self.source.runs.is_none()
+                    && runs(&statement.value) =>
+            {
+                self.source.runs = Some(self.line(statement.start()));
             }
             Stmt::Assign(assign) => {
                 for target in &assign.targets {
@@ -283,14 +286,14 @@ fn runs(expression: &Expr) -> bool {
     )
 }
 
-fn is_main_guard(test: &Expr) -> bool {
-    let Expr::Compare(compare) = test else { return false };
+fn is_main_guard(condition: &Expr) -> bool {
+    let Expr::Compare(compare) = condition else { return false };
     let sides = [compare.left.as_ref(), compare.comparators.first().unwrap_or(&compare.left)];
     compare.ops.first() == Some(&CmpOp::Eq)
         && sides.iter().any(|side| matches!(side, Expr::Name(name) if name.id.as_str() == "__name__"))
         && sides
             .iter()
-            .any(|side| matches!(side, Expr::StringLiteral(text) if text.value.to_str() == "__main__"))
+            .any(|side| matches!(side, Expr::StringLiteral(literal) if literal.value.to_str() == "__main__"))
 }
 
 fn argument(expression: &Expr) -> Argument {

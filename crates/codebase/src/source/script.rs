@@ -6,8 +6,9 @@ use oxc_ast::ast::{
     Declaration, Decorator, ExportDeclaration, ExportDefaultDeclaration, ExportDefaultDeclarationKind,
     ExportFromDeclaration, ExportNamedDeclaration, Expression, FormalParameters, Function as FunctionNode,
     ImportDeclaration, ImportDeclarationSpecifier, ImportExpression, MethodDefinition, NewExpression,
-    ObjectProperty, ObjectPropertyKind, PropertyDefinition, StaticMemberExpression, TSInterfaceDeclaration,
-    TSSignature, TSType, TSTypeAliasDeclaration, TSTypeAnnotation, VariableDeclarator,
+    ObjectProperty, ObjectPropertyKind, PropertyDefinition, ReturnStatement, StaticMemberExpression,
+    TSInterfaceDeclaration, TSSignature, TSType, TSTypeAliasDeclaration, TSTypeAnnotation,
+    VariableDeclarator,
 };
 use oxc_ast_visit::{Visit, walk};
 use oxc_parser::Parser;
@@ -128,7 +129,7 @@ impl<'t> Reader<'t> {
     }
 
     /// Visits arguments; a function that is written among them becomes one of the call's.
-    fn arguments<'a>(&mut self, mut site: CallSite, arguments: &[Given<'a>]) {
+    fn arguments(&mut self, mut site: CallSite, arguments: &[Given<'_>]) {
         let at = self.source.calls.len();
         self.source.calls.push(CallSite::default());
         for (place, given) in arguments.iter().enumerate() {
@@ -327,6 +328,13 @@ impl<'a> Visit<'a> for Reader<'_> {
     fn visit_new_expression(&mut self, node: &NewExpression<'a>) {
         let site = self.call(&node.callee, node.span, &node.arguments);
         self.arguments(site, &node.arguments);
+    }
+
+    fn visit_return_statement(&mut self, node: &ReturnStatement<'a>) {
+        for (name, _) in node.argument.as_ref().map(named).unwrap_or_default() {
+            self.field(&name, |function| &mut function.writes);
+        }
+        walk::walk_return_statement(self, node);
     }
 
     fn visit_static_member_expression(&mut self, node: &StaticMemberExpression<'a>) {

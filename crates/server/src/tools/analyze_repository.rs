@@ -13,7 +13,7 @@ use crate::blocking::blocking;
 use crate::error::{ArgumentProblem, Failure};
 
 /// Analyse a repository: languages, package managers, frameworks, entry points, agents and their routes, each with
-/// file and line as evidence. Pass the result to detect_frameworks.
+/// file and line as evidence. Pass the result to `detect_frameworks`.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Args {
@@ -82,6 +82,7 @@ struct Stats {
 
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[expect(clippy::struct_field_names, reason = "`packageManagers` is its name above as well")]
 struct Package {
     /// Its folder; `.` for the root.
     path: String,

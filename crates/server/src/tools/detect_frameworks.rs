@@ -12,12 +12,12 @@ use crate::Call;
 use crate::blocking::blocking;
 use crate::error::Failure;
 
-/// Find the frameworks of a repository from its profile (analyze_repository), read again for proof: confidence,
+/// Find the frameworks of a repository from its profile (`analyze_repository`), read again for proof: confidence,
 /// version, places to insert, reasons, and the runner pattern that fits.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Args {
-    /// What analyze_repository gave; taken as hints.
+    /// What `analyze_repository` gave; taken as hints.
     repository_profile: Map<String, Value>,
     /// The folder to read; otherwise the profile's `root`, otherwise the first allowed root.
     #[serde(default)]

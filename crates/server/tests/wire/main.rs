@@ -1,6 +1,7 @@
 //! The server as a client sees it: whole conversations over the in-memory transport.
 
 #![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test that fails should stop")]
+#![expect(clippy::disallowed_methods, reason = "tests read their scripts and prepare folders")]
 
 mod fronts;
 mod harness;

@@ -27,9 +27,10 @@ fn transcripts() {
 /// repository in that folder, and the tools for it; otherwise there are the tools that no other change touches.
 async fn converse(script: &str) -> String {
     let (_folder, root) = unpack(SUPPORT_BOT);
-    let toolsets: &[Toolset] = match script.starts_with("!repository") {
-        true => &[Toolset::Integrate],
-        false => &[Toolset::Reference, Toolset::Diagnostics],
+    let toolsets: &[Toolset] = if script.starts_with("!repository") {
+        &[Toolset::Integrate]
+    } else {
+        &[Toolset::Reference, Toolset::Diagnostics]
     };
     let app = app().toolsets(toolsets).roots(vec![root.clone()]).page_size(2).build();
     let root = root.display().to_string();

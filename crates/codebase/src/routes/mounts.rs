@@ -1,0 +1,93 @@
+//! Routers that are mounted under a prefix: `app.include_router(router, prefix="/api")`, `app.use("/api", router)`.
+
+use super::glue;
+use crate::calls::Graph;
+use crate::modules;
+use crate::source::{Argument, CallSite, Import};
+
+/// A router, and where it is mounted.
+pub(super) struct Mount {
+    prefix: String,
+    /// The file that holds the router, and its name there if it is known.
+    file: usize,
+    router: Option<String>,
+    /// What it is mounted at.
+    at_file: usize,
+    at: Option<String>,
+}
+
+/// All mounts in all files.
+pub(super) fn all(graph: &Graph<'_, '_>) -> Vec<Mount> {
+    let files = 0..graph.files.len();
+    let calls = |file: usize| {
+        graph.files[file].source.calls.iter().enumerate().map(move |(at, call)| (file, at, call))
+    };
+    files.flat_map(calls).filter_map(|(file, at, call)| mount(graph, file, at, call)).collect()
+}
+
+/// The prefix of a router, with those of the routers around it.
+pub(super) fn prefix(mounts: &[Mount], file: usize, router: Option<&str>) -> String {
+    let (mut prefix, mut file, mut router) = (String::new(), file, router);
+    // Three levels are more than anybody has; a router that is mounted at itself must end somewhere.
+    for _ in 0..3 {
+        let fits = |mount: &&Mount| {
+            let same = mount.router.is_none() || router.is_none() || mount.router.as_deref() == router;
+            mount.file == file && same && (mount.at_file, mount.at.as_deref()) != (file, router)
+        };
+        let Some(mount) = mounts.iter().find(fits) else { break };
+        prefix = if prefix.is_empty() { mount.prefix.clone() } else { glue(&mount.prefix, &prefix) };
+        (file, router) = (mount.at_file, mount.at.as_deref());
+    }
+    prefix
+}
+
+fn mount(graph: &Graph<'_, '_>, file: usize, at: usize, call: &CallSite) -> Option<Mount> {
+    let (object, verb) = call.callee.rsplit_once('.').unwrap_or(("", &call.callee));
+    let named = |name: &str| match call.named(name) {
+        Some(Argument::Text(text)) => text.clone(),
+        _ => String::new(),
+    };
+    let (prefix, (target, router)) = match (verb, call.arguments.as_slice()) {
+        ("include_router", [Argument::Name(name), ..]) => (named("prefix"), target(graph, file, name)?),
+        ("register_blueprint", [Argument::Name(name), ..]) => {
+            (named("url_prefix"), target(graph, file, name)?)
+        }
+        ("use" | "route" | "mount", [Argument::Text(prefix), .., Argument::Name(name)]) => {
+            (prefix.clone(), target(graph, file, name)?)
+        }
+        ("register", [Argument::Name(name), Argument::Map(options)]) => {
+            let prefix = options.iter().find_map(|(key, value)| match (key.as_str(), value) {
+                ("prefix", Argument::Text(text)) => Some(text.clone()),
+                _ => None,
+            })?;
+            (prefix, target(graph, file, name)?)
+        }
+        ("path" | "re_path", [Argument::Text(prefix), Argument::Call(include)]) if include == "include" => {
+            // The call within the call is the next one.
+            let included = graph.files[file].source.calls.get(at + 1)?.first_text()?;
+            (prefix.clone(), (module(graph, file, included)?, None))
+        }
+        _ => return None,
+    };
+    let at = (!object.is_empty()).then(|| object.to_owned());
+    Some(Mount { prefix, file: target, router, at_file: file, at })
+}
+
+/// The file and the name of a router that is mounted by this name.
+fn target(graph: &Graph<'_, '_>, file: usize, name: &str) -> Option<(usize, Option<String>)> {
+    let (object, rest) = name.split_once('.').unwrap_or((name, ""));
+    match graph.imported(file, object) {
+        // `users.router`: a module, and the router in it.
+        Some((other, _)) if !rest.is_empty() => Some((other, Some(rest.to_owned()))),
+        Some((other, there)) => {
+            Some((other, Some(there).filter(|there| !there.is_empty() && there != "default")))
+        }
+        None => Some((file, Some(name.to_owned()))),
+    }
+}
+
+/// The file of a Python module.
+fn module(graph: &Graph<'_, '_>, file: usize, module: &str) -> Option<usize> {
+    let import = Import { module: module.to_owned(), name: None, local: String::new(), line: 0 };
+    graph.file(&modules::file_of(graph.looks, graph.files[file].path, &import)?)
+}
