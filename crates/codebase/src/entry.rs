@@ -180,7 +180,16 @@ fn begins(made: &Mention, seen: &Seen) -> bool {
         // A factory is as good as the application: servers call it.
         (Role::Web, Ecosystem::Python) => !made.in_method,
         // Routers are made in functions all over a program; an application is made on top, or listens.
-        (Role::Web, Ecosystem::Node) => made.at_top || rule.name == "nestjs" || calls(&["listen", "serve"]),
+        (Role::Web, Ecosystem::Node) => {
+            let exports_it =
+                || seen.source.as_ref().is_some_and(|s| s.exports.iter().any(|name| name == "default"));
+            match rule.name {
+                "nestjs" => true,
+                // Its routers are applications as well; the one that is served is handed out or served.
+                "hono" => calls(&["listen", "serve", "fire"]) || made.at_top && exports_it(),
+                _ => made.at_top || calls(&["listen", "serve"]),
+            }
+        }
         (Role::Agent, Ecosystem::Node) => made.what == "Mastra",
         // What the command `adk` looks for.
         (Role::Agent, Ecosystem::Python) if rule.name == "google-adk" => {

@@ -40,16 +40,16 @@ pub(crate) fn all(graph: &Graph<'_, '_>) -> Vec<RouteFact> {
 
 /// `@app.post("/chat")`, `@app.route("/chat", methods=["POST"])`, `@Post("chat")` in a `@Controller("api")`.
 fn decorated(source: &Source, file: usize) -> Vec<RouteFact> {
-    let mut routes = Vec::new();
+    let mut found = Vec::new();
     for (at, function) in source.functions.iter().enumerate() {
         let owner = function.owner.as_ref();
         let class = owner.and_then(|owner| source.classes.iter().find(|class| class.name == *owner));
         let controller = class.and_then(|class| class.decorators.iter().find(|d| d.callee == "Controller"));
         for decorator in &function.decorators {
-            let Some((methods, path)) = route_of(source, decorator, controller) else { continue };
+            let Some((verbs, path)) = route_of(source, decorator, controller) else { continue };
             let router = decorator.callee.rsplit_once('.').map(|(router, _)| router.to_owned());
             let handler = NodeId { file, function: Some(at) };
-            routes.extend(methods.into_iter().map(|method| RouteFact {
+            found.extend(verbs.into_iter().map(|method| RouteFact {
                 method,
                 path: path.clone(),
                 line: decorator.line,
@@ -58,7 +58,7 @@ fn decorated(source: &Source, file: usize) -> Vec<RouteFact> {
             }));
         }
     }
-    routes
+    found
 }
 
 /// The methods and the path that a decorator gives a route.
@@ -142,13 +142,13 @@ pub(crate) fn glue(prefix: &str, path: &str) -> String {
 /// `app.post("/chat", handler)`, and `path("chat/", views.chat)` of Django.
 fn registered(graph: &Graph<'_, '_>, file: usize) -> Vec<RouteFact> {
     let source = graph.files[file].source;
-    let mut routes = Vec::new();
+    let mut found = Vec::new();
     for call in &source.calls {
-        let (router, verb) = call.callee.rsplit_once('.').unwrap_or(("", &call.callee));
+        let (object, verb) = call.callee.rsplit_once('.').unwrap_or(("", &call.callee));
         let Some(path) = call.first_text() else { continue };
         let lower = verb.to_ascii_lowercase();
         let is_django = matches!(call.callee.as_str(), "path" | "re_path" | "url");
-        let is_verb = VERBS.contains(&lower.as_str()) && !router.is_empty() && path.starts_with('/');
+        let is_verb = VERBS.contains(&lower.as_str()) && !object.is_empty() && path.starts_with('/');
         if !is_django && !is_verb {
             continue;
         }
@@ -163,10 +163,10 @@ fn registered(graph: &Graph<'_, '_>, file: usize) -> Vec<RouteFact> {
             "all" => ANY.to_owned(),
             verb => verb.to_ascii_uppercase(),
         };
-        let router = (!is_django).then(|| router.to_owned());
-        routes.push(RouteFact { method, path: glue("", path), line: call.line, handler, router });
+        let router = (!is_django).then(|| object.to_owned());
+        found.push(RouteFact { method, path: glue("", path), line: call.line, handler, router });
     }
-    routes
+    found
 }
 
 /// The method that a Django view accepts: `@require_POST`.

@@ -8,12 +8,40 @@ use crate::process::{fluxway, run, run_with};
 fn call_prints_for_people_and_for_programs() {
     let (code, out, _) = run(&["call", "tell_fortune", "--category", "career"]);
     assert_eq!(code, 0);
-    assert!(out.starts_with("category: career\nfortune: "), "{out}");
+    assert!(out.starts_with("category: career\nmood: mysterious\nfortune: "), "{out}");
 
     let (code, out, _) =
         run(&["call", "tell_fortune", "--json", "--args", r#"{"category":"love","mood":"cautious"}"#]);
     let reply: Value = serde_json::from_str(&out).unwrap();
     assert_eq!((code, &reply["mood"]), (0, &Value::from("cautious")));
+}
+
+#[test]
+fn a_repository_is_shown_as_tables() {
+    let folder = tempfile::tempdir().unwrap();
+    let write = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).unwrap();
+    write("requirements.txt", "flask==3.0.1\n");
+    write("app.py", "from flask import Flask\napp = Flask(__name__)\n");
+    write("\u{1b}[31mred.py", "import os\n");
+    let root = folder.path().to_str().unwrap();
+    let (code, out, err) = run(&["call", "analyze_repository", "--root", root]);
+    assert_eq!((code, err.as_str()), (0, ""));
+    for line in [
+        "languages: python",
+        "packageManagers: pip",
+        "entryPoints: app.py",
+        "stats: files 3, loc 3, directories 0",
+        "  requirements.txt  1     framework flask: declares flask ==3.0.1",
+        "  .     python     pip              flask       app.py",
+    ] {
+        assert!(out.lines().any(|shown| shown == line), "{line:?} is not in\n{out}");
+    }
+    let (code, out, _) = run(&["call", "analyze_repository", "--root", root, "--json"]);
+    let reply: Value = serde_json::from_str(&out).unwrap();
+    assert_eq!((code, &reply["frameworkCandidates"][0]), (0, &Value::from("flask")));
+    let (code, _, err) = run(&["call", "analyze_repository", "--args", r#"{"root":"/etc"}"#]);
+    assert_eq!(code, 1);
+    assert!(err.starts_with("error: `/etc` is not inside a folder that this server may read"), "{err}");
 }
 
 #[test]
@@ -41,7 +69,10 @@ fn wrong_use_exits_with_2() {
     for (args, expected) in [
         (&["--nonsense"][..], "unexpected argument '--nonsense'"),
         (&["serve", "--read-onyl"], "unexpected argument '--read-onyl'"),
-        (&["serve", "--toolsets", "nope"], "there is no toolset `nope`; there are reference, diagnostics"),
+        (
+            &["serve", "--toolsets", "nope"],
+            "there is no toolset `nope`; there are integrate, reference, diagnostics",
+        ),
         (&["serve", "--root", "/no/such/folder"], "/no/such/folder is not a folder"),
         (&["serve", "--config", "/no/such/file"], "cannot read the settings in /no/such/file"),
         (&["serve", "--http", "0.0.0.0:80"], "0.0.0.0:80 is not a loopback address"),
@@ -76,7 +107,7 @@ fn tools_lists_what_would_be_served() {
     );
     let (_, out, _) = run(&["tools", "--json"]);
     let list: Value = serde_json::from_str(&out).unwrap();
-    assert_eq!(list["tools"][0]["name"], "tell_fortune");
+    assert_eq!(list["tools"][0]["name"], "analyze_repository");
 }
 
 #[test]

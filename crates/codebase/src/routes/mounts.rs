@@ -48,19 +48,19 @@ fn mount(graph: &Graph<'_, '_>, file: usize, at: usize, call: &CallSite) -> Opti
         _ => String::new(),
     };
     let (prefix, (target, router)) = match (verb, call.arguments.as_slice()) {
-        ("include_router", [Argument::Name(name), ..]) => (named("prefix"), target(graph, file, name)?),
+        ("include_router", [Argument::Name(name), ..]) => (named("prefix"), target(graph, file, name)),
         ("register_blueprint", [Argument::Name(name), ..]) => {
-            (named("url_prefix"), target(graph, file, name)?)
+            (named("url_prefix"), target(graph, file, name))
         }
         ("use" | "route" | "mount", [Argument::Text(prefix), .., Argument::Name(name)]) => {
-            (prefix.clone(), target(graph, file, name)?)
+            (prefix.clone(), target(graph, file, name))
         }
         ("register", [Argument::Name(name), Argument::Map(options)]) => {
             let prefix = options.iter().find_map(|(key, value)| match (key.as_str(), value) {
                 ("prefix", Argument::Text(text)) => Some(text.clone()),
                 _ => None,
             })?;
-            (prefix, target(graph, file, name)?)
+            (prefix, target(graph, file, name))
         }
         ("path" | "re_path", [Argument::Text(prefix), Argument::Call(include)]) if include == "include" => {
             // The call within the call is the next one.
@@ -74,15 +74,13 @@ fn mount(graph: &Graph<'_, '_>, file: usize, at: usize, call: &CallSite) -> Opti
 }
 
 /// The file and the name of a router that is mounted by this name.
-fn target(graph: &Graph<'_, '_>, file: usize, name: &str) -> Option<(usize, Option<String>)> {
+fn target(graph: &Graph<'_, '_>, file: usize, name: &str) -> (usize, Option<String>) {
     let (object, rest) = name.split_once('.').unwrap_or((name, ""));
     match graph.imported(file, object) {
         // `users.router`: a module, and the router in it.
-        Some((other, _)) if !rest.is_empty() => Some((other, Some(rest.to_owned()))),
-        Some((other, there)) => {
-            Some((other, Some(there).filter(|there| !there.is_empty() && there != "default")))
-        }
-        None => Some((file, Some(name.to_owned()))),
+        Some((other, _)) if !rest.is_empty() => (other, Some(rest.to_owned())),
+        Some((other, there)) => (other, Some(there).filter(|there| !there.is_empty() && there != "default")),
+        None => (file, Some(name.to_owned())),
     }
 }
 

@@ -16,11 +16,12 @@ fn facts(path: &str, text: &str) -> Vec<String> {
             .map(|p| p.annotation.as_ref().map_or(p.name.clone(), |a| format!("{}: {a}", p.name)))
             .collect();
         let owner = f.owner.as_deref().map(|owner| format!("{owner}.")).unwrap_or_default();
-        let decorators: String = f
+        let decorators: Vec<_> = f
             .decorators
             .iter()
             .map(|d| format!(" @{}({})", d.callee, d.first_text().unwrap_or("")))
             .collect();
+        let decorators = decorators.concat();
         facts.push(format!("{} fn {owner}{}({}){decorators}", f.line, f.name, parameters.join(", ")));
         if !f.reads.is_empty() || !f.writes.is_empty() {
             facts.push(format!("  reads {:?} writes {:?}", f.reads, f.writes));
