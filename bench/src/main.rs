@@ -13,6 +13,7 @@ mod provision;
 mod robust;
 mod stdio;
 mod table;
+mod tree;
 mod turn;
 
 type Outcome<T> = Result<T, Box<dyn std::error::Error>>;
@@ -20,15 +21,17 @@ type Outcome<T> = Result<T, Box<dyn std::error::Error>>;
 fn main() -> Outcome<()> {
     let mut args = std::env::args().skip(1);
     let what = args.next().unwrap_or_default();
+    let (flags, given): (Vec<String>, Vec<String>) = args.partition(|arg| arg.starts_with("--"));
     // `--quick` shows that the harness works; its figures are not for quoting.
-    let quick = args.any(|arg| arg == "--quick");
+    let quick = flags.iter().any(|flag| flag == "--quick");
     match what.as_str() {
         "stdio" => stdio::run(quick),
         "flow" => flow::run(quick),
         "turn" => turn::run(quick),
         "robust" => robust::run(quick),
+        "tree" => tree::run(quick, given.first().map(std::path::PathBuf::from)),
         _ => {
-            println!("usage: cargo run --release -p bench -- stdio|flow|turn|robust [--quick]");
+            println!("usage: cargo run --release -p bench -- stdio|flow|turn|robust|tree [FOLDER] [--quick]");
             Ok(())
         }
     }

@@ -102,3 +102,94 @@ fn rust() -> Outcome<Vec<Peer>> {
 pub(crate) fn fluxway() -> Outcome<Peer> {
     Ok(rust()?.swap_remove(0))
 }
+
+/// A program that reads or lists a tree, as a shell command in which `$DIR` is the folder.
+pub(crate) struct Tool {
+    pub(crate) name: String,
+    pub(crate) command: String,
+}
+
+/// The endings of the files whose lines fluxway counts.
+const CODE: &[&str] = &[
+    "py", "pyi", "js", "jsx", "mjs", "cjs", "ts", "tsx", "mts", "cts", "go", "rs", "java", "kt", "kts",
+    "scala", "groovy", "gradle", "rb", "rake", "ru", "gemspec", "php", "cs", "fs", "fsx", "ex", "exs",
+    "heex", "eex", "erl", "hrl", "c", "h", "cc", "cpp", "cxx", "hpp", "hh", "hxx", "swift", "m", "mm",
+    "dart", "lua", "r", "R", "jl", "hs", "clj", "cljs", "cljc", "zig", "pl", "pm", "sh", "bash", "zsh",
+    "ps1", "sql", "vue", "svelte", "astro", "html", "htm", "erb", "jinja", "j2", "cshtml", "razor", "twig",
+    "css", "scss", "sass", "less",
+];
+
+/// Fluxway's two tools, and what they are measured beside.
+pub(crate) fn readers() -> Outcome<Vec<Tool>> {
+    let fluxway = build()?.join("fluxway").display().to_string();
+    let tool = |name: &str, command: String| Tool { name: name.to_owned(), command };
+    let call = |tool: &str, args: &str| {
+        format!("{fluxway} --config /dev/null --root \"$DIR\" call {tool} --json{args}")
+    };
+    let mut tools = vec![
+        tool("analyze_repository", call("analyze_repository", "")),
+        tool("detect_frameworks", call("detect_frameworks", " --args '{\"repository_profile\":{}}'")),
+    ];
+    match installed("ripgrep", "rg") {
+        Ok(rg) => {
+            let globs: Vec<String> = CODE.iter().map(|ending| format!("-g '*.{ending}'")).collect();
+            let options = "--no-config --no-require-git";
+            tools.push(tool(
+                "rg -c '' (code files)",
+                format!("{rg} {options} -c '' {} \"$DIR\"", globs.join(" ")),
+            ));
+            tools.push(tool("rg --files", format!("{rg} {options} --files \"$DIR\"")));
+        }
+        Err(error) => println!("NOT MEASURED: ripgrep: {error}"),
+    }
+    match installed("tokei", "tokei") {
+        Ok(tokei) => tools.push(tool("tokei", format!("{tokei} \"$DIR\""))),
+        Err(error) => println!("NOT MEASURED: tokei: {error}"),
+    }
+    match which("scc") {
+        Some(scc) => tools.push(tool("scc", format!("{scc} \"$DIR\""))),
+        None => println!("NOT MEASURED: scc: it is not installed"),
+    }
+    match fluxloop() {
+        Ok(python) => tools.push(tool("fluxloop-mcp 0.1.3 (Python)", fluxloop_command(&python))),
+        Err(error) => println!("NOT MEASURED: fluxloop-mcp: {error}"),
+    }
+    Ok(tools)
+}
+
+/// A Rust program, built once and kept outside the clone.
+fn installed(package: &str, program: &str) -> Outcome<String> {
+    let folder = cache()?.join("tools");
+    let path = folder.join("bin").join(program);
+    if !path.exists() {
+        let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned());
+        run(Command::new(cargo).args(["install", "--quiet", "--locked", package, "--root"]).arg(&folder))?;
+    }
+    Ok(path.display().to_string())
+}
+
+fn which(program: &str) -> Option<String> {
+    let paths = std::env::var_os("PATH")?;
+    let found =
+        std::env::split_paths(&paths).map(|folder| folder.join(program)).find(|path| path.exists())?;
+    Some(found.display().to_string())
+}
+
+/// The server whose documents fluxway implements, in an environment of its own.
+fn fluxloop() -> Outcome<String> {
+    let folder = cache()?.join("fluxloop");
+    let python = folder.join("bin/python");
+    if !python.exists() {
+        run(Command::new("python3").arg("-m").arg("venv").arg(&folder))?;
+    }
+    if !folder.join("bin/fluxloop-mcp").exists() {
+        run(Command::new(&python).args(["-m", "pip", "install", "--quiet", "fluxloop-mcp==0.1.3"]))?;
+    }
+    Ok(folder.join("bin/fluxloop-mcp").display().to_string())
+}
+
+/// One request on its pipe: it has no command for this.
+fn fluxloop_command(server: &str) -> String {
+    let request = r#"{\"type\":\"request\",\"id\":\"1\",\"tool\":\"analyze_repository\",\"root\":\"$DIR\",\"params\":{\"root\":\"$DIR\"}}"#;
+    format!("{server} <<< \"{request}\"")
+}

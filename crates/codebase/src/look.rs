@@ -118,19 +118,23 @@ impl<'a> Looks<'a> {
     }
 
     fn look(&self, path: &str) -> Seen {
-        let Some(language) = self.survey.find(path).and_then(|file| file.language) else {
+        let Some((file, language)) = self.survey.find(path).and_then(|file| Some((file, file.language?)))
+        else {
             return Seen::default();
         };
         let Ok(bytes) = self.tree.read(path, source::LARGEST as u64) else { return Seen::default() };
         let text = String::from_utf8_lossy(&bytes);
-        if language.has_parser() {
-            let Ok(source) = source::parse(path, &text, language) else { return Seen::default() };
-            self.judge(path, language, source)
-        } else if mentions(&bytes, language).is_empty() {
-            Seen::default()
-        } else {
-            plain::look(&text, language)
+        // A file that was chosen by its name alone is parsed only if it mentions something.
+        let is_known = file.hits.is_some() && language.has_parser();
+        if !is_known && mentions(&bytes, language).is_empty() {
+            return Seen::default();
         }
+        if !language.has_parser() {
+            return plain::look(&text, language);
+        }
+        source::parse(path, &text, language)
+            .map(|source| self.judge(path, language, source))
+            .unwrap_or_default()
     }
 
     /// Which of its imports are libraries, and what it makes of them.
