@@ -5,7 +5,7 @@ use std::path::Path;
 
 use codebase::{Reading, Request, analyze};
 use serde_json::json;
-use tree::{Budget, Globs, Limits, Tree};
+use tree::{Budget, Tree};
 
 fn main() {
     let mut names_only = false;
@@ -16,7 +16,7 @@ fn main() {
         }
         let tree = Tree::open(Path::new(&folder)).expect("a folder");
         let reading = if names_only { Reading::Names } else { Reading::Contents };
-        let request = Request { tree: &tree, globs: Globs::default(), reading, limits: Limits::default() };
+        let request = Request::new(&tree, reading);
         let start = std::time::Instant::now();
         let profile = analyze(&request, &Budget::unlimited()).expect("a thread");
         println!(

@@ -6,9 +6,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::calls::{Graph, NodeId};
+use crate::calls::{Graph, ModelCall};
 use crate::look::Looks;
 use crate::modules;
+use crate::names::NodeId;
 use crate::place;
 use crate::profile::{Agent, EntryPoint, Evidence, Route};
 use crate::routes::{self, RouteFact};
@@ -20,6 +21,7 @@ const FOLLOWED: usize = 1500;
 const EACH: usize = 150;
 const MOST_AGENTS: usize = 50;
 const MOST_ROUTES: usize = 100;
+const MOST_FIELDS: usize = 40;
 
 pub(crate) fn find(
     looks: &mut Looks<'_>,
@@ -28,8 +30,16 @@ pub(crate) fn find(
     with_models: &[bool],
 ) -> (Vec<Agent>, Vec<Route>) {
     follow(looks, begin(files, entries, with_models));
-    let graph = Graph::new(looks);
-    Finder { reaching: graph.reaching(), graph: &graph, agents: BTreeMap::new() }.find(entries)
+    let graph = Graph::new(looks, looks.budget());
+    let finder = Finder { reaching: graph.reaching(), graph: &graph, agents: BTreeMap::new() };
+    let (mut agents, mut routes) = finder.find(entries);
+    let left_out = [("agents", agents.len(), MOST_AGENTS), ("routes", routes.len(), MOST_ROUTES)];
+    agents.truncate(MOST_AGENTS);
+    routes.truncate(MOST_ROUTES);
+    for (what, all, shown) in left_out.into_iter().filter(|(_, all, shown)| all > shown) {
+        looks.left_out.insert(format!("{shown} of {all} {what} are named"));
+    }
+    (agents, routes)
 }
 
 /// Files from which agents may be reached, or in which they may be.
@@ -80,6 +90,9 @@ impl Finder<'_, '_, '_> {
         let handlers: BTreeSet<NodeId> = facts.iter().map(|fact| fact.handler).collect();
         let mut found = Vec::new();
         for fact in &facts {
+            if self.graph.looks.is_over() {
+                break;
+            }
             let from = format!("{} {}", fact.method, fact.path);
             if let Some(agent) = self.outermost(fact.handler, &handlers) {
                 let name = self.keep(agent, Some(from));
@@ -104,7 +117,8 @@ impl Finder<'_, '_, '_> {
         }
         let mut agents: Vec<Agent> = self.agents.into_values().collect();
         agents.sort_by_cached_key(|agent| {
-            let by_route = agent.reached_from.as_ref().is_some_and(|from| from.contains(" /"));
+            // A route has a method before its path; a file has none.
+            let by_route = agent.reached_from.as_ref().is_some_and(|from| from.contains(' '));
             (
                 place::is_aside(&agent.path),
                 agent.reached_from.is_none(),
@@ -113,8 +127,6 @@ impl Finder<'_, '_, '_> {
                 agent.line,
             )
         });
-        agents.truncate(MOST_AGENTS);
-        found.truncate(MOST_ROUTES);
         (agents, found)
     }
 
@@ -159,6 +171,9 @@ impl Finder<'_, '_, '_> {
     }
 
     fn keep(&mut self, node: NodeId, reached_from: Option<String>) -> String {
+        if let Some(known) = self.agents.get(&node) {
+            return known.name.clone();
+        }
         let Some(function) = self.graph.function(node) else { return String::new() };
         let name = match &function.owner {
             Some(owner) => format!("{owner}.{}", function.name),
@@ -182,7 +197,7 @@ impl Finder<'_, '_, '_> {
     }
 
     /// The nearest call into a model that a function leads to.
-    fn model_call(&self, node: NodeId) -> Option<(NodeId, &crate::calls::ModelCall)> {
+    fn model_call(&self, node: NodeId) -> Option<(NodeId, &ModelCall)> {
         let mut seen = BTreeSet::new();
         let mut open = std::collections::VecDeque::from([node]);
         while let Some(at) = open.pop_front() {
@@ -196,7 +211,9 @@ impl Finder<'_, '_, '_> {
 
     fn route(&self, fact: &RouteFact, agent: String) -> Route {
         let function = self.graph.function(fact.handler);
-        let (request, response) = routes::fields(self.graph, fact.handler);
+        let (mut request, mut response) = routes::fields(self.graph, fact.handler);
+        request.truncate(MOST_FIELDS);
+        response.truncate(MOST_FIELDS);
         let handler = function.map(|f| f.name.clone()).unwrap_or_default();
         Route {
             method: fact.method.clone(),

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::thread;
 
-use tree::{Budget, Globs, Limits, Tree};
+use tree::{Budget, Cut, Globs, Limits, Tree};
 
 use crate::agents;
 use crate::entry;
@@ -29,6 +29,15 @@ pub struct Request<'a> {
     pub reading: Reading,
     /// Where to stop.
     pub limits: Limits,
+    /// Files that are worth a look, if they are there.
+    pub hints: Vec<String>,
+}
+
+impl<'a> Request<'a> {
+    /// The whole tree, with the usual limits.
+    pub fn new(tree: &'a Tree, reading: Reading) -> Self {
+        Self { tree, globs: Globs::default(), reading, limits: Limits::default(), hints: Vec::new() }
+    }
 }
 
 /// Lines from which a repository is large.
@@ -53,23 +62,18 @@ fn run(request: &Request<'_>, budget: &Budget) -> Profile {
         }
     };
     tell(1, "reading manifests");
-    let mut projects = Projects::find(request.tree, &survey);
+    let mut projects = Projects::find(request.tree, &survey, budget);
     if !request.globs.match_all() {
-        let counts = |folder: &str| survey.beneath(folder).iter().any(|file| file.language.is_some());
-        projects.all.retain(|project| counts(&project.folder));
+        projects.retain(|folder| survey.beneath(folder).iter().any(|file| file.language.is_some()));
     }
     let files = assign(&survey, &projects);
     tell(2, "looking at code");
     let mut looks = Looks::new(request.tree, &survey, &projects, budget);
     let mut chosen = findings::candidates(&looks, &files);
     chosen.extend(files.iter().flat_map(|own| entry::candidates(own)));
+    chosen.extend(request.hints.iter().map(String::as_str).filter(|path| survey.has(path)));
     looks.at(chosen);
-    let project = |at: usize| projects.all.get(at);
-    let found: Vec<Vec<Framework>> =
-        files.iter().enumerate().map(|(at, own)| findings::of_project(&looks, project(at), own)).collect();
-    let entries: Vec<Vec<EntryPoint>> = (0..files.len())
-        .map(|at| entry::of_project(&looks, project(at), &files[at], &sure(&found[at])))
-        .collect();
+    let (found, entries) = conclude(&looks, &files);
     let with_models: Vec<bool> =
         found.iter().map(|found| found.iter().any(|one| one.role != Role::Web)).collect();
     let (agents, routes) = if request.reading == Reading::Contents && with_models.contains(&true) {
@@ -94,10 +98,40 @@ fn run(request: &Request<'_>, budget: &Budget) -> Profile {
         },
         broken: projects.broken.clone(),
         skipped: survey.skipped.clone(),
-        cuts: survey.cuts.clone(),
+        skipped_in_all: survey.skipped_in_all,
+        cuts: cuts(&survey, budget),
+        left_out: looks.left_out,
     };
+    if projects.is_cut {
+        profile.left_out.insert("there are more manifests than are read".to_owned());
+    }
     profile.risks = risks(&profile, &projects);
     profile
+}
+
+/// The limits that were met by the scan, and by what came after it.
+fn cuts(survey: &Survey, budget: &Budget) -> BTreeSet<Cut> {
+    let mut cuts = survey.cuts.clone();
+    if budget.is_stopped() {
+        cuts.insert(Cut::Stopped);
+    } else if budget.is_over() {
+        cuts.insert(Cut::Time);
+    }
+    cuts
+}
+
+/// The frameworks and entry points of each project, as far as there is time.
+fn conclude(looks: &Looks<'_>, files: &[Vec<&FileFact>]) -> (Vec<Vec<Framework>>, Vec<Vec<EntryPoint>>) {
+    let one = |(at, own): (usize, &Vec<&FileFact>)| {
+        if looks.is_over() {
+            return (Vec::new(), Vec::new());
+        }
+        let project = looks.projects.all.get(at);
+        let found = findings::of_project(looks, project, own);
+        let entries = entry::of_project(looks, project, own, &sure(&found));
+        (found, entries)
+    };
+    files.iter().enumerate().map(one).unzip()
 }
 
 /// The files of each project; those of none come last.

@@ -13,6 +13,8 @@ use crate::source::CallSite;
 use crate::survey::{FileFact, Survey};
 
 const SMALL_FILE: u64 = 256 * 1024;
+/// The most programs that one file may declare.
+const MOST_PROGRAMS: usize = 100;
 
 /// The entry points of one project. `files` are its own.
 pub(crate) fn of_project(
@@ -39,11 +41,10 @@ pub(crate) fn of_project(
     }
     found.page(looks, folder);
     found.in_code(looks, files);
-    if !found.points.values().any(|point| point.says != "`main`") {
-        return found.finish();
-    }
     // What others import is the way in only where nothing else is.
-    found.points.retain(|_, point| point.says != "`main`");
+    if found.points.values().any(|point| point.kind != EntryKind::Imported) {
+        found.points.retain(|_, point| point.kind != EntryKind::Imported);
+    }
     found.finish()
 }
 
@@ -66,10 +67,11 @@ impl Found<'_> {
     }
 
     fn programs(&mut self, folder: &str, source: &str, programs: &[Program]) {
-        for program in programs {
+        for program in programs.iter().take(MOST_PROGRAMS) {
             let Some(path) = resolve(self.survey, folder, &program.start) else { continue };
             let evidence = Evidence::new(source, program.line, format!("{} starts {path}", program.says));
-            self.add(&path, 1, EntryKind::Declared, program.says.clone(), evidence);
+            let kind = if program.is_imported { EntryKind::Imported } else { EntryKind::Declared };
+            self.add(&path, 1, kind, program.says.clone(), evidence);
         }
     }
 
@@ -111,7 +113,17 @@ impl Found<'_> {
         if manifest.ecosystem == Ecosystem::Rust {
             let bins = self.survey.beneath(&at("src/bin"));
             let bins: Vec<_> = bins.iter().map(|file| file.path.clone()).collect();
-            for path in bins.iter().filter(|path| path.ends_with(".rs")) {
+            let inside = |path: &str| {
+                path.strip_prefix(at("src/bin").as_str()).map(|rest| rest.trim_start_matches('/').to_owned())
+            };
+            let is_bin = |path: &&String| {
+                inside(path).is_some_and(|rest| {
+                    rest.ends_with(".rs")
+                        && (!rest.contains('/')
+                            || rest.matches('/').count() == 1 && rest.ends_with("/main.rs"))
+                })
+            };
+            for path in bins.iter().filter(is_bin) {
                 let evidence = Evidence::new(path, 1, "cargo runs it");
                 self.add(path, 1, EntryKind::Convention, "cargo runs it".to_owned(), evidence);
             }

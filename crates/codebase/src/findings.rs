@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::confidence::{Kind, Place, Standing, confidence};
 use crate::entry;
+use crate::language::Language;
 use crate::look::Looks;
 use crate::manifest::{Dependency, Manifest, Scope, join, name_of};
 use crate::place;
@@ -11,15 +12,14 @@ use crate::profile::{Anchor, Evidence, Framework};
 use crate::project::Project;
 use crate::rules::{self, RULES, Rule, RuleId};
 use crate::source;
-use crate::survey::{FileFact, ecosystem_of};
+use crate::survey::FileFact;
 
 /// From here on a framework is a candidate.
-pub(crate) const CANDIDATE: f64 = 0.5;
+pub const CANDIDATE: f64 = 0.5;
 /// How many files are looked at for one framework in one project.
 const FILES_EACH: usize = 8;
-/// How many are looked at in one project when nothing is known about their contents.
-const FILES_BLIND: usize = 10;
-const PROJECTS_BLIND: usize = 60;
+/// How many are looked at in all when nothing is known about their contents.
+const FILES_BLIND: usize = 600;
 /// How many places to insert are offered for one framework in one project.
 const ANCHORS: usize = 5;
 
@@ -29,19 +29,26 @@ type Declared<'a> = BTreeMap<RuleId, (&'a Manifest, &'a Dependency)>;
 /// Which files of each project have to be looked at.
 pub(crate) fn candidates<'a>(looks: &Looks<'a>, files: &[Vec<&'a FileFact>]) -> Vec<&'a str> {
     let mut chosen = Vec::new();
-    for (at, own) in files.iter().enumerate() {
-        let declares = at < looks.projects.all.len() && !declared(&looks.projects.all[at]).is_empty();
+    let says_something =
+        |at: usize| looks.projects.all.get(at).is_none_or(|project| !declared(project).is_empty());
+    let speaking: Vec<bool> = (0..files.len()).map(says_something).collect();
+    let each = FILES_BLIND / speaking.iter().filter(|speaks| **speaks).count().max(1);
+    let mut blind_left = FILES_BLIND;
+    for (own, speaks) in files.iter().zip(speaking) {
         let mut ranked: Vec<&FileFact> = own
             .iter()
             .copied()
             .filter(|file| file.language.is_some() && !place::is_test(&file.path))
             .collect();
         ranked.sort_by_cached_key(|file| (place::rank(&file.path), file.path.clone()));
+        // Where only names are known, the likeliest files have to do: most where a manifest says that there is something
+        // to find.
         let blind = ranked.iter().filter(|file| file.hits.is_none() && file.lines.is_none());
-        if declares && at < PROJECTS_BLIND {
-            let readable = blind.filter(|file| file.language.and_then(ecosystem_of).is_some());
-            chosen.extend(readable.take(FILES_BLIND).map(|file| file.path.as_str()));
-        }
+        let readable = blind.filter(|file| file.language.and_then(Language::ecosystem).is_some());
+        let most = if speaks { each.clamp(2, 10) } else { 1 };
+        let before = chosen.len();
+        chosen.extend(readable.take(most.min(blind_left)).map(|file| file.path.as_str()));
+        blind_left -= chosen.len() - before;
         for id in 0..RULES.len() {
             let mentioning = ranked.iter().filter(|file| file.hits.is_some_and(|hits| hits.mentions(id)));
             chosen.extend(mentioning.take(FILES_EACH).map(|file| file.path.as_str()));
@@ -102,7 +109,7 @@ fn inherit<'l>(
     gathered: &BTreeMap<RuleId, Gathered>,
     known: &mut Declared<'l>,
 ) {
-    for outer in looks.projects.around(&project.folder).into_iter().skip(1) {
+    for outer in looks.projects.around(&project.folder).skip(1) {
         for (id, found) in declared(&looks.projects.all[outer]) {
             if gathered.contains_key(&id) {
                 known.entry(id).or_insert(found);
@@ -140,14 +147,15 @@ fn look(
             let evidence = || Evidence::new(path, made.line, format!("calls {}(…)", made.what));
             let entry = gathered.entry(made.rule).or_default();
             entry.kinds.entry(kind(Kind::Made)).or_insert_with(evidence);
-            if entry.anchors.len() < ANCHORS {
+            entry.tried += 1;
+            if entry.tried <= ANCHORS {
                 entry.anchors.extend(anchor(looks, path, &made.what, made.line));
             }
         }
     }
 }
 
-/// Takes away what lies beneath a framework that was found, unless it is the surer of the two by far.
+/// Takes away what lies beneath a framework that was found.
 fn supersede(found: &mut BTreeMap<RuleId, Framework>) {
     let sure: BTreeSet<&str> = found
         .iter()
@@ -162,14 +170,14 @@ fn supersede(found: &mut BTreeMap<RuleId, Framework>) {
 struct Gathered {
     kinds: BTreeMap<Kind, Evidence>,
     anchors: Vec<Anchor>,
+    /// How many places were tried for them.
+    tried: usize,
 }
 
 impl Gathered {
     fn declared(&mut self, manifest: &Manifest, dependency: &Dependency) {
-        // An address may hold a password.
-        let shown =
-            dependency.requirement.as_deref().filter(|text| !text.contains("//") && !text.contains('@'));
-        let requirement = shown.map(|text| format!(" {text}")).unwrap_or_default();
+        let requirement = dependency.requirement.as_deref().filter(|text| is_range(text));
+        let requirement = requirement.map(|text| format!(" {text}")).unwrap_or_default();
         let scope = match dependency.scope {
             Scope::Main => "",
             Scope::Optional => " as an extra",
@@ -235,6 +243,7 @@ impl Gathered {
             name: rule.name,
             title: rule.title,
             role: rule.role,
+            ecosystem: rule.ecosystem,
             confidence,
             version,
             project: folder.to_owned(),
@@ -242,6 +251,18 @@ impl Gathered {
             anchors: self.anchors,
         }
     }
+}
+
+/// Whether this says which versions would do, and nothing else: addresses may hold passwords, and a line that was never
+/// meant as a requirement may be anything.
+fn is_range(text: &str) -> bool {
+    let words = ["workspace:", "catalog:", "latest", "next"];
+    let begins = text.trim_start_matches(['=', '<', '>', '~', '^', '!', ' ', 'v', '(', '[']);
+    let plain = |c: char| c.is_ascii_alphanumeric() || " .,<>=!~^*+-|:()[]".contains(c);
+    text.len() <= 40
+        && text.chars().all(plain)
+        && (begins.starts_with(|c: char| c.is_ascii_digit() || c == '*')
+            || words.iter().any(|w| begins.starts_with(w)))
 }
 
 /// The version of the package that carries it; where all packages have one version, of any.
@@ -256,7 +277,7 @@ fn version(
         let of = rules::of_package(manifest.ecosystem, &dependency.name);
         rule.is_train() && of.is_some_and(|id| std::ptr::eq(&raw const RULES[id], rule))
     };
-    find((manifest, dependency)).or_else(|| project.dependencies().filter(is_of_rule).find_map(find))
+    find((manifest, dependency)).or_else(|| project.dependencies().filter(is_of_rule).take(20).find_map(find))
 }
 
 /// A file beneath a folder that a pattern such as `next.config.*` names.

@@ -1,5 +1,7 @@
 //! What a file is, by its name.
 
+use crate::manifest::Ecosystem;
+
 /// A language of source files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[expect(missing_docs, reason = "they are what they are called")]
@@ -45,6 +47,34 @@ impl Language {
     /// The name, in small letters.
     pub fn name(self) -> &'static str {
         TABLE.iter().find(|(language, ..)| *language == self).map_or("", |(_, name, _)| name)
+    }
+
+    /// The name as people write it.
+    pub fn title(self) -> String {
+        match self {
+            Self::JavaScript => "JavaScript".to_owned(),
+            Self::TypeScript => "TypeScript".to_owned(),
+            Self::Php => "PHP".to_owned(),
+            Self::CSharp => "C#".to_owned(),
+            Self::FSharp => "F#".to_owned(),
+            other => other.name()[..1].to_uppercase() + &other.name()[1..],
+        }
+    }
+
+    /// Where the packages of its programs come from.
+    pub fn ecosystem(self) -> Option<Ecosystem> {
+        Some(match self {
+            Self::Python => Ecosystem::Python,
+            Self::JavaScript | Self::TypeScript | Self::Vue | Self::Svelte | Self::Astro => Ecosystem::Node,
+            Self::Go => Ecosystem::Go,
+            Self::Rust => Ecosystem::Rust,
+            Self::Java | Self::Kotlin | Self::Scala | Self::Groovy => Ecosystem::Jvm,
+            Self::Ruby => Ecosystem::Ruby,
+            Self::Php => Ecosystem::Php,
+            Self::CSharp | Self::FSharp => Ecosystem::Dotnet,
+            Self::Elixir => Ecosystem::Elixir,
+            _ => return None,
+        })
     }
 
     /// Whether it counts as a language of the repository; pages and styles are counted in lines only.
@@ -100,6 +130,11 @@ const TABLE: &[(Language, &str, &[&str])] = &[
     (Language::Css, "css", &["css", "scss", "sass", "less"]),
 ];
 
+/// The language of this name.
+pub fn named(name: &str) -> Option<Language> {
+    TABLE.iter().find(|(_, known, _)| *known == name).map(|(language, ..)| *language)
+}
+
 /// The language of a file, by its name.
 pub fn of(path: &str) -> Option<Language> {
     let name = path.rsplit('/').next().unwrap_or(path);
@@ -123,7 +158,7 @@ pub fn is_generated_name(path: &str) -> bool {
     GENERATED.iter().any(|ending| path.ends_with(ending))
 }
 
-/// Whether a program wrote this file, by what its first lines say, and whether it is text at all.
+/// Whether a program wrote this file, by what its first lines say.
 pub fn is_generated_text(text: &[u8]) -> bool {
     let head = &text[..text.len().min(600)];
     let says = |words: &[u8]| memchr::memmem::find(head, words).is_some();

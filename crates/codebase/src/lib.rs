@@ -21,6 +21,7 @@ mod look;
 pub mod manager;
 mod manifest;
 mod modules;
+mod names;
 mod place;
 mod plain;
 mod profile;
@@ -31,6 +32,7 @@ pub mod source;
 mod survey;
 
 pub use analyze::{Request, analyze};
+pub use findings::CANDIDATE;
 pub use manifest::Ecosystem;
 pub use profile::{
     Agent, Anchor, EntryKind, EntryPoint, Evidence, Framework, LanguageShare, Profile, ProjectProfile, Risk,

@@ -43,12 +43,13 @@ pub(crate) fn is_stub(name: &str, text: &str) -> bool {
     name == "pnpm-lock.yaml" && !text.contains("packages:") && !text.contains("specifier")
 }
 
-/// The version of a package, and the line it stands in.
-pub(crate) fn version(name: &str, text: &str, package: &str) -> Option<(String, u32)> {
+/// The version of a package as a member of the workspace gets it (empty for the workspace itself), and its line.
+pub(crate) fn version(name: &str, text: &str, member: &str, package: &str) -> Option<(String, u32)> {
     let lines: Vec<&str> = text.lines().collect();
     match name {
         "package-lock.json" | "npm-shrinkwrap.json" => {
-            let keys = [format!("\"node_modules/{package}\": {{"), format!("\"{package}\": {{")];
+            let own = format!("\"{member}/node_modules/{package}\": {{");
+            let keys = [own, format!("\"node_modules/{package}\": {{"), format!("\"{package}\": {{")];
             keys.iter().find_map(|key| field_of(text, key, "\"version\":"))
         }
         "Pipfile.lock" => field_of(text, &format!("\"{package}\": {{"), "\"version\":"),
@@ -59,8 +60,13 @@ pub(crate) fn version(name: &str, text: &str, package: &str) -> Option<(String, 
             keys.iter().find_map(|key| field_of(text, key, "\":"))
         }
         "pnpm-lock.yaml" => {
+            let importer = if member.is_empty() { "  .:".to_owned() } else { format!("  {member}:") };
+            let begin = lines
+                .iter()
+                .position(|line| *line == importer || line.trim_matches([' ', '\'']) == importer.trim());
             let keys = [format!("{package}:"), format!("'{package}':")];
-            let at = lines.iter().position(|line| keys.iter().any(|key| line.trim() == key))?;
+            let within = lines.iter().enumerate().skip(begin.unwrap_or(0));
+            let (at, _) = within.into_iter().find(|(_, line)| keys.iter().any(|key| line.trim() == key))?;
             value_below(&lines, at, "version:")
         }
         "yarn.lock" => {
@@ -139,7 +145,7 @@ mod tests {
     #[test]
     fn versions_of_declared_packages_are_found() {
         let check = |lock: &str, text: &str, package: &str, expected: Option<(&str, u32)>| {
-            let found = version(lock, text, package);
+            let found = version(lock, text, "", package);
             assert_eq!(found.as_ref().map(|(v, l)| (v.as_str(), *l)), expected, "{lock}");
         };
         check(
@@ -201,6 +207,17 @@ mod tests {
         );
         check("go.sum", "x", "x", None);
         check("uv.lock", "", "fastapi", None);
+    }
+
+    #[test]
+    fn members_of_a_workspace_have_versions_of_their_own() {
+        let pnpm =
+            "importers:\n  a:\n    next:\n      version: 15.0.0\n  b:\n    next:\n      version: 13.0.0\n";
+        let npm = "\"node_modules/next\": {\"version\": \"15.0.0\"}, \"b/node_modules/next\": {\"version\": \"13.0.0\"}";
+        for (lock, text) in [("pnpm-lock.yaml", pnpm), ("package-lock.json", npm)] {
+            let of = |member| version(lock, text, member, "next").map(|(version, _)| version);
+            assert_eq!((of("a").as_deref(), of("b").as_deref()), (Some("15.0.0"), Some("13.0.0")), "{lock}");
+        }
     }
 
     #[test]

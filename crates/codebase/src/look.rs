@@ -1,8 +1,9 @@
 //! A closer look at chosen files, on several threads: which libraries they really import and make something of.
 
-use std::collections::BTreeMap;
-use std::sync::Mutex;
+use std::collections::{BTreeMap, BTreeSet};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
 use std::thread;
 
 use tree::{Budget, Tree};
@@ -14,7 +15,7 @@ use crate::plain;
 use crate::project::Projects;
 use crate::rules::{self, RULES, RuleId};
 use crate::source::{self, Import, Source};
-use crate::survey::{Survey, ecosystem_of, mentions};
+use crate::survey::{Survey, mentions};
 
 /// What a file turned out to say.
 #[derive(Debug, Default)]
@@ -47,15 +48,29 @@ pub(crate) struct Looks<'a> {
     pub(crate) projects: &'a Projects,
     budget: &'a Budget,
     seen: BTreeMap<String, Seen>,
+    /// How much the sources that are kept amount to.
+    facts: usize,
+    /// What was left out because there was too much of it, in words.
+    pub(crate) left_out: BTreeSet<String>,
     /// Versions that lock files were asked for. A workspace of five hundred packages has one lock file.
-    locked: Mutex<BTreeMap<(String, String), Locked>>,
+    locked: Mutex<Locks>,
 }
 
 /// A version and its line, or that there is none.
 type Locked = Option<(String, u32)>;
 
+/// What is known of lock files: the text of the last one, and all answers.
+#[derive(Default)]
+struct Locks {
+    path: String,
+    text: String,
+    versions: BTreeMap<(String, String, String), Locked>,
+}
+
 /// The most files that are looked at closely.
 const MOST: usize = 4000;
+/// The most functions and calls that are kept, of all files.
+const MOST_FACTS: usize = 400_000;
 /// The largest lock file that is read.
 const LOCK_BYTES: u64 = 16 << 20;
 
@@ -66,7 +81,16 @@ impl<'a> Looks<'a> {
         projects: &'a Projects,
         budget: &'a Budget,
     ) -> Self {
-        Self { tree, survey, projects, budget, seen: BTreeMap::new(), locked: Mutex::default() }
+        Self {
+            tree,
+            survey,
+            projects,
+            budget,
+            seen: BTreeMap::new(),
+            locked: Mutex::default(),
+            facts: 0,
+            left_out: BTreeSet::new(),
+        }
     }
 
     pub(crate) fn get(&self, path: &str) -> Option<&Seen> {
@@ -77,15 +101,21 @@ impl<'a> Looks<'a> {
         self.seen.iter().map(|(path, seen)| (path.as_str(), seen))
     }
 
-    /// The version of a package in the lock file at `path`, and its line.
-    pub(crate) fn locked(&self, path: &str, package: &str) -> Locked {
-        let key = (path.to_owned(), package.to_owned());
-        let mut known = self.locked.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        let find = || {
-            let text = self.tree.read(path, LOCK_BYTES).ok()?;
-            lock::version(name_of(path), &String::from_utf8_lossy(&text), package)
-        };
-        known.entry(key).or_insert_with(find).clone()
+    /// The version of a package in the lock file at `path`, as the project in `folder` gets it, and its line.
+    pub(crate) fn locked(&self, path: &str, folder: &str, package: &str) -> Locked {
+        let member = folder.strip_prefix(folder_of(path)).unwrap_or(folder).trim_matches('/');
+        let key = (path.to_owned(), member.to_owned(), package.to_owned());
+        let mut locks = self.locked.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = locks.versions.get(&key) {
+            return known.clone();
+        }
+        if locks.path != path {
+            let text = self.tree.read(path, LOCK_BYTES).unwrap_or_default();
+            (locks.path, locks.text) = (path.to_owned(), String::from_utf8_lossy(&text).into_owned());
+        }
+        let version = lock::version(name_of(path), &locks.text, member, package);
+        locks.versions.insert(key, version.clone());
+        version
     }
 
     /// Looks at these files, those already seen left out.
@@ -93,18 +123,23 @@ impl<'a> Looks<'a> {
         paths.sort_unstable();
         paths.dedup();
         paths.retain(|path| !self.seen.contains_key(*path));
-        paths.truncate(MOST.saturating_sub(self.seen.len()));
+        let room = MOST.saturating_sub(self.seen.len());
+        if paths.len() > room || self.facts > MOST_FACTS {
+            self.left_out
+                .insert(format!("{} files were looked at closely, others were not", self.seen.len() + room));
+            paths.truncate(if self.facts > MOST_FACTS { 0 } else { room });
+        }
         let found: Mutex<Vec<(String, Seen)>> = Mutex::new(Vec::new());
         let next = AtomicUsize::new(0);
         let work = || {
             let mut own = Vec::new();
             while let Some(path) = paths.get(next.fetch_add(1, Ordering::Relaxed)) {
-                if self.budget.is_stopped() || self.budget.is_over() {
+                if self.is_over() {
                     break;
                 }
                 own.push(((*path).to_owned(), self.look(path)));
             }
-            found.lock().unwrap_or_else(std::sync::PoisonError::into_inner).append(&mut own);
+            found.lock().unwrap_or_else(PoisonError::into_inner).append(&mut own);
         };
         let threads = thread::available_parallelism().map_or(1, usize::from).min(8).min(paths.len() / 8);
         thread::scope(|scope| {
@@ -114,7 +149,19 @@ impl<'a> Looks<'a> {
             }
             work();
         });
-        self.seen.extend(found.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner));
+        let found = found.into_inner().unwrap_or_else(PoisonError::into_inner);
+        self.facts +=
+            found.iter().map(|(_, seen)| seen.source.as_ref().map_or(0, Source::size)).sum::<usize>();
+        self.seen.extend(found);
+    }
+
+    /// Whether the time is up or nobody waits any more.
+    pub(crate) fn is_over(&self) -> bool {
+        self.budget.is_over() || self.budget.is_stopped()
+    }
+
+    pub(crate) fn budget(&self) -> &'a Budget {
+        self.budget
     }
 
     fn look(&self, path: &str) -> Seen {
@@ -132,15 +179,17 @@ impl<'a> Looks<'a> {
         if !language.has_parser() {
             return plain::look(&text, language);
         }
-        source::parse(path, &text, language)
-            .map(|source| self.judge(path, language, source))
-            .unwrap_or_default()
+        // A parser that panics costs one file, not the analysis.
+        match catch_unwind(AssertUnwindSafe(|| source::parse(path, &text, language))) {
+            Ok(Ok(source)) => self.judge(path, language, source),
+            Ok(Err(_)) | Err(_) => Seen::default(),
+        }
     }
 
     /// Which of its imports are libraries, and what it makes of them.
     fn judge(&self, path: &str, language: Language, source: Source) -> Seen {
         let mut seen = Seen { main: source.main_guard, ..Seen::default() };
-        let Some(ecosystem) = ecosystem_of(language) else { return seen };
+        let Some(ecosystem) = language.ecosystem() else { return seen };
         for import in &source.imports {
             if let Some(rule) = self.library(path, ecosystem, import) {
                 let what = format!("imports {}", import.module);
@@ -193,8 +242,9 @@ impl<'a> Looks<'a> {
         let src = join(project, "src");
         let folders = [folder_of(path), project, src.as_str(), ""];
         folders.iter().any(|folder| {
+            let beneath = self.survey.beneath(&join(folder, top));
             self.survey.has(&join(folder, &format!("{top}.py")))
-                || self.survey.has(&join(folder, &format!("{top}/__init__.py")))
+                || beneath.iter().take(100).any(|file| file.language == Some(Language::Python))
         })
     }
 

@@ -107,7 +107,8 @@ pub(crate) struct Manifest {
     pub(crate) hints: Vec<Hint>,
     /// Other files that belong to it: `-r base.txt`.
     pub(crate) includes: Vec<String>,
-    /// Where missing versions are found: the parent of a Maven project.
+    /// Its own name in full, and that of the project it inherits from: `group:artifact` of Maven.
+    pub(crate) coordinates: Option<String>,
     pub(crate) parent: Option<String>,
     /// Something that others build on rather than run.
     pub(crate) is_library: bool,
@@ -127,6 +128,7 @@ impl Manifest {
             programs: Vec::new(),
             hints: Vec::new(),
             includes: Vec::new(),
+            coordinates: None,
             parent: None,
             is_library: false,
             is_workspace: false,

@@ -45,11 +45,11 @@ fn script(looks: &Looks<'_>, path: &str, module: &str) -> Option<String> {
             return places.iter().find_map(|place| spelled(looks, &join(&join(project, place), rest)));
         }
     }
-    // Another package of the same workspace.
-    let fits =
-        |name: &str| module.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
-    let other = looks.projects.all.iter().find(|project| project.name().is_some_and(fits))?;
-    let rest = module[other.name()?.len()..].trim_start_matches('/');
+    // Another package of the same workspace: `@acme/ui/button` is `button` of `@acme/ui`.
+    let parts = if module.starts_with('@') { 2 } else { 1 };
+    let end = module.match_indices('/').nth(parts - 1).map_or(module.len(), |(at, _)| at);
+    let other = looks.projects.named(&module[..end])?;
+    let rest = module[end..].trim_start_matches('/');
     let rest = if rest.is_empty() { "index" } else { rest };
     ["src", "", "lib"].iter().find_map(|place| spelled(looks, &join(&join(&other.folder, place), rest)))
 }

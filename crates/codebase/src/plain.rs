@@ -4,11 +4,10 @@ use crate::language::Language;
 use crate::look::{Mention, Seen};
 use crate::manifest::{Ecosystem, numbered, without_comments};
 use crate::rules::{RULES, Rule};
-use crate::survey::ecosystem_of;
 
 pub(crate) fn look(text: &str, language: Language) -> Seen {
     let mut seen = Seen::default();
-    let Some(ecosystem) = ecosystem_of(language) else { return seen };
+    let Some(ecosystem) = language.ecosystem() else { return seen };
     let (line, block) = match language {
         Language::Ruby | Language::Elixir => ("#", None),
         _ => ("//", Some(("/*", "*/"))),

@@ -6,6 +6,7 @@ use tree::{Cut, Skipped};
 
 use crate::language::Language;
 use crate::manager::Manager;
+use crate::manifest::Ecosystem;
 use crate::rules::Role;
 
 /// A place in the tree, and what it proves.
@@ -50,8 +51,12 @@ pub struct Profile {
     pub broken: Vec<Evidence>,
     /// What could not be read.
     pub skipped: Vec<Skipped>,
-    /// The limits that were met. Empty if everything was seen.
+    /// How many files and folders could not be read, those that are not listed too.
+    pub skipped_in_all: u64,
+    /// The limits that the scan met. Empty if everything was seen.
     pub cuts: BTreeSet<Cut>,
+    /// Other limits that were met, in words: what was seen, but not looked at closely.
+    pub left_out: BTreeSet<String>,
 }
 
 /// A language and how much of it there is.
@@ -102,6 +107,8 @@ pub enum EntryKind {
     Made,
     /// It has a `main`.
     Main,
+    /// Others import it, and there is nothing else.
+    Imported,
 }
 
 /// A framework that was found.
@@ -113,6 +120,8 @@ pub struct Framework {
     pub title: &'static str,
     /// What it is to a program.
     pub role: Role,
+    /// Where its packages come from.
+    pub ecosystem: Ecosystem,
     /// From 0 to 1.
     pub confidence: f64,
     /// Its version, if a manifest or a lock file says it exactly.

@@ -2,17 +2,20 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use tree::Tree;
+use tree::{Budget, Tree};
 
 use crate::Evidence;
 use crate::lock;
 use crate::look::Looks;
 use crate::manager::Manager;
 use crate::manifest::{self, Dependency, Ecosystem, Manifest, Scope, Weight, folder_of, name_of};
+use crate::rules;
 use crate::survey::Survey;
 
 /// The largest manifest that is read.
 const MANIFEST_BYTES: u64 = 1 << 20;
+/// The most that is read of all manifests together.
+const ALL_MANIFEST_BYTES: u64 = 64 << 20;
 
 /// A folder with manifests.
 #[derive(Debug)]
@@ -42,17 +45,25 @@ pub(crate) struct Projects {
     /// Sorted by folder; the root's first, if it is one.
     pub(crate) all: Vec<Project>,
     pub(crate) broken: Vec<Evidence>,
+    by_name: BTreeMap<String, usize>,
+    /// There were more manifests than are read.
+    pub(crate) is_cut: bool,
     /// Folders in which two managers of one kind left lock files.
     pub(crate) contradictions: Vec<String>,
 }
 
 impl Projects {
-    pub(crate) fn find(tree: &Tree, survey: &Survey) -> Self {
-        let mut reader = ManifestReader { tree, manifests: BTreeMap::new(), broken: Vec::new() };
+    pub(crate) fn find(tree: &Tree, survey: &Survey, budget: &Budget) -> Self {
+        let mut reader =
+            ManifestReader { tree, survey, manifests: BTreeMap::new(), broken: Vec::new(), bytes: 0 };
         for file in &survey.files {
+            if budget.is_over() || budget.is_stopped() {
+                break;
+            }
             reader.read(&file.path);
         }
-        let ManifestReader { manifests, broken, .. } = reader;
+        let ManifestReader { manifests, broken, bytes, .. } = reader;
+        let is_cut = bytes > ALL_MANIFEST_BYTES;
         let mut folders: BTreeMap<String, Vec<Manifest>> = BTreeMap::new();
         for manifest in manifests.into_values() {
             folders.entry(manifest.folder().to_owned()).or_default().push(manifest);
@@ -64,38 +75,41 @@ impl Projects {
             manifests,
             managers: Vec::new(),
         });
-        let mut projects = Self { all: all.collect(), broken, contradictions: Vec::new() };
+        let mut projects =
+            Self { all: all.collect(), by_name: BTreeMap::new(), broken, contradictions: Vec::new(), is_cut };
+        let names = projects
+            .all
+            .iter()
+            .enumerate()
+            .filter_map(|(at, project)| Some((project.name()?.to_owned(), at)));
+        projects.by_name = names.collect();
         projects.decide_managers(tree, survey);
         projects
     }
 
     /// The project that a file belongs to: the innermost.
     pub(crate) fn of(&self, path: &str) -> Option<usize> {
-        let mut folder = folder_of(path);
-        loop {
-            if let Ok(at) = self.all.binary_search_by(|project| project.folder.as_str().cmp(folder)) {
-                return Some(at);
-            }
-            if folder.is_empty() {
-                return None;
-            }
-            folder = folder_of(folder);
-        }
+        self.around(folder_of(path)).next()
     }
 
-    /// This project and those around it, the nearest first.
-    pub(crate) fn around(&self, folder: &str) -> Vec<usize> {
-        let mut found = Vec::new();
-        let mut folder = folder;
-        loop {
-            if let Ok(at) = self.all.binary_search_by(|project| project.folder.as_str().cmp(folder)) {
-                found.push(at);
-            }
-            if folder.is_empty() {
-                return found;
-            }
-            folder = folder_of(folder);
-        }
+    /// The project of this name.
+    pub(crate) fn named(&self, name: &str) -> Option<&Project> {
+        self.by_name.get(name).and_then(|at| self.all.get(*at))
+    }
+
+    /// Takes away those that nothing that counts lies in.
+    pub(crate) fn retain(&mut self, keep: impl Fn(&str) -> bool) {
+        self.all.retain(|project| keep(&project.folder));
+        self.by_name.clear();
+        self.contradictions.retain(|folder| keep(folder));
+        self.broken.retain(|broken| keep(folder_of(&broken.path)));
+    }
+
+    /// The project in a folder and those around it, the nearest first.
+    pub(crate) fn around<'s>(&'s self, folder: &'s str) -> impl Iterator<Item = usize> + 's {
+        outwards(folder).filter_map(|folder| {
+            self.all.binary_search_by(|project| project.folder.as_str().cmp(folder)).ok()
+        })
     }
 
     /// Which manager each project has: what the project names, then lock files, then what only one manager reads, then
@@ -198,7 +212,7 @@ impl Projects {
             let fact = format!("declares {} {version}", dependency.name);
             return Some((version, Evidence::new(&manifest.path, dependency.line, fact)));
         }
-        self.around(&project.folder).into_iter().flat_map(|at| &self.all[at].manifests).find_map(|outer| {
+        self.around(&project.folder).flat_map(|at| &self.all[at].manifests).find_map(|outer| {
             let shared = outer.shared.iter().find(|shared| shared_name(&shared.name) == dependency.name)?;
             let version = written(shared)?;
             let fact = format!("shares {} {version}", dependency.name);
@@ -221,7 +235,7 @@ fn locked(
         let names = managers.iter().flat_map(|manager| lock::names(*manager));
         let path = names.map(|name| manifest::join(folder, name)).find(|path| looks.survey.has(path));
         if let Some(path) = path {
-            let (version, line) = looks.locked(&path, package)?;
+            let (version, line) = looks.locked(&path, &project.folder, package)?;
             let fact = format!("locks {package} at {version}");
             return Some((version, Evidence::new(&path, line, fact)));
         }
@@ -230,6 +244,11 @@ fn locked(
         }
         folder = folder_of(folder);
     }
+}
+
+/// A folder, the one around it, and so on to the root.
+fn outwards(folder: &str) -> impl Iterator<Item = &str> {
+    std::iter::successors(Some(folder), |folder| (!folder.is_empty()).then(|| folder_of(folder)))
 }
 
 /// `libs:alias=group:name` is `group:name`.
@@ -256,40 +275,30 @@ fn own_file(name: &str) -> Option<Manager> {
 
 /// The managers of one kind in a folder. One, unless two build the same thing side by side (Maven and Gradle).
 fn decide(signs: &BTreeMap<String, Vec<Sign>>, folder: &str, kind: Ecosystem) -> Vec<(Manager, Evidence)> {
-    let mut default = None;
-    let mut at = folder;
-    loop {
-        let here: Vec<&Sign> =
-            signs.get(at).into_iter().flatten().filter(|sign| sign.manager.ecosystem() == kind).collect();
-        let best = here.iter().map(|sign| sign.weight).max();
-        match best {
-            Some(Weight::Default) if default.is_none() => default = here.first().copied(),
-            None | Some(Weight::Default) => {}
-            // What a folder further out merely mentions is not about this one.
-            Some(Weight::Configured) if at != folder => {}
-            Some(best) => {
-                // Two lock files side by side: nobody knows which one counts.
-                let both = kind == Ecosystem::Jvm || best == Weight::Locked;
-                let mut chosen: Vec<(Manager, Evidence)> = Vec::new();
-                for sign in here.iter().filter(|sign| {
-                    sign.weight == best || (kind == Ecosystem::Jvm && sign.weight >= Weight::Own)
-                }) {
-                    if chosen.iter().all(|(manager, _)| *manager != sign.manager)
-                        && (both || chosen.is_empty())
-                    {
-                        chosen.push((sign.manager, sign.evidence.clone()));
-                    }
-                }
-                return chosen;
-            }
+    let of_kind = |folder: &str| -> Vec<&Sign> {
+        let here = signs.get(folder).into_iter().flatten();
+        here.filter(|sign| sign.manager.ecosystem() == kind).collect()
+    };
+    let is_sign = |sign: &&Sign| sign.weight >= Weight::Own;
+    // What is named, locked or configured by a file of its own, the nearest first; what an engine merely allows after
+    // that, and only here; then the default.
+    let nearest = outwards(folder).map(of_kind).find(|here| here.iter().any(is_sign));
+    let weaker = || of_kind(folder).into_iter().max_by_key(|sign| sign.weight);
+    let Some(here) = nearest else {
+        let weaker = weaker().map(|sign| (sign.manager, sign.evidence.clone()));
+        return weaker.or_else(|| default_manager(kind, folder)).into_iter().collect();
+    };
+    let best = here.iter().map(|sign| sign.weight).max().unwrap_or(Weight::Own);
+    let both = kind == Ecosystem::Jvm;
+    // Two lock files side by side: nobody knows which one counts.
+    let several = both || best == Weight::Locked;
+    let mut chosen: Vec<(Manager, Evidence)> = Vec::new();
+    for sign in here.iter().filter(|sign| sign.weight == best || (both && is_sign(sign))) {
+        if chosen.iter().all(|(manager, _)| *manager != sign.manager) && (several || chosen.is_empty()) {
+            chosen.push((sign.manager, sign.evidence.clone()));
         }
-        if at.is_empty() {
-            break;
-        }
-        at = folder_of(at);
     }
-    let from_signs = default.map(|sign| (sign.manager, sign.evidence.clone()));
-    from_signs.or_else(|| default_manager(kind, folder)).into_iter().collect()
+    chosen
 }
 
 const UNSAID: &str = "package.json without a lock file or a named manager";
@@ -311,69 +320,78 @@ fn says_something(manifest: &Manifest) -> bool {
 
 struct ManifestReader<'a> {
     tree: &'a Tree,
+    survey: &'a Survey,
     manifests: BTreeMap<String, Manifest>,
     broken: Vec<Evidence>,
+    bytes: u64,
 }
 
 impl ManifestReader<'_> {
     fn read(&mut self, path: &str) {
-        if let Some((ecosystem, reader)) = manifest::reader(path) {
-            self.read_with(path, ecosystem, reader);
+        let Some((ecosystem, reader)) = manifest::reader(path) else { return };
+        // `-r other.txt`, whatever it is called; but nothing that the walk did not see, and nothing but such lists: who
+        // follows an include to `.env` tells its secrets.
+        let is_list =
+            |file: &String| (file.ends_with(".txt") || file.ends_with(".in")) && self.survey.has(file);
+        let mut open = vec![path.to_owned()];
+        while let Some(path) = open.pop() {
+            let includes = self.read_with(&path, ecosystem, reader);
+            open.extend(includes.into_iter().filter(is_list));
         }
     }
 
-    fn read_with(&mut self, path: &str, ecosystem: Ecosystem, reader: manifest::Reader) {
-        if self.manifests.contains_key(path) || self.manifests.len() > 10_000 {
-            return;
+    /// Reads one, and gives the files that it includes.
+    fn read_with(&mut self, path: &str, ecosystem: Ecosystem, reader: manifest::Reader) -> Vec<String> {
+        if self.manifests.contains_key(path) || self.bytes > ALL_MANIFEST_BYTES {
+            return Vec::new();
         }
-        let Ok(bytes) = self.tree.read(path, MANIFEST_BYTES) else { return };
-        let text = String::from_utf8_lossy(&bytes);
-        let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
-        match reader(path, text) {
-            Ok(manifest) => {
-                let includes = manifest.includes.clone();
-                self.manifests.insert(path.to_owned(), manifest);
-                // `-r other.txt`, whatever it is called. A file that includes itself is already there.
-                for file in &includes {
-                    self.read_with(file, ecosystem, reader);
-                }
-            }
-            Err(broken) => {
-                // There is a project all the same; what lies beside the manifest may speak for it.
-                self.manifests.insert(path.to_owned(), Manifest::broken(path, ecosystem));
-                self.broken.push(Evidence::new(
-                    path,
-                    broken.line,
-                    format!("cannot be parsed: {}", broken.reason),
-                ));
-            }
-        }
+        let parsed =
+            self.tree.read(path, MANIFEST_BYTES).map_err(|error| (1, format!("cannot be read: {error}")));
+        let parsed = parsed.and_then(|bytes| {
+            self.bytes += bytes.len() as u64;
+            let text = String::from_utf8_lossy(&bytes);
+            let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
+            reader(path, text).map_err(|broken| (broken.line, format!("cannot be parsed: {}", broken.reason)))
+        });
+        let manifest = parsed.unwrap_or_else(|(line, reason)| {
+            self.broken.push(Evidence::new(path, line, reason));
+            // There is a project all the same; what lies beside the manifest may speak for it.
+            Manifest::broken(path, ecosystem)
+        });
+        let includes = manifest.includes.clone();
+        self.manifests.insert(path.to_owned(), manifest);
+        includes
     }
 }
 
 /// Gives projects what they leave to others: Maven parents, and names from a Gradle version catalog.
 fn inherit(folders: &mut BTreeMap<String, Vec<Manifest>>) {
-    let mut poms: BTreeMap<String, (Vec<Dependency>, Option<String>)> = BTreeMap::new();
+    // Of a parent's dependencies only those count by which something is recognised, and a handful is enough.
+    const INHERITED: usize = 20;
+    let known =
+        |d: &&Dependency| d.scope == Scope::Main && rules::of_package(Ecosystem::Jvm, &d.name).is_some();
+    let mut parents: BTreeMap<String, (Vec<Dependency>, Option<String>)> = BTreeMap::new();
     let mut catalog: BTreeMap<String, String> = BTreeMap::new();
     for manifest in folders.values().flatten() {
-        if manifest.path.ends_with("pom.xml") {
-            let name = manifest.name.clone().unwrap_or_default();
-            poms.insert(name, (manifest.dependencies.clone(), manifest.parent.clone()));
+        if let Some(coordinates) = &manifest.coordinates {
+            let own = manifest.dependencies.iter().filter(known).take(INHERITED).cloned().collect();
+            parents.insert(coordinates.clone(), (own, manifest.parent.clone()));
         }
         let names = manifest.shared.iter().filter_map(|shared| shared.name.split_once('='));
         catalog.extend(names.map(|(alias, name)| (alias.to_owned(), name.to_owned())));
     }
     for manifest in folders.values_mut().flatten() {
         let mut parent = manifest.parent.clone();
+        // Inherited: declared where this project says who its parent is.
+        let line = manifest.dependencies.first().map_or(1, |first| first.line);
         for _ in 0..8 {
-            let Some((dependencies, next)) = parent.as_ref().and_then(|name| poms.get(name)) else { break };
-            // Inherited: declared where this project says who its parent is.
-            let line = manifest.dependencies.first().map_or(1, |first| first.line);
-            let known: BTreeSet<_> = manifest.dependencies.iter().map(|d| d.name.clone()).collect();
-            let inherited =
-                dependencies.iter().filter(|d| !known.contains(&d.name) && d.scope == Scope::Main);
-            let inherited: Vec<_> = inherited.map(|d| Dependency { line, ..d.clone() }).collect();
-            manifest.dependencies.extend(inherited);
+            let Some((dependencies, next)) = parent.as_ref().and_then(|name| parents.get(name)) else {
+                break;
+            };
+            let new =
+                dependencies.iter().filter(|d| manifest.dependencies.iter().all(|own| own.name != d.name));
+            let new: Vec<_> = new.map(|d| Dependency { line, ..d.clone() }).collect();
+            manifest.dependencies.extend(new);
             parent.clone_from(next);
         }
         for dependency in &mut manifest.dependencies {

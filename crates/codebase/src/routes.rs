@@ -2,8 +2,7 @@
 
 mod mounts;
 
-use crate::calls::{Graph, NodeId, words};
-use crate::manifest::name_of;
+use crate::names::{Names, NodeId, words};
 use crate::source::{Argument, CallSite, Class, Function, Source};
 
 /// A route and the function behind it.
@@ -20,19 +19,19 @@ pub(crate) struct RouteFact {
 const VERBS: &[&str] = &["get", "post", "put", "patch", "delete", "websocket", "all", "options", "head"];
 
 /// All routes of all files, with the prefixes under which their routers are mounted.
-pub(crate) fn all(graph: &Graph<'_, '_>) -> Vec<RouteFact> {
-    let mounts = mounts::all(graph);
+pub(crate) fn all(names: &Names<'_, '_>) -> Vec<RouteFact> {
+    let mounts = mounts::all(names);
     let mut routes = Vec::new();
-    for (file, of) in graph.files.iter().enumerate() {
+    for (file, of) in names.files.iter().enumerate() {
         let mut own = decorated(of.source, file);
-        own.extend(registered(graph, file));
+        own.extend(registered(names, file));
         for route in &mut own {
-            let prefix = mounts::prefix(&mounts, file, route.router.as_deref());
+            let prefix = mounts::prefix(names, &mounts, file, route.router.as_deref());
             if !prefix.is_empty() && route.path != COMPUTED {
                 route.path = glue(&prefix, &route.path);
             }
         }
-        own.extend(by_place(of.path, of.source, file));
+        own.extend(by_place(names, file));
         routes.append(&mut own);
     }
     routes
@@ -140,8 +139,8 @@ pub(crate) fn glue(prefix: &str, path: &str) -> String {
 }
 
 /// `app.post("/chat", handler)`, and `path("chat/", views.chat)` of Django.
-fn registered(graph: &Graph<'_, '_>, file: usize) -> Vec<RouteFact> {
-    let source = graph.files[file].source;
+fn registered(names: &Names<'_, '_>, file: usize) -> Vec<RouteFact> {
+    let source = names.files[file].source;
     let mut found = Vec::new();
     for call in &source.calls {
         let (object, verb) = call.callee.rsplit_once('.').unwrap_or(("", &call.callee));
@@ -154,12 +153,12 @@ fn registered(graph: &Graph<'_, '_>, file: usize) -> Vec<RouteFact> {
         }
         let handler = match call.arguments.get(1..).and_then(<[_]>::last) {
             Some(Argument::Function(function)) => Some(NodeId { file, function: Some(*function) }),
-            Some(Argument::Name(name)) => graph.targets(file, call.within, name).into_iter().next(),
+            Some(Argument::Name(name)) => names.target(file, call.within, name),
             _ => None,
         };
         let Some(handler) = handler else { continue };
         let method = match lower.as_str() {
-            _ if is_django => graph.function(handler).map_or(ANY.to_owned(), accepted),
+            _ if is_django => names.function(handler).map_or(ANY.to_owned(), accepted),
             "all" => ANY.to_owned(),
             verb => verb.to_ascii_uppercase(),
         };
@@ -182,43 +181,51 @@ fn accepted(view: &Function) -> String {
     }
 }
 
-/// Files whose place is their route: Next.js, `SvelteKit`, Nuxt.
-fn by_place(path: &str, source: &Source, file: usize) -> Vec<RouteFact> {
-    let name = name_of(path);
+/// Files whose place is their route: those of Next.js and SvelteKit.
+fn by_place(names: &Names<'_, '_>, file: usize) -> Vec<RouteFact> {
+    let (path, source) = (names.files[file].path, names.files[file].source);
+    let projects = names.looks.projects;
+    let folder = projects.of(path).map_or("", |at| projects.all[at].folder.as_str());
+    let inside = path.strip_prefix(folder).unwrap_or(path).trim_start_matches('/');
+    let inside = inside.strip_prefix("src/").unwrap_or(inside);
+    let (place, name) = inside.rsplit_once('/').unwrap_or(("", inside));
     let stem = name.split('.').next().unwrap_or(name);
-    let route = |after: &str, last: bool| {
-        let (_, inside) = path.split_once(after)?;
-        let inside = if last { inside.rsplit_once('.').map_or(inside, |(inside, _)| inside) } else { inside };
-        let folder = if last { inside } else { inside.rsplit_once('/').map_or("", |(folder, _)| folder) };
-        // Groups such as `(chat)` are not part of the path.
-        let parts = folder.split('/').filter(|part| !part.starts_with('(') && !part.is_empty());
-        Some(format!("/{}", parts.collect::<Vec<_>>().join("/")))
+    // Groups such as `(chat)` are not part of the path.
+    let route = |folders: &str| {
+        let parts = folders.split('/').filter(|part| !part.starts_with('(') && !part.is_empty());
+        format!("/{}", parts.collect::<Vec<_>>().join("/"))
     };
-    let verbs = |at: &str| exported(source, file, at, &["GET", "POST", "PUT", "PATCH", "DELETE"]);
-    if stem == "route" && path.contains("app/") {
-        return route("app/", false).map(|at| verbs(&at)).unwrap_or_default();
+    let within =
+        |root: &str| place.strip_prefix(root).filter(|rest| rest.is_empty() || rest.starts_with('/'));
+    let verbs = ["GET", "POST", "PUT", "PATCH", "DELETE"];
+    match stem {
+        "route" if within("app").is_some() => {
+            exported(source, file, &route(within("app").unwrap_or_default()), &verbs)
+        }
+        "+server" if within("routes").is_some() => {
+            exported(source, file, &route(within("routes").unwrap_or_default()), &verbs)
+        }
+        _ if within("pages/api").is_some() => {
+            let last = if stem == "index" { "" } else { stem };
+            exported(
+                source,
+                file,
+                &route(&format!("api{}/{last}", within("pages/api").unwrap_or_default())),
+                &["default"],
+            )
+        }
+        _ => Vec::new(),
     }
-    if stem == "+server" {
-        return route("routes/", false).map(|at| verbs(&at)).unwrap_or_default();
-    }
-    if path.contains("pages/api/") {
-        let at = route("pages/", true).unwrap_or_default();
-        return exported(source, file, &at, &["default"]);
-    }
-    Vec::new()
 }
 
 fn exported(source: &Source, file: usize, path: &str, names: &[&str]) -> Vec<RouteFact> {
-    let wanted = |function: &Function| {
-        function.outer.is_none() && function.owner.is_none() && names.contains(&function.name.as_str())
-    };
     let is_default = names == ["default"];
-    let mut found: Vec<usize> =
-        (0..source.functions.len()).filter(|at| wanted(&source.functions[*at])).collect();
-    if is_default && found.is_empty() && source.exports.iter().any(|name| name == "default") {
-        // `export default async function handler`: named, and the only one that is exported so.
-        found.extend((0..source.functions.len()).rev().find(|at| source.functions[*at].outer.is_none()));
-    }
+    let wanted = |function: &Function| {
+        let named = source.default_export.as_ref().filter(|_| is_default) == Some(&function.name);
+        function.outer.is_none()
+            && function.owner.is_none()
+            && (named || names.contains(&function.name.as_str()))
+    };
     let fact = |at: usize| RouteFact {
         method: if is_default { ANY.to_owned() } else { source.functions[at].name.clone() },
         path: path.to_owned(),
@@ -226,14 +233,14 @@ fn exported(source: &Source, file: usize, path: &str, names: &[&str]) -> Vec<Rou
         handler: NodeId { file, function: Some(at) },
         router: None,
     };
-    found.into_iter().map(fact).collect()
+    (0..source.functions.len()).filter(|at| wanted(&source.functions[*at])).map(fact).collect()
 }
 
 /// The fields that a handler reads and answers with, as far as types or code show them.
-pub(crate) fn fields(graph: &Graph<'_, '_>, handler: NodeId) -> (Vec<String>, Vec<String>) {
-    let Some(function) = graph.function(handler) else { return Default::default() };
+pub(crate) fn fields(names: &Names<'_, '_>, handler: NodeId) -> (Vec<String>, Vec<String>) {
+    let Some(function) = names.function(handler) else { return Default::default() };
     let of_type = |annotation: &str| {
-        let class = words(annotation).find_map(|word| graph.class_definition(handler.file, word));
+        let class = words(annotation).find_map(|word| names.class(handler.file, word));
         let fields = class
             .map(|class: &Class| class.fields.iter().map(|field| field.name.clone()).collect::<Vec<_>>());
         fields.filter(|fields| !fields.is_empty())

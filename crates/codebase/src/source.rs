@@ -25,8 +25,21 @@ pub struct Source {
     pub main_guard: Option<u32>,
     /// The line of the first top-level statement that does nothing but run something: `crew.kickoff()`.
     pub runs: Option<u32>,
+    /// What stands behind `export default`, if it has a name.
+    pub default_export: Option<String>,
     /// Top-level names that other files can import.
     pub exports: Vec<String>,
+}
+
+impl Source {
+    /// How much there is in it.
+    pub(crate) fn size(&self) -> usize {
+        self.calls.len()
+            + self.functions.len()
+            + self.bindings.len()
+            + self.imports.len()
+            + self.classes.len()
+    }
 }
 
 /// `from module import name as local`.
@@ -171,6 +184,9 @@ pub const LARGEST: usize = 256 * 1024;
 /// The stack that a thread needs to parse the worst file that [`parse`] accepts.
 pub const STACK: usize = 512 << 20;
 const DEEPEST: usize = 200;
+/// The most calls, bindings and imports in one file, and the most functions.
+const MOST_FACTS: usize = 10_000;
+const MOST_FUNCTIONS: usize = 2_000;
 
 /// Reads a file. Call it on a thread with a stack of [`STACK`] bytes: parsers recurse.
 pub fn parse(path: &str, text: &str, language: Language) -> Result<Source, Unparsed> {
@@ -180,18 +196,45 @@ pub fn parse(path: &str, text: &str, language: Language) -> Result<Source, Unpar
     if nesting(text.as_bytes()) > DEEPEST {
         return Err(Unparsed::TooDeep);
     }
-    match language {
+    let source = match language {
         Language::Python => python::parse(text),
         Language::JavaScript | Language::TypeScript => script::parse(path, text),
         Language::Svelte | Language::Vue | Language::Astro => script::parse_embedded(path, text),
         _ => Err(Unparsed::Language),
+    }?;
+    // No person wrote that.
+    if source.size() > MOST_FACTS || source.functions.len() > MOST_FUNCTIONS {
+        return Err(Unparsed::TooLarge);
     }
+    Ok(source)
 }
 
-/// How deep brackets nest, or how many prefix operators follow each other, if that is more. Brackets in strings count
-/// as well: what matters is that nothing deep gets past.
+/// A type as it is written, in one short line. What stands in quotes is left out: it may be a default, and secret.
+fn as_type(written: &str) -> String {
+    let mut kept = String::new();
+    let mut quote = None;
+    for c in written.chars().take(2 * LONGEST_TYPE) {
+        match quote {
+            None if matches!(c, '"' | '\'' | '`') => {
+                quote = Some(c);
+                kept.push('…');
+            }
+            None if c.is_whitespace() && kept.ends_with(' ') => {}
+            None => kept.push(if c.is_whitespace() { ' ' } else { c }),
+            Some(open) if open == c => quote = None,
+            Some(_) => {}
+        }
+    }
+    kept.chars().take(LONGEST_TYPE).collect()
+}
+
+const LONGEST_TYPE: usize = 120;
+
+/// How deep brackets nest, how many prefix operators follow each other, or how many `<` are open at a time (each makes
+/// the parser of TypeScript try all the rest as types), whichever is most. Those in strings count as well: what matters
+/// is that nothing deep gets past.
 fn nesting(text: &[u8]) -> usize {
-    let (mut depth, mut deepest, mut run) = (0usize, 0, 0usize);
+    let (mut depth, mut deepest, mut run, mut angles) = (0usize, 0, 0usize, 0usize);
     for byte in text {
         match byte {
             b'(' | b'[' | b'{' => depth += 1,
@@ -203,7 +246,12 @@ fn nesting(text: &[u8]) -> usize {
             b' ' | b'\t' => {}
             _ => run = 0,
         }
-        deepest = deepest.max(depth).max(run);
+        match byte {
+            b'<' => angles += 1,
+            b'>' | b';' | b'{' | b'}' | b')' | b']' => angles = 0,
+            _ => {}
+        }
+        deepest = deepest.max(depth).max(run).max(angles);
     }
     deepest
 }

@@ -61,6 +61,7 @@ pub(crate) struct Survey {
     pub(crate) directories: u64,
     pub(crate) cuts: BTreeSet<Cut>,
     pub(crate) skipped: Vec<Skipped>,
+    pub(crate) skipped_in_all: u64,
 }
 
 impl Survey {
@@ -75,6 +76,7 @@ impl Survey {
             directories: walked.directories,
             cuts: walked.cuts,
             skipped: walked.skipped,
+            skipped_in_all: walked.skipped_in_all,
         }
     }
 
@@ -139,7 +141,7 @@ const HEAD: usize = 32 * 1024;
 pub(crate) fn mentions(text: &[u8], language: Language) -> Hits {
     let mut hits = 0u128;
     if let Some(needles) = Needles::of(language) {
-        for found in needles.automaton.find_iter(&text[..text.len().min(HEAD)]) {
+        for found in needles.automaton.find_overlapping_iter(&text[..text.len().min(HEAD)]) {
             hits |= 1 << needles.rules[found.pattern().as_usize()];
         }
     }
@@ -154,24 +156,6 @@ pub(crate) fn mentions(text: &[u8], language: Language) -> Hits {
     Hits(hits | u128::from(starts) << Hits::STARTS)
 }
 
-/// The ecosystem whose imports a language has.
-pub(crate) fn ecosystem_of(language: Language) -> Option<Ecosystem> {
-    Some(match language {
-        Language::Python => Ecosystem::Python,
-        Language::JavaScript | Language::TypeScript | Language::Vue | Language::Svelte | Language::Astro => {
-            Ecosystem::Node
-        }
-        Language::Go => Ecosystem::Go,
-        Language::Rust => Ecosystem::Rust,
-        Language::Java | Language::Kotlin | Language::Scala | Language::Groovy => Ecosystem::Jvm,
-        Language::Ruby => Ecosystem::Ruby,
-        Language::Php => Ecosystem::Php,
-        Language::CSharp | Language::FSharp => Ecosystem::Dotnet,
-        Language::Elixir => Ecosystem::Elixir,
-        _ => return None,
-    })
-}
-
 /// The texts by which the libraries of an ecosystem are mentioned.
 struct Needles {
     automaton: AhoCorasick,
@@ -183,7 +167,7 @@ static NEEDLES: [OnceLock<Option<Needles>>; Ecosystem::COUNT] = [const { OnceLoc
 
 impl Needles {
     fn of(language: Language) -> Option<&'static Self> {
-        let ecosystem = ecosystem_of(language)?;
+        let ecosystem = language.ecosystem()?;
         NEEDLES.get(ecosystem as usize)?.get_or_init(|| Self::new(ecosystem)).as_ref()
     }
 

@@ -11,7 +11,7 @@ use std::fs;
 use std::path::Path;
 
 use codebase::{Profile, Reading, Request, analyze};
-use tree::{Budget, Globs, Limits, Tree};
+use tree::{Budget, Tree};
 
 #[test]
 fn every_fixture_is_understood() {
@@ -45,12 +45,7 @@ fn check(fixture: &str) -> Vec<String> {
     let folder = tempfile::tempdir().unwrap();
     unpack(fixture, folder.path());
     let tree = Tree::open(folder.path()).unwrap();
-    let request = Request {
-        tree: &tree,
-        globs: Globs::default(),
-        reading: Reading::Contents,
-        limits: Limits::default(),
-    };
+    let request = Request::new(&tree, Reading::Contents);
     let profile = analyze(&request, &Budget::unlimited()).unwrap();
     let candidates = profile.frameworks.iter().filter(|found| found.confidence >= 0.5);
     let mut problems = Vec::new();

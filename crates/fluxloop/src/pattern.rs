@@ -1,7 +1,7 @@
 //! How FluxLoop runs a program, by the framework that the program is built on.
 
 use codebase::Ecosystem;
-use codebase::rules::{RULES, Role};
+use codebase::rules::Role;
 
 /// A way to run a program.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -17,41 +17,37 @@ pub struct Pattern {
 const PYTHON_FUNCTION: &str = "packages/website/docs-cli/configuration/runners/python-function.md";
 const HTTP_REST: &str = "packages/website/docs-cli/configuration/runners/http-rest.md";
 
-/// The way that fits a framework; `None` for a framework that is not known.
-pub fn pattern(framework: &str) -> Option<Pattern> {
-    // A framework that exists for several languages is taken as its first line in the table says.
-    let rule = RULES.iter().find(|rule| rule.name == framework && rule.is_framework())?;
-    let title = rule.title;
-    Some(match (rule.ecosystem, rule.role) {
-        (Ecosystem::Python, Role::Agent) => Pattern {
-            name: "python-function",
-            page: PYTHON_FUNCTION,
-            rationale: format!(
+/// The way that fits a framework of this kind, called `title`.
+pub fn pattern(ecosystem: Ecosystem, role: Role, title: &str) -> Pattern {
+    let (name, page, rationale) = match (ecosystem, role) {
+        (Ecosystem::Python, Role::Agent) => (
+            "python-function",
+            PYTHON_FUNCTION,
+            format!(
                 "Agents of {title} are called through a Python function, which the runner can call directly."
             ),
-        },
-        (Ecosystem::Python, _) => Pattern {
-            name: "python-function",
-            page: PYTHON_FUNCTION,
-            rationale: format!(
+        ),
+        (Ecosystem::Python, Role::Web | Role::Model) => (
+            "python-function",
+            PYTHON_FUNCTION,
+            format!(
                 "Behind a {title} endpoint stands a Python function; the runner calls that function, so no server has to run."
             ),
-        },
-        (_, Role::Agent) => Pattern {
-            name: "http-rest",
-            page: HTTP_REST,
-            rationale: format!(
+        ),
+        (_, Role::Agent) => (
+            "http-rest",
+            HTTP_REST,
+            format!(
                 "{title} does not run in Python, so its agent is reached through an endpoint of the program."
             ),
-        },
-        _ => Pattern {
-            name: "http-rest",
-            page: HTTP_REST,
-            rationale: format!(
-                "A {title} program does not run in Python, so it is reached through its HTTP endpoint."
-            ),
-        },
-    })
+        ),
+        (_, Role::Web | Role::Model) => (
+            "http-rest",
+            HTTP_REST,
+            format!("A {title} program does not run in Python, so it is reached through its HTTP endpoint."),
+        ),
+    };
+    Pattern { name, page, rationale }
 }
 
 #[cfg(test)]
@@ -59,17 +55,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_framework_has_a_pattern() {
-        for rule in RULES {
-            assert_eq!(
-                pattern(rule.name).is_some(),
-                codebase::rules::NAMES.contains(&rule.name),
-                "{}",
-                rule.name
-            );
-        }
-        assert_eq!(pattern("fastapi").map(|pattern| pattern.name), Some("python-function"));
-        assert_eq!(pattern("express").map(|pattern| pattern.name), Some("http-rest"));
-        assert_eq!(pattern("cobol"), None);
+    fn python_is_called_and_the_rest_is_reached() {
+        let name = |ecosystem, role| pattern(ecosystem, role, "X").name;
+        assert_eq!(name(Ecosystem::Python, Role::Web), "python-function");
+        assert_eq!(name(Ecosystem::Python, Role::Agent), "python-function");
+        assert_eq!(name(Ecosystem::Node, Role::Agent), "http-rest");
+        assert_eq!(name(Ecosystem::Jvm, Role::Web), "http-rest");
     }
 }

@@ -2,11 +2,14 @@
 
 use std::time::Duration;
 
-use tokio::sync::watch;
+use tokio::sync::{Semaphore, watch};
 use tree::Budget;
 
 use crate::Call;
 use crate::error::Failure;
+
+/// How many of them there are at a time, in the whole process: each may use every core, and a large stack.
+static PLACES: Semaphore = Semaphore::const_new(4);
 
 /// How long one call may work on a tree.
 const WALL: Duration = Duration::from_secs(10);
@@ -17,6 +20,7 @@ pub(crate) async fn blocking<T: Send + 'static>(
     call: &Call,
     work: impl FnOnce(&Budget) -> Result<T, Failure> + Send + 'static,
 ) -> Result<T, Failure> {
+    let _place = PLACES.acquire().await.map_err(|_| Failure::Internal)?;
     let stop = call.stop.child_token();
     let _stops_when_dropped = stop.clone().drop_guard();
     let (tell, mut told) = watch::channel((0, String::new()));

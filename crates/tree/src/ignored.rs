@@ -19,7 +19,8 @@ impl Rules {
     /// The rules in `folder` (a path from the root), where a file with this text was found.
     pub(crate) fn within(&self, folder: &str, text: &[u8]) -> Self {
         let mut builder = GitignoreBuilder::new(folder);
-        for line in String::from_utf8_lossy(text).lines() {
+        let text = String::from_utf8_lossy(text);
+        for line in text.trim_start_matches('\u{feff}').lines() {
             // A line that is no pattern ignores nothing, as in git.
             let _ = builder.add_line(None, line);
         }

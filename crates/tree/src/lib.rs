@@ -81,11 +81,6 @@ impl Tree {
         read_file(self.dir.open_with(path, &read_only())?, limit, &mut bytes)?;
         Ok(bytes)
     }
-
-    /// Whether there is a regular file at this path.
-    pub fn has_file(&self, path: &str) -> bool {
-        self.faults.pass().is_ok() && self.dir.metadata(path).is_ok_and(|found| found.is_file())
-    }
 }
 
 /// Opening a pipe must not wait for somebody at its other end.

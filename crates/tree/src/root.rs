@@ -3,7 +3,7 @@
 #![expect(clippy::disallowed_methods, reason = "this is the door: names become handles here")]
 
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
 use cap_std::ambient_authority;
@@ -14,6 +14,9 @@ use crate::Tree;
 /// The folders that were allowed at start, with every link in their paths resolved.
 #[derive(Clone, Debug)]
 pub struct Roots(Arc<[PathBuf]>);
+
+/// The longest path that is looked at.
+const LONGEST: usize = 4096;
 
 /// Why a folder is not opened.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -62,7 +65,10 @@ impl Roots {
             allowed: self.0.iter().map(|root| root.display().to_string()).collect(),
         };
         let first = self.0.first().ok_or_else(not_allowed)?;
-        if wanted.is_empty() || wanted.contains('\0') || wanted.starts_with("file:") {
+        // No shell is here to know what `~` is, and no path is that long.
+        let is_strange =
+            wanted.starts_with(['~', '\\']) || wanted.starts_with("file:") || wanted.contains('\0');
+        if wanted.is_empty() || wanted.len() > LONGEST || is_strange {
             return Err(not_allowed());
         }
         let absolute = first.join(wanted);
@@ -89,10 +95,16 @@ impl Roots {
         Ok((holder.map(PathBuf::as_path), inside))
     }
 
-    /// Whether the path reads as if it were inside.
+    /// Whether a path that does not exist would be inside if it did.
     fn could_hold(&self, path: &Path) -> bool {
-        let climbs = path.components().any(|part| part == std::path::Component::ParentDir);
-        !climbs && self.0.iter().any(|root| path.starts_with(root))
+        let climbs = path.components().any(|part| part == Component::ParentDir);
+        let holder = self.0.iter().find_map(|root| Some((root, path.strip_prefix(root).ok()?)));
+        let Some((root, inside)) = holder.filter(|_| !climbs) else { return false };
+        // The kernel tells whether a link on the way leads out, before it looks for what is behind it.
+        match Dir::open_ambient_dir(root, ambient_authority()).and_then(|dir| dir.open_dir(inside)) {
+            Ok(_) => true,
+            Err(error) => matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory),
+        }
     }
 }
 

@@ -17,7 +17,7 @@ const ALWAYS: &[&str] = &[
     "storybook-static",
 ];
 
-/// Only beside a file that says who makes them (or, after `/`, with a file of theirs inside).
+/// Only beside a file that says who makes them.
 const BESIDE: &[(&str, &[&str])] = &[
     ("target", &["Cargo.toml", "pom.xml"]),
     ("build", &["build.gradle", "build.gradle.kts", "CMakeLists.txt", "setup.py"]),

@@ -1,11 +1,12 @@
 //! Listing a tree, on several threads.
 
 use std::collections::BTreeSet;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::io;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
-use cap_std::fs::{Dir, DirEntry};
+use cap_std::fs::{Dir, DirEntry, FileType};
 
 use crate::ignored::Rules;
 use crate::{Budget, ReadError, Tree, read_file, read_only, vendored};
@@ -101,8 +102,10 @@ pub struct Walked<V> {
     pub directories: u64,
     /// Why it ended early, if it did.
     pub cuts: BTreeSet<Cut>,
-    /// What could not be read: the first hundred.
+    /// What could not be read: at most a hundred.
     pub skipped: Vec<Skipped>,
+    /// How many there were.
+    pub skipped_in_all: u64,
 }
 
 /// Sees every file, one of several at once.
@@ -173,7 +176,9 @@ impl Tree {
                 walk.work(&mut own);
                 own
             };
-            let others: Vec<_> = (1..threads).map(|_| scope.spawn(work)).collect();
+            // Where no thread can be had, fewer do the work.
+            let spawn = |_| thread::Builder::new().spawn_scoped(scope, work).ok();
+            let others: Vec<_> = (1..threads).filter_map(spawn).collect();
             let mut visitors = vec![work()];
             // A visitor that panicked took its findings with it; the panic goes on in the thread that waits.
             visitors.extend(
@@ -196,6 +201,7 @@ struct Walk<'a> {
     files: AtomicU64,
     directories: AtomicU64,
     bytes: AtomicU64,
+    is_full: AtomicBool,
     jobs: Mutex<Jobs>,
     changed: Condvar,
     outcome: Mutex<Outcome>,
@@ -211,6 +217,7 @@ struct Jobs {
 struct Outcome {
     cuts: BTreeSet<Cut>,
     skipped: Vec<Skipped>,
+    skipped_in_all: u64,
 }
 
 /// A folder that is to be listed.
@@ -231,6 +238,7 @@ impl<'a> Walk<'a> {
             files: AtomicU64::new(0),
             directories: AtomicU64::new(0),
             bytes: AtomicU64::new(0),
+            is_full: AtomicBool::new(false),
             jobs: Mutex::default(),
             changed: Condvar::new(),
             outcome: Mutex::default(),
@@ -238,10 +246,11 @@ impl<'a> Walk<'a> {
     }
 
     fn finish<V>(self, visitors: Vec<V>) -> Walked<V> {
-        let Outcome { cuts, mut skipped } = self.outcome.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let Outcome { cuts, mut skipped, skipped_in_all } =
+            self.outcome.into_inner().unwrap_or_else(PoisonError::into_inner);
         skipped.sort();
         let directories = self.directories.into_inner().saturating_sub(1);
-        Walked { visitors, files: self.files.into_inner(), directories, cuts, skipped }
+        Walked { visitors, files: self.files.into_inner(), directories, cuts, skipped, skipped_in_all }
     }
 
     fn work(&self, visitor: &mut impl Visitor) {
@@ -279,7 +288,8 @@ impl<'a> Walk<'a> {
             return Vec::new();
         };
         let has = |name: &str| entries.iter().any(|(listed, _)| listed == name);
-        if vendored::by_contents(has) {
+        // A root is analysed even if somebody made a virtual environment of it.
+        if job.depth > 0 && vendored::by_contents(has) {
             return Vec::new();
         }
         self.directories.fetch_add(1, Ordering::Relaxed);
@@ -288,7 +298,7 @@ impl<'a> Walk<'a> {
         let mut folders = Vec::new();
         for (name, entry) in &entries {
             let path = join(&job.path, name);
-            let Ok(kind) = entry.file_type() else {
+            let Ok(kind) = kind(entry) else {
                 self.skip(&path, Reason::Unreadable);
                 continue;
             };
@@ -325,9 +335,13 @@ impl<'a> Walk<'a> {
             None => self.tree.dir.try_clone().ok()?,
         };
         // A folder of a million files is not listed further than it could be used.
-        let most = usize::try_from(self.limits.files).unwrap_or(usize::MAX).saturating_add(1);
+        let most = usize::try_from(self.limits.files).unwrap_or(usize::MAX);
         let mut entries = Vec::new();
-        for entry in dir.entries().ok()?.take(most) {
+        for entry in dir.entries().ok()? {
+            if entries.len() > most {
+                self.cut(Cut::Files);
+                break;
+            }
             let entry = entry.ok()?;
             match entry.file_name().into_string() {
                 Ok(name) => entries.push((name, entry)),
@@ -358,6 +372,7 @@ impl<'a> Walk<'a> {
         let before = self.files.fetch_add(1, Ordering::Relaxed);
         if before >= self.limits.files {
             self.files.fetch_sub(1, Ordering::Relaxed);
+            self.is_full.store(true, Ordering::Relaxed);
             self.cut(Cut::Files);
             return false;
         }
@@ -368,6 +383,9 @@ impl<'a> Walk<'a> {
     }
 
     fn is_over(&self) -> bool {
+        if self.is_full.load(Ordering::Relaxed) {
+            return true;
+        }
         if self.budget.is_stopped() {
             self.cut(Cut::Stopped);
         } else if self.budget.is_over() {
@@ -384,6 +402,7 @@ impl<'a> Walk<'a> {
 
     fn skip(&self, path: &str, reason: Reason) {
         let mut outcome = self.outcome.lock().unwrap_or_else(PoisonError::into_inner);
+        outcome.skipped_in_all += 1;
         if outcome.skipped.len() < SKIPPED_KEPT {
             outcome.skipped.push(Skipped { path: path.to_owned(), reason });
         }
@@ -398,6 +417,14 @@ impl Drop for Done<'_, '_> {
         self.0.jobs().running -= 1;
         self.0.changed.notify_all();
     }
+}
+
+/// What an entry is. Some file systems do not say while they list, and have to be asked.
+fn kind(entry: &DirEntry) -> io::Result<FileType> {
+    let listed = entry.file_type()?;
+    let is_known =
+        listed.is_file() || listed.is_dir() || listed.is_symlink() || listed != FileType::unknown();
+    if is_known { Ok(listed) } else { entry.metadata().map(|found| found.file_type()) }
 }
 
 fn join(folder: &str, name: &str) -> String {

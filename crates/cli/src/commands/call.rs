@@ -69,6 +69,8 @@ impl Typed {
                 (Some("boolean"), None) => json!(true),
                 (_, None) => return Err(Failure::Usage(format!("--{name} wants a value"))),
                 (Some("string") | None, Some(text)) => json!(text),
+                // One of a list needs no brackets: --globs '**/*.py'
+                (Some("array"), Some(text)) => serde_json::from_str(text).unwrap_or_else(|_| json!([text])),
                 (Some(_), Some(text)) => serde_json::from_str(text).unwrap_or_else(|_| json!(text)),
             };
             arguments.insert(name.clone(), value);
@@ -96,6 +98,7 @@ mod tests {
         check("", Ok(json!({})));
         check("--name 7 --n 7", Ok(json!({ "name": "7", "n": 7 })));
         check("--ok --n=-3 --list [1,2]", Ok(json!({ "ok": true, "n": -3, "list": [1, 2] })));
+        check("--list **/*.py", Ok(json!({ "list": ["**/*.py"] })));
         check("--json --args {\"n\":1} --name x", Ok(json!({ "n": 1, "name": "x" })));
         check("--n seven", Ok(json!({ "n": "seven" })));
         check("name x", Err("`name` stands where --NAME VALUE was expected"));

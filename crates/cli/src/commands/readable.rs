@@ -109,13 +109,12 @@ fn table(rows: &[Shown], indent: &str) -> String {
     lines.iter().map(line).collect()
 }
 
-/// Names of files may hold anything; a terminal obeys what it is sent.
+/// Names of files may hold anything; a terminal obeys what it is sent, and a line break may forge a line.
 fn safe(text: &str) -> String {
-    let one = |c: char| match c {
-        '\n' | '\t' => c.to_string(),
-        c if c.is_control() => c.escape_default().to_string(),
-        c => c.to_string(),
-    };
+    let hidden =
+        |c: char| matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    let one =
+        |c: char| if c.is_control() || hidden(c) { c.escape_default().to_string() } else { c.to_string() };
     text.chars().map(one).collect()
 }
 
@@ -215,5 +214,6 @@ mod tests {
     #[test]
     fn nothing_in_it_commands_the_terminal() {
         check(r#"{"a": "x\u001b[31my\u0007"}"#, "a: x\\u{1b}[31my\\u{7}\n");
+        check(r#"{"a": "x\ntruncated: no"}"#, "a: x\\ntruncated: no\n");
     }
 }

@@ -168,16 +168,37 @@ fn from_value(value: &toml_edit::Value, line: u32, lines: &Lines) -> Node {
     Node { line, data }
 }
 
-/// YAML: the first document. Files that use many aliases are refused: a few lines of them can stand for gigabytes.
+/// YAML: the first document.
 pub(crate) fn yaml(text: &str) -> Result<Node, Broken> {
-    const ALIASES: usize = 20;
-    let aliases = text.split([' ', '[', ',', '\n']).filter(|word| word.starts_with('*')).count();
-    if aliases > ALIASES {
-        return Err(broken(1, format!("more than {ALIASES} aliases")));
+    if let Some(reason) = strange(text) {
+        return Err(broken(1, reason));
     }
     let documents = MarkedYaml::load_from_str(text)
         .map_err(|error| broken(u32::try_from(error.marker().line()).unwrap_or(0), error.info()))?;
     documents.first().map(from_yaml).ok_or_else(|| broken(1, "the file is empty"))
+}
+
+/// What no manifest needs, and what makes the parser copy or nest without end: many anchors or aliases (each anchor keeps
+/// a copy of what it names), keys that are no names, and lists nested in one line or far to the right.
+fn strange(text: &str) -> Option<&'static str> {
+    const REFERENCES: usize = 20;
+    const DEEPEST: usize = 64;
+    let words = text.split([' ', '[', ',', '\n', '\t', '{']);
+    if words.filter(|word| word.starts_with(['*', '&'])).count() > REFERENCES {
+        return Some("more anchors and aliases than any manifest needs");
+    }
+    for line in text.lines() {
+        let inner = line.trim_start_matches([' ', '-']);
+        if inner.starts_with("? ") || inner == "?" {
+            return Some("keys that are not names");
+        }
+        if line.len() - inner.len() > 2 * DEEPEST
+            || line.matches("- ").count() > DEEPEST && inner.len() < line.len() / 2
+        {
+            return Some("nested too deep");
+        }
+    }
+    None
 }
 
 fn from_yaml(node: &MarkedYaml<'_>) -> Node {
@@ -308,10 +329,15 @@ mod tests {
         assert_eq!(line(json("")), 1);
         let bomb: Vec<String> =
             (1..9).map(|n| format!("a{n}: [{}]\n", format!("*a{},", n - 1).repeat(9))).collect();
-        assert_eq!(
-            yaml(&format!("a0: &a0 x\n{}", bomb.concat())).unwrap_err().reason,
-            "more than 20 aliases"
-        );
+        for text in [
+            format!("a0: &a0 x\n{}", bomb.concat()),
+            format!("a: {}", "&a [".repeat(200)),
+            "- ".repeat(100_000),
+            "? ".repeat(100_000),
+            format!("{}a", " ".repeat(500)),
+        ] {
+            assert!(yaml(&text).is_err(), "{text:.20}");
+        }
         assert!(json(&"[".repeat(100_000)).is_err() && yaml(&"[".repeat(100_000)).is_err());
         assert!(toml(&format!("a={}", "[".repeat(100_000))).is_err() && xml(&"<a>".repeat(100_000)).is_err());
     }

@@ -1,5 +1,7 @@
 //! Maven and Gradle.
 
+use std::collections::BTreeMap;
+
 use super::text::{numbered, quoted, without_comments};
 use super::{Broken, Dependency, Ecosystem, Manifest, Node, Scope, Weight, toml, xml};
 use crate::manager::Manager;
@@ -11,11 +13,12 @@ pub(super) fn pom(path: &str, text: &str) -> Result<Manifest, Broken> {
     manifest.hint(Manager::Maven, Weight::Own, 1, "pom.xml");
     manifest.name = project.get("artifactId").as_text().map(str::to_owned);
     manifest.is_workspace = project.get("packaging").as_text() == Some("pom");
+    let properties: BTreeMap<&str, &Node> = project.get("properties").entries().collect();
     let version = |node: &Node| {
         let text = node.get("version").as_text()?;
         // `${spring.version}` stands among the properties.
         match text.strip_prefix("${").and_then(|name| name.strip_suffix('}')) {
-            Some(property) => project.at(["properties", property]).as_text().map(str::to_owned),
+            Some(property) => properties.get(property)?.as_text().map(str::to_owned),
             None => Some(text.to_owned()),
         }
     };
@@ -25,7 +28,10 @@ pub(super) fn pom(path: &str, text: &str) -> Result<Manifest, Broken> {
         Some(Dependency::new(name, version(node).as_deref(), scope, node.line))
     };
     let parent = project.get("parent");
-    manifest.parent = parent.get("artifactId").as_text().map(str::to_owned);
+    manifest.parent = coordinates(parent);
+    let group =
+        project.get("groupId").as_text().or_else(|| parent.get("groupId").as_text()).unwrap_or_default();
+    manifest.coordinates = manifest.name.as_ref().map(|artifact| format!("{group}:{artifact}"));
     manifest.dependencies.extend(one(parent));
     manifest.dependencies.extend(project.get("dependencies").all("dependency").filter_map(one));
     manifest.dependencies.extend(project.at(["build", "plugins"]).all("plugin").filter_map(one));
@@ -104,9 +110,10 @@ pub(super) fn catalog(path: &str, text: &str) -> Result<Manifest, Broken> {
     let mut manifest = Manifest::new(path, Ecosystem::Jvm);
     manifest.is_workspace = true;
     manifest.hint(Manager::Gradle, Weight::Own, 1, "libs.versions.toml");
+    let versions: BTreeMap<&str, &Node> = document.get("versions").entries().collect();
     let version = |node: &Node| {
         let version = node.get("version");
-        let by_name = || document.get("versions").get(version.get("ref").as_text()?).as_text();
+        let by_name = || versions.get(version.get("ref").as_text()?)?.as_text();
         version.as_text().or_else(by_name).map(str::to_owned)
     };
     let plugins = document.get("plugins").entries().filter_map(|(alias, node)| {

@@ -1,5 +1,7 @@
 //! npm and its relatives.
 
+use std::collections::BTreeSet;
+
 use super::{Broken, Dependency, Ecosystem, Manifest, Program, Scope, Weight, json, yaml};
 use crate::manager::Manager;
 
@@ -13,11 +15,13 @@ pub(super) fn package(path: &str, text: &str) -> Result<Manifest, Broken> {
         ("optionalDependencies", Scope::Optional),
         ("devDependencies", Scope::Dev),
     ];
+    let is_optional = |(_, meta): &(&str, &super::Node)| meta.get("optional").as_text() == Some("true");
+    let optional = document.get("peerDependenciesMeta").entries().filter(is_optional);
+    let optional: BTreeSet<&str> = optional.map(|(name, _)| name).collect();
     for (kind, scope) in kinds {
         for (name, version) in document.get(kind).entries() {
-            let is_optional =
-                document.at(["peerDependenciesMeta", name, "optional"]).as_text() == Some("true");
-            let scope = if is_optional && kind == "peerDependencies" { Scope::Optional } else { scope };
+            let is_optional = kind == "peerDependencies" && optional.contains(name);
+            let scope = if is_optional { Scope::Optional } else { scope };
             manifest.dependencies.push(Dependency::new(name, version.as_text(), scope, version.line));
         }
     }
@@ -56,7 +60,7 @@ fn programs(document: &super::Node, manifest: &mut Manifest) {
     let main = document.get("main");
     // What others import is not where a program starts.
     if let Some(file) = main.as_text().filter(|_| !manifest.is_library) {
-        manifest.programs.push(Program::file(file, main.line, "`main`"));
+        manifest.programs.push(Program { is_imported: true, ..Program::file(file, main.line, "`main`") });
     }
 }
 

@@ -7,6 +7,8 @@ pub(crate) struct Program {
     pub(crate) line: u32,
     /// What says so: "script `start`".
     pub(crate) says: String,
+    /// It is what others import, not what anybody starts.
+    pub(crate) is_imported: bool,
 }
 
 /// How it is named.
@@ -20,13 +22,18 @@ pub(crate) enum Start {
 
 impl Program {
     pub(crate) fn file(path: &str, line: u32, says: impl Into<String>) -> Self {
-        Self { start: Start::File(path.trim_start_matches("./").to_owned()), line, says: says.into() }
+        Self {
+            start: Start::File(path.trim_start_matches("./").to_owned()),
+            line,
+            says: says.into(),
+            is_imported: false,
+        }
     }
 
     /// `package.module:function`.
     pub(crate) fn module(target: &str, line: u32, says: impl Into<String>) -> Self {
         let module = target.split([':', '[']).next().unwrap_or(target).trim();
-        Self { start: Start::Module(module.to_owned()), line, says: says.into() }
+        Self { start: Start::Module(module.to_owned()), line, says: says.into(), is_imported: false }
     }
 
     /// What a command line starts, as far as its words tell.
@@ -34,7 +41,7 @@ impl Program {
         command
             .split(['&', '|', ';'])
             .filter_map(|part| started(&words(part)))
-            .map(|start| Self { start, line, says: says.to_owned() })
+            .map(|start| Self { start, line, says: says.to_owned(), is_imported: false })
             .collect()
     }
 }

@@ -15,7 +15,7 @@ pub(crate) fn without_comments(text: &str, line: &str, block: Option<(&str, &str
                 let (open, close) = block.unwrap_or_default();
                 let body = &rest[open.len()..];
                 let end = body.find(close).map_or(body.len(), |at| at + close.len());
-                kept.extend(body[..end].chars().filter(|c| *c == '\n'));
+                kept.extend(open.chars().chain(body[..end].chars()).filter(|c| *c == '\n'));
                 rest = &body[end..];
                 continue;
             }

@@ -1,8 +1,8 @@
 //! Routers that are mounted under a prefix: `app.include_router(router, prefix="/api")`, `app.use("/api", router)`.
 
 use super::glue;
-use crate::calls::Graph;
 use crate::modules;
+use crate::names::Names;
 use crate::source::{Argument, CallSite, Import};
 
 /// A router, and where it is mounted.
@@ -17,16 +17,16 @@ pub(super) struct Mount {
 }
 
 /// All mounts in all files.
-pub(super) fn all(graph: &Graph<'_, '_>) -> Vec<Mount> {
-    let files = 0..graph.files.len();
+pub(super) fn all(names: &Names<'_, '_>) -> Vec<Mount> {
+    let files = 0..names.files.len();
     let calls = |file: usize| {
-        graph.files[file].source.calls.iter().enumerate().map(move |(at, call)| (file, at, call))
+        names.files[file].source.calls.iter().enumerate().map(move |(at, call)| (file, at, call))
     };
-    files.flat_map(calls).filter_map(|(file, at, call)| mount(graph, file, at, call)).collect()
+    files.flat_map(calls).filter_map(|(file, at, call)| mount(names, file, at, call)).collect()
 }
 
 /// The prefix of a router, with those of the routers around it.
-pub(super) fn prefix(mounts: &[Mount], file: usize, router: Option<&str>) -> String {
+pub(super) fn prefix(names: &Names<'_, '_>, mounts: &[Mount], file: usize, router: Option<&str>) -> String {
     let (mut prefix, mut file, mut router) = (String::new(), file, router);
     // Three levels are more than anybody has; a router that is mounted at itself must end somewhere.
     for _ in 0..3 {
@@ -37,35 +37,40 @@ pub(super) fn prefix(mounts: &[Mount], file: usize, router: Option<&str>) -> Str
         let Some(mount) = mounts.iter().find(fits) else { break };
         prefix = if prefix.is_empty() { mount.prefix.clone() } else { glue(&mount.prefix, &prefix) };
         (file, router) = (mount.at_file, mount.at.as_deref());
+        // A router in between may have a prefix of its own.
+        let own = router.map(|router| super::prefix_of(names.files[file].source, router)).unwrap_or_default();
+        if !own.is_empty() {
+            prefix = glue(&own, &prefix);
+        }
     }
     prefix
 }
 
-fn mount(graph: &Graph<'_, '_>, file: usize, at: usize, call: &CallSite) -> Option<Mount> {
+fn mount(names: &Names<'_, '_>, file: usize, at: usize, call: &CallSite) -> Option<Mount> {
     let (object, verb) = call.callee.rsplit_once('.').unwrap_or(("", &call.callee));
     let named = |name: &str| match call.named(name) {
         Some(Argument::Text(text)) => text.clone(),
         _ => String::new(),
     };
     let (prefix, (target, router)) = match (verb, call.arguments.as_slice()) {
-        ("include_router", [Argument::Name(name), ..]) => (named("prefix"), target(graph, file, name)),
+        ("include_router", [Argument::Name(name), ..]) => (named("prefix"), target(names, file, name)),
         ("register_blueprint", [Argument::Name(name), ..]) => {
-            (named("url_prefix"), target(graph, file, name))
+            (named("url_prefix"), target(names, file, name))
         }
         ("use" | "route" | "mount", [Argument::Text(prefix), .., Argument::Name(name)]) => {
-            (prefix.clone(), target(graph, file, name))
+            (prefix.clone(), target(names, file, name))
         }
         ("register", [Argument::Name(name), Argument::Map(options)]) => {
             let prefix = options.iter().find_map(|(key, value)| match (key.as_str(), value) {
                 ("prefix", Argument::Text(text)) => Some(text.clone()),
                 _ => None,
             })?;
-            (prefix, target(graph, file, name))
+            (prefix, target(names, file, name))
         }
         ("path" | "re_path", [Argument::Text(prefix), Argument::Call(include)]) if include == "include" => {
             // The call within the call is the next one.
-            let included = graph.files[file].source.calls.get(at + 1)?.first_text()?;
-            (prefix.clone(), (module(graph, file, included)?, None))
+            let included = names.files[file].source.calls.get(at + 1)?.first_text()?;
+            (prefix.clone(), (module(names, file, included)?, None))
         }
         _ => return None,
     };
@@ -74,18 +79,20 @@ fn mount(graph: &Graph<'_, '_>, file: usize, at: usize, call: &CallSite) -> Opti
 }
 
 /// The file and the name of a router that is mounted by this name.
-fn target(graph: &Graph<'_, '_>, file: usize, name: &str) -> (usize, Option<String>) {
+fn target(names: &Names<'_, '_>, file: usize, name: &str) -> (usize, Option<String>) {
     let (object, rest) = name.split_once('.').unwrap_or((name, ""));
-    match graph.imported(file, object) {
+    match names.imported(file, object) {
         // `users.router`: a module, and the router in it.
         Some((other, _)) if !rest.is_empty() => (other, Some(rest.to_owned())),
-        Some((other, there)) => (other, Some(there).filter(|there| !there.is_empty() && there != "default")),
+        Some((other, there)) => {
+            (other, Some(there.to_owned()).filter(|there| !there.is_empty() && there != "default"))
+        }
         None => (file, Some(name.to_owned())),
     }
 }
 
 /// The file of a Python module.
-fn module(graph: &Graph<'_, '_>, file: usize, module: &str) -> Option<usize> {
+fn module(names: &Names<'_, '_>, file: usize, module: &str) -> Option<usize> {
     let import = Import { module: module.to_owned(), name: None, local: String::new(), line: 0 };
-    graph.file(&modules::file_of(graph.looks, graph.files[file].path, &import)?)
+    names.file(&modules::file_of(names.looks, names.files[file].path, &import)?)
 }

@@ -9,7 +9,7 @@ use super::{Argument, Binding, CallSite, Class, Function, Import, Lines, Paramet
 
 pub(super) fn parse(text: &str) -> Result<Source, Unparsed> {
     let parsed = parse_module(text).map_err(|_| Unparsed::Broken)?;
-    let mut reader = Reader { text, lines: Lines::new(text), ..Reader::new(text) };
+    let mut reader = Reader::new(text);
     for statement in &parsed.syntax().body {
         reader.export(statement);
         reader.visit_stmt(statement);
@@ -28,15 +28,16 @@ struct Reader<'t> {
 impl<'t> Reader<'t> {
     fn new(text: &'t str) -> Self {
         let (source, functions, classes) = Default::default();
-        Self { text, lines: Lines::new(""), source, functions, classes }
+        Self { text, lines: Lines::new(text), source, functions, classes }
     }
 
     fn line(&self, at: TextSize) -> u32 {
         self.lines.at(at.to_usize())
     }
 
-    fn written(&self, node: &impl Ranged) -> String {
-        self.text.get(node.range().to_std_range()).unwrap_or_default().to_owned()
+    /// A type as it is written.
+    fn typed(&self, node: &impl Ranged) -> String {
+        super::as_type(self.text.get(node.range().to_std_range()).unwrap_or_default())
     }
 
     fn export(&mut self, statement: &Stmt) {
@@ -82,7 +83,7 @@ impl<'t> Reader<'t> {
         let method = self.functions.is_empty() && !self.classes.is_empty();
         let parameters = def.parameters.iter_non_variadic_params().map(|given| Parameter {
             name: given.name().to_string(),
-            annotation: given.parameter.annotation().map(|annotation| self.written(annotation)),
+            annotation: given.parameter.annotation().map(|annotation| self.typed(annotation)),
         });
         let function = Function {
             name: def.name.to_string(),
@@ -91,12 +92,14 @@ impl<'t> Reader<'t> {
             line: self.line(def.name.start()),
             is_async: def.is_async,
             parameters: parameters.filter(|p| !matches!(p.name.as_str(), "self" | "cls")).collect(),
-            returns: def.returns.as_ref().map(|returns| self.written(returns.as_ref())),
+            returns: def.returns.as_ref().map(|returns| self.typed(returns.as_ref())),
             decorators: self.decorators(&def.decorator_list),
             ..Function::default()
         };
         self.source.functions.push(function);
         self.functions.push(self.source.functions.len() - 1);
+        // Defaults may call as well: `agent = Depends(get_agent)`.
+        self.visit_parameters(&def.parameters);
         def.body.iter().for_each(|statement| self.visit_stmt(statement));
         self.functions.pop();
     }
@@ -105,7 +108,7 @@ impl<'t> Reader<'t> {
         let fields = def.body.iter().filter_map(|statement| match statement {
             Stmt::AnnAssign(field) => Some(Parameter {
                 name: field.target.as_name_expr()?.id.to_string(),
-                annotation: Some(self.written(field.annotation.as_ref())),
+                annotation: Some(self.typed(field.annotation.as_ref())),
             }),
             _ => None,
         });

@@ -77,12 +77,9 @@ impl<'t> Reader<'t> {
         self.lines.at(span.start as usize)
     }
 
-    fn written(&self, span: Span) -> String {
-        self.text.get(span.start as usize..span.end as usize).unwrap_or_default().to_owned()
-    }
-
     fn annotation(&self, annotation: Option<&TSTypeAnnotation<'_>>) -> Option<String> {
-        annotation.map(|annotation| self.written(annotation.type_annotation.span()))
+        let span = annotation?.type_annotation.span();
+        Some(super::as_type(self.text.get(span.start as usize..span.end as usize)?))
     }
 
     /// Enters a function; the caller leaves it with `self.functions.pop()`.
@@ -97,7 +94,7 @@ impl<'t> Reader<'t> {
         let outer_name = self.name.take();
         let (name, span) = own.or(outer_name).unwrap_or((String::new(), at));
         let parameters = parameters.items.iter().map(|parameter| Parameter {
-            name: self.written(parameter.pattern.span()),
+            name: names_of(&parameter.pattern),
             annotation: self.annotation(parameter.type_annotation.as_deref()),
         });
         let function = Function {
@@ -392,6 +389,13 @@ impl<'a> Visit<'a> for Reader<'_> {
 
     fn visit_export_default_declaration(&mut self, node: &ExportDefaultDeclaration<'a>) {
         self.source.exports.push("default".to_owned());
+        self.source.default_export = match &node.declaration {
+            ExportDefaultDeclarationKind::FunctionDeclaration(function) => {
+                function.id.as_ref().map(|id| id.name.to_string())
+            }
+            ExportDefaultDeclarationKind::Identifier(name) => Some(name.name.to_string()),
+            _ => None,
+        };
         if matches!(
             node.declaration,
             ExportDefaultDeclarationKind::FunctionDeclaration(_)
@@ -478,6 +482,18 @@ fn called(expression: &Expression<'_>) -> Option<String> {
         Expression::NewExpression(call) => dotted(&call.callee),
         Expression::AwaitExpression(awaited) => called(&awaited.argument),
         _ => None,
+    }
+}
+
+/// The names that a pattern binds; without defaults, which may be secret.
+fn names_of(pattern: &BindingPattern<'_>) -> String {
+    match bound(pattern) {
+        Some(name) => name,
+        None => {
+            let names: Vec<_> =
+                pattern.get_binding_identifiers().iter().map(|id| id.name.to_string()).collect();
+            format!("{{ {} }}", names.join(", "))
+        }
     }
 }
 

@@ -186,6 +186,10 @@ fn nothing_that_is_nested_brings_a_parser_down() {
     ] {
         let _ = verdicts(path, format!("{}a", fill(piece)));
     }
+    for piece in ["a<", "let a:A<", "a<a,"] {
+        assert_eq!(verdicts("a.ts", fill(piece)), Err(Unparsed::TooDeep));
+    }
+    assert_eq!(verdicts("a.py", "def f():f()\n".repeat(20_000)), Err(Unparsed::TooLarge));
     for piece in ["(", "[", "{", "-", "- ", "!"] {
         assert_eq!(verdicts("a.js", fill(piece)), Err(Unparsed::TooDeep));
     }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use codebase::{EntryPoint, Framework, Profile, ProjectProfile, Reading, Request, analyze};
+use codebase::{CANDIDATE, EntryPoint, Framework, Profile, ProjectProfile, Reading, Request, analyze};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tree::{BadGlob, Cut, Globs, Limits, Roots};
@@ -161,8 +161,7 @@ impl Tool for AnalyzeRepository {
         let roots = Roots::new(call.roots.clone());
         blocking(&call, move |budget| {
             let tree = roots.open(&root)?;
-            let request =
-                Request { tree: &tree, globs, reading: Reading::Contents, limits: Limits::default() };
+            let request = Request { globs, ..Request::new(&tree, Reading::Contents) };
             let profile = analyze(&request, budget).map_err(|_| Failure::Internal)?;
             Ok(Reply::of(tree.path().display().to_string(), profile, limit))
         })
@@ -179,7 +178,8 @@ impl Reply {
         let mut lists = Lists { limit, warnings: warnings(&profile) };
         let evidence = evidence(&profile);
         let entry_points = profile.entry_points.into_iter().map(|point| point.path).collect();
-        let candidates = profile.frameworks.iter().filter(|one| one.confidence >= 0.5).map(|one| one.name);
+        let candidates =
+            profile.frameworks.iter().filter(|one| one.confidence >= CANDIDATE).map(|one| one.name);
         Self {
             root,
             languages: profile.languages.iter().map(|share| share.language.name()).collect(),
@@ -192,11 +192,11 @@ impl Reply {
                 directories: profile.stats.directories,
             },
             entry_points: lists.cut("entryPoints", entry_points),
-            packages: lists.cut("packages", packages(profile.projects)),
+            packages: lists.cut("packages", packages(profile.projects, limit)),
             evidence: lists.cut("evidence", evidence),
             agents: lists.cut("agents", profile.agents.into_iter().map(Agent::from).collect()),
             routes: lists.cut("routes", profile.routes.into_iter().map(Route::from).collect()),
-            truncated: !profile.cuts.is_empty(),
+            truncated: !profile.cuts.is_empty() || !profile.left_out.is_empty(),
             warnings: lists.warnings,
         }
     }
@@ -220,15 +220,15 @@ impl Lists {
 }
 
 /// Those of the product before those beside it.
-fn packages(mut projects: Vec<ProjectProfile>) -> Vec<Package> {
+fn packages(mut projects: Vec<ProjectProfile>, limit: usize) -> Vec<Package> {
     projects.sort_by_key(|project| project.is_aside);
     let package = |project: ProjectProfile| Package {
         path: if project.folder.is_empty() { ".".to_owned() } else { project.folder },
-        name: project.name,
+        name: project.name.map(|name| name.chars().take(200).collect()),
         languages: project.languages.into_iter().map(codebase::language::Language::name).collect(),
         package_managers: project.managers.into_iter().map(codebase::manager::Manager::name).collect(),
         frameworks: project.frameworks,
-        entry_points: project.entry_points,
+        entry_points: project.entry_points.into_iter().take(limit).collect(),
     };
     projects.into_iter().map(package).collect()
 }
@@ -242,7 +242,7 @@ fn evidence(profile: &Profile) -> Vec<Evidence> {
         framework.evidence.iter().map(|evidence| proof(evidence, &about)).collect::<Vec<_>>()
     };
     let of_entry = |point: &EntryPoint| proof(&point.evidence, &format!("entry point {}", point.path));
-    let frameworks = profile.frameworks.iter().filter(|framework| framework.confidence >= 0.5);
+    let frameworks = profile.frameworks.iter().filter(|framework| framework.confidence >= CANDIDATE);
     let mut all: Vec<Evidence> = profile.managers.iter().map(of_manager).collect();
     all.extend(frameworks.flat_map(of_framework));
     all.extend(profile.entry_points.iter().map(of_entry));
@@ -257,22 +257,39 @@ fn proof(evidence: &codebase::Evidence, about: &str) -> Evidence {
     }
 }
 
-fn warnings(profile: &Profile) -> Vec<String> {
+/// What a reader has to know about how much was seen.
+pub(super) fn warnings(profile: &Profile) -> Vec<String> {
     const SHOWN: usize = 20;
     let limits = Limits::default();
     let mut warnings: Vec<String> = profile.cuts.iter().map(|cut| ended(*cut, limits)).collect();
-    let broken =
-        profile.broken.iter().map(|broken| format!("{}:{} {}", broken.path, broken.line, broken.fact));
+    warnings.extend(profile.left_out.iter().cloned());
+    let broken = profile
+        .broken
+        .iter()
+        .map(|broken| format!("{}:{} {}", shown(&broken.path), broken.line, broken.fact));
     warnings.extend(broken.take(SHOWN));
+    if profile.broken.len() > SHOWN {
+        warnings.push(format!("{} more manifests could not be used", profile.broken.len() - SHOWN));
+    }
     let mut reasons: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for skipped in &profile.skipped {
         reasons.entry(skipped.reason.text()).or_default().push(&skipped.path);
     }
     for (reason, paths) in reasons {
         let more = if paths.len() > 1 { format!(" (and {} more)", paths.len() - 1) } else { String::new() };
-        warnings.push(format!("{}{more} {reason}", paths[0]));
+        warnings.push(format!("{}{more} {reason}", shown(paths[0])));
+    }
+    let listed = profile.skipped.len() as u64;
+    if profile.skipped_in_all > listed {
+        warnings.push(format!("{} more could not be read", profile.skipped_in_all - listed));
     }
     warnings
+}
+
+/// The name of a file, in a sentence: in quotes, in one line, and not too long.
+pub(super) fn shown(path: &str) -> String {
+    let plain: String = path.chars().take(200).map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect();
+    format!("`{plain}`")
 }
 
 fn ended(cut: Cut, limits: Limits) -> String {

@@ -1,12 +1,15 @@
 //! `detect_frameworks`: the frameworks of a repository, with confidence, proof and places to insert.
 
-use codebase::rules::{NAMES, RULES};
-use codebase::{Framework, Profile, ProjectProfile, Reading, Request, analyze};
+use codebase::language::{self, Language};
+use codebase::rules::{NAMES, RULES, Rule};
+use codebase::{CANDIDATE, Framework, Profile, ProjectProfile, Reading, Request, analyze};
+use fluxloop::Pattern;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
-use tree::{Budget, Globs, Limits, Roots};
+use tree::{Budget, Roots};
 
+use super::analyze_repository::{shown, warnings};
 use super::{Effect, Tool, ToolSpec, Toolset};
 use crate::Call;
 use crate::blocking::blocking;
@@ -94,6 +97,7 @@ struct Hints {
 }
 
 const MOST_HINTS: usize = 200;
+const MOST_DOUBTS: usize = 5;
 
 impl Hints {
     fn of(profile: &Map<String, Value>) -> Self {
@@ -115,7 +119,7 @@ impl Hints {
         for name in &named {
             match NAMES.iter().find(|known| *known == name) {
                 Some(known) => candidates.push(*known),
-                None => warnings.push(format!("`{}` is not a framework that is known here", shortened(name))),
+                None => warnings.push(format!("{} is not a framework that is known here", shown(name))),
             }
         }
         let root = profile.get("root").and_then(Value::as_str).map(str::to_owned);
@@ -133,80 +137,92 @@ impl Hints {
     }
 }
 
-fn shortened(text: &str) -> String {
-    text.chars().take(60).collect()
-}
-
 fn detect(roots: &Roots, root: Option<String>, mut hints: Hints, budget: &Budget) -> Result<Reply, Failure> {
     let named = root.is_some();
     let wanted = root.or_else(|| hints.root.clone());
     let tree = match roots.open(wanted.as_deref().unwrap_or(".")) {
-        Ok(tree) => Some(tree),
+        Ok(tree) => tree,
         // What was asked for by name is an error; what a profile says is only a hint.
         Err(error) if named => return Err(error.into()),
         Err(error) => {
             hints.warnings.push(format!("the profile's root was not read: {error}"));
-            None
+            return Ok(reply(None, hints));
         }
     };
-    let profile = match &tree {
-        Some(tree) => {
-            let (globs, limits) = (Globs::default(), Limits::default());
-            let request = Request { tree, globs, reading: Reading::Names, limits };
-            Some(analyze(&request, budget).map_err(|_| Failure::Internal)?)
-        }
-        None => None,
-    };
-    // A profile without a root may be about any folder; only if it fits this one is this one read for proof.
-    let profile = profile.filter(|profile| {
-        let fits = wanted.is_some() || hints.describe(profile);
-        if !fits {
-            let text =
-                "the profile has no `root`, and the default root does not look like it: nothing was read";
-            hints.warnings.push(text.to_owned());
-        }
-        fits
-    });
-    Ok(reply(profile, hints))
+    let request = Request { hints: hints.entry_points.clone(), ..Request::new(&tree, Reading::Names) };
+    let profile = analyze(&request, budget).map_err(|_| Failure::Internal)?;
+    // A profile without a root may be about any folder; only if it fits this one is this one taken for proof.
+    if wanted.is_none() && !hints.describe(&profile) {
+        let text =
+            "the profile has no `root`, and the default root does not look like it: nothing there was used";
+        hints.warnings.push(text.to_owned());
+        return Ok(reply(None, hints));
+    }
+    hints.warnings.extend(warnings(&profile));
+    let starts = |path: &&String| profile.entry_points.iter().all(|point| point.path != **path);
+    let doubtful = hints.entry_points.iter().filter(starts).take(MOST_DOUBTS);
+    let doubts = doubtful.map(|path| format!("nothing shows that {} is an entry point", shown(path)));
+    hints.warnings.extend(doubts.collect::<Vec<_>>());
+    Ok(reply(Some(profile), hints))
 }
 
 fn reply(profile: Option<Profile>, hints: Hints) -> Reply {
-    let was_read = profile.is_some();
-    let mut frameworks: Vec<Found> = Vec::new();
-    if let Some(profile) = profile {
-        let Profile { frameworks: all, projects, .. } = profile;
-        frameworks.extend(all.into_iter().map(|framework| found(framework, &projects)));
+    let seen = match &profile {
+        None => Seen::Nothing,
+        Some(profile) if profile.cuts.is_empty() => Seen::All,
+        Some(_) => Seen::Part,
+    };
+    let mut frameworks: Vec<(Found, Option<Pattern>)> = Vec::new();
+    if let Some(Profile { frameworks: all, projects, .. }) = profile {
+        let one = |framework: Framework| {
+            let pattern = fluxloop::pattern(framework.ecosystem, framework.role, framework.title);
+            (found(framework, &projects), Some(pattern))
+        };
+        frameworks.extend(all.into_iter().map(one));
     }
     for name in &hints.candidates {
-        if frameworks.iter().all(|known| known.name != *name) {
-            frameworks.push(hinted(name, &hints, was_read));
+        if frameworks.iter().all(|(known, _)| known.name != *name) {
+            frameworks.push(hinted(name, &hints, seen));
         }
     }
-    frameworks.sort_by(|a, b| b.confidence.total_cmp(&a.confidence).then_with(|| a.name.cmp(b.name)));
-    let recommended = frameworks.iter().filter(|found| found.confidence >= 0.5).filter_map(|found| {
-        let pattern = fluxloop::pattern(found.name)?;
+    frameworks
+        .sort_by(|(a, _), (b, _)| b.confidence.total_cmp(&a.confidence).then_with(|| a.name.cmp(b.name)));
+    let likely = frameworks.iter().filter(|(found, _)| found.confidence >= CANDIDATE);
+    let recommended = likely.filter_map(|(found, pattern)| {
+        let pattern = pattern.as_ref()?;
         Some(Recommended {
             framework: found.name,
             runner_pattern: pattern.name,
             doc_url: pattern.page,
             confidence: found.confidence,
-            rationale: pattern.rationale,
+            rationale: pattern.rationale.clone(),
         })
     });
-    Reply { recommended_patterns: recommended.collect(), frameworks, warnings: hints.warnings }
+    Reply {
+        recommended_patterns: recommended.collect(),
+        frameworks: frameworks.into_iter().map(|(found, _)| found).collect(),
+        warnings: hints.warnings,
+    }
+}
+
+/// How much of a repository was seen.
+#[derive(Clone, Copy)]
+enum Seen {
+    All,
+    Part,
+    Nothing,
 }
 
 /// What kind of project a framework was found in: "Python project with uv detected in backend."
 fn kind_of_project(framework: &Framework, projects: &[ProjectProfile]) -> Option<String> {
     let project = projects.iter().find(|project| project.folder == framework.project)?;
-    let ecosystem = RULES.iter().find(|rule| rule.title == framework.title)?.ecosystem;
-    let spoken = |name: &&str| languages(ecosystem).contains(name);
-    let language = project.languages.iter().map(|language| language.name()).find(spoken)?;
+    let ecosystem = framework.ecosystem;
+    let language = project.languages.iter().find(|language| language.ecosystem() == Some(ecosystem))?;
     let manager = project.managers.iter().find(|manager| manager.ecosystem() == ecosystem);
     let manager = manager.map(|manager| format!(" with {}", manager.name())).unwrap_or_default();
-    let place = if project.folder.is_empty() { String::new() } else { format!(" in {}", project.folder) };
-    let language = language[..1].to_uppercase() + &language[1..];
-    Some(format!("{language} project{manager} detected{place}."))
+    let place =
+        if project.folder.is_empty() { String::new() } else { format!(" in {}", shown(&project.folder)) };
+    Some(format!("{} project{manager} detected{place}.", language.title()))
 }
 
 fn found(framework: Framework, projects: &[ProjectProfile]) -> Found {
@@ -230,46 +246,37 @@ fn found(framework: Framework, projects: &[ProjectProfile]) -> Found {
 }
 
 /// A framework that only the profile names. Never surer than "moderate".
-fn hinted(name: &'static str, hints: &Hints, was_read: bool) -> Found {
-    let spoken = |language: &str| hints.languages.iter().any(|known| known == language);
-    let fits = RULES
-        .iter()
-        .filter(|rule| rule.name == name)
-        .any(|rule| languages(rule.ecosystem).iter().any(|language| spoken(language)));
-    let (confidence, reason) = match (was_read, fits, hints.entry_points.first()) {
-        (true, ..) => (
+fn hinted(name: &'static str, hints: &Hints, seen: Seen) -> (Found, Option<Pattern>) {
+    let spoken = |rule: &&Rule| {
+        let of = |language: &String| {
+            language::named(language).and_then(Language::ecosystem) == Some(rule.ecosystem)
+        };
+        rule.name == name && hints.languages.iter().any(of)
+    };
+    let rule = RULES.iter().find(spoken);
+    let (confidence, reason) = match (seen, rule, hints.entry_points.first()) {
+        (Seen::All, ..) => (
             0.3,
-            "The profile names it, but no manifest, import or file in the repository shows it.".to_owned(),
+            "The profile names it, but no manifest, import or file that was looked at shows it.".to_owned(),
         ),
-        (false, false, _) => (0.4, "The profile names it; nothing could be read to confirm it.".to_owned()),
-        (false, true, None) => (
+        (Seen::Part, ..) => {
+            (0.4, "The profile names it; the part of the repository that was seen does not.".to_owned())
+        }
+        (Seen::Nothing, None, _) => {
+            (0.4, "The profile names it; nothing could be read to confirm it.".to_owned())
+        }
+        (Seen::Nothing, Some(_), None) => (
             0.6,
             "The profile names it, and its languages fit; nothing could be read to confirm it.".to_owned(),
         ),
-        (false, true, Some(entry)) => {
-            let entry = shortened(entry);
-            (
-                0.65,
-                format!(
-                    "The profile names it with the entry point {entry}; nothing could be read to confirm it."
-                ),
-            )
+        (Seen::Nothing, Some(_), Some(entry)) => {
+            let text = "The profile names it with the entry point";
+            (0.65, format!("{text} {}; nothing could be read to confirm it.", shown(entry)))
         }
     };
-    Found { name, confidence, version_detected: None, insert_anchors: Vec::new(), reasons: vec![reason] }
-}
-
-fn languages(ecosystem: codebase::Ecosystem) -> &'static [&'static str] {
-    use codebase::Ecosystem as E;
-    match ecosystem {
-        E::Node => &["javascript", "typescript", "vue", "svelte", "astro"],
-        E::Python => &["python"],
-        E::Rust => &["rust"],
-        E::Go => &["go"],
-        E::Jvm => &["java", "kotlin", "scala", "groovy"],
-        E::Ruby => &["ruby"],
-        E::Php => &["php"],
-        E::Dotnet => &["csharp", "fsharp"],
-        E::Elixir => &["elixir"],
-    }
+    let pattern = rule.map(|rule| fluxloop::pattern(rule.ecosystem, rule.role, rule.title));
+    (
+        Found { name, confidence, version_detected: None, insert_anchors: Vec::new(), reasons: vec![reason] },
+        pattern,
+    )
 }
