@@ -23,7 +23,7 @@ use crate::survey::{FileFact, Reading, Survey};
 pub struct Request<'a> {
     /// The folder.
     pub tree: &'a Tree,
-    /// Which source files count. Manifests count where such a file lies beneath them.
+    /// Which source files count. A project counts if one of its own files does.
     pub globs: Globs,
     /// Whether source files are read, or only what is needed to find frameworks.
     pub reading: Reading,
@@ -64,7 +64,9 @@ fn run(request: &Request<'_>, budget: &Budget) -> Profile {
     tell(1, "reading manifests");
     let mut projects = Projects::find(request.tree, &survey, budget);
     if !request.globs.match_all() {
-        projects.retain(|folder| survey.beneath(folder).iter().any(|file| file.language.is_some()));
+        let counts = |own: &Vec<&FileFact>| own.iter().any(|file| file.language.is_some());
+        let counted: Vec<bool> = assign(&survey, &projects).iter().map(counts).collect();
+        projects.keep(&counted);
     }
     let files = assign(&survey, &projects);
     tell(2, "looking at code");

@@ -198,7 +198,7 @@ fn begins(made: &Mention, seen: &Seen) -> bool {
             match rule.name {
                 "nestjs" => true,
                 // Its routers are applications as well; the one that is served is handed out or served.
-                "hono" => calls(&["listen", "serve", "fire"]) || made.at_top && exports_it(),
+                "hono" => calls(&["listen", "serve", "fire", "handle"]) || made.at_top && exports_it(),
                 _ => made.at_top || calls(&["listen", "serve"]),
             }
         }

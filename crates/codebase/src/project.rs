@@ -97,12 +97,14 @@ impl Projects {
         self.by_name.get(name).and_then(|at| self.all.get(*at))
     }
 
-    /// Takes away those that nothing that counts lies in.
-    pub(crate) fn retain(&mut self, keep: impl Fn(&str) -> bool) {
-        self.all.retain(|project| keep(&project.folder));
+    /// Keeps those that count, and what was said about them.
+    pub(crate) fn keep(&mut self, counted: &[bool]) {
+        let mut counts = counted.iter();
+        self.all.retain(|_| counts.next() == Some(&true));
         self.by_name.clear();
-        self.contradictions.retain(|folder| keep(folder));
-        self.broken.retain(|broken| keep(folder_of(&broken.path)));
+        let kept: BTreeSet<&str> = self.all.iter().map(|project| project.folder.as_str()).collect();
+        self.contradictions.retain(|folder| kept.contains(folder.as_str()));
+        self.broken.retain(|broken| kept.contains(folder_of(&broken.path)));
     }
 
     /// The project in a folder and those around it, the nearest first.

@@ -181,7 +181,7 @@ fn accepted(view: &Function) -> String {
     }
 }
 
-/// Files whose place is their route: those of Next.js and SvelteKit.
+/// Files whose place is their route: those of Next.js and `SvelteKit`.
 fn by_place(names: &Names<'_, '_>, file: usize) -> Vec<RouteFact> {
     let (path, source) = (names.files[file].path, names.files[file].source);
     let projects = names.looks.projects;
@@ -221,10 +221,10 @@ fn by_place(names: &Names<'_, '_>, file: usize) -> Vec<RouteFact> {
 fn exported(source: &Source, file: usize, path: &str, names: &[&str]) -> Vec<RouteFact> {
     let is_default = names == ["default"];
     let wanted = |function: &Function| {
-        let named = source.default_export.as_ref().filter(|_| is_default) == Some(&function.name);
+        let stands_for_it = source.default_export.as_ref().filter(|_| is_default) == Some(&function.name);
         function.outer.is_none()
             && function.owner.is_none()
-            && (named || names.contains(&function.name.as_str()))
+            && (stands_for_it || names.contains(&function.name.as_str()))
     };
     let fact = |at: usize| RouteFact {
         method: if is_default { ANY.to_owned() } else { source.functions[at].name.clone() },

@@ -48,14 +48,14 @@ pub(super) fn prefix(names: &Names<'_, '_>, mounts: &[Mount], file: usize, route
 
 fn mount(names: &Names<'_, '_>, file: usize, at: usize, call: &CallSite) -> Option<Mount> {
     let (object, verb) = call.callee.rsplit_once('.').unwrap_or(("", &call.callee));
-    let named = |name: &str| match call.named(name) {
+    let text_of = |name: &str| match call.named(name) {
         Some(Argument::Text(text)) => text.clone(),
         _ => String::new(),
     };
     let (prefix, (target, router)) = match (verb, call.arguments.as_slice()) {
-        ("include_router", [Argument::Name(name), ..]) => (named("prefix"), target(names, file, name)),
+        ("include_router", [Argument::Name(name), ..]) => (text_of("prefix"), target(names, file, name)),
         ("register_blueprint", [Argument::Name(name), ..]) => {
-            (named("url_prefix"), target(names, file, name))
+            (text_of("url_prefix"), target(names, file, name))
         }
         ("use" | "route" | "mount", [Argument::Text(prefix), .., Argument::Name(name)]) => {
             (prefix.clone(), target(names, file, name))

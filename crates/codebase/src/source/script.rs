@@ -487,14 +487,10 @@ fn called(expression: &Expression<'_>) -> Option<String> {
 
 /// The names that a pattern binds; without defaults, which may be secret.
 fn names_of(pattern: &BindingPattern<'_>) -> String {
-    match bound(pattern) {
-        Some(name) => name,
-        None => {
-            let names: Vec<_> =
-                pattern.get_binding_identifiers().iter().map(|id| id.name.to_string()).collect();
-            format!("{{ {} }}", names.join(", "))
-        }
-    }
+    bound(pattern).unwrap_or_else(|| {
+        let names: Vec<_> = pattern.get_binding_identifiers().iter().map(|id| id.name.to_string()).collect();
+        format!("{{ {} }}", names.join(", "))
+    })
 }
 
 /// The name that a pattern binds, if it is only a name.
