@@ -7,7 +7,7 @@ use clap_complete::Shell;
 
 use crate::config::Layer;
 
-/// One MCP server that speaks every dialect, with tools that can ask while they work.
+/// One MCP server that speaks every dialect, knows a repository, and can ask while it works.
 ///
 /// On a pipe, `fluxway` alone is the server: register it with your editor or agent as the command `fluxway`.
 /// It speaks MCP of every revision (2024-11-05 to 2026-07-28) and the fluxloop-mcp envelope, mixed as the client likes.

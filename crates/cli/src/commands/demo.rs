@@ -4,6 +4,7 @@ use std::io::{self, BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
 use serde_json::{Value, json};
+use tempfile::TempDir;
 
 use crate::config;
 use crate::exit::{self, Failure};
@@ -19,6 +20,8 @@ pub(crate) fn run() -> Result<(), Failure> {
 }
 
 struct Demo {
+    /// Where the sample repository lies; it goes when the demonstration does.
+    _folder: TempDir,
     server: Child,
     input: Option<ChildStdin>,
     output: BufReader<ChildStdout>,
@@ -28,9 +31,12 @@ struct Demo {
 impl Demo {
     #[expect(clippy::disallowed_methods, reason = "the demonstration runs this very binary as its server")]
     fn start() -> io::Result<Self> {
+        let folder = sample()?;
         let mut command = Command::new(std::env::current_exe()?);
         // The user's own settings have no place in a script: an empty file, and no variables.
-        command.args(["serve", "--config", "/dev/null", "--toolsets", "reference"]);
+        command
+            .args(["serve", "--config", "/dev/null", "--toolsets", "integrate,reference", "--root"])
+            .arg(folder.path());
         for (name, _) in
             std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with(config::PREFIX))
         {
@@ -39,12 +45,13 @@ impl Demo {
         let mut server = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
         let input = server.stdin.take();
         let output = server.stdout.take().ok_or_else(|| io::Error::other("the server has no output"))?;
-        Ok(Self { server, input, output: BufReader::new(output), next: 1 })
+        Ok(Self { _folder: folder, server, input, output: BufReader::new(output), next: 1 })
     }
 
     fn play(&mut self) -> io::Result<()> {
         say("Fluxway is one server for every dialect. This is the real one, on a pipe.")?;
         self.greet()?;
+        self.look_at_a_repository()?;
         self.use_a_tool()?;
         self.make_a_mistake()?;
         self.be_asked()?;
@@ -76,6 +83,31 @@ impl Demo {
                 tool["name"].as_str().unwrap_or_default(),
                 tool["description"].as_str().unwrap_or_default(),
             )?;
+        }
+        Ok(())
+    }
+
+    fn look_at_a_repository(&mut self) -> io::Result<()> {
+        chapter("It asks what is in a repository: a support agent behind FastAPI, and a Next.js page")?;
+        let result = self.request("tools/call", json!({ "name": "analyze_repository", "arguments": {} }))?;
+        let profile = result["structuredContent"].clone();
+        for field in ["languages", "packageManagers", "frameworkCandidates", "entryPoints"] {
+            show(field, &list(&profile[field]))?;
+        }
+        for agent in profile["agents"].as_array().into_iter().flatten() {
+            let (name, why) = (text(&agent["name"]), text(&agent["why"]["proves"]));
+            let place = format!("{}:{}", text(&agent["path"]), agent["line"]);
+            show(
+                "agent",
+                &format!("{name} at {place}, reached from {}: {why}", text(&agent["reachedFrom"])),
+            )?;
+        }
+        let arguments = json!({ "repository_profile": profile });
+        let found =
+            self.request("tools/call", json!({ "name": "detect_frameworks", "arguments": arguments }))?;
+        for framework in found["structuredContent"]["frameworks"].as_array().into_iter().flatten() {
+            let confidence = format!("{} {}", framework["confidence"], text(&framework["version_detected"]));
+            show(text(&framework["name"]), &format!("{confidence}: {}", list(&framework["reasons"])))?;
         }
         Ok(())
     }
@@ -173,12 +205,33 @@ fn answer(params: &Value) -> io::Result<Value> {
     Ok(json!({ "action": "accept", "content": content }))
 }
 
+/// Writes the sample repository: `=== path` begins a file.
+#[expect(clippy::disallowed_methods, reason = "the demonstration makes its own folder")]
+fn sample() -> io::Result<TempDir> {
+    let folder = tempfile::tempdir()?;
+    for file in include_str!("demo/sample.txt").split("\n=== ").skip(1) {
+        let (name, content) = file.split_once('\n').unwrap_or((file, ""));
+        let path = folder.path().join(name);
+        std::fs::create_dir_all(path.parent().unwrap_or(folder.path()))?;
+        std::fs::write(path, format!("{content}\n"))?;
+    }
+    Ok(folder)
+}
+
+fn text(value: &Value) -> &str {
+    value.as_str().unwrap_or_default()
+}
+
+fn list(value: &Value) -> String {
+    value.as_array().into_iter().flatten().map(text).collect::<Vec<_>>().join(", ")
+}
+
 fn chapter(title: &str) -> io::Result<()> {
     say(&format!("\n── {title}"))
 }
 
 fn show(who: &str, what: &str) -> io::Result<()> {
-    say(&format!("{who:>14}  {what}"))
+    say(&format!("{who:>19}  {what}"))
 }
 
 fn say(text: &str) -> io::Result<()> {

@@ -115,7 +115,9 @@ fn the_demo_comes_to_its_end() {
     let (code, out, err) = run(&["demo"]);
     assert_eq!((code, err.as_str()), (0, ""));
     assert!(
-        out.contains("A client of 2026-07-28 calls the same tool") && out.contains("exit status: 0"),
+        out.contains("A client of 2026-07-28 calls the same tool")
+            && out.contains("answer at lighthouse/agent.py:8, reached from POST /ask")
+            && out.contains("exit status: 0"),
         "{out}"
     );
 }

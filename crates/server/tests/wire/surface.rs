@@ -7,6 +7,7 @@ use server::EnvelopeErrors;
 use server::tools::Toolset;
 
 use crate::harness::{TestClient, app, stateless};
+use crate::repositories::{SUPPORT_BOT, unpack};
 
 async fn list(client: &mut TestClient) -> Value {
     client.request(json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/list" })).await["result"].take()
@@ -176,4 +177,43 @@ async fn a_crowd_is_served_in_turns() {
         waves.push(client.settle().await.len());
     }
     assert_eq!(waves, [64, 64, 64, 8, 0]);
+}
+
+/// A repository with more files than are told of one by one.
+fn many_files() -> (tempfile::TempDir, std::path::PathBuf) {
+    let (folder, root) = unpack(SUPPORT_BOT);
+    for n in 0..1100 {
+        std::fs::write(root.join(format!("module_{n}.py")), "x = 1\n").unwrap();
+    }
+    (folder, root)
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_long_analysis_tells_how_far_it_is() {
+    let (_folder, root) = many_files();
+    let mut client = TestClient::greeted(&app().roots(vec![root]).build(), "2025-11-25", json!({})).await;
+    let params = json!({ "name": "analyze_repository", "arguments": {}, "_meta": { "progressToken": "p" } });
+    let call = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params });
+    let messages = client.exchange(&call.to_string()).await;
+    let (answer, told) = messages.split_last().unwrap();
+    assert!(answer.contains(r#""files":1108"#), "{answer}");
+    // Which of them are seen depends on how the threads take turns; that they grow and stand before the answer does not.
+    let told: Vec<Value> = told.iter().map(|message| serde_json::from_str(message).unwrap()).collect();
+    assert!(told.iter().all(|message| message["params"]["progressToken"] == "p"), "{told:?}");
+    let done: Vec<u64> = told.iter().map(|message| message["params"]["progress"].as_u64().unwrap()).collect();
+    assert!(done.is_sorted_by(|a, b| a < b), "{done:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_analysis_that_nobody_waits_for_is_not_answered() {
+    let (_folder, root) = many_files();
+    let mut client = TestClient::greeted(&app().roots(vec![root]).build(), "2025-11-25", json!({})).await;
+    let params = json!({ "name": "analyze_repository", "arguments": {} });
+    client.send(
+        json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params }).to_string().as_bytes(),
+    );
+    let cancelled =
+        json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": { "requestId": 1 } });
+    assert_eq!(client.exchange(&cancelled.to_string()).await, Vec::<String>::new());
+    assert_eq!(client.call("tell_fortune", json!({ "category": "love" })).await["id"], 1);
 }
