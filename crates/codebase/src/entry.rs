@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use crate::language::Language;
 use crate::look::{Looks, Mention, Seen};
 use crate::manifest::{Ecosystem, Manifest, Program, Start, join, json, name_of, numbered};
+use crate::modules::spelled;
 use crate::place;
 use crate::profile::{EntryKind, EntryPoint, Evidence, Framework};
 use crate::project::Project;
@@ -369,17 +370,6 @@ fn resolve_file(survey: &Survey, folder: &str, file: &str) -> Option<String> {
         }
     }
     None
-}
-
-/// A script with or without its ending, or the index of a folder.
-fn spelled(survey: &Survey, path: &str) -> Option<String> {
-    if survey.has(path) {
-        return Some(path.to_owned());
-    }
-    let endings = ["js", "ts", "mjs", "cjs", "mts", "cts", "tsx", "jsx"];
-    let plain = endings.iter().map(|ending| format!("{path}.{ending}"));
-    let index = endings.iter().map(|ending| format!("{path}/index.{ending}"));
-    plain.chain(index).find(|path| survey.has(path))
 }
 
 /// `dist/server.js` was built from `src/server.ts`.

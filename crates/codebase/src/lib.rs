@@ -28,7 +28,7 @@ mod profile;
 mod project;
 mod routes;
 pub mod rules;
-pub mod source;
+mod source;
 mod survey;
 
 pub use analyze::{Request, analyze};

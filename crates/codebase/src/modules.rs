@@ -3,6 +3,7 @@
 use crate::look::Looks;
 use crate::manifest::{folder_of, join};
 use crate::source::Import;
+use crate::survey::Survey;
 
 /// The file that an import in `path` leads to.
 pub(crate) fn file_of(looks: &Looks<'_>, path: &str, import: &Import) -> Option<String> {
@@ -35,14 +36,14 @@ fn python(looks: &Looks<'_>, path: &str, import: &Import) -> Option<String> {
 
 fn script(looks: &Looks<'_>, path: &str, module: &str) -> Option<String> {
     if module.starts_with('.') {
-        return spelled(looks, &join(folder_of(path), module));
+        return spelled(looks.survey, &join(folder_of(path), module));
     }
     let project = project_of(looks, path);
     // The usual aliases; what `tsconfig.json` says in full is not read.
     for alias in ["@/", "~/", "$lib/", "src/", "#/"] {
         if let Some(rest) = module.strip_prefix(alias) {
             let places = ["src", "", "app", "src/lib"];
-            return places.iter().find_map(|place| spelled(looks, &join(&join(project, place), rest)));
+            return places.iter().find_map(|place| spelled(looks.survey, &join(&join(project, place), rest)));
         }
     }
     // Another package of the same workspace: `@acme/ui/button` is `button` of `@acme/ui`.
@@ -51,23 +52,25 @@ fn script(looks: &Looks<'_>, path: &str, module: &str) -> Option<String> {
     let other = looks.projects.named(&module[..end])?;
     let rest = module[end..].trim_start_matches('/');
     let rest = if rest.is_empty() { "index" } else { rest };
-    ["src", "", "lib"].iter().find_map(|place| spelled(looks, &join(&join(&other.folder, place), rest)))
+    ["src", "", "lib"]
+        .iter()
+        .find_map(|place| spelled(looks.survey, &join(&join(&other.folder, place), rest)))
 }
 
 fn project_of<'l>(looks: &'l Looks<'_>, path: &str) -> &'l str {
     looks.projects.of(path).map_or("", |at| looks.projects.all[at].folder.as_str())
 }
 
-/// `./chat.js` may be written for `chat.ts`.
-fn spelled(looks: &Looks<'_>, path: &str) -> Option<String> {
-    let has = |path: &str| looks.survey.find(path).is_some_and(|file| file.language.is_some());
-    if has(path) {
+/// A script with or without its ending, or the index of a folder. `./chat.js` may be written for `chat.ts`.
+pub(crate) fn spelled(survey: &Survey, path: &str) -> Option<String> {
+    if survey.has(path) {
         return Some(path.to_owned());
     }
-    let stem =
-        ["js", "mjs", "cjs", "jsx"].iter().find_map(|e| path.strip_suffix(&format!(".{e}"))).unwrap_or(path);
+    let written =
+        ["js", "mjs", "cjs", "jsx"].iter().find_map(|ending| path.strip_suffix(&format!(".{ending}")));
+    let stem = written.unwrap_or(path);
     let endings = ["ts", "tsx", "js", "jsx", "mts", "mjs", "cts", "cjs"];
     let plain = endings.iter().map(|ending| format!("{stem}.{ending}"));
     let index = endings.iter().map(|ending| format!("{stem}/index.{ending}"));
-    plain.chain(index).find(|path| has(path))
+    plain.chain(index).find(|path| survey.has(path))
 }

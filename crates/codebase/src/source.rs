@@ -10,7 +10,7 @@ use crate::language::Language;
 
 /// The facts of one file.
 #[derive(Debug, Default)]
-pub struct Source {
+pub(crate) struct Source {
     /// What it imports.
     pub imports: Vec<Import>,
     /// Its functions and methods, nested and nameless ones too.
@@ -44,7 +44,7 @@ impl Source {
 
 /// `from module import name as local`.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Import {
+pub(crate) struct Import {
     /// The module, as written; a Python relative import keeps its dots.
     pub module: String,
     /// What is taken from it; `None` for the module itself, `default` for a default export.
@@ -57,7 +57,7 @@ pub struct Import {
 
 /// A function or method.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub struct Function {
+pub(crate) struct Function {
     /// Its name; empty for one that is written where it is used.
     pub name: String,
     /// The class it belongs to.
@@ -82,7 +82,7 @@ pub struct Function {
 
 /// One parameter.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
-pub struct Parameter {
+pub(crate) struct Parameter {
     /// Its name; a pattern is written out.
     pub name: String,
     /// Its type, as written.
@@ -91,7 +91,7 @@ pub struct Parameter {
 
 /// `a.b.c(…)`.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
-pub struct CallSite {
+pub(crate) struct CallSite {
     /// `a.b.c`; a call within is written `a().b`.
     pub callee: String,
     /// Where.
@@ -106,7 +106,7 @@ pub struct CallSite {
 
 impl CallSite {
     /// The first argument, if it is a string.
-    pub fn first_text(&self) -> Option<&str> {
+    pub(crate) fn first_text(&self) -> Option<&str> {
         match self.arguments.first() {
             Some(Argument::Text(text)) => Some(text),
             _ => None,
@@ -114,14 +114,14 @@ impl CallSite {
     }
 
     /// A named argument.
-    pub fn named(&self, name: &str) -> Option<&Argument> {
+    pub(crate) fn named(&self, name: &str) -> Option<&Argument> {
         self.named.iter().find(|(given, _)| given == name).map(|(_, value)| value)
     }
 }
 
 /// What stands as an argument.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Argument {
+pub(crate) enum Argument {
     /// A string.
     Text(String),
     /// A name, dotted.
@@ -140,7 +140,7 @@ pub enum Argument {
 
 /// A class, an interface, an object type.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub struct Class {
+pub(crate) struct Class {
     /// Its name.
     pub name: String,
     /// What it is made from.
@@ -155,7 +155,7 @@ pub struct Class {
 
 /// `name = callee(…)`.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Binding {
+pub(crate) struct Binding {
     /// The name, dotted (`self.client`).
     pub name: String,
     /// What was called.
@@ -168,7 +168,7 @@ pub struct Binding {
 
 /// Why a file has no facts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Unparsed {
+pub(crate) enum Unparsed {
     /// There is no parser for its language.
     Language,
     /// Larger than [`LARGEST`].
@@ -180,16 +180,16 @@ pub enum Unparsed {
 }
 
 /// The largest file that is parsed.
-pub const LARGEST: usize = 256 * 1024;
+pub(crate) const LARGEST: usize = 256 * 1024;
 /// The stack that a thread needs to parse the worst file that [`parse`] accepts.
-pub const STACK: usize = 512 << 20;
+pub(crate) const STACK: usize = 512 << 20;
 const DEEPEST: usize = 200;
 /// The most calls, bindings and imports in one file, and the most functions.
 const MOST_FACTS: usize = 10_000;
 const MOST_FUNCTIONS: usize = 2_000;
 
 /// Reads a file. Call it on a thread with a stack of [`STACK`] bytes: parsers recurse.
-pub fn parse(path: &str, text: &str, language: Language) -> Result<Source, Unparsed> {
+pub(crate) fn parse(path: &str, text: &str, language: Language) -> Result<Source, Unparsed> {
     if text.len() > LARGEST {
         return Err(Unparsed::TooLarge);
     }

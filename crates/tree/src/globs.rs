@@ -36,7 +36,7 @@ impl Globs {
             if pattern.len() > LONGEST {
                 return Err(bad(pattern, format!("it is longer than {LONGEST} bytes")));
             }
-            let glob = GlobBuilder::new(pattern).literal_separator(true).build();
+            let glob = GlobBuilder::new(pattern.trim_start_matches("./")).literal_separator(true).build();
             set.add(glob.map_err(|error| bad(pattern, error.kind().to_string()))?);
         }
         let set = set.build().map_err(|error| bad("…", error.to_string()))?;

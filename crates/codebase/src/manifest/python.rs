@@ -132,9 +132,12 @@ pub(super) fn conda(path: &str, text: &str) -> Result<Manifest, Broken> {
     for item in dependencies.items() {
         if let Some(text) = item.as_text() {
             let plain = text.rsplit("::").next().unwrap_or(text);
-            manifest
-                .dependencies
-                .extend(requirement(plain, Scope::Main, item.line).filter(|d| d.name != "python"));
+            let mut found = requirement(plain, Scope::Main, item.line).filter(|d| d.name != "python");
+            // To conda, `=3.1` is every 3.1.
+            let fuzzy =
+                found.as_mut().and_then(|d| d.requirement.as_mut()).filter(|text| !text.starts_with("=="));
+            fuzzy.into_iter().filter(|text| text.starts_with('=')).for_each(|text| text.push_str(".*"));
+            manifest.dependencies.extend(found);
         }
         requirements_of(item.get("pip"), Scope::Main, &mut manifest);
     }
