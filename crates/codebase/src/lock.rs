@@ -43,15 +43,21 @@ pub(crate) fn is_stub(name: &str, text: &str) -> bool {
     name == "pnpm-lock.yaml" && !text.contains("packages:") && !text.contains("specifier")
 }
 
+/// Whether members of a workspace may have versions of their own in it.
+pub(crate) fn knows_members(name: &str) -> bool {
+    matches!(name, "package-lock.json" | "npm-shrinkwrap.json" | "pnpm-lock.yaml")
+}
+
 /// The version of a package as a member of the workspace gets it (empty for the workspace itself), and its line.
 pub(crate) fn version(name: &str, text: &str, member: &str, package: &str) -> Option<(String, u32)> {
-    let lines: Vec<&str> = text.lines().collect();
-    match name {
-        "package-lock.json" | "npm-shrinkwrap.json" => {
-            let own = format!("\"{member}/node_modules/{package}\": {{");
-            let keys = [own, format!("\"node_modules/{package}\": {{"), format!("\"{package}\": {{")];
-            keys.iter().find_map(|key| field_of(text, key, "\"version\":"))
-        }
+    let found = match name {
+        "package-lock.json" | "npm-shrinkwrap.json" => [
+            format!("\"{member}/node_modules/{package}\": {{"),
+            format!("\"node_modules/{package}\": {{"),
+            format!("\"{package}\": {{"),
+        ]
+        .iter()
+        .find_map(|key| field_of(text, key, "\"version\":")),
         "Pipfile.lock" => field_of(text, &format!("\"{package}\": {{"), "\"version\":"),
         "composer.lock" => field_of(text, &format!("\"name\": \"{package}\""), "\"version\":"),
         "packages.lock.json" => field_of(text, &format!("\"{package}\": {{"), "\"resolved\":"),
@@ -59,67 +65,72 @@ pub(crate) fn version(name: &str, text: &str, member: &str, package: &str) -> Op
             let keys = [format!("\"jsr:{package}@"), format!("\"npm:{package}@")];
             keys.iter().find_map(|key| field_of(text, key, "\":"))
         }
-        "pnpm-lock.yaml" => {
-            let importer = if member.is_empty() { "  .:".to_owned() } else { format!("  {member}:") };
-            let begin = lines
-                .iter()
-                .position(|line| *line == importer || line.trim_matches([' ', '\'']) == importer.trim());
-            let keys = [format!("{package}:"), format!("'{package}':")];
-            let within = lines.iter().enumerate().skip(begin.unwrap_or(0));
-            let (at, _) = within.into_iter().find(|(_, line)| keys.iter().any(|key| line.trim() == key))?;
-            value_below(&lines, at, "version:")
-        }
+        "pnpm-lock.yaml" => of_importer(text, member, package),
         "yarn.lock" => {
-            let starts = [format!("{package}@"), format!("\"{package}@")];
-            let at = lines.iter().position(|line| starts.iter().any(|start| line.starts_with(start)))?;
-            value_below(&lines, at, "version")
-        }
-        "bun.lock" => {
-            let start = format!("\"{package}\": [\"{package}@");
-            at_start(&lines, &start, '"')
+            let keys = [format!("\n{package}@"), format!("\n\"{package}@")];
+            keys.iter().find_map(|key| value_below(text, text.find(key)? + 1, "version"))
         }
         "uv.lock" | "poetry.lock" | "pdm.lock" | "Cargo.lock" => {
-            let key = format!("name = \"{package}\"");
-            let at = lines.iter().position(|line| *line == key)?;
-            value_below(&lines, at, "version =")
+            value_below(text, text.find(&format!("name = \"{package}\"\n"))?, "version =")
         }
-        "Gemfile.lock" => at_start(&lines, &format!("    {package} ("), ')'),
-        "mix.lock" => at_start(&lines, &format!("  \"{package}\": {{:hex, :{package}, \""), '"'),
+        "bun.lock" => after(text, &format!("\"{package}\": [\"{package}@")),
+        "Gemfile.lock" => after(text, &format!("\n    {package} (")),
+        "mix.lock" => after(text, &format!("\"{package}\": {{:hex, :{package}, \"")),
         _ => None,
-    }
+    };
+    let (value, at) = found?;
+    Some((value, source::Lines::new(&text[..at]).at(at)))
 }
 
 /// `"field": "value"` within the object that begins with `key`.
-fn field_of(text: &str, key: &str, field: &str) -> Option<(String, u32)> {
+fn field_of(text: &str, key: &str, field: &str) -> Option<(String, usize)> {
     let begin = text.find(key)? + key.len();
     let object = &text[begin..];
     let object = &object[..object.find('}').unwrap_or(object.len())];
     let at = object.find(field)? + field.len();
     let value = clean(object[at..].trim_start().trim_start_matches('"').split('"').next()?)?;
-    Some((value, source::Lines::new(text).at(begin + at)))
+    Some((value, begin + at))
 }
 
-/// `key "value"` within the few lines that belong to the line `at`.
-fn value_below(lines: &[&str], at: usize, key: &str) -> Option<(String, u32)> {
-    let (below, value) = lines
-        .iter()
-        .skip(at + 1)
-        .take(6)
-        .enumerate()
-        .find_map(|(below, line)| Some((below, line.trim().strip_prefix(key)?)))?;
-    clean(value).map(|value| (value, number(at + 1 + below)))
+/// The version under `importers`, for one member. Older files with one project have no such part.
+fn of_importer(text: &str, member: &str, package: &str) -> Option<(String, usize)> {
+    let member = if member.is_empty() { "." } else { member };
+    let begin = match text.find(&format!("\n  {member}:\n")) {
+        Some(at) => at + 1,
+        None if text.contains("\nimporters:") => return None,
+        None => 0,
+    };
+    // Up to the next member, or the next part of the file.
+    let first = text[begin..].find('\n')? + 1;
+    let inner = &text[begin + first..];
+    let is_deeper = |line: &&str| begin == 0 || line.is_empty() || line.starts_with("   ");
+    let length: usize = inner
+        .split_inclusive('\n')
+        .take_while(|line| is_deeper(&line.trim_end_matches('\n')))
+        .map(str::len)
+        .sum();
+    let own = &inner[..length];
+    let keys = [format!(" {package}:\n"), format!(" '{package}':\n")];
+    let at = keys.iter().find_map(|key| own.find(key))?;
+    value_below(text, begin + first + at, "version:")
 }
 
-/// The line that begins like this, up to `end`.
-fn at_start(lines: &[&str], start: &str, end: char) -> Option<(String, u32)> {
-    lines.iter().enumerate().find_map(|(at, line)| {
-        let rest = line.strip_prefix(start).or_else(|| line.trim_start().strip_prefix(start))?;
-        Some((clean(rest.split(end).next()?)?, number(at)))
-    })
+/// `key "value"` within the few lines that follow the one at `at`.
+fn value_below(text: &str, at: usize, key: &str) -> Option<(String, usize)> {
+    let mut place = at;
+    for line in text[at..].split_inclusive('\n').take(7) {
+        if let Some(value) = line.trim().strip_prefix(key).filter(|_| place > at) {
+            return Some((clean(value)?, place + 1));
+        }
+        place += line.len();
+    }
+    None
 }
 
-fn number(index: usize) -> u32 {
-    u32::try_from(index + 1).unwrap_or(u32::MAX)
+/// What stands behind `key`, up to a quote or a bracket.
+fn after(text: &str, key: &str) -> Option<(String, usize)> {
+    let at = text.find(key)? + key.len();
+    Some((clean(text[at..].split(['"', ')', '\n']).next()?)?, at))
 }
 
 /// `"==4.2.1"`, `v4.2.1`, `4.2.1(react@19)` are 4.2.1.
@@ -156,9 +167,9 @@ mod tests {
         );
         check(
             "pnpm-lock.yaml",
-            "importers:\n  .:\n    dependencies:\n      '@nestjs/core':\n        specifier: ^10\n        version: 10.3.0(x@1)\n",
+            "lockfileVersion: 9\nimporters:\n  .:\n    dependencies:\n      '@nestjs/core':\n        specifier: ^10\n        version: 10.3.0(x@1)\n",
             "@nestjs/core",
-            Some(("10.3.0", 6)),
+            Some(("10.3.0", 7)),
         );
         check(
             "yarn.lock",
@@ -166,7 +177,7 @@ mod tests {
             "express",
             Some(("4.1.0", 4)),
         );
-        check("yarn.lock", "\"next@npm:^15\":\n  version: 15.0.1\n", "next", Some(("15.0.1", 2)));
+        check("yarn.lock", "__metadata:\n\"next@npm:^15\":\n  version: 15.0.1\n", "next", Some(("15.0.1", 3)));
         check(
             "bun.lock",
             "{ \"packages\": {\n    \"hono\": [\"hono@4.2.0\", \"\"],\n",

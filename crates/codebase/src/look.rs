@@ -104,6 +104,7 @@ impl<'a> Looks<'a> {
     /// The version of a package in the lock file at `path`, as the project in `folder` gets it, and its line.
     pub(crate) fn locked(&self, path: &str, folder: &str, package: &str) -> Locked {
         let member = folder.strip_prefix(folder_of(path)).unwrap_or(folder).trim_matches('/');
+        let member = if lock::knows_members(name_of(path)) { member } else { "" };
         let key = (path.to_owned(), member.to_owned(), package.to_owned());
         let mut locks = self.locked.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(known) = locks.versions.get(&key) {
