@@ -94,6 +94,8 @@ fn field_of(text: &str, key: &str, field: &str) -> Option<(String, usize)> {
 
 /// The version under `importers`, for one member. Older files with one project have no such part.
 fn of_importer(text: &str, member: &str, package: &str) -> Option<(String, usize)> {
+    // What comes after is far longer, and about no member.
+    let text = &text[..text.find("\npackages:").unwrap_or(text.len())];
     let member = if member.is_empty() { "." } else { member };
     let begin = match text.find(&format!("\n  {member}:\n")) {
         Some(at) => at + 1,
@@ -177,7 +179,12 @@ mod tests {
             "express",
             Some(("4.1.0", 4)),
         );
-        check("yarn.lock", "__metadata:\n\"next@npm:^15\":\n  version: 15.0.1\n", "next", Some(("15.0.1", 3)));
+        check(
+            "yarn.lock",
+            "__metadata:\n\"next@npm:^15\":\n  version: 15.0.1\n",
+            "next",
+            Some(("15.0.1", 3)),
+        );
         check(
             "bun.lock",
             "{ \"packages\": {\n    \"hono\": [\"hono@4.2.0\", \"\"],\n",
