@@ -19,7 +19,7 @@ pub const CANDIDATE: f64 = 0.5;
 /// How many files are looked at for one framework in one project.
 const FILES_EACH: usize = 8;
 /// How many are looked at in all when nothing is known about their contents.
-const FILES_BLIND: usize = 600;
+const FILES_BLIND: usize = 400;
 /// How many places to insert are offered for one framework in one project.
 const ANCHORS: usize = 5;
 
@@ -40,7 +40,8 @@ pub(crate) fn candidates<'a>(looks: &Looks<'a>, files: &[Vec<&'a FileFact>]) -> 
             .copied()
             .filter(|file| file.language.is_some() && !place::is_test(&file.path))
             .collect();
-        ranked.sort_by_cached_key(|file| (place::rank(&file.path), file.path.clone()));
+        // Files come sorted by path, and stay so within a rank.
+        ranked.sort_by_cached_key(|file| place::rank(&file.path));
         // Where only names are known, the likeliest files have to do: most where a manifest says that there is something
         // to find.
         let blind = ranked.iter().filter(|file| file.hits.is_none() && file.lines.is_none());
@@ -129,7 +130,7 @@ fn look(
     let paths = files.iter().map(|file| file.path.as_str());
     let mut seen: Vec<_> = paths.filter_map(|path| Some((path, looks.get(path)?))).collect();
     seen.retain(|(path, _)| !place::is_test(path));
-    seen.sort_by_cached_key(|(path, _)| (place::rank(path), (*path).to_owned()));
+    seen.sort_by_cached_key(|(path, _)| place::rank(path));
     for (path, seen) in seen {
         // Seen from its own project: everything in `examples/shop` is the shop's product.
         let is_aside = place::is_aside(path.strip_prefix(folder).unwrap_or(path));

@@ -65,7 +65,7 @@ pub(crate) fn is_aside(path: &str) -> bool {
         "starters",
         "boilerplate",
     ];
-    let beside = |part: &str| BESIDE.contains(&part.to_ascii_lowercase().as_str());
+    let beside = |part: &str| BESIDE.iter().any(|known| part.eq_ignore_ascii_case(known));
     path.split('/').any(beside) || is_about(path) || is_test(path)
 }
 
