@@ -1,5 +1,8 @@
 //! What a file is, by its name.
 
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
 use crate::manifest::Ecosystem;
 
 /// A language of source files.
@@ -142,9 +145,16 @@ pub fn of(path: &str) -> Option<Language> {
     if stem.is_empty() {
         return None;
     }
-    let by_ending = |(_, _, endings): &&(Language, &str, &[&str])| endings.contains(&ending);
-    TABLE.iter().find(by_ending).map(|(language, ..)| *language)
+    BY_ENDING.get(ending).copied()
 }
+
+/// Asked for every file of a tree.
+static BY_ENDING: LazyLock<HashMap<&str, Language>> = LazyLock::new(|| {
+    TABLE
+        .iter()
+        .flat_map(|(language, _, endings)| endings.iter().map(|ending| (*ending, *language)))
+        .collect()
+});
 
 #[rustfmt::skip] // a list, not a column
 const GENERATED: &[&str] = &[
