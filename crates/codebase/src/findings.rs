@@ -18,8 +18,10 @@ use crate::survey::FileFact;
 pub const CANDIDATE: f64 = 0.5;
 /// How many files are looked at for one framework in one project.
 const FILES_EACH: usize = 8;
-/// How many are looked at in all when nothing is known about their contents.
-const FILES_BLIND: usize = 400;
+/// How many are looked at in one project when nothing is known about their contents, and in how many projects for one
+/// framework.
+const FILES_BLIND: usize = 10;
+const PROOFS: usize = 20;
 /// How many places to insert are offered for one framework in one project.
 const ANCHORS: usize = 5;
 
@@ -29,12 +31,17 @@ type Declared<'a> = BTreeMap<RuleId, (&'a Manifest, &'a Dependency)>;
 /// Which files of each project have to be looked at.
 pub(crate) fn candidates<'a>(looks: &Looks<'a>, files: &[Vec<&'a FileFact>]) -> Vec<&'a str> {
     let mut chosen = Vec::new();
-    let says_something =
-        |at: usize| looks.projects.all.get(at).is_none_or(|project| !declared(project).is_empty());
-    let speaking: Vec<bool> = (0..files.len()).map(says_something).collect();
-    let each = FILES_BLIND / speaking.iter().filter(|speaks| **speaks).count().max(1);
-    let mut blind_left = FILES_BLIND;
-    for (own, speaks) in files.iter().zip(speaking) {
+    let mut proofs: BTreeMap<RuleId, usize> = BTreeMap::new();
+    let mut order: Vec<usize> = (0..files.len()).collect();
+    let is_aside =
+        |at: usize| looks.projects.all.get(at).is_some_and(|project| place::is_aside(&project.folder));
+    order.sort_by_key(|at| is_aside(*at));
+    for at in order {
+        let own = &files[at];
+        let most = looks.projects.all.get(at).map_or(FILES_BLIND, |project| worth(project, &mut proofs));
+        if most == 0 && own.iter().all(|file| file.hits.is_none()) {
+            continue;
+        }
         let mut ranked: Vec<&FileFact> = own
             .iter()
             .copied()
@@ -42,20 +49,28 @@ pub(crate) fn candidates<'a>(looks: &Looks<'a>, files: &[Vec<&'a FileFact>]) -> 
             .collect();
         // Files come sorted by path, and stay so within a rank.
         ranked.sort_by_cached_key(|file| place::rank(&file.path));
-        // Where only names are known, the likeliest files have to do: most where a manifest says that there is something
-        // to find.
+        // Where only names are known, the likeliest files have to do.
         let blind = ranked.iter().filter(|file| file.hits.is_none() && file.lines.is_none());
         let readable = blind.filter(|file| file.language.and_then(Language::ecosystem).is_some());
-        let most = if speaks { each.clamp(2, 10) } else { 1 };
-        let before = chosen.len();
-        chosen.extend(readable.take(most.min(blind_left)).map(|file| file.path.as_str()));
-        blind_left -= chosen.len() - before;
+        chosen.extend(readable.take(most).map(|file| file.path.as_str()));
         for id in 0..RULES.len() {
             let mentioning = ranked.iter().filter(|file| file.hits.is_some_and(|hits| hits.mentions(id)));
             chosen.extend(mentioning.take(FILES_EACH).map(|file| file.path.as_str()));
         }
     }
     chosen
+}
+
+/// How many files of a project are worth a look when nothing is known about their contents: many while what it declares
+/// still wants proof, one where it declares nothing that is known.
+fn worth(project: &Project, proofs: &mut BTreeMap<RuleId, usize>) -> usize {
+    let declared = declared(project);
+    if declared.is_empty() {
+        return 1;
+    }
+    let wants_proof = declared.keys().any(|id| proofs.get(id).is_none_or(|found| *found < PROOFS));
+    declared.keys().for_each(|id| *proofs.entry(*id).or_default() += 1);
+    if wants_proof { FILES_BLIND } else { 0 }
 }
 
 fn declared(project: &Project) -> Declared<'_> {
