@@ -69,7 +69,9 @@ fn worth(project: &Project, proofs: &mut BTreeMap<RuleId, usize>) -> usize {
         return 1;
     }
     let wants_proof = declared.keys().any(|id| proofs.get(id).is_none_or(|found| *found < PROOFS));
-    declared.keys().for_each(|id| *proofs.entry(*id).or_default() += 1);
+    for id in declared.keys() {
+        *proofs.entry(*id).or_default() += 1;
+    }
     if wants_proof { FILES_BLIND } else { 0 }
 }
 
