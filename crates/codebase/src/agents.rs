@@ -53,7 +53,8 @@ fn begin(files: &[Vec<&FileFact>], entries: &[Vec<EntryPoint>], with_models: &[b
             !place::is_test(&file.path) && (0..RULES.len()).any(mentions)
         };
         let mut paths: Vec<&str> = own.iter().filter(interesting).map(|file| file.path.as_str()).collect();
-        paths.sort_by_cached_key(|path| (place::rank(path), (*path).to_owned()));
+        // They come sorted by path, and stay so within a rank.
+        paths.sort_by_cached_key(|path| place::rank(path));
         begin.extend(paths.into_iter().take(EACH).map(str::to_owned));
     }
     begin

@@ -408,7 +408,7 @@ pub(crate) fn candidates<'a>(files: &[&'a FileFact]) -> Vec<&'a str> {
         |file: &&&FileFact| file.hits.is_some_and(super::survey::Hits::starts) || is_script(&file.path);
     let starting = files.iter().filter(starts).filter(|file| !place::is_test(&file.path));
     let mut paths: Vec<_> = starting.map(|file| file.path.as_str()).collect();
-    paths.sort_by_cached_key(|path| (place::rank(path), (*path).to_owned()));
+    paths.sort_by_cached_key(|path| place::rank(path));
     paths.truncate(MOST);
     paths
 }

@@ -38,9 +38,14 @@ pub(crate) fn names(manager: Manager) -> impl Iterator<Item = &'static str> {
     LOCKS.iter().filter(move |(_, writer)| *writer == manager).map(|(name, _)| *name)
 }
 
-/// Whether there is anything in it. Some managers leave an empty one behind.
-pub(crate) fn is_stub(name: &str, text: &str) -> bool {
-    name == "pnpm-lock.yaml" && !text.contains("packages:") && !text.contains("specifier")
+/// Whether a file of this name has to be read to know that there is anything in it: pnpm leaves empty ones behind.
+pub(crate) fn may_be_stub(name: &str) -> bool {
+    name == "pnpm-lock.yaml"
+}
+
+/// Whether nothing is locked in such a file.
+pub(crate) fn is_stub(text: &str) -> bool {
+    !text.contains("packages:") && !text.contains("specifier")
 }
 
 /// Whether members of a workspace may have versions of their own in it.

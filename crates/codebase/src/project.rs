@@ -175,9 +175,9 @@ impl Projects {
             let Some((manager, weight)) = lock::manager(name).map(|m| (m, Weight::Locked)).or(own) else {
                 continue;
             };
-            let stub = weight == Weight::Locked && {
+            let stub = lock::may_be_stub(name) && {
                 let text = tree.read(&file.path, 4096).unwrap_or_default();
-                !text.is_empty() && lock::is_stub(name, &String::from_utf8_lossy(&text))
+                !text.is_empty() && lock::is_stub(&String::from_utf8_lossy(&text))
             };
             if !stub {
                 let fact =
@@ -230,22 +230,15 @@ fn locked(
     ecosystem: Ecosystem,
     package: &str,
 ) -> Option<(String, Evidence)> {
-    let mut folder = project.folder.as_str();
     let managers = project.managers.iter().map(|(manager, _)| *manager);
     let managers: Vec<_> = managers.filter(|manager| manager.ecosystem() == ecosystem).collect();
-    loop {
+    let path = outwards(&project.folder).find_map(|folder| {
         let names = managers.iter().flat_map(|manager| lock::names(*manager));
-        let path = names.map(|name| manifest::join(folder, name)).find(|path| looks.survey.has(path));
-        if let Some(path) = path {
-            let (version, line) = looks.locked(&path, &project.folder, package)?;
-            let fact = format!("locks {package} at {version}");
-            return Some((version, Evidence::new(&path, line, fact)));
-        }
-        if folder.is_empty() {
-            return None;
-        }
-        folder = folder_of(folder);
-    }
+        names.map(|name| manifest::join(folder, name)).find(|path| looks.survey.has(path))
+    })?;
+    let (version, line) = looks.locked(&path, &project.folder, package)?;
+    let fact = format!("locks {package} at {version}");
+    Some((version, Evidence::new(&path, line, fact)))
 }
 
 /// A folder, the one around it, and so on to the root.

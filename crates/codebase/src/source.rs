@@ -32,6 +32,20 @@ pub(crate) struct Source {
 }
 
 impl Source {
+    /// A function reads or writes this field of a request or an answer.
+    fn note_field(
+        &mut self,
+        function: Option<usize>,
+        field: &str,
+        choose: fn(&mut Function) -> &mut Vec<String>,
+    ) {
+        let Some(function) = function.and_then(|at| self.functions.get_mut(at)) else { return };
+        let fields = choose(function);
+        if !fields.iter().any(|known| known == field) {
+            fields.push(field.to_owned());
+        }
+    }
+
     /// How much there is in it.
     pub(crate) fn size(&self) -> usize {
         self.calls.len()

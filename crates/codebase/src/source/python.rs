@@ -142,13 +142,7 @@ impl<'t> Reader<'t> {
 
     /// The function at work reads or writes this field of a request or an answer.
     fn field(&mut self, field: &str, choose: fn(&mut Function) -> &mut Vec<String>) {
-        let Some(function) = self.functions.last().and_then(|at| self.source.functions.get_mut(*at)) else {
-            return;
-        };
-        let fields = choose(function);
-        if !fields.iter().any(|known| known == field) {
-            fields.push(field.to_owned());
-        }
+        self.source.note_field(self.functions.last().copied(), field, choose);
     }
 
     fn answer(&mut self, value: &Expr) {

@@ -176,13 +176,7 @@ impl<'t> Reader<'t> {
     }
 
     fn field(&mut self, field: &str, choose: fn(&mut Function) -> &mut Vec<String>) {
-        let Some(function) = self.functions.last().and_then(|at| self.source.functions.get_mut(*at)) else {
-            return;
-        };
-        let fields = choose(function);
-        if !fields.iter().any(|known| known == field) {
-            fields.push(field.to_owned());
-        }
+        self.source.note_field(self.functions.last().copied(), field, choose);
     }
 
     fn class_of_signatures(&mut self, name: &str, span: Span, members: &[TSSignature<'_>]) {
