@@ -100,12 +100,15 @@ fn reload(app: &App, sources: &Sources) {
     }
 }
 
-/// Stops when the program that started this one is gone: its end of the pipe may live on in another child.
-async fn watch_parent(stop: CancellationToken) {
+/// Stops when the program that started this one is gone: its end of the pipe may live on in another child. Who that was
+/// is asked at once, not when the task first runs: by then it may be gone already, and nobody would notice.
+fn watch_parent(stop: CancellationToken) -> impl Future<Output = ()> {
     let parent = std::os::unix::process::parent_id();
-    while std::os::unix::process::parent_id() == parent {
-        tokio::time::sleep(WATCH_PARENT).await;
+    async move {
+        while std::os::unix::process::parent_id() == parent {
+            tokio::time::sleep(WATCH_PARENT).await;
+        }
+        tracing::info!("the parent process is gone");
+        stop.cancel();
     }
-    tracing::info!("the parent process is gone");
-    stop.cancel();
 }
