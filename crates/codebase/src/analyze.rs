@@ -2,7 +2,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
-use std::thread;
 
 use tree::{Budget, Cut, Globs, Limits, Tree};
 
@@ -46,11 +45,7 @@ const LARGE: u64 = 100_000;
 /// Analyses a tree. Parsers need a large stack, so the work is done on a thread that has one; that it cannot be had is
 /// the only error.
 pub fn analyze(request: &Request<'_>, budget: &Budget) -> io::Result<Profile> {
-    thread::scope(|scope| {
-        let work =
-            thread::Builder::new().stack_size(source::STACK).spawn_scoped(scope, || run(request, budget))?;
-        Ok(work.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
-    })
+    source::with_stack(|| run(request, budget))
 }
 
 fn run(request: &Request<'_>, budget: &Budget) -> Profile {

@@ -24,6 +24,7 @@ mod modules;
 mod names;
 mod place;
 mod plain;
+pub mod plan;
 mod profile;
 mod project;
 mod routes;

@@ -3,7 +3,7 @@
 #![expect(clippy::unnecessary_wraps, reason = "all readers share one signature, and some cannot fail")]
 
 mod cargo;
-mod document;
+pub(crate) mod document;
 mod dotnet;
 mod elixir;
 mod go;

@@ -5,6 +5,8 @@ mod python;
 mod script;
 
 pub(crate) use lines::Lines;
+pub(crate) use python::dotted;
+pub(crate) use script::kind as script_kind;
 
 use crate::language::Language;
 
@@ -202,14 +204,28 @@ const DEEPEST: usize = 200;
 const MOST_FACTS: usize = 10_000;
 const MOST_FUNCTIONS: usize = 2_000;
 
-/// Reads a file. Call it on a thread with a stack of [`STACK`] bytes: parsers recurse.
-pub(crate) fn parse(path: &str, text: &str, language: Language) -> Result<Source, Unparsed> {
+/// Whether a parser can be trusted with a text.
+pub(crate) fn bearable(text: &str) -> Result<(), Unparsed> {
     if text.len() > LARGEST {
         return Err(Unparsed::TooLarge);
     }
     if nesting(text.as_bytes()) > DEEPEST {
         return Err(Unparsed::TooDeep);
     }
+    Ok(())
+}
+
+/// Does work that parses, on a thread with a stack that parsers need.
+pub(crate) fn with_stack<T: Send>(work: impl FnOnce() -> T + Send) -> std::io::Result<T> {
+    std::thread::scope(|scope| {
+        let work = std::thread::Builder::new().stack_size(STACK).spawn_scoped(scope, work)?;
+        Ok(work.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+    })
+}
+
+/// Reads a file. Call it on a thread with a stack of [`STACK`] bytes: parsers recurse.
+pub(crate) fn parse(path: &str, text: &str, language: Language) -> Result<Source, Unparsed> {
+    bearable(text)?;
     let source = match language {
         Language::Python => python::parse(text),
         Language::JavaScript | Language::TypeScript => script::parse(path, text),

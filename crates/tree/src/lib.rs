@@ -6,6 +6,8 @@
 //!
 //! [`Tree::walk`] lists a tree on several threads. It honours the `.gitignore` files it finds on its way (none above
 //! the root), leaves out vendored and generated folders, and stops at its [`Limits`]; what it left out is in [`Walked`].
+//!
+//! Files are written whole: a new one beside the old is put on the disk and then takes its name.
 
 mod budget;
 mod faults;
@@ -14,11 +16,13 @@ mod ignored;
 mod root;
 mod vendored;
 mod walk;
+mod write;
 
 pub use budget::Budget;
 pub use globs::{BadGlob, Globs};
 pub use root::{RootError, Roots};
 pub use walk::{Cut, FileEntry, Limits, Reason, Skipped, Visitor, Walked};
+pub use write::{Found, Lock};
 
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};

@@ -313,7 +313,7 @@ fn argument(expression: &Expr) -> Argument {
 }
 
 /// `a.b().c` as text, if it is nothing else.
-fn dotted(mut expression: &Expr) -> Option<String> {
+pub(crate) fn dotted(mut expression: &Expr) -> Option<String> {
     let mut parts: Vec<&str> = Vec::new();
     loop {
         match expression {

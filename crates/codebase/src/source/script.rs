@@ -17,16 +17,19 @@ use oxc_syntax::scope::ScopeFlags;
 
 use super::{Argument, Binding, CallSite, Class, Function, Import, Lines, Parameter, Source, Unparsed};
 
-pub(super) fn parse(path: &str, text: &str) -> Result<Source, Unparsed> {
-    let kind = match path.rsplit('.').next() {
+/// What a file of this name is written in.
+pub(crate) fn kind(path: &str) -> SourceType {
+    match path.rsplit('.').next() {
         Some("ts" | "mts" | "cts") => SourceType::ts(),
         // `.js` may hold JSX, which oxc leaves off for it.
+        Some("js" | "cjs" | "mjs" | "jsx") => SourceType::jsx().with_unambiguous(true),
         _ => SourceType::tsx(),
-    };
-    let plain_script = matches!(path.rsplit('.').next(), Some("js" | "cjs" | "mjs" | "jsx"));
-    let kind = if plain_script { SourceType::jsx().with_unambiguous(true) } else { kind };
+    }
+}
+
+pub(super) fn parse(path: &str, text: &str) -> Result<Source, Unparsed> {
     let allocator = Allocator::default();
-    let parsed = Parser::new(&allocator, text, kind).parse();
+    let parsed = Parser::new(&allocator, text, kind(path)).parse();
     if parsed.panicked {
         return Err(Unparsed::Broken);
     }

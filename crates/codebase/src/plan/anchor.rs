@@ -1,0 +1,88 @@
+//! Where a pattern matches, and what stands around it.
+
+use std::ops::Range;
+
+use regex::RegexBuilder;
+
+use super::document::Anchor;
+use super::finding::{Finding, quoted};
+use super::outline::Outline;
+use super::text::Text;
+
+const LONGEST_PATTERN: usize = 1024;
+const REGEX_BYTES: usize = 64 * 1024;
+const NESTED: u32 = 50;
+const MOST_MATCHES: usize = 1000;
+
+/// Every place where a pattern matches. Where it occurs literally, it is literal.
+pub(crate) fn matches(pattern: &str, content: &str) -> Result<Vec<Range<usize>>, Finding> {
+    let bad = |reason: &str| {
+        Finding::blocks("bad_pattern", format!("the anchor pattern {} {reason}", quoted(pattern)))
+    };
+    if pattern.trim().is_empty() {
+        return Err(bad("is empty").fix("give the text of the statement that the edit belongs to"));
+    }
+    if pattern.len() > LONGEST_PATTERN {
+        return Err(bad("is longer than 1024 bytes").fix("one line of the statement is enough"));
+    }
+    let literal: Vec<_> =
+        content.match_indices(pattern).take(MOST_MATCHES).map(|(at, found)| at..at + found.len()).collect();
+    if !literal.is_empty() {
+        return Ok(literal);
+    }
+    let regex = RegexBuilder::new(pattern)
+        .size_limit(REGEX_BYTES)
+        .dfa_size_limit(8 * REGEX_BYTES)
+        .nest_limit(NESTED)
+        .multi_line(true)
+        .crlf(true)
+        .build();
+    let regex = match regex {
+        Ok(regex) => regex,
+        Err(regex::Error::CompiledTooBig(_)) => {
+            return Err(
+                bad("is too costly as a regular expression").fix("write it without large repetitions")
+            );
+        }
+        // A text that does not occur, and no expression either: it is simply not there.
+        Err(_) => return Ok(Vec::new()),
+    };
+    let found = regex.find_iter(content).take(MOST_MATCHES).map(|found| found.range());
+    Ok(found.filter(|range| !range.is_empty()).collect())
+}
+
+/// Whether a pattern is neither a text of the file nor a regular expression that can be used.
+pub(crate) fn is_invalid_regex(pattern: &str) -> bool {
+    RegexBuilder::new(pattern).size_limit(REGEX_BYTES).nest_limit(NESTED).build().is_err()
+}
+
+/// Of several places the one that is meant. `same` says what two places have in common if they are one.
+pub(crate) fn choose<T: PartialEq>(
+    anchor: &Anchor,
+    places: Vec<Range<usize>>,
+    same: impl Fn(&Range<usize>) -> T,
+) -> Result<Option<Range<usize>>, Vec<Range<usize>>> {
+    if let Some(index) = anchor.index {
+        return Ok(places.into_iter().nth(index));
+    }
+    match places.split_first() {
+        None => Ok(None),
+        Some((first, rest)) if rest.iter().all(|other| same(other) == same(first)) => Ok(Some(first.clone())),
+        Some(_) => Err(places),
+    }
+}
+
+/// The whole statement that holds a place; whole lines where nobody knows statements.
+pub(crate) fn statement(text: &Text, outline: Option<&Outline>, place: &Range<usize>) -> Range<usize> {
+    let found = outline.and_then(|outline| outline.statement(place));
+    found.unwrap_or_else(|| {
+        let line = text.line_start(place.start);
+        let indent = text.content[line..].len() - text.content[line..].trim_start_matches([' ', '\t']).len();
+        let last = place.end.max(place.start + 1).min(text.content.len());
+        let end = text.content[last..].find('\n').map_or(text.content.len(), |end| last + end);
+        // A match that ends with its line ends there.
+        let end = if text.content[..last].ends_with('\n') { last - 1 } else { end };
+        let end = end - usize::from(text.content[..end].ends_with('\r'));
+        (line + indent).min(place.start)..end
+    })
+}

@@ -1,0 +1,405 @@
+//! Writing a plan to the disk, all of it or nothing, and taking it back.
+
+use std::io;
+
+use tree::{Lock, Tree};
+
+use super::diff::unified;
+use super::digest::sha256;
+use super::document::{Change, Plan};
+use super::journal::{self, Entry, Journal, Progress, Put, Side, digest_of, into_io};
+use super::resolve::Resolved;
+use super::text::patched;
+use super::{LARGEST_FILE, path};
+
+/// Why a plan was not applied, or not taken back. In every case nothing has changed.
+#[derive(Debug, thiserror::Error)]
+pub enum ApplyError {
+    /// Somebody else is at it.
+    #[error("another plan is being applied or undone in this folder right now; try again when it is done")]
+    Busy,
+    /// Files are not as the plan expects them.
+    #[error("{}", conflicts.first().map_or("a file has changed", |conflict| conflict.says.as_str()))]
+    Conflict {
+        /// Which, and how.
+        conflicts: Vec<Conflict>,
+    },
+    /// There is no such plan to undo.
+    #[error("{0}")]
+    Unknown(String),
+    /// The disk.
+    #[error("the files could not be written: {0}")]
+    Io(#[from] io::Error),
+}
+
+/// A file that is not as it should be.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Conflict {
+    /// The file.
+    pub path: String,
+    /// What is wrong.
+    pub says: String,
+    /// What the plan did to it.
+    pub ours: String,
+    /// What somebody did since.
+    pub theirs: String,
+}
+
+/// How applying ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Outcome {
+    /// The files were written.
+    Applied,
+    /// They were so already.
+    AlreadyApplied,
+}
+
+/// What was applied.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Applied {
+    /// How it ended.
+    pub outcome: Outcome,
+    /// The files that were written.
+    pub files: Vec<String>,
+    /// Ids of plans that had been left half done and were put back first.
+    pub recovered: Vec<String>,
+}
+
+/// What was taken back.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Undone {
+    /// The plan.
+    pub plan: String,
+    /// The files that were put back.
+    pub files: Vec<String>,
+}
+
+/// A file as it must be and as it will be.
+struct Write {
+    path: String,
+    old: Option<Vec<u8>>,
+    new: Option<Vec<u8>>,
+    changes: Vec<Change>,
+}
+
+/// Applies a plan whose files have been resolved.
+pub fn apply(tree: &Tree, plan: &Plan, files: &[Resolved]) -> Result<Applied, ApplyError> {
+    let _lock = locked(tree)?;
+    let recovered = recover_locked(tree)?;
+    let write = |file: &Resolved| Write {
+        path: file.change.path.clone(),
+        old: file.old.clone().map(String::into_bytes),
+        new: Some(file.new.clone().into_bytes()),
+        changes: plan.changes(&file.change.path),
+    };
+    let writes: Vec<Write> = files.iter().map(write).collect();
+    let outcome = transact(tree, &plan.id, &plan.summary, &writes)?;
+    let files = if outcome == Outcome::Applied {
+        writes.into_iter().map(|write| write.path).collect()
+    } else {
+        Vec::new()
+    };
+    Ok(Applied { outcome, files, recovered })
+}
+
+/// Puts back what an earlier process left half done. Gives the ids.
+pub fn recover(tree: &Tree) -> Result<Vec<String>, ApplyError> {
+    let _lock = locked(tree)?;
+    Ok(recover_locked(tree)?)
+}
+
+fn locked(tree: &Tree) -> Result<Lock, ApplyError> {
+    tree.lock()?.ok_or(ApplyError::Busy)
+}
+
+fn recover_locked(tree: &Tree) -> io::Result<Vec<String>> {
+    let mut recovered = Vec::new();
+    for mut journal in journal::all(tree)?.into_iter().filter(|journal| journal.progress != Progress::Applied)
+    {
+        let foreign = journal.put_back(tree)?;
+        if foreign.is_empty() {
+            journal.clear(tree)?;
+        } else {
+            // Somebody edited these in the meantime. Their work stays; ours can be explained by `undo`.
+            let mut at = 0;
+            journal.files.retain(|_| (foreign.contains(&at), at += 1).0);
+            journal.progress = Progress::Applied;
+            journal.save(tree)?;
+        }
+        recovered.push(journal.plan);
+    }
+    Ok(recovered)
+}
+
+/// Writes all files, or none. Leaves a journal by which it can be undone.
+fn transact(tree: &Tree, id: &str, summary: &str, writes: &[Write]) -> Result<Outcome, ApplyError> {
+    let mut modes = Vec::new();
+    let (mut done, mut conflicts) = (0, Vec::new());
+    for write in writes {
+        let found = tree.find(&write.path)?;
+        modes.push(found.map_or(0o644, |found| found.mode));
+        let now = match found {
+            Some(found) if found.is_file => Some(tree.read(&write.path, LARGEST_FILE).map_err(into_io)?),
+            _ => None,
+        };
+        if now == write.new {
+            done += 1;
+        } else if now != write.old || found.is_some_and(|found| !found.is_file || found.names > 1) {
+            conflicts.push(conflict(write, now.as_deref()));
+        }
+    }
+    if done == writes.len() {
+        return Ok(Outcome::AlreadyApplied);
+    }
+    if !conflicts.is_empty() {
+        return Err(ApplyError::Conflict { conflicts });
+    }
+    let mut journal = prepare(tree, id, summary, writes, &modes)?;
+    if let Err(error) = write_all(tree, &journal) {
+        // If this fails as well, the next call does it.
+        if journal.put_back(tree).is_ok_and(|foreign| foreign.is_empty()) {
+            journal.clear(tree)?;
+        }
+        return Err(error);
+    }
+    journal.progress = Progress::Applied;
+    if let Err(error) = journal.save(tree) {
+        if journal.put_back(tree).is_ok_and(|foreign| foreign.is_empty()) {
+            journal.clear(tree)?;
+        }
+        return Err(error.into());
+    }
+    Ok(Outcome::Applied)
+}
+
+/// Everything but the writing itself.
+fn prepare(
+    tree: &Tree,
+    id: &str,
+    summary: &str,
+    writes: &[Write],
+    modes: &[u32],
+) -> Result<Journal, ApplyError> {
+    let side =
+        |bytes: &Option<Vec<u8>>, mode: u32| bytes.as_ref().map(|bytes| Side { sha256: sha256(bytes), mode });
+    let entry = |(write, mode): (&Write, &u32)| Entry {
+        path: write.path.clone(),
+        old: side(&write.old, *mode),
+        new: side(&write.new, *mode),
+        changes: write.changes.clone(),
+    };
+    let mut folders = Vec::new();
+    for write in writes.iter().filter(|write| write.new.is_some()) {
+        for (at, _) in write.path.match_indices('/') {
+            let folder = write.path[..at].to_owned();
+            if !folders.contains(&folder) && tree.find(&folder)?.is_none() {
+                folders.push(folder);
+            }
+        }
+    }
+    let known = journal::all(tree)?;
+    if let Some(same) = known.iter().find(|known| known.plan == id) {
+        // It was applied before, and its files were put back by hand.
+        same.clear(tree)?;
+    }
+    let journal = Journal {
+        plan: id.to_owned(),
+        summary: summary.chars().take(300).collect(),
+        place: tree.identity()?,
+        number: known.last().map_or(1, |last| last.number + 1),
+        progress: Progress::Applying,
+        files: writes.iter().zip(modes).map(entry).collect(),
+        folders,
+    };
+    let sides: Vec<_> = writes.iter().map(|write| (write.old.as_deref(), write.new.as_deref())).collect();
+    if let Err(error) = journal.begin(tree, &sides) {
+        let _ = journal.clear(tree); // litter at worst; the next call clears it
+        return Err(error.into());
+    }
+    Ok(journal)
+}
+
+fn write_all(tree: &Tree, journal: &Journal) -> Result<(), ApplyError> {
+    for folder in &journal.folders {
+        tree.make_folders(folder)?;
+    }
+    for at in 0..journal.files.len() {
+        // Looked at again, at the last moment.
+        if journal.put(tree, at, true)? == Put::Foreign {
+            let path = journal.files[at].path.clone();
+            let says =
+                format!("{path} was changed by somebody else at this very moment; nothing was applied");
+            let conflict = Conflict { path, says, ours: String::new(), theirs: String::new() };
+            return Err(ApplyError::Conflict { conflicts: vec![conflict] });
+        }
+    }
+    Ok(())
+}
+
+fn conflict(write: &Write, now: Option<&[u8]>) -> Conflict {
+    let text = |bytes: Option<&[u8]>| bytes.map(|bytes| String::from_utf8_lossy(bytes).into_owned());
+    let (old, new, now) = (text(write.old.as_deref()), text(write.new.as_deref()), text(now));
+    let says = format!("{} is not as it was when the plan was made; nothing was changed", write.path);
+    Conflict {
+        ours: unified(&write.path, old.as_deref(), new.as_deref()),
+        theirs: unified(&write.path, old.as_deref(), now.as_deref()),
+        path: write.path.clone(),
+        says,
+    }
+}
+
+/// Takes a plan back by its journal; without an id, the last one that was applied.
+pub fn undo(tree: &Tree, id: Option<&str>) -> Result<Undone, ApplyError> {
+    let _lock = locked(tree)?;
+    recover_locked(tree)?;
+    let all = journal::all(tree)?;
+    let chosen = match id {
+        None => all.last(),
+        Some(id) => all.iter().find(|journal| journal.plan == id),
+    };
+    let Some(journal) = chosen else { return Err(unknown(id, &all)) };
+    let conflicts = edited(tree, journal, &all)?;
+    if !conflicts.is_empty() {
+        return Err(ApplyError::Conflict { conflicts });
+    }
+    let mut journal = journal.clone();
+    journal.progress = Progress::Undoing;
+    let done = journal.save(tree).and_then(|()| finish_undo(tree, &journal));
+    if done.is_err() {
+        // Once more: what is half undone should not stay so. If this fails as well, the next call goes on.
+        journal.save(tree).and_then(|()| finish_undo(tree, &journal))?;
+    }
+    Ok(Undone { files: journal.files.iter().map(|entry| entry.path.clone()).collect(), plan: journal.plan })
+}
+
+fn finish_undo(tree: &Tree, journal: &Journal) -> io::Result<()> {
+    journal.put_back(tree)?;
+    journal.clear(tree)
+}
+
+fn unknown(id: Option<&str>, all: &[Journal]) -> ApplyError {
+    let known: Vec<_> = all.iter().map(|journal| journal.plan.as_str()).collect();
+    ApplyError::Unknown(match (id, known.as_slice()) {
+        (Some(id), []) => {
+            format!("the plan `{}` is not applied here; no plan is", id.chars().take(80).collect::<String>())
+        }
+        (Some(id), known) => {
+            let id: String = id.chars().take(80).collect();
+            format!("the plan `{id}` is not applied here; applied are {}", known.join(", "))
+        }
+        (None, _) => "no plan is applied here; there is nothing to undo".to_owned(),
+    })
+}
+
+/// The files of a plan that somebody has edited since, explained from three sides.
+fn edited(tree: &Tree, journal: &Journal, all: &[Journal]) -> Result<Vec<Conflict>, ApplyError> {
+    let mut conflicts = Vec::new();
+    for (at, entry) in journal.files.iter().enumerate() {
+        let now = digest_of(tree, &entry.path)?;
+        let is = |side: &Option<Side>| now.as_deref() == side.as_ref().map(|side| side.sha256.as_str());
+        if is(&entry.new) || is(&entry.old) {
+            continue;
+        }
+        let old = journal.old_text(tree, at);
+        let new = patched(old.as_deref().unwrap_or_default(), &entry.changes);
+        let now = tree.read(&entry.path, LARGEST_FILE).ok();
+        let now = now.map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+        let later = all.iter().find(|other| {
+            other.number > journal.number && other.files.iter().any(|file| file.path == entry.path)
+        });
+        let says = match later {
+            Some(later) => {
+                format!("{} was changed by the plan {} since; undo that one first", entry.path, later.plan)
+            }
+            None => format!(
+                "{} has been edited since the plan was applied; undo would lose those edits. Take them out or keep them \
+                 elsewhere, undo, and make them again",
+                entry.path
+            ),
+        };
+        conflicts.push(Conflict {
+            ours: unified(&entry.path, old.as_deref(), Some(&new)),
+            theirs: unified(&entry.path, Some(&new), now.as_deref()),
+            path: entry.path.clone(),
+            says,
+        });
+    }
+    Ok(conflicts)
+}
+
+/// Takes a plan back that an editor applied: by what the plan says about each file.
+pub fn undo_by_plan(tree: &Tree, plan: &Plan) -> Result<Undone, ApplyError> {
+    if journal::all(tree)?.iter().any(|journal| journal.plan == plan.id) {
+        return undo(tree, Some(&plan.id));
+    }
+    let _lock = locked(tree)?;
+    recover_locked(tree)?;
+    let (mut writes, mut conflicts) = (Vec::new(), Vec::new());
+    for file in &plan.files {
+        let changes = plan.changes(&file.path);
+        let refused = path::problem(&file.path).is_some() || path::is_never(&file.path);
+        let now = if refused { None } else { digest_of(tree, &file.path)? };
+        let before = file.before.as_ref().map(|before| &before.sha256);
+        if !refused && now.as_ref() == before {
+            continue;
+        }
+        let text = tree.read(&file.path, LARGEST_FILE).ok().and_then(|bytes| String::from_utf8(bytes).ok());
+        let old = text.as_deref().and_then(|text| reversed(text, &changes));
+        let fits = !refused
+            && now.as_ref() == Some(&file.sha256)
+            && (before.is_none() || old.as_ref().map(|old| sha256(old.as_bytes())).as_ref() == before);
+        if fits {
+            let new = before.and(old).map(String::into_bytes);
+            writes.push(Write {
+                path: file.path.clone(),
+                old: text.map(String::into_bytes),
+                new,
+                changes: Vec::new(),
+            });
+        } else {
+            let says = format!(
+                "{} is neither as the plan found it nor as it left it; nothing was changed",
+                file.path
+            );
+            conflicts.push(Conflict {
+                path: file.path.clone(),
+                says,
+                ours: file.diff.clone(),
+                theirs: String::new(),
+            });
+        }
+    }
+    if !conflicts.is_empty() {
+        return Err(ApplyError::Conflict { conflicts });
+    }
+    if writes.is_empty() {
+        return Err(ApplyError::Unknown(
+            "every file is as it was before the plan; there is nothing to undo".to_owned(),
+        ));
+    }
+    let id =
+        format!("undo-{}", plan.id.chars().filter(char::is_ascii_alphanumeric).take(64).collect::<String>());
+    transact(tree, &id, &plan.summary, &writes)?;
+    for journal in journal::all(tree)?.iter().filter(|journal| journal.plan == id) {
+        journal.clear(tree)?;
+    }
+    Ok(Undone { plan: plan.id.clone(), files: writes.into_iter().map(|write| write.path).collect() })
+}
+
+/// A text before these changes were made to it; nothing if they were not.
+fn reversed(text: &str, changes: &[Change]) -> Option<String> {
+    let (mut old, mut at, mut start_in_old) = (String::new(), 0usize, 0usize);
+    for change in changes {
+        let kept = change.start.checked_sub(start_in_old)?;
+        old.push_str(text.get(at..at + kept)?);
+        at += kept;
+        let end = at.checked_add(change.new_text.len())?;
+        if text.get(at..end)? != change.new_text {
+            return None;
+        }
+        old.push_str(&change.old_text);
+        (at, start_in_old) = (end, change.end);
+    }
+    old.push_str(text.get(at..)?);
+    Some(old)
+}

@@ -1,0 +1,323 @@
+//! YAML, in blocks. The parser says where a value stands; only that is written anew. Afterwards the text is parsed again,
+//! and anything but the wanted difference is refused.
+
+use saphyr::{LoadableYamlNode, MarkedYaml, Scalar, YamlData};
+use serde_json::{Map, Value};
+
+use super::shown;
+use crate::manifest::document;
+use crate::plan::document::Setting;
+
+pub(super) fn set(text: &str, setting: &Setting) -> Result<String, String> {
+    let empty = text.lines().all(|line| line.trim().is_empty() || line.trim_start().starts_with('#'));
+    let old = if empty { Value::Object(Map::new()) } else { parsed(text)? };
+    let mut wanted = old.clone();
+    put(&mut wanted, setting)?;
+    if wanted == old {
+        return Ok(text.to_owned());
+    }
+    let new =
+        if empty { append(text, "", &setting.key, &setting_value(setting)) } else { write(text, setting)? };
+    match parsed(&new) {
+        Ok(found) if found == wanted => Ok(new),
+        _ => Err(format!("{} stands where it cannot be set in place", shown(&setting.key))),
+    }
+}
+
+fn parsed(text: &str) -> Result<Value, String> {
+    // The same guard against bombs as for manifests.
+    document::yaml(text).map_err(|broken| format!("line {}: {}", broken.line, broken.reason))?;
+    let documents = MarkedYaml::load_from_str(text).map_err(|error| error.info().to_owned())?;
+    match documents.as_slice() {
+        [one] => value(one),
+        _ => Err("it has several documents".to_owned()),
+    }
+}
+
+/// A setting's value; for an addition, the list with it.
+fn setting_value(setting: &Setting) -> Value {
+    if setting.append { Value::Array(vec![setting.value.clone()]) } else { setting.value.clone() }
+}
+
+/// Sets a value in a parsed document.
+fn put(document: &mut Value, setting: &Setting) -> Result<(), String> {
+    let (last, way) = setting.key.split_last().ok_or("a setting has no key")?;
+    let mut at = document;
+    for name in way {
+        if at.is_null() {
+            *at = Value::Object(Map::new());
+        }
+        let object = at.as_object_mut().ok_or_else(|| format!("{} is not a mapping", shown(way)))?;
+        at = object.entry(name.clone()).or_insert(Value::Null);
+    }
+    if at.is_null() {
+        *at = Value::Object(Map::new());
+    }
+    let object = at.as_object_mut().ok_or_else(|| format!("{} is not a mapping", shown(way)))?;
+    if setting.append {
+        let entry = object.entry(last.clone()).or_insert_with(|| Value::Array(Vec::new()));
+        let items = entry.as_array_mut().ok_or_else(|| format!("{} is not a list", shown(&setting.key)))?;
+        if !items.contains(&setting.value) {
+            items.push(setting.value.clone());
+        }
+    } else {
+        object.insert(last.clone(), setting.value.clone());
+    }
+    Ok(())
+}
+
+fn value(node: &MarkedYaml<'_>) -> Result<Value, String> {
+    Ok(match &node.data {
+        YamlData::Value(scalar) => match scalar {
+            Scalar::Null => Value::Null,
+            Scalar::Boolean(truth) => (*truth).into(),
+            Scalar::Integer(number) => (*number).into(),
+            Scalar::FloatingPoint(number) => number.into_inner().into(),
+            Scalar::String(text) => text.to_string().into(),
+        },
+        YamlData::Representation(text, ..) => text.to_string().into(),
+        YamlData::Sequence(items) => Value::Array(items.iter().map(value).collect::<Result<_, _>>()?),
+        YamlData::Mapping(entries) => {
+            let mut map = Map::new();
+            for (key, inner) in entries {
+                map.insert(name(key).ok_or("a key is not a name")?, value(inner)?);
+            }
+            Value::Object(map)
+        }
+        YamlData::Tagged(_, inner) => value(inner)?,
+        YamlData::Alias(_) | YamlData::BadValue => return Err("it has aliases".to_owned()),
+    })
+}
+
+fn name(key: &MarkedYaml<'_>) -> Option<String> {
+    match value(key).ok()? {
+        Value::String(text) => Some(text),
+        Value::Number(number) => Some(number.to_string()),
+        Value::Bool(truth) => Some(truth.to_string()),
+        _ => None,
+    }
+}
+
+/// Places in the text, from the parser's, which counts characters.
+struct Places<'t> {
+    text: &'t str,
+    offsets: Vec<usize>,
+}
+
+impl<'t> Places<'t> {
+    fn new(text: &'t str) -> Self {
+        let offsets = text.char_indices().map(|(at, _)| at).chain([text.len()]).collect();
+        Self { text, offsets }
+    }
+
+    fn start(&self, node: &MarkedYaml<'_>) -> usize {
+        self.offsets.get(node.span.start.index()).copied().unwrap_or(self.text.len())
+    }
+
+    fn end(&self, node: &MarkedYaml<'_>) -> usize {
+        self.offsets.get(node.span.end.index()).copied().unwrap_or(self.text.len())
+    }
+
+    /// The end of the last thing in a node that is written out.
+    fn last(&self, node: &MarkedYaml<'_>) -> usize {
+        match &node.data {
+            YamlData::Mapping(entries) if !self.is_flow(node) => {
+                entries.iter().map(|(key, value)| self.last(value).max(self.end(key))).max().unwrap_or(0)
+            }
+            YamlData::Sequence(items) if !self.is_flow(node) => {
+                items.iter().map(|item| self.last(item)).max().unwrap_or(0)
+            }
+            YamlData::Value(Scalar::Null) if self.start(node) == self.end(node) => 0,
+            YamlData::Value(_) | YamlData::Representation(..) => self.scalar_end(node),
+            _ => self.text[..self.end(node)].trim_end().len(),
+        }
+    }
+
+    /// The parser lets a quoted scalar reach as far as the comment behind it.
+    fn scalar_end(&self, node: &MarkedYaml<'_>) -> usize {
+        let (start, end) = (self.start(node), self.end(node));
+        let written = &self.text[start..end];
+        let quoted = |quote: char| {
+            let mut inner = written.char_indices().skip(1).peekable();
+            while let Some((at, c)) = inner.next() {
+                let doubled =
+                    quote == '\'' && c == quote && inner.peek().is_some_and(|(_, next)| *next == quote);
+                if doubled || quote == '"' && c == '\\' {
+                    inner.next();
+                } else if c == quote {
+                    return Some(start + at + 1);
+                }
+            }
+            None
+        };
+        let closed = match written.chars().next() {
+            Some(quote @ ('"' | '\'')) => quoted(quote),
+            _ => None,
+        };
+        closed.unwrap_or(start + written.trim_end().len())
+    }
+
+    fn is_flow(&self, node: &MarkedYaml<'_>) -> bool {
+        self.text[self.start(node)..].starts_with(['{', '['])
+    }
+
+    /// The white space before a node that begins its line.
+    fn indent(&self, at: usize) -> Option<&'t str> {
+        let start = self.text[..at].rfind('\n').map_or(0, |end| end + 1);
+        let before = &self.text[start..at];
+        before.bytes().all(|byte| byte == b' ').then_some(before)
+    }
+}
+
+fn write(text: &str, setting: &Setting) -> Result<String, String> {
+    let documents = MarkedYaml::load_from_str(text).map_err(|error| error.info().to_owned())?;
+    let root = documents.first().ok_or("it is empty")?;
+    let places = Places::new(text);
+    let mut node = root;
+    let mut rest = setting.key.as_slice();
+    let cannot = || format!("{} stands where it cannot be set in place", shown(&setting.key));
+    loop {
+        let YamlData::Mapping(entries) = &node.data else { return Err(cannot()) };
+        let (first, others) = rest.split_first().ok_or_else(cannot)?;
+        let Some((key, inner)) = entries.iter().find(|(key, _)| name(key).as_ref() == Some(first)) else {
+            if places.is_flow(node) {
+                return Err(cannot());
+            }
+            let (first_key, _) = entries.iter().next().ok_or_else(cannot)?;
+            let indent = places.indent(places.start(first_key)).ok_or_else(cannot)?;
+            let end = places.last(node);
+            return Ok(insert(text, end, &lines(indent, rest, &setting_value(setting))));
+        };
+        let is_nothing =
+            matches!(inner.data, YamlData::Value(Scalar::Null)) && places.start(inner) == places.end(inner);
+        if is_nothing {
+            let indent = places.indent(places.start(key)).ok_or_else(cannot)?;
+            return Ok(fill(text, places.end(key), indent, others, &setting_value(setting)));
+        }
+        if others.is_empty() {
+            return replace(&places, key, inner, setting).ok_or_else(cannot);
+        }
+        (node, rest) = (inner, others);
+    }
+}
+
+/// Writes another value where one stands, or adds to a list.
+fn replace(
+    places: &Places<'_>,
+    key: &MarkedYaml<'_>,
+    inner: &MarkedYaml<'_>,
+    setting: &Setting,
+) -> Option<String> {
+    let (text, start, end) = (places.text, places.start(inner), places.last(inner));
+    if setting.append {
+        let YamlData::Sequence(items) = &inner.data else { return None };
+        let first = items.first().filter(|_| !places.is_flow(inner))?;
+        let line = text[..places.start(first)].rfind('\n').map_or(0, |end| end + 1);
+        let dash = text[line..].find('-')?;
+        return Some(insert(
+            text,
+            end,
+            &format!("{}- {}\n", &text[line..line + dash], inline(&setting.value, "")),
+        ));
+    }
+    let is_scalar = matches!(inner.data, YamlData::Value(_) | YamlData::Representation(..));
+    let old = text.get(start..end)?;
+    if is_scalar && !old.contains('\n') && !old.starts_with(['|', '>']) && !is_nested(&setting.value) {
+        return Some(format!("{}{}{}", &text[..start], inline(&setting.value, old), &text[end..]));
+    }
+    // A block as a whole: its lines go, the new ones come.
+    let indent = places.indent(places.start(key))?;
+    let from = text[..places.start(key)].rfind('\n').map_or(0, |end| end + 1);
+    let to = text[end..].find('\n').map_or(text.len(), |at| end + at + 1);
+    let own = std::slice::from_ref(setting.key.last()?);
+    Some(format!("{}{}{}", &text[..from], lines(indent, own, &setting.value), &text[to..]))
+}
+
+fn is_nested(value: &Value) -> bool {
+    match value {
+        Value::Array(items) => !items.is_empty(),
+        Value::Object(entries) => !entries.is_empty(),
+        _ => false,
+    }
+}
+
+/// After the line of a place.
+fn insert(text: &str, at: usize, lines: &str) -> String {
+    match text[at..].find('\n') {
+        Some(end) => format!("{}{lines}{}", &text[..=at + end], &text[at + end + 1..]),
+        None => format!("{text}\n{}", lines.trim_end_matches('\n')),
+    }
+}
+
+/// A value for a key that has none: `key:`.
+fn fill(text: &str, key_end: usize, indent: &str, rest: &[String], value: &Value) -> String {
+    if rest.is_empty() && !is_nested(value) {
+        let colon = text[key_end..].find(':').map_or(key_end, |at| key_end + at + 1);
+        return format!("{} {}{}", &text[..colon], inline(value, ""), &text[colon..]);
+    }
+    let inner = format!("{indent}  ");
+    let new = if rest.is_empty() { block(&inner, value) } else { lines(&inner, rest, value) };
+    insert(text, key_end, &new)
+}
+
+fn append(text: &str, indent: &str, key: &[String], value: &Value) -> String {
+    let gap = if text.is_empty() || text.ends_with('\n') { "" } else { "\n" };
+    format!("{text}{gap}{}", lines(indent, key, value))
+}
+
+/// `a:` and beneath it `b: value`.
+fn lines(indent: &str, key: &[String], value: &Value) -> String {
+    let Some((first, rest)) = key.split_first() else { return String::new() };
+    let first = inline(&Value::String(first.clone()), "");
+    if !rest.is_empty() {
+        return format!("{indent}{first}:\n{}", lines(&format!("{indent}  "), rest, value));
+    }
+    if is_nested(value) {
+        return format!("{indent}{first}:\n{}", block(&format!("{indent}  "), value));
+    }
+    format!("{indent}{first}: {}\n", inline(value, ""))
+}
+
+/// A list or a mapping, one line each.
+fn block(indent: &str, value: &Value) -> String {
+    match value {
+        Value::Array(items) if is_nested(value) => {
+            let inner = format!("{indent}  ");
+            // The first line of what is within stands behind the dash.
+            let item = |item: &Value| [indent, "- ", block(&inner, item).trim_start_matches(' ')].concat();
+            items.iter().map(item).collect()
+        }
+        Value::Object(entries) if is_nested(value) => {
+            entries.iter().map(|(key, value)| lines(indent, std::slice::from_ref(key), value)).collect()
+        }
+        other => format!("{indent}{}\n", inline(other, "")),
+    }
+}
+
+/// A scalar, quoted like the one that it replaces.
+fn inline(value: &Value, old: &str) -> String {
+    match value {
+        Value::String(text) => match old.chars().next() {
+            Some('\'') if !text.contains(['\n', '\'']) => format!("'{text}'"),
+            Some('"') => value.to_string(),
+            _ if is_plain(text) => text.clone(),
+            _ => value.to_string(),
+        },
+        other => other.to_string(),
+    }
+}
+
+/// Whether a text can stand without quotes and still be a text.
+fn is_plain(text: &str) -> bool {
+    let safe = |c: char| {
+        c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.' | '/' | ':' | ' ' | '(' | ')' | '+')
+    };
+    text.chars().next().is_some_and(|first| first.is_ascii_alphabetic() || matches!(first, '_' | '.' | '/'))
+        && text.chars().all(safe)
+        && !text.contains(": ")
+        && !text.ends_with([':', ' '])
+        && MarkedYaml::load_from_str(text).is_ok_and(|parsed| {
+            parsed.first().and_then(|one| value(one).ok()) == Some(Value::String(text.to_owned()))
+        })
+        && !matches!(text.to_lowercase().as_str(), "yes" | "no" | "on" | "off" | "y" | "n")
+}

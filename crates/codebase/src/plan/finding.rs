@@ -1,0 +1,76 @@
+//! What is said about a plan.
+
+/// Whether it can be applied all the same.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Severity {
+    /// It cannot.
+    Blocks,
+    /// It can, but should be looked at.
+    Warns,
+}
+
+/// One thing that is wrong with a plan, or may be.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Finding {
+    /// Whether it blocks.
+    pub severity: Severity,
+    /// A stable name for programs.
+    pub code: &'static str,
+    /// The edit, counted from 0.
+    pub edit: Option<usize>,
+    /// The file.
+    pub path: Option<String>,
+    /// The line in it, counted from 1.
+    pub line: Option<u32>,
+    /// What is wrong, without the number of the edit.
+    pub says: String,
+    /// What to do about it.
+    pub fix: String,
+}
+
+impl Finding {
+    pub(crate) fn blocks(code: &'static str, says: impl Into<String>) -> Self {
+        Self {
+            severity: Severity::Blocks,
+            code,
+            edit: None,
+            path: None,
+            line: None,
+            says: says.into(),
+            fix: String::new(),
+        }
+    }
+
+    pub(crate) fn warns(code: &'static str, says: impl Into<String>) -> Self {
+        Self { severity: Severity::Warns, ..Self::blocks(code, says) }
+    }
+
+    pub(crate) fn fix(mut self, fix: impl Into<String>) -> Self {
+        self.fix = fix.into();
+        self
+    }
+
+    pub(crate) fn at(mut self, path: &str, line: u32) -> Self {
+        (self.path, self.line) = (Some(path.to_owned()), Some(line));
+        self
+    }
+
+    pub(crate) fn of(mut self, edit: usize) -> Self {
+        self.edit = Some(edit);
+        self
+    }
+
+    /// The whole sentence: `Edit #0: …`.
+    pub fn sentence(&self) -> String {
+        match self.edit {
+            Some(edit) => format!("Edit #{edit}: {}", self.says),
+            None => self.says.clone(),
+        }
+    }
+}
+
+/// Something that a plan says, in a sentence: in one line, and not too long.
+pub(crate) fn quoted(text: &str) -> String {
+    let shown = text.chars().take(200).map(|c| if c.is_control() { ' ' } else { c }).collect::<String>();
+    if text.chars().nth(200).is_some() { format!("'{shown}…'") } else { format!("'{shown}'") }
+}

@@ -1,0 +1,139 @@
+//! Where things stand in a source file: statements, functions, imports. The same for every language with a parser.
+
+mod python;
+mod script;
+
+pub(super) use python::{defines, only_decorators, only_imports};
+
+use std::collections::BTreeSet;
+use std::ops::Range;
+
+use crate::language::{self, Language};
+use crate::manifest::document;
+use crate::source::{self, Unparsed};
+
+/// The places in one file.
+#[derive(Debug, Default)]
+pub(crate) struct Outline {
+    /// Every statement, nested ones too.
+    pub(crate) statements: Vec<Range<usize>>,
+    /// The functions that can be decorated.
+    pub(crate) functions: Vec<FunctionPlace>,
+    /// The imports at the top level.
+    pub(crate) imports: Vec<ImportPlace>,
+    /// Where the first code may stand: after shebang, docstring, directives.
+    pub(crate) head: usize,
+    /// Names that the file gives to something else at its top level.
+    pub(crate) names: BTreeSet<String>,
+}
+
+/// A function and what is above it.
+#[derive(Debug)]
+pub(crate) struct FunctionPlace {
+    /// `Class.method` for a method.
+    pub(crate) name: String,
+    /// With its decorators.
+    pub(crate) span: Range<usize>,
+    /// Where `def` or `async def` begins.
+    pub(crate) def: usize,
+    /// What its decorators call.
+    pub(crate) decorators: Vec<String>,
+}
+
+/// An import statement.
+#[derive(Debug, Clone)]
+pub(crate) struct ImportPlace {
+    pub(crate) span: Range<usize>,
+    pub(crate) module: String,
+    /// What is taken (nothing: the module itself) and what it is called here.
+    pub(crate) names: Vec<(Option<String>, String)>,
+    /// No other statement stands between it and the imports before it.
+    pub(crate) run: usize,
+}
+
+impl Outline {
+    /// The innermost statement that holds a range.
+    pub(crate) fn statement(&self, range: &Range<usize>) -> Option<Range<usize>> {
+        let holds = |s: &&Range<usize>| s.start <= range.start && range.end <= s.end;
+        self.statements.iter().filter(holds).min_by_key(|s| s.end - s.start).cloned()
+    }
+
+    /// The innermost function that holds a range, or the first after it.
+    pub(crate) fn function(&self, range: &Range<usize>) -> Option<&FunctionPlace> {
+        let holds = |f: &&FunctionPlace| f.span.start <= range.start && range.end <= f.span.end;
+        let inner = self.functions.iter().filter(holds).min_by_key(|f| f.span.end - f.span.start);
+        let next =
+            || self.functions.iter().filter(|f| f.span.start >= range.end).min_by_key(|f| f.span.start);
+        inner.or_else(next)
+    }
+
+    /// The full name of what a decorator calls: `fl.agent` is `fluxloop.agent` after `import fluxloop as fl`.
+    pub(crate) fn full_name(&self, callee: &str) -> String {
+        let (first, rest) = callee.split_once('.').map_or((callee, ""), |(first, rest)| (first, rest));
+        for import in &self.imports {
+            if let Some((name, _)) = import.names.iter().find(|(_, local)| local == first) {
+                let parts = [import.module.as_str(), name.as_deref().unwrap_or(""), rest];
+                let parts: Vec<_> = parts.into_iter().filter(|part| !part.is_empty()).collect();
+                return parts.join(".");
+            }
+        }
+        callee.to_owned()
+    }
+}
+
+/// Why a file has no outline.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Broken {
+    pub(crate) line: u32,
+    pub(crate) reason: String,
+}
+
+/// Reads a file; nothing for languages that have no parser here. Call it on a thread with a large stack.
+pub(crate) fn outline(path: &str, content: &str) -> Result<Option<Outline>, Broken> {
+    let broken = |reason: &str| Err(Broken { line: 1, reason: reason.to_owned() });
+    let language = language::of(path);
+    if !matches!(language, Some(Language::Python | Language::JavaScript | Language::TypeScript)) {
+        return Ok(None);
+    }
+    match source::bearable(content) {
+        Err(Unparsed::TooLarge) => return broken("it is too large to be parsed"),
+        Err(_) => return broken("it is nested too deep to be parsed"),
+        Ok(()) => {}
+    }
+    let skipped = if content.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
+    let text = &content[skipped..];
+    let found =
+        if language == Some(Language::Python) { python::outline(text) } else { script::outline(path, text) };
+    found.map(|outline| Some(outline.shifted(skipped)))
+}
+
+/// Whether a text has the form that its name promises: source code, JSON, TOML, YAML. Nothing if nobody can say.
+pub(crate) fn well_formed(path: &str, content: &str) -> Option<Result<(), Broken>> {
+    let text = content.strip_prefix('\u{feff}').unwrap_or(content);
+    let parsed = match path.rsplit('.').next().unwrap_or_default() {
+        "json" | "jsonc" => document::json(text),
+        "toml" => document::toml(text),
+        "yaml" | "yml" => document::yaml(text),
+        _ => return outline(path, content).map(|outline| outline.map(drop)).transpose(),
+    };
+    Some(parsed.map(drop).map_err(|broken| Broken { line: broken.line, reason: broken.reason }))
+}
+
+impl Outline {
+    fn shifted(mut self, by: usize) -> Self {
+        let shift = |range: &mut Range<usize>| *range = range.start + by..range.end + by;
+        self.statements.iter_mut().for_each(shift);
+        self.imports.iter_mut().for_each(|import| shift(&mut import.span));
+        for function in &mut self.functions {
+            shift(&mut function.span);
+            function.def += by;
+        }
+        self.head += by;
+        self
+    }
+}
+
+/// Where the line after this place begins.
+fn next_line(text: &str, at: usize) -> usize {
+    text[at..].find('\n').map_or(text.len(), |end| at + end + 1)
+}

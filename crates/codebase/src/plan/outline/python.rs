@@ -1,0 +1,175 @@
+//! Python, through ruff's parser.
+
+use std::collections::BTreeSet;
+
+use ruff_python_ast::visitor::{Visitor, walk_stmt};
+use ruff_python_ast::{Expr, Stmt, StmtFunctionDef};
+use ruff_python_parser::parse_module;
+use ruff_text_size::Ranged;
+
+use super::{Broken, FunctionPlace, ImportPlace, Outline, next_line};
+use crate::source::{Lines, dotted};
+
+pub(super) fn outline(text: &str) -> Result<Outline, Broken> {
+    let parsed = parse_module(text).map_err(|error| Broken {
+        line: Lines::new(text).at(error.location.start().to_usize()),
+        reason: error.error.to_string(),
+    })?;
+    let body = &parsed.syntax().body;
+    let mut reader = Reader { text, outline: Outline::default(), classes: Vec::new() };
+    reader.outline.head = head(text, body);
+    reader.outline.imports = imports(body);
+    reader.outline.names = names(body);
+    body.iter().for_each(|statement| reader.visit_stmt(statement));
+    Ok(reader.outline)
+}
+
+/// The import statements in a text that is nothing else.
+pub(in super::super) fn only_imports(text: &str) -> Option<Vec<ImportPlace>> {
+    let parsed = parse_module(text).ok()?;
+    let body = &parsed.syntax().body;
+    let all = imports(body);
+    (!all.is_empty() && all.len() == body.len()).then_some(all)
+}
+
+/// What decorators call, in a text that is nothing but decorators.
+pub(in super::super) fn only_decorators(text: &str) -> Option<Vec<String>> {
+    if !text.trim_start().starts_with('@') {
+        return None;
+    }
+    let whole = format!("{}\ndef f(): pass\n", text.trim_end());
+    let parsed = parse_module(&whole).ok()?;
+    match parsed.syntax().body.as_slice() {
+        [Stmt::FunctionDef(def)] => Some(decorators(def)),
+        _ => None,
+    }
+}
+
+/// Whether a text begins with a function or a class.
+pub(in super::super) fn defines(text: &str) -> bool {
+    let parsed = parse_module(text);
+    parsed.is_ok_and(|p| matches!(p.syntax().body.first(), Some(Stmt::FunctionDef(_) | Stmt::ClassDef(_))))
+}
+
+fn head(text: &str, body: &[Stmt]) -> usize {
+    let is_docstring = |statement: &&Stmt| matches!(statement, Stmt::Expr(expression) if expression.value.is_string_literal_expr());
+    if let Some(docstring) = body.first().filter(is_docstring) {
+        return next_line(text, docstring.end().to_usize());
+    }
+    // Shebang, encoding, licence: comments without a gap at the very top.
+    let mut at = 0;
+    while text[at..].starts_with('#') {
+        at = next_line(text, at);
+    }
+    at
+}
+
+fn imports(body: &[Stmt]) -> Vec<ImportPlace> {
+    let (mut all, mut run) = (Vec::new(), 0);
+    for (at, statement) in body.iter().enumerate() {
+        let span = statement.range().to_std_range();
+        match statement {
+            Stmt::Import(import) => {
+                for alias in &import.names {
+                    let module = alias.name.to_string();
+                    let local = alias.asname.as_ref().map_or_else(
+                        || module.split('.').next().unwrap_or(&module).to_owned(),
+                        ToString::to_string,
+                    );
+                    all.push(ImportPlace { span: span.clone(), module, names: vec![(None, local)], run });
+                }
+            }
+            Stmt::ImportFrom(import) => {
+                let dots = ".".repeat(usize::try_from(import.level).unwrap_or(0));
+                let module = format!("{dots}{}", import.module.as_ref().map_or("", |module| module.as_str()));
+                let name = |alias: &ruff_python_ast::Alias| {
+                    let local = alias.asname.as_ref().unwrap_or(&alias.name);
+                    (Some(alias.name.to_string()), local.to_string())
+                };
+                all.push(ImportPlace { span, module, names: import.names.iter().map(name).collect(), run });
+            }
+            // The docstring.
+            Stmt::Expr(_) if at == 0 => {}
+            _ if all.is_empty() => {}
+            _ => run = all.last().map_or(0, |last: &ImportPlace| last.run + 1),
+        }
+    }
+    all
+}
+
+fn names(body: &[Stmt]) -> BTreeSet<String> {
+    let mut names = BTreeSet::new();
+    for statement in body {
+        match statement {
+            Stmt::FunctionDef(def) => drop(names.insert(def.name.to_string())),
+            Stmt::ClassDef(def) => drop(names.insert(def.name.to_string())),
+            Stmt::Assign(assign) => {
+                names.extend(
+                    assign.targets.iter().filter_map(Expr::as_name_expr).map(|name| name.id.to_string()),
+                );
+            }
+            Stmt::AnnAssign(assign) => {
+                names.extend(assign.target.as_name_expr().map(|name| name.id.to_string()));
+            }
+            _ => {}
+        }
+    }
+    names
+}
+
+fn decorators(def: &StmtFunctionDef) -> Vec<String> {
+    let callee = |expression: &Expr| match expression {
+        Expr::Call(call) => dotted(&call.func),
+        other => dotted(other),
+    };
+    def.decorator_list.iter().filter_map(|decorator| callee(&decorator.expression)).collect()
+}
+
+struct Reader<'t> {
+    text: &'t str,
+    outline: Outline,
+    classes: Vec<String>,
+}
+
+impl<'a> Visitor<'a> for Reader<'_> {
+    fn visit_stmt(&mut self, statement: &'a Stmt) {
+        self.outline.statements.push(statement.range().to_std_range());
+        match statement {
+            Stmt::FunctionDef(def) => {
+                let mut name = self.classes.clone();
+                name.push(def.name.to_string());
+                self.outline.functions.push(FunctionPlace {
+                    name: name.join("."),
+                    span: def.range().to_std_range(),
+                    def: self.def(def),
+                    decorators: decorators(def),
+                });
+                self.classes.push(format!("{}.<locals>", def.name));
+                walk_stmt(self, statement);
+                self.classes.pop();
+            }
+            Stmt::ClassDef(def) => {
+                self.classes.push(def.name.to_string());
+                walk_stmt(self, statement);
+                self.classes.pop();
+            }
+            _ => walk_stmt(self, statement),
+        }
+    }
+}
+
+impl Reader<'_> {
+    /// Where `def` or `async` stands: after the decorators and the comments between them.
+    fn def(&self, def: &StmtFunctionDef) -> usize {
+        let mut at = def.decorator_list.last().map_or(def.start(), Ranged::end).to_usize();
+        loop {
+            let rest = &self.text[at..];
+            let blank = rest.len() - rest.trim_start().len();
+            at += blank;
+            if !self.text[at..].starts_with('#') {
+                return at;
+            }
+            at = next_line(self.text, at);
+        }
+    }
+}

@@ -1,0 +1,500 @@
+//! From an edit as it is written to what it means in the tree.
+
+use std::collections::BTreeMap;
+
+use tree::{ReadError, Tree};
+
+use super::config;
+use super::diff::unified;
+use super::digest::sha256;
+use super::document::{AnchorKind, Change, Edit, FileChange, Location, Strategy};
+use super::finding::{Finding, Severity, quoted};
+use super::imports::{self, Placed, Target};
+use super::outline::{self, Outline};
+use super::path::{self, Guard};
+use super::spot::{Spot, after_imports, decorated, is_present, placed};
+use super::text::{Text, patched};
+use super::{LARGEST_FILE, LARGEST_PAYLOAD, MOST_EDITS};
+use crate::language::{self, Language};
+use crate::source::with_stack;
+
+/// What edits come to.
+#[derive(Debug, Default)]
+pub struct Resolution {
+    /// The edits, each with its changes.
+    pub edits: Vec<Edit>,
+    /// The files that change.
+    pub files: Vec<Resolved>,
+    /// What is wrong, or may be.
+    pub findings: Vec<Finding>,
+}
+
+/// A file that changes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Resolved {
+    /// Before and after.
+    pub change: FileChange,
+    /// Its content now; nothing: it is not there.
+    pub old: Option<String>,
+    /// What it becomes.
+    pub new: String,
+}
+
+impl Resolution {
+    /// Whether nothing stands in the way.
+    pub fn is_clean(&self) -> bool {
+        self.findings.iter().all(|finding| finding.severity == Severity::Warns)
+    }
+}
+
+/// Finds out what edits mean in a tree. `consent` names guarded paths that may be written to all the same.
+pub fn resolve(tree: &Tree, edits: Vec<Edit>, consent: &[String]) -> std::io::Result<Resolution> {
+    with_stack(|| resolve_here(tree, edits, consent))
+}
+
+pub(super) fn resolve_here(tree: &Tree, edits: Vec<Edit>, consent: &[String]) -> Resolution {
+    resolve_over(tree, edits, consent, &BTreeMap::new())
+}
+
+/// The same, as if these files stood in the tree already.
+pub(super) fn resolve_over(
+    tree: &Tree,
+    edits: Vec<Edit>,
+    consent: &[String],
+    over: &BTreeMap<String, String>,
+) -> Resolution {
+    let mut resolver =
+        Resolver { tree, consent, over, files: BTreeMap::new(), findings: Vec::new(), changes: Vec::new() };
+    if edits.len() > MOST_EDITS {
+        let says = format!("the plan has {} edits; {MOST_EDITS} are the most", edits.len());
+        resolver.findings.push(Finding::blocks("too_many_edits", says).fix("split it into several plans"));
+        return Resolution { edits, findings: resolver.findings, ..Resolution::default() };
+    }
+    for (at, edit) in edits.iter().enumerate() {
+        resolver.changes.push(Vec::new());
+        if let Err(findings) = resolver.edit(edit) {
+            resolver.findings.extend(findings.into_iter().map(|finding| finding.of(at)));
+        }
+        for finding in resolver.findings.iter_mut().filter(|finding| finding.edit.is_none()) {
+            finding.edit = Some(at);
+        }
+    }
+    resolver.finish(edits)
+}
+
+/// A file that edits are about.
+struct Subject {
+    text: Option<Text>,
+    outline: Option<Outline>,
+    /// With the number of the edit.
+    changes: Vec<(usize, Change)>,
+    /// Imports that edits of this plan add.
+    imports: Vec<String>,
+}
+
+struct Resolver<'a> {
+    tree: &'a Tree,
+    consent: &'a [String],
+    over: &'a BTreeMap<String, String>,
+    files: BTreeMap<String, Subject>,
+    findings: Vec<Finding>,
+    changes: Vec<Vec<Change>>,
+}
+
+type Refused = Vec<Finding>;
+
+fn refused(finding: Finding) -> Refused {
+    vec![finding]
+}
+
+impl Resolver<'_> {
+    fn edit(&mut self, edit: &Edit) -> Result<(), Refused> {
+        let path = edit.filepath.as_str();
+        self.admit(path).map_err(refused)?;
+        let payload = &edit.payload;
+        let size =
+            payload.code.as_ref().map_or(0, String::len) + payload.import.as_ref().map_or(0, String::len);
+        if size > LARGEST_PAYLOAD {
+            let says = format!("the payload has {size} bytes; {LARGEST_PAYLOAD} are the most");
+            return Err(refused(Finding::blocks("payload_too_large", says)));
+        }
+        if edit.strategy == Strategy::CreateFile {
+            return self.create(edit);
+        }
+        self.load(path)?;
+        if !edit.changes.is_empty() {
+            return self.exact(edit);
+        }
+        if payload.import.is_none() && payload.code.is_none() && payload.set.is_empty() {
+            let says = "the payload has neither `import` nor `code` nor `set`";
+            return Err(refused(Finding::blocks("empty_payload", says)));
+        }
+        if let Some(import) = &payload.import {
+            self.import(path, import)?;
+        }
+        if !payload.set.is_empty() {
+            self.set(edit)?;
+        }
+        if let Some(code) = &payload.code {
+            self.code(edit, code)?;
+        }
+        Ok(())
+    }
+
+    /// Whether a path may be written to at all.
+    fn admit(&mut self, path: &str) -> Result<(), Finding> {
+        if let Some(problem) = path::problem(path) {
+            return Err(Finding::blocks(
+                "bad_path",
+                format!("the path {} is refused: {problem}", quoted(path)),
+            )
+            .fix("name a file inside the repository, from its root"));
+        }
+        match path::guard(path) {
+            Some(Guard::Never(why)) => {
+                let says = format!("{} is never written to: {why}", quoted(path));
+                return Err(Finding::blocks("protected_path", says));
+            }
+            Some(Guard::Consent(what)) if !self.consent.iter().any(|allowed| allowed == path) => {
+                let says = format!("{} is protected: it is {what}", quoted(path));
+                return Err(Finding::blocks("protected_path", says)
+                    .fix("leave it out, or name this very path in `allow` if the user agrees"));
+            }
+            _ => {}
+        }
+        let found = self.tree.find(path).map_err(|error| {
+            Finding::blocks("bad_path", format!("the path {} is refused: {error}", quoted(path)))
+        })?;
+        match found {
+            Some(found) if !found.is_file => {
+                Err(Finding::blocks("not_a_file", format!("{} is not a regular file", quoted(path))))
+            }
+            Some(found) if found.names > 1 => {
+                let says = format!(
+                    "{} has {} hard links; writing to one would part them",
+                    quoted(path),
+                    found.names
+                );
+                Err(Finding::blocks("hard_link", says))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn read(&self, path: &str) -> Result<Vec<u8>, ReadError> {
+        match self.over.get(path) {
+            Some(text) => Ok(text.clone().into_bytes()),
+            None => self.tree.read(path, LARGEST_FILE),
+        }
+    }
+
+    /// Reads a file that must be there.
+    fn load(&mut self, path: &str) -> Result<(), Refused> {
+        if let Some(known) = self.files.get(path) {
+            let made = known.text.is_none();
+            let says = format!("{path} is made by an earlier edit; put all of it there");
+            return if made { Err(refused(Finding::blocks("edits_new_file", says))) } else { Ok(()) };
+        }
+        let bytes = match self.read(path) {
+            Ok(bytes) => bytes,
+            Err(ReadError::Io(error)) if error.kind() == std::io::ErrorKind::NotFound => {
+                let says = format!("file {} does not exist.", quoted(path));
+                // The documented sentence is a warning; that it cannot be applied is another.
+                return Err(vec![
+                    Finding::warns("missing_file", says),
+                    Finding::blocks(
+                        "missing_file",
+                        format!("{} cannot be edited: it does not exist", quoted(path)),
+                    )
+                    .fix("correct `filepath`, or use the strategy `create_file`"),
+                ]);
+            }
+            Err(error) => {
+                let says = format!("{} cannot be read: {error}", quoted(path));
+                return Err(refused(Finding::blocks("unreadable_file", says)));
+            }
+        };
+        let text = Text::of(bytes).ok_or_else(|| {
+            let says = format!("{} is binary, or not UTF-8", quoted(path));
+            refused(Finding::blocks("not_text", says).fix("edit it by hand"))
+        })?;
+        let outline = outline::outline(path, &text.content).map_err(|broken| {
+            let says = format!("{path} cannot be parsed as it is: {}", broken.reason);
+            refused(Finding::blocks("broken_file", says).at(path, broken.line).fix("repair it first"))
+        })?;
+        if is_generated(&text.content) {
+            let says = format!("{path} says of itself that it is generated; the edit may be lost");
+            self.findings.push(Finding::warns("generated_file", says));
+        }
+        let subject = Subject { text: Some(text), outline, changes: Vec::new(), imports: Vec::new() };
+        self.files.insert(path.to_owned(), subject);
+        Ok(())
+    }
+
+    fn create(&mut self, edit: &Edit) -> Result<(), Refused> {
+        let path = edit.filepath.as_str();
+        let Some(content) = &edit.payload.code else {
+            let says = "the payload has no `code` to be the content of the file";
+            return Err(refused(Finding::blocks("empty_payload", says)));
+        };
+        if self.files.contains_key(path) {
+            let says = format!("{path} is the subject of an earlier edit");
+            return Err(refused(Finding::blocks("overlap", says)));
+        }
+        match self.read(path) {
+            Err(ReadError::Io(error)) if error.kind() == std::io::ErrorKind::NotFound => {}
+            Ok(bytes) if bytes == content.as_bytes() => {
+                self.findings
+                    .push(Finding::warns("already_applied", format!("{path} is there already, just so")));
+                return Ok(());
+            }
+            _ => {
+                let says = format!("{} exists already, and is different", quoted(path));
+                return Err(refused(
+                    Finding::blocks("file_exists", says)
+                        .fix("choose another name, or edit the file that is there"),
+                ));
+            }
+        }
+        let change = Text::of(Vec::new()).map(|empty| empty.change(0, 0, "")).map(|mut change| {
+            change.new_text.clone_from(content);
+            change
+        });
+        let at = self.changes.len() - 1;
+        let changes: Vec<_> = change.into_iter().map(|change| (at, change)).collect();
+        self.changes[at].extend(changes.iter().map(|(_, change)| change.clone()));
+        let subject = Subject { text: None, outline: None, changes, imports: Vec::new() };
+        self.files.insert(path.to_owned(), subject);
+        Ok(())
+    }
+
+    fn subject(&self, path: &str) -> Result<(&Subject, &Text), Refused> {
+        let subject = self.files.get(path);
+        let found = subject.and_then(|subject| Some((subject, subject.text.as_ref()?)));
+        found
+            .ok_or_else(|| refused(Finding::blocks("missing_file", format!("{} was not read", quoted(path)))))
+    }
+
+    /// Changes that say exactly what they are: the text must be what they say it is.
+    fn exact(&mut self, edit: &Edit) -> Result<(), Refused> {
+        let path = edit.filepath.as_str();
+        let (_, text) = self.subject(path)?;
+        for change in &edit.changes {
+            let found = text.content.get(change.start..change.end);
+            if found != Some(change.old_text.as_str()) {
+                let says = format!("{path} is not as the plan says at byte {}", change.start);
+                return Err(refused(
+                    Finding::blocks("stale_file", says)
+                        .at(path, text.line(change.start.min(text.content.len())))
+                        .fix("the file has changed since the plan was made: propose a new one"),
+                ));
+            }
+            let claimed = text.change(change.start, change.end, "").range;
+            if claimed != change.range {
+                let says =
+                    format!("the range that editors would use does not mean byte {} of {path}", change.start);
+                return Err(refused(Finding::blocks("lying_range", says).fix("propose a new plan")));
+            }
+        }
+        edit.changes.clone().into_iter().for_each(|change| self.add(path, change));
+        Ok(())
+    }
+
+    fn add(&mut self, path: &str, change: Change) {
+        let at = self.changes.len() - 1;
+        self.changes[at].push(change.clone());
+        if let Some(subject) = self.files.get_mut(path) {
+            subject.changes.push((at, change));
+        }
+    }
+
+    fn import(&mut self, path: &str, statement: &str) -> Result<(), Refused> {
+        let (subject, text) = self.subject(path)?;
+        let Some(outline) = &subject.outline else {
+            let says = format!("nobody here knows where imports go in {path}");
+            return Err(refused(Finding::blocks("no_parser", says).fix("use an anchor and `code` instead")));
+        };
+        if subject.imports.iter().any(|known| known == statement.trim()) {
+            return Ok(());
+        }
+        let is_local = |module: &str| is_local(self.tree, path, module);
+        let target = Target { path, text, outline, is_local: &is_local };
+        match imports::place(&target, statement).map_err(refused)? {
+            Placed::Present => {
+                let says = format!("import {} already present in {path}", quoted(statement));
+                self.findings.push(Finding::warns("already_present", says));
+            }
+            Placed::At(change) => {
+                self.add(path, change);
+                if let Some(subject) = self.files.get_mut(path) {
+                    subject.imports.push(statement.trim().to_owned());
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn set(&mut self, edit: &Edit) -> Result<(), Refused> {
+        let path = edit.filepath.as_str();
+        let (subject, text) = self.subject(path)?;
+        if !subject.changes.is_empty() {
+            let says = format!("{path} is changed by another edit; put all its values in one `set`");
+            return Err(refused(Finding::blocks("overlap", says)));
+        }
+        let new = config::set(path, &text.content, &edit.payload.set).map_err(|reason| {
+            refused(Finding::blocks("bad_setting", format!("{path} cannot be changed: {reason}")))
+        })?;
+        if let Some(change) = text.difference(&new) {
+            self.add(path, change);
+        } else {
+            let says = format!("the values are set already in {path}");
+            self.findings.push(Finding::warns("already_present", says));
+        }
+        Ok(())
+    }
+
+    fn code(&mut self, edit: &Edit, code: &str) -> Result<(), Refused> {
+        let path = edit.filepath.as_str();
+        let (subject, text) = self.subject(path)?;
+        let decorates =
+            language::of(path) == Some(Language::Python) && outline::only_decorators(code).is_some();
+        if !decorates && is_present(text, code, edit) {
+            let says = format!("the code is already present in {path}");
+            self.findings.push(Finding::warns("already_present", says));
+            return Ok(());
+        }
+        let outline = subject.outline.as_ref();
+        let spots = match edit.payload.location {
+            Some(Location::TopOfFile) => vec![Spot::Before(outline.map_or(text.start(), |o| o.head))],
+            Some(Location::EndOfFile) => vec![Spot::End],
+            Some(Location::AfterImports) => vec![after_imports(text, outline)],
+            _ => anchored(edit, code, text, outline)?,
+        };
+        let mut changes = Vec::new();
+        for spot in spots {
+            changes.extend(spot.change(path, text, code).map_err(refused)?);
+        }
+        for change in changes {
+            self.add(path, change);
+        }
+        Ok(())
+    }
+
+    fn finish(mut self, mut edits: Vec<Edit>) -> Resolution {
+        let mut files = Vec::new();
+        let subjects = std::mem::take(&mut self.files);
+        for (path, mut subject) in subjects {
+            subject.changes.sort_by_key(|(edit, change)| (change.start, change.end, *edit));
+            let overlaps = subject.changes.windows(2).find(|pair| {
+                let ((_, a), (_, b)) = (&pair[0], &pair[1]);
+                a.end > b.start || a.start == b.start && a.end > a.start
+            });
+            if let Some(pair) = overlaps {
+                let says = format!("it touches the same place in {path} as edit #{}", pair[0].0);
+                let line = subject.text.as_ref().map_or(1, |text| text.line(pair[1].1.start));
+                let finding = Finding::blocks("overlap", says).at(&path, line).of(pair[1].0);
+                self.findings.push(finding.fix("make one edit of both"));
+                continue;
+            }
+            if subject.changes.is_empty() {
+                continue;
+            }
+            let resolved = resolved(&path, &subject);
+            let at = subject.changes[0].0;
+            match outline::well_formed(&path, &resolved.new) {
+                Some(Err(broken)) => {
+                    let says = format!("{path} could not be parsed after the edit: {}", broken.reason);
+                    let finding = Finding::blocks("breaks_file", says).at(&path, broken.line).of(at);
+                    self.findings.push(finding.fix("correct the code or the anchor"));
+                }
+                None if is_source(&path) => {
+                    let says =
+                        format!("{path} is in a language that is not parsed here: look at the diff closely");
+                    self.findings.push(Finding::warns("not_parsed", says).of(at));
+                }
+                _ => {}
+            }
+            files.push(resolved);
+        }
+        for (edit, changes) in edits.iter_mut().zip(self.changes) {
+            edit.changes = changes;
+        }
+        self.findings.sort_by_key(|finding| (finding.edit, finding.severity));
+        Resolution { edits, files, findings: self.findings }
+    }
+}
+
+/// The places that the anchors mean.
+fn anchored(edit: &Edit, code: &str, text: &Text, outline: Option<&Outline>) -> Result<Vec<Spot>, Refused> {
+    if edit.anchors.is_empty() {
+        let says = "the edit has `code` but no anchor that says where it goes";
+        return Err(refused(Finding::blocks("no_anchor", says).fix("add an anchor, or a `location`")));
+    }
+    let path = edit.filepath.as_str();
+    let is_python = language::of(path) == Some(Language::Python);
+    let decorators = if is_python { outline::only_decorators(code) } else { None };
+    let above = edit.payload.location == Some(Location::AboveFunction)
+        || edit.payload.location.is_none() && edit.strategy == Strategy::AddDecorator;
+    let (mut spots, mut findings) = (Vec::new(), Vec::new());
+    for anchor in &edit.anchors {
+        if anchor.kind == AnchorKind::AppendFile {
+            spots.push(Spot::End);
+            continue;
+        }
+        let spot = match (&decorators, outline) {
+            (Some(calls), Some(outline)) if above => decorated(anchor, path, text, outline, calls),
+            _ => placed(anchor, edit.payload.location, path, text, outline),
+        };
+        match spot {
+            Ok(spot) => spots.push(spot),
+            Err(refusal) => findings.extend(refusal),
+        }
+    }
+    if findings.is_empty() { Ok(spots) } else { Err(findings) }
+}
+
+fn resolved(path: &str, subject: &Subject) -> Resolved {
+    let old = subject.text.as_ref().map(|text| text.content.clone());
+    let new = patched(old.as_deref().unwrap_or_default(), subject.changes.iter().map(|(_, change)| change));
+    let change = FileChange {
+        path: path.to_owned(),
+        before: subject.text.as_ref().map(Text::before),
+        sha256: sha256(new.as_bytes()),
+        size: new.len(),
+        diff: unified(path, old.as_deref(), Some(&new)),
+    };
+    Resolved { change, old, new }
+}
+
+fn is_generated(content: &str) -> bool {
+    let mut end = content.len().min(1024);
+    while !content.is_char_boundary(end) {
+        end -= 1;
+    }
+    let head = &content[..end];
+    head.contains("@generated") || head.to_lowercase().contains("do not edit")
+}
+
+fn is_source(path: &str) -> bool {
+    language::of(path).is_some_and(Language::is_programming)
+}
+
+/// Whether a Python module of this name lies in the tree, as seen from a file.
+fn is_local(tree: &Tree, path: &str, module: &str) -> bool {
+    let mut folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
+    loop {
+        let prefix = if folder.is_empty() { String::new() } else { format!("{folder}/") };
+        for base in [format!("{prefix}{module}"), format!("{prefix}src/{module}")] {
+            let here = |path: &str| tree.find(path).ok().flatten();
+            if here(&format!("{base}.py")).is_some_and(|found| found.is_file)
+                || here(&format!("{base}/__init__.py")).is_some()
+            {
+                return true;
+            }
+        }
+        if folder.is_empty() {
+            return false;
+        }
+        folder = folder.rsplit_once('/').map_or("", |(folder, _)| folder);
+    }
+}

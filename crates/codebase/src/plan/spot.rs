@@ -1,0 +1,216 @@
+//! The exact place for code, and how it is written there.
+
+use std::ops::Range;
+
+use super::anchor;
+use super::document::{Anchor, AnchorKind, Change, Edit, Location};
+use super::finding::{Finding, quoted};
+use super::outline::{self, Outline};
+use super::text::Text;
+use crate::language::{self, Language};
+
+/// Where code is put.
+#[derive(Debug, PartialEq)]
+pub(super) enum Spot {
+    After(Range<usize>),
+    Before(usize),
+    /// Before, with the indentation of that line, and no blank lines around it.
+    Above(usize),
+    Replace(Range<usize>),
+    End,
+    Nowhere,
+}
+
+/// Above the function that an anchor means, below its other decorators.
+pub(super) fn decorated(
+    anchor: &Anchor,
+    path: &str,
+    text: &Text,
+    outline: &Outline,
+    calls: &[String],
+) -> Result<Spot, Vec<Finding>> {
+    let def = |place: &Range<usize>| outline.function(place).map(|function| function.def);
+    let place = chosen(anchor, path, text, def)?;
+    let Some(function) = outline.function(&place) else {
+        let says = format!("there is no function at or after line {} of {path}", text.line(place.start));
+        return Err(vec![Finding::blocks("no_function", says).at(path, text.line(place.start))]);
+    };
+    let own: Vec<String> = function.decorators.iter().map(|callee| outline.full_name(callee)).collect();
+    let has = |callee: &String| own.contains(&outline.full_name(callee));
+    if calls.iter().all(has) {
+        return Ok(Spot::Nowhere);
+    }
+    Ok(Spot::Above(function.def))
+}
+
+/// Where an anchor and its statement are.
+pub(super) fn placed(
+    anchor: &Anchor,
+    location: Option<Location>,
+    path: &str,
+    text: &Text,
+    outline: Option<&Outline>,
+) -> Result<Spot, Vec<Finding>> {
+    if anchor.kind == AnchorKind::ReplaceMatch {
+        return chosen(anchor, path, text, Range::clone).map(Spot::Replace);
+    }
+    let around = |place: &Range<usize>| anchor::statement(text, outline, place);
+    let statement = around(&chosen(anchor, path, text, around)?);
+    Ok(match (location, anchor.kind) {
+        (Some(Location::BeforeAnchor), _)
+        | (None | Some(Location::AboveFunction), AnchorKind::BeforeMatch) => Spot::Before(statement.start),
+        _ => Spot::After(statement),
+    })
+}
+
+/// The one match of an anchor.
+fn chosen<T: PartialEq>(
+    anchor: &Anchor,
+    path: &str,
+    text: &Text,
+    same: impl Fn(&Range<usize>) -> T,
+) -> Result<Range<usize>, Vec<Finding>> {
+    let pattern = quoted(&anchor.pattern);
+    let places = anchor::matches(&anchor.pattern, &text.content).map_err(|finding| vec![finding])?;
+    let count = places.len();
+    match anchor::choose(anchor, places, same) {
+        Ok(Some(place)) => Ok(place),
+        Ok(None) => {
+            let says = format!("anchor pattern {pattern} not found in {path}");
+            let fix = match (anchor.index, anchor::is_invalid_regex(&anchor.pattern)) {
+                (Some(index), _) if count > 0 => format!("it matches {count} times, and `index` is {index}"),
+                (_, true) => "it does not occur literally, and is no regular expression either".to_owned(),
+                _ => "give a text that occurs in the file".to_owned(),
+            };
+            Err(vec![
+                Finding::warns("anchor_not_found", says),
+                Finding::blocks("anchor_not_found", format!("the anchor {pattern} has no place in {path}"))
+                    .fix(fix),
+            ])
+        }
+        Err(places) => {
+            let lines: Vec<_> =
+                places.iter().take(8).map(|place| text.line(place.start).to_string()).collect();
+            let lines = lines.join(", ");
+            let says = format!("anchor pattern {pattern} matches {count} times in {path} (lines {lines})");
+            Err(vec![
+                Finding::warns("ambiguous_anchor", says),
+                Finding::blocks("ambiguous_anchor", format!("the anchor {pattern} is ambiguous in {path}"))
+                    .at(path, text.line(places[0].start))
+                    .fix("write more of the statement, or add `index` (counted from 0) to the anchor"),
+            ])
+        }
+    }
+}
+
+pub(super) fn after_imports(text: &Text, outline: Option<&Outline>) -> Spot {
+    let last = outline.and_then(|o| o.imports.iter().rfind(|import| import.run == 0));
+    match last {
+        Some(import) => Spot::After(import.span.clone()),
+        None => Spot::Before(outline.map_or(text.start(), |outline| outline.head)),
+    }
+}
+
+impl Spot {
+    pub(super) fn change(&self, path: &str, text: &Text, code: &str) -> Result<Option<Change>, Finding> {
+        let content = &text.content;
+        match self {
+            Self::Nowhere => Ok(None),
+            Self::Replace(range) => Ok(Some(text.change(range.start, range.end, code))),
+            Self::Above(def) => {
+                let indent = text.indent_of(*def).ok_or_else(|| shares_line(path, text, *def))?;
+                let at = text.line_start(*def);
+                Ok(Some(text.change(at, at, &indented(code, indent))))
+            }
+            Self::Before(start) => {
+                let indent = text.indent_of(*start).ok_or_else(|| shares_line(path, text, *start))?;
+                let at = text.line_start(*start);
+                let gap = if indent.is_empty() { gap(path, code) } else { 0 };
+                let before = "\n".repeat(gap.saturating_sub(blank_lines_before(content, at)));
+                let before = if at == text.start() { String::new() } else { before };
+                let new = format!("{before}{}{}", indented(code, indent), "\n".repeat(gap));
+                Ok(Some(text.change(at, at, &new)))
+            }
+            Self::After(range) => {
+                let indent =
+                    text.indent_of(range.start).ok_or_else(|| shares_line(path, text, range.start))?;
+                let rest = content[range.end..].lines().next().unwrap_or_default().trim();
+                if !(rest.is_empty() || rest == ";" || rest.starts_with('#') || rest.starts_with("//")) {
+                    return Err(shares_line(path, text, range.end));
+                }
+                let at = text.next_line(range.end);
+                Ok(Some(Self::lines_at(path, text, at, &indented(code, indent), indent.is_empty())))
+            }
+            Self::End => Ok(Some(Self::lines_at(path, text, content.len(), &indented(code, ""), true))),
+        }
+    }
+
+    /// Whole lines at the beginning of a line, or at the end of a file that may not end with one.
+    fn lines_at(path: &str, text: &Text, at: usize, lines: &str, at_margin: bool) -> Change {
+        let content = &text.content;
+        let gap = if at_margin { gap(path, lines) } else { 0 };
+        let before = "\n".repeat(gap.saturating_sub(blank_lines_before(content, at)));
+        let after = match blank_lines_after(content, at) {
+            None => String::new(),
+            Some(blank) => "\n".repeat(gap.saturating_sub(blank)),
+        };
+        if at > text.start() && !content[..at].ends_with('\n') {
+            return text.change(at, at, &format!("\n{before}{}", lines.trim_end_matches('\n')));
+        }
+        text.change(at, at, &format!("{before}{lines}{after}"))
+    }
+}
+
+/// The blank lines that a language wants around code.
+fn gap(path: &str, code: &str) -> usize {
+    let is_python = language::of(path) == Some(Language::Python);
+    if is_python && outline::defines(code) { 2 } else { 0 }
+}
+
+fn blank_lines_before(content: &str, at: usize) -> usize {
+    content[..at].lines().rev().take_while(|line| line.trim().is_empty()).count()
+}
+
+/// Nothing at the end of the file.
+fn blank_lines_after(content: &str, at: usize) -> Option<usize> {
+    let rest = &content[at..];
+    (!rest.trim().is_empty()).then(|| rest.lines().take_while(|line| line.trim().is_empty()).count())
+}
+
+fn shares_line(path: &str, text: &Text, at: usize) -> Finding {
+    let says = format!("the statement shares line {} of {path} with another", text.line(at));
+    Finding::blocks("shared_line", says)
+        .at(path, text.line(at))
+        .fix("put each statement on a line of its own first")
+}
+
+/// Code without its common margin, with this one instead, ending with a line end.
+fn indented(code: &str, indent: &str) -> String {
+    let code = code.replace("\r\n", "\n");
+    let code = code.trim_matches('\n');
+    let margin = |line: &str| line.len() - line.trim_start_matches([' ', '\t']).len();
+    let common = code.lines().filter(|line| !line.trim().is_empty()).map(margin).min().unwrap_or(0);
+    let line = |line: &str| match line.get(common..) {
+        Some(rest) if !line.trim().is_empty() => format!("{indent}{rest}\n"),
+        _ => "\n".to_owned(),
+    };
+    code.lines().map(line).collect()
+}
+
+/// Whether the code stands in the file already, however it is indented.
+pub(super) fn is_present(text: &Text, code: &str, edit: &Edit) -> bool {
+    let (wanted, own) = (bare_lines(code), bare_lines(&text.content));
+    let replaced = edit.anchors.iter().filter(|anchor| anchor.kind == AnchorKind::ReplaceMatch);
+    // What is to be replaced is still there: a longer text that holds the new one is not the new one.
+    let is_open = |anchor: &Anchor| {
+        anchor::matches(&anchor.pattern, &text.content).is_ok_and(|found| !found.is_empty())
+    };
+    if wanted.is_empty() || replaced.into_iter().any(is_open) {
+        return false;
+    }
+    own.windows(wanted.len()).any(|window| window == wanted)
+}
+
+fn bare_lines(text: &str) -> Vec<&str> {
+    text.lines().map(str::trim).filter(|line| !line.is_empty()).collect()
+}

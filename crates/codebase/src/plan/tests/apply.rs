@@ -1,0 +1,261 @@
+//! Applying and taking back: all or nothing, whatever happens.
+
+use proptest::prelude::{Just, ProptestConfig, Strategy, any, prop_assert_eq, prop_oneof, proptest};
+
+use super::*;
+
+fn sample() -> TempDir {
+    let folder = folder(&[
+        ("app/main.py", "import os\n\n\ndef run(q):\n    return q\n"),
+        ("app/other.py", "x = 1\r\n"),
+        ("conf.yaml", "# c\na: 1\n"),
+    ]);
+    std::fs::set_permissions(
+        folder.path().join("app/main.py"),
+        std::os::unix::fs::PermissionsExt::from_mode(0o755),
+    )
+    .unwrap();
+    folder
+}
+
+fn edits() -> Value {
+    json!([
+        { "filepath": "app/main.py", "strategy": "add_decorator", "anchors": [{ "type": "before_match", "pattern": "def run(" }],
+          "payload": { "import": "import sdk", "code": "@sdk.agent()" } },
+        { "filepath": "app/other.py", "strategy": "insert_middleware", "anchors": [{ "type": "append_file" }], "payload": { "code": "y = 2" } },
+        { "filepath": "conf.yaml", "strategy": "modify_config", "payload": { "set": { "b.c": "d" } } },
+        { "filepath": "new/deep/file.py", "strategy": "create_file", "payload": { "code": "z = 3\n" } },
+    ])
+}
+
+fn ready(tree: &Tree, edits: Value) -> (Plan, Vec<Resolved>) {
+    let verdict = judged(tree, edits);
+    assert!(verdict.is_valid(), "{:#?}", verdict.findings);
+    (verdict.plan.unwrap(), verdict.resolution.files)
+}
+
+/// Without our own notes.
+fn user_files(folder: &TempDir) -> BTreeMap<String, (u32, Vec<u8>)> {
+    contents(folder.path()).into_iter().filter(|(path, _)| !path.starts_with(STATE)).collect()
+}
+
+#[test]
+fn apply_then_undo_is_nothing() {
+    let folder = sample();
+    let tree = open(&folder);
+    let before = contents(folder.path());
+    let (plan, files) = ready(&tree, edits());
+    let applied = apply(&tree, &plan, &files).unwrap();
+    assert_eq!((applied.outcome, applied.files.len()), (Outcome::Applied, 4));
+    let after = user_files(&folder);
+    assert_eq!(after["app/main.py"].0, before["app/main.py"].0);
+    assert_eq!(after["app/other.py"].1, b"x = 1\r\ny = 2\r\n");
+    assert_eq!(after["conf.yaml"].1, b"# c\na: 1\nb:\n  c: d\n");
+    // Again changes nothing, by hash and by a new verdict.
+    assert_eq!(apply(&tree, &plan, &files).unwrap().outcome, Outcome::AlreadyApplied);
+    let verdict = validate(&tree, &serde_json::to_value(&plan).unwrap(), &RULES).unwrap();
+    assert!(verdict.is_valid() && verdict.already_applied);
+    assert!(judged(&tree, edits()).already_applied);
+    assert_eq!(user_files(&folder), after);
+    assert_eq!(super::super::applied(&tree).unwrap()[0].0, plan.id);
+    let undone = undo(&tree, None).unwrap();
+    assert_eq!(undone.plan, plan.id);
+    assert_eq!(contents(folder.path()), before);
+    assert!(matches!(undo(&tree, Some(&plan.id)), Err(ApplyError::Unknown(_))));
+    assert_eq!(contents(folder.path()), before);
+}
+
+#[test]
+#[expect(clippy::disallowed_methods, reason = "tests edit files")]
+fn what_users_edit_is_theirs() {
+    let folder = sample();
+    let tree = open(&folder);
+    let (plan, files) = ready(&tree, edits());
+    apply(&tree, &plan, &files).unwrap();
+    std::fs::write(folder.path().join("conf.yaml"), "# c\na: 5\nb:\n  c: d\n").unwrap();
+    let mine = contents(folder.path());
+    let Err(ApplyError::Conflict { conflicts }) = undo(&tree, None) else { panic!("it was undone") };
+    assert_eq!(conflicts.len(), 1);
+    assert!(conflicts[0].ours.contains("+b:") && conflicts[0].theirs.contains("+a: 5"), "{conflicts:#?}");
+    assert_eq!(contents(folder.path()), mine);
+    // Stale: edited between plan and apply.
+    let (plan, files) = ready(
+        &tree,
+        json!([{ "filepath": "conf.yaml", "strategy": "modify_config", "payload": { "set": { "z": 1 } } }]),
+    );
+    std::fs::write(folder.path().join("conf.yaml"), "# mine\n").unwrap();
+    assert!(matches!(apply(&tree, &plan, &files), Err(ApplyError::Conflict { .. })));
+    // Two plans on one file are undone in reverse.
+    let (first, files) = ready(
+        &tree,
+        json!([{ "filepath": "conf.yaml", "strategy": "modify_config", "payload": { "set": { "p": 1 } } }]),
+    );
+    apply(&tree, &first, &files).unwrap();
+    let (second, files) = ready(
+        &tree,
+        json!([{ "filepath": "conf.yaml", "strategy": "modify_config", "payload": { "set": { "q": 1 } } }]),
+    );
+    apply(&tree, &second, &files).unwrap();
+    let Err(ApplyError::Conflict { conflicts }) = undo(&tree, Some(&first.id)) else {
+        panic!("it was undone")
+    };
+    assert!(conflicts[0].says.contains(&second.id));
+    assert_eq!(undo(&tree, None).unwrap().plan, second.id);
+    assert_eq!(undo(&tree, Some(&first.id)).unwrap().plan, first.id);
+}
+
+#[test]
+#[expect(clippy::disallowed_methods, reason = "the editor writes the files")]
+fn a_plan_that_an_editor_applied_can_be_reversed() {
+    let folder = sample();
+    let tree = open(&folder);
+    let before = contents(folder.path());
+    let (plan, files) = ready(&tree, edits());
+    for file in &files {
+        let path = folder.path().join(&file.change.path);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, &file.new).unwrap();
+    }
+    let undone = undo_by_plan(&tree, &plan).unwrap();
+    assert_eq!(undone.files.len(), 4);
+    let mut after = contents(folder.path());
+    // Nobody wrote down that the editor made these folders.
+    assert!(after.remove("new/deep").is_some() && after.remove("new").is_some());
+    assert_eq!(after, before);
+    assert!(matches!(undo_by_plan(&tree, &plan), Err(ApplyError::Unknown(_))));
+    std::fs::write(folder.path().join("conf.yaml"), "x: 1\n").unwrap();
+    assert!(matches!(undo_by_plan(&tree, &plan), Err(ApplyError::Conflict { .. })));
+}
+
+#[test]
+fn failing_anywhere_leaves_all_or_nothing() {
+    let is_whole = |folder: &TempDir, old: &BTreeMap<_, _>, new: &BTreeMap<_, _>| {
+        recover(&open(folder)).unwrap();
+        let now = user_files(folder);
+        assert!(now == *old || now == *new, "neither old nor new: {:?}", now.keys());
+        now == *new
+    };
+    let (mut n, mut applied) = (0, 0);
+    loop {
+        let folder = sample();
+        let old = user_files(&folder);
+        let (plan, files) = ready(&open(&folder), edits());
+        let failing = open(&folder).failing_at(n);
+        let result = apply(&failing, &plan, &files);
+        let reached = failing.has_failed();
+        let right_after = user_files(&folder);
+        let new = {
+            let whole = sample();
+            apply(&open(&whole), &plan, &files).unwrap();
+            user_files(&whole)
+        };
+        // One failure alone is put right at once.
+        assert!(right_after == old || right_after == new, "operation {n}: {result:?}");
+        assert_eq!(result.is_ok(), is_whole(&folder, &old, &new), "operation {n}: {result:?}");
+        applied += u32::from(result.is_ok());
+        if !reached {
+            break;
+        }
+        n += 1;
+    }
+    assert!(n > 30 && applied >= 1, "{n} operations");
+    for n in 0.. {
+        let folder = sample();
+        let before = contents(folder.path());
+        let (plan, files) = ready(&open(&folder), edits());
+        apply(&open(&folder), &plan, &files).unwrap();
+        let new = user_files(&folder);
+        let failing = open(&folder).failing_at(n);
+        let result = undo(&failing, None);
+        recover(&open(&folder)).unwrap();
+        let now = user_files(&folder);
+        let all: BTreeMap<_, _> = before.clone();
+        assert!(now == new || now == all, "operation {n}: {result:?}");
+        assert!(result.is_err() || now == all, "operation {n}: {result:?}");
+        if !failing.has_failed() {
+            break;
+        }
+    }
+}
+
+#[test]
+fn one_of_many_wins() {
+    let folder = sample();
+    let (plan, files) = ready(&open(&folder), edits());
+    let outcomes: Vec<_> = std::thread::scope(|scope| {
+        let work = || apply(&open(&folder), &plan, &files);
+        let threads: Vec<_> = (0..20).map(|_| scope.spawn(work)).collect();
+        threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+    });
+    let applied = outcomes.iter().filter(|o| matches!(o, Ok(a) if a.outcome == Outcome::Applied)).count();
+    let others = outcomes.iter().all(|o| matches!(o, Ok(_) | Err(ApplyError::Busy)));
+    assert!(applied == 1 && others, "{outcomes:?}");
+}
+
+#[test]
+#[expect(clippy::disallowed_methods, reason = "tests forge journals")]
+fn a_journal_from_elsewhere_is_not_believed() {
+    let folder = sample();
+    let before = user_files(&folder);
+    let plans = folder.path().join(".fluxway/plans/abc");
+    std::fs::create_dir_all(&plans).unwrap();
+    let now = digest::sha256(&before["conf.yaml"].1);
+    let forged = json!({ "plan": "abc", "summary": "", "place": "1:1", "number": 1, "progress": "applying", "folders": [],
+        "files": [{ "path": "conf.yaml", "old": { "sha256": digest::sha256(b"evil"), "mode": 511 }, "new": { "sha256": now, "mode": 420 }, "changes": [] }] });
+    std::fs::write(plans.join("journal.json"), forged.to_string()).unwrap();
+    std::fs::write(plans.join("0.old"), "evil").unwrap();
+    assert_eq!(recover(&open(&folder)).unwrap(), [""; 0]);
+    assert_eq!(user_files(&folder), before);
+    // Even one that knows the place does not reach what is guarded for good.
+    std::fs::create_dir_all(folder.path().join(".git/hooks")).unwrap();
+    std::fs::write(folder.path().join(".git/hooks/x"), "ok").unwrap();
+    let mut forged = forged;
+    forged["place"] = open(&folder).identity().unwrap().into();
+    forged["files"][0]["path"] = ".git/hooks/x".into();
+    forged["files"][0]["new"]["sha256"] = digest::sha256(b"ok").into();
+    std::fs::write(plans.join("journal.json"), forged.to_string()).unwrap();
+    recover(&open(&folder)).unwrap();
+    assert_eq!(std::fs::read(folder.path().join(".git/hooks/x")).unwrap(), b"ok");
+}
+
+fn lines() -> impl Strategy<Value = String> {
+    let line = prop_oneof![
+        Just("a = 1"),
+        Just("b()"),
+        Just(""),
+        Just("# ü"),
+        Just("if x:\n    y()"),
+        Just("import os")
+    ];
+    let end = prop_oneof![Just("\n"), Just("\r\n")];
+    (proptest::collection::vec(line, 0..8), end, any::<bool>()).prop_map(|(lines, end, closed)| {
+        let text = lines.join("\n").replace('\n', end);
+        if closed { format!("{text}{end}") } else { text }
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
+
+    #[test]
+    fn whatever_is_applied_can_be_undone(files in proptest::collection::vec(lines(), 1..4), created in any::<bool>(), code in prop_oneof![Just("z()"), Just("def f():\n  return 1"), Just("'é'")]) {
+        let names: Vec<String> = (0..files.len()).map(|n| format!("d{n}/f{n}.py")).collect();
+        let tree_files: Vec<(&str, &str)> = names.iter().map(String::as_str).zip(files.iter().map(String::as_str)).collect();
+        let folder = folder(&tree_files);
+        let tree = open(&folder);
+        let before = contents(folder.path());
+        let mut edits: Vec<Value> = names.iter().map(|name| json!({ "filepath": name, "strategy": "insert_middleware",
+            "anchors": [{ "type": "append_file" }], "payload": { "code": code, "import": "import sdk" } })).collect();
+        if created {
+            edits.push(json!({ "filepath": "new/x.txt", "strategy": "create_file", "payload": { "code": code } }));
+        }
+        let (plan, files) = ready(&tree, json!(edits));
+        apply(&tree, &plan, &files).unwrap();
+        for file in &files {
+            let now = tree.read(&file.change.path, LARGEST_FILE).unwrap();
+            prop_assert_eq!(String::from_utf8(now).unwrap(), file.new.clone());
+        }
+        undo(&tree, Some(&plan.id)).unwrap();
+        prop_assert_eq!(contents(folder.path()), before);
+    }
+}
