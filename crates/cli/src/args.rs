@@ -29,11 +29,77 @@ Examples:
   fluxway tools                                     what it can do
   fluxway call tell_fortune --category career       use a tool by hand
   fluxway call analyze_repository --root ~/src/app  what is in a repository
+  fluxway plan ~/src/app --out plan.json            what FluxLoop would need there
+  fluxway apply plan.json --root ~/src/app          do it; fluxway undo takes it back
   fluxway call booking                              a tool that asks
   fluxway serve --root ~/src/app --read-only        the server, for one folder, without writing
   fluxway serve --http 127.0.0.1:8080               POST http://127.0.0.1:8080/api/mcp
 
 Settings come from flags, then FLUXWAY_… variables, then a TOML file; docs/configuration.md lists all of them.";
+
+/// What `plan` takes.
+#[derive(clap::Args)]
+pub(crate) struct PlanArgs {
+    /// The repository [default: the first root]
+    #[arg(value_name = "DIR")]
+    pub(crate) folder: Option<PathBuf>,
+    /// The framework [default: the surest that has a recipe]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) framework: Option<String>,
+    /// The package in a monorepo: its folder or name
+    #[arg(long, value_name = "PACKAGE")]
+    pub(crate) package: Option<String>,
+    /// sdk: decorators or middleware; bridge: no application code touched [default: auto]
+    #[arg(long, value_name = "auto|sdk|bridge")]
+    pub(crate) variant: Option<String>,
+    /// The line of the FluxLoop CLI [default: the one that the repository uses, else the newest]
+    #[arg(long, value_name = "0.2|0.3|0.4")]
+    pub(crate) cli: Option<String>,
+    /// What to run: path/to/file.py:function, or "POST /chat"
+    #[arg(long, value_name = "AGENT")]
+    pub(crate) agent: Option<String>,
+    /// The field of the request that carries the text
+    #[arg(long, value_name = "NAME")]
+    pub(crate) request_field: Option<String>,
+    /// Write the plan to this file
+    #[arg(long, short, value_name = "FILE")]
+    pub(crate) out: Option<PathBuf>,
+    /// Print the plan as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// What `apply` takes.
+#[derive(clap::Args)]
+pub(crate) struct ApplyArgs {
+    /// The plan; `-` reads it from stdin
+    pub(crate) plan: PathBuf,
+    /// Show what would be written, and write nothing
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    /// Run the plan's post-checks afterwards
+    #[arg(long)]
+    pub(crate) check: bool,
+    /// A protected path that may be written all the same; may be given several times
+    #[arg(long, value_name = "PATH")]
+    pub(crate) allow: Vec<String>,
+    /// Print the result as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// What `undo` takes.
+#[derive(clap::Args)]
+pub(crate) struct UndoArgs {
+    /// The plan's id [default: the plan that was applied last]
+    pub(crate) id: Option<String>,
+    /// The plan itself, if an editor applied it; `-` reads it from stdin
+    #[arg(long, value_name = "FILE", conflicts_with = "id")]
+    pub(crate) plan: Option<PathBuf>,
+    /// Print the result as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
 
 #[derive(Subcommand)]
 pub(crate) enum Command {
@@ -59,6 +125,23 @@ pub(crate) enum Command {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "ARGUMENTS")]
         rest: Vec<String>,
     },
+    /// Propose the edits that bring FluxLoop into a repository, and show their diff. Nothing is written.
+    #[command(
+        after_help = "Examples:\n  fluxway plan .                           what would change here\n  \
+        fluxway plan . --out plan.json           keep the plan, for `fluxway apply plan.json`\n  \
+        fluxway plan . --package services/chat   one service of a monorepo\n  \
+        fluxway plan . --agent app/bot.py:reply  this function is the agent"
+    )]
+    Plan(PlanArgs),
+    /// Apply a plan: all of it or nothing. `fluxway undo` takes it back.
+    ///
+    /// The plan is checked again first: paths, hashes, syntax. --root DIR chooses the repository.
+    Apply(ApplyArgs),
+    /// Take an applied plan back: exactly the files that it wrote.
+    ///
+    /// Files that have been edited since are not touched: then nothing is undone, and both changes are shown.
+    /// --root DIR chooses the repository.
+    Undo(UndoArgs),
     /// Show a scripted conversation with the real server.
     Demo,
     /// Print completions for a shell.

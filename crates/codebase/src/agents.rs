@@ -7,11 +7,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::calls::{Graph, ModelCall};
+use crate::glance;
 use crate::look::Looks;
 use crate::modules;
 use crate::names::NodeId;
 use crate::place;
-use crate::profile::{Agent, EntryPoint, Evidence, Route};
+use crate::profile::{Agent, Does, EntryPoint, Evidence, Part, Route};
 use crate::routes::{self, RouteFact};
 use crate::rules::{RULES, Role};
 use crate::survey::FileFact;
@@ -22,6 +23,7 @@ const EACH: usize = 150;
 const MOST_AGENTS: usize = 50;
 const MOST_ROUTES: usize = 100;
 const MOST_FIELDS: usize = 40;
+const MOST_PARTS: usize = 12;
 
 pub(crate) fn find(
     looks: &mut Looks<'_>,
@@ -187,7 +189,13 @@ impl Finder<'_, '_, '_> {
             path: self.graph.path(node).to_owned(),
             line: function.line,
             name: name.clone(),
-            parameters: function.parameters.iter().map(|p| (p.name.clone(), p.annotation.clone())).collect(),
+            parameters: function.parameters.iter().map(glance::parameter).collect(),
+            is_generator: function.is_generator,
+            makes_itself: function
+                .owner
+                .as_ref()
+                .is_some_and(|owner| glance::makes_itself(self.graph.files[node.file].source, owner)),
+            parts: self.parts(node),
             is_async: function.is_async,
             library: rule.name,
             why: Evidence::new(self.graph.path(at), call.line, fact),
@@ -195,6 +203,54 @@ impl Finder<'_, '_, '_> {
         };
         self.agents.entry(node).or_insert(agent);
         name
+    }
+
+    /// The functions between an agent and the model, and those that the model may call.
+    fn parts(&self, agent: NodeId) -> Vec<Part> {
+        let mut seen = BTreeSet::from([agent]);
+        let mut open = vec![agent];
+        let mut parts = Vec::new();
+        while let Some(at) = open.pop() {
+            for to in self.graph.called_by(at) {
+                let Some(function) = self.graph.function(to).filter(|_| seen.insert(to)) else { continue };
+                let is_own = function.outer.is_none() && !function.name.is_empty();
+                let is_tool = function.decorators.iter().any(|decorator| is_tool(&decorator.callee));
+                let does = match (is_tool, self.graph.model_calls.contains_key(&to)) {
+                    (true, _) => Some(Does::Tool),
+                    (false, true) => Some(Does::Prompt),
+                    (false, false) => self.reaching.contains(&to).then_some(Does::Step),
+                };
+                if let Some(does) = does.filter(|_| is_own && !function.name.starts_with("__")) {
+                    parts.push(self.part(to, function, does));
+                }
+                if !is_tool && self.reaching.contains(&to) {
+                    open.push(to);
+                }
+            }
+        }
+        // Tools are listed, not called: those in the files that take part.
+        let files: BTreeSet<usize> = seen.iter().map(|node| node.file).collect();
+        for file in files {
+            for (at, function) in self.graph.files[file].source.functions.iter().enumerate() {
+                let node = NodeId { file, function: Some(at) };
+                let is_tool = function.decorators.iter().any(|decorator| is_tool(&decorator.callee));
+                if is_tool && function.outer.is_none() && seen.insert(node) {
+                    parts.push(self.part(node, function, Does::Tool));
+                }
+            }
+        }
+        parts.sort_by(|a, b| (a.does, &a.path, a.line).cmp(&(b.does, &b.path, b.line)));
+        parts.truncate(MOST_PARTS);
+        parts
+    }
+
+    fn part(&self, node: NodeId, function: &crate::source::Function, does: Does) -> Part {
+        let name = match &function.owner {
+            Some(owner) => format!("{owner}.{}", function.name),
+            None => function.name.clone(),
+        };
+        let (path, is_generator) = (self.graph.path(node).to_owned(), function.is_generator);
+        Part { path, line: function.line, name, does, is_generator }
     }
 
     /// The nearest call into a model that a function leads to.
@@ -227,6 +283,12 @@ impl Finder<'_, '_, '_> {
             response,
         }
     }
+}
+
+/// Decorators by which a function is offered to a model.
+fn is_tool(callee: &str) -> bool {
+    let name = callee.rsplit('.').next().unwrap_or(callee);
+    matches!(name, "tool" | "function_tool" | "tool_plain" | "kernel_function" | "llm_tool" | "ai_function")
 }
 
 /// Functions that only set things going.

@@ -15,6 +15,7 @@ mod calls;
 mod confidence;
 mod entry;
 mod findings;
+mod glance;
 pub mod language;
 mod lock;
 mod look;
@@ -34,9 +35,10 @@ mod survey;
 
 pub use analyze::{Request, analyze};
 pub use findings::CANDIDATE;
+pub use glance::{Glance, Signature, glance, locked_version};
 pub use manifest::Ecosystem;
 pub use profile::{
-    Agent, Anchor, EntryKind, EntryPoint, Evidence, Framework, LanguageShare, Profile, ProjectProfile, Risk,
-    Route, Stats,
+    Agent, Anchor, Does, EntryKind, EntryPoint, Evidence, Framework, LanguageShare, Parameter, Part, Profile,
+    ProjectProfile, Risk, Route, Stats,
 };
 pub use survey::Reading;

@@ -34,7 +34,7 @@ pub use document::{
 pub use finding::{Finding, Severity};
 pub use functions::decorate;
 pub use journal::{STATE, applied};
-pub use lsp::workspace_edit;
+pub use lsp::{uri_path, workspace_edit};
 pub use resolve::{Resolution, Resolved, resolve};
 pub use text::{Eol, Indent};
 pub use validate::{CHECKS, Facts, Rules, Verdict, WrongImport, complete, validate};

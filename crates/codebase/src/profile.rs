@@ -154,8 +154,8 @@ pub struct Agent {
     pub line: u32,
     /// Its name; `Class.method` for a method.
     pub name: String,
-    /// What it takes: names, and types where they are written.
-    pub parameters: Vec<(String, Option<String>)>,
+    /// What it takes, without `self`.
+    pub parameters: Vec<Parameter>,
     /// Whether it is asynchronous.
     pub is_async: bool,
     /// The library that it calls into.
@@ -164,6 +164,49 @@ pub struct Agent {
     pub why: Evidence,
     /// The route or the entry point that leads to it.
     pub reached_from: Option<String>,
+    /// It yields its answer in pieces.
+    pub is_generator: bool,
+    /// For a method: whether an object of its class can be made without arguments.
+    pub makes_itself: bool,
+    /// The functions that it works with.
+    pub parts: Vec<Part>,
+}
+
+/// A parameter of a function.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Parameter {
+    /// Its name.
+    pub name: String,
+    /// Its type, where it is written.
+    pub annotation: Option<String>,
+    /// It may be left out.
+    pub optional: bool,
+}
+
+/// A function that an agent works with.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Part {
+    /// Its file.
+    pub path: String,
+    /// The line of its name.
+    pub line: u32,
+    /// Its name; `Class.method` for a method.
+    pub name: String,
+    /// What it does for the agent.
+    pub does: Does,
+    /// It yields.
+    pub is_generator: bool,
+}
+
+/// What a function does for an agent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Does {
+    /// It calls the model.
+    Prompt,
+    /// The model may call it.
+    Tool,
+    /// It stands between the agent and a call of the model.
+    Step,
 }
 
 /// A route that leads to an agent.

@@ -84,6 +84,8 @@ pub(crate) struct Function {
     pub line: u32,
     /// `async`.
     pub is_async: bool,
+    /// It yields.
+    pub is_generator: bool,
     /// What it takes, without `self`.
     pub parameters: Vec<Parameter>,
     /// The type it says to return.
@@ -103,6 +105,8 @@ pub(crate) struct Parameter {
     pub name: String,
     /// Its type, as written.
     pub annotation: Option<String>,
+    /// It may be left out.
+    pub optional: bool,
 }
 
 /// `a.b.c(…)`.

@@ -1,5 +1,36 @@
 //! What integrating FluxLoop into a program means.
+//!
+//! [`integrate`] turns an analysed repository into the edits that make FluxLoop run it: decorators on the agent's
+//! functions, a file through which FluxLoop calls it, and the configuration of the FluxLoop line that is used here. Where
+//! nothing right can be done it says why. [`steps`] tells the same as a list for people.
 
+mod checks;
+mod config;
+mod endpoint;
+mod install;
+mod integrate;
+mod layout;
+mod line;
+mod middleware;
 mod pattern;
+mod python;
+mod recipe;
+mod steps;
+mod target;
+mod wrapper;
 
+pub use checks::is_check;
+pub use integrate::{Ask, Integration, Variant, integrate};
+pub use line::Line;
 pub use pattern::{Pattern, pattern};
+pub use recipe::{RECIPES, Recipe, recipe};
+pub use steps::{Situation, Step, Steps, steps};
+
+use codebase::plan::WrongImport;
+
+/// Imports that people write and that do not work.
+pub const WRONG_IMPORTS: &[WrongImport] = &[WrongImport {
+    wrong: "from fluxloop import fluxloop",
+    right: "import fluxloop",
+    why: "the package `fluxloop` has no name `fluxloop` in it",
+}];

@@ -20,12 +20,21 @@ pub(crate) async fn blocking<T: Send + 'static>(
     call: &Call,
     work: impl FnOnce(&Budget) -> Result<T, Failure> + Send + 'static,
 ) -> Result<T, Failure> {
+    blocking_for(call, WALL, work).await
+}
+
+/// The same, for work that may take longer.
+pub(crate) async fn blocking_for<T: Send + 'static>(
+    call: &Call,
+    wall: Duration,
+    work: impl FnOnce(&Budget) -> Result<T, Failure> + Send + 'static,
+) -> Result<T, Failure> {
     let _place = PLACES.acquire().await.map_err(|_| Failure::Internal)?;
     let stop = call.stop.child_token();
     let _stops_when_dropped = stop.clone().drop_guard();
     let (tell, mut told) = watch::channel((0, String::new()));
     let budget = Budget::unlimited()
-        .within(WALL)
+        .within(wall)
         .until(move || stop.is_cancelled())
         .telling(move |done, what| drop(tell.send((done, what.to_owned()))));
     let mut work = tokio::task::spawn_blocking(move || work(&budget));

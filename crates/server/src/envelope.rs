@@ -35,12 +35,12 @@ pub(crate) async fn answer(
     let id = request.id.as_ref();
     match request.call {
         EnvelopeCall::Handshake => {
-            let capabilities = Capabilities { tools: tool_names(app) };
+            let capabilities = Capabilities { tools: tool_names(app, &call) };
             let version = &app.info.version;
             Ok(encode::envelope_response(id, &Handshake { name: NAME, version, capabilities }))
         }
         EnvelopeCall::Tool { name, arguments } => {
-            let Some(tool) = app.catalog().find(&name) else { return Err(unknown_tool(app, name)) };
+            let Some(tool) = app.catalog().find(&name) else { return Err(unknown_tool(app, &call, name)) };
             let invocation = Invocation::plain(arguments, Dialect::Envelope);
             match tools::run(connection, &tool, call, invocation).await? {
                 Outcome::Done(reply) => Ok(encode::envelope_response(id, &reply.structured)),
@@ -52,14 +52,16 @@ pub(crate) async fn answer(
 }
 
 /// `handshake` counts as a tool here, and only here.
-fn tool_names(app: &App) -> Vec<String> {
-    std::iter::once("handshake".to_owned()).chain(app.catalog().names().map(str::to_owned)).collect()
+fn tool_names(app: &App, call: &Call) -> Vec<String> {
+    let catalog = app.catalog();
+    let allowed = catalog.tools().filter(|tool| call.principal.may(tool.spec.scope()));
+    std::iter::once("handshake").chain(allowed.map(|tool| tool.spec.name)).map(str::to_owned).collect()
 }
 
-fn unknown_tool(app: &App, name: String) -> Failure {
+fn unknown_tool(app: &App, call: &Call, name: String) -> Failure {
     let code = match app.envelope_errors {
         EnvelopeErrors::Protocol => "tool_not_found",
         EnvelopeErrors::ToolsReference => "unknown_tool",
     };
-    Failure::UnknownTool { name: name.chars().take(128).collect(), available: tool_names(app), code }
+    Failure::UnknownTool { name: name.chars().take(128).collect(), available: tool_names(app, call), code }
 }

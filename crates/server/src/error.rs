@@ -11,6 +11,10 @@ use tree::RootError;
 
 use crate::front;
 
+mod plan;
+
+pub(crate) use plan::PlanProblem;
+
 /// Everything that can come out instead of a result. The texts are for whoever [`Audience`] says.
 #[derive(Clone, Debug, thiserror::Error)]
 pub(crate) enum Failure {
@@ -56,6 +60,8 @@ pub(crate) enum Failure {
     Forbidden(#[from] access::Forbidden),
     #[error(transparent)]
     Root(#[from] tree::RootError),
+    #[error(transparent)]
+    Plan(#[from] PlanProblem),
     #[error("{0}")]
     Halted(Halt),
     #[error("{0}")]
@@ -71,12 +77,12 @@ pub(crate) enum Failure {
 /// What is wrong with the arguments of a call.
 #[derive(Clone, Debug, thiserror::Error)]
 pub(crate) enum ArgumentProblem {
-    #[error("missing argument `{name}`")]
-    Missing { name: String },
+    #[error("{name} is required")]
+    Missing { name: String, choices: Vec<String> },
     #[error("unknown argument `{name}`; this tool takes {}", if known.is_empty() { "none".to_owned() } else { known.join(", ") })]
     Unknown { name: String, known: Vec<String> },
     #[error("`{name}`: {error}")]
-    Value { name: String, error: String },
+    Value { name: String, error: String, choices: Vec<String> },
     #[error("`{name}`: {error}")]
     Type { name: String, error: String },
 }
@@ -174,6 +180,7 @@ impl Failure {
             Self::Root(RootError::Unreadable { .. }) => {
                 Policy::model("root_unreadable", codefluss::VALIDATION)
             }
+            Self::Plan(problem) => Policy::model(problem.kind(), codefluss::VALIDATION),
             Self::Halted(halt) => Policy::model(halt_kind(halt), codefluss::VALIDATION),
             Self::BadState(SealError::Invalid) => Policy::params("invalid_state"),
             Self::BadState(SealError::Expired) => Policy::params("expired_state"),
@@ -216,6 +223,7 @@ impl Failure {
                 }
             }
             Self::BadArguments(problem) => problem.data(dialect),
+            Self::Plan(problem) => problem.data(),
             Self::InputNeeded { question, .. } => front::arguments::data(question, dialect),
             Self::MissingResource { uri } => json!({ "uri": uri }),
             Self::TooManySubscriptions { limit } => json!({ "limit": limit }),
@@ -242,17 +250,27 @@ impl ArgumentProblem {
     }
 
     fn data(&self, dialect: Dialect) -> Value {
-        match (self, dialect) {
-            (Self::Missing { name }, Dialect::Envelope) => json!({ "missing_param": name }),
-            (Self::Missing { name }, _) => json!({ "field": name, "error": "Required field missing" }),
+        let mut data = match (self, dialect) {
+            (Self::Missing { name, .. }, Dialect::Envelope) => json!({ "missing_param": name }),
+            (Self::Missing { name, .. }, _) => json!({ "field": name, "error": "Required field missing" }),
             (Self::Unknown { name, known }, _) => {
                 json!({ "field": name, "error": "Unknown field", "known": known })
             }
-            (Self::Value { name, error } | Self::Type { name, error }, _) => {
+            (Self::Value { name, error, .. } | Self::Type { name, error }, _) => {
                 json!({ "field": name, "error": error })
             }
+        };
+        if let Self::Missing { name, choices } | Self::Value { name, choices, .. } = self
+            && !choices.is_empty()
+        {
+            data[format!("valid_{}", plural(name))] = json!(choices);
         }
+        data
     }
+}
+
+fn plural(name: &str) -> String {
+    name.strip_suffix('y').map_or_else(|| format!("{name}s"), |stem| format!("{stem}ies"))
 }
 
 /// Codes of the CODEFLUSS document.

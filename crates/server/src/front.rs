@@ -86,7 +86,11 @@ fn done(reply: Box<serde_json::value::RawValue>) -> Outcome {
 fn halted(halt: flow::Halt) -> Failure {
     match halt {
         flow::Halt::BadArgument { name, invalid } => {
-            Failure::BadArguments(crate::error::ArgumentProblem::Value { name, error: invalid.to_string() })
+            Failure::BadArguments(crate::error::ArgumentProblem::Value {
+                name,
+                error: invalid.to_string(),
+                choices: Vec::new(),
+            })
         }
         // A suspended conversation has a question open, and comes out as that; alone it is a tool's mistake.
         flow::Halt::Suspended => Failure::Internal,

@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use crate::context::{self, Context};
 use crate::error::Failure;
 use crate::page::page;
-use crate::tools::{booking, tell_fortune};
+use crate::tools::{booking, propose_edit_plan, tell_fortune, validate_edit_plan};
 
 /// A prompt and the tool that it leads to.
 pub(crate) struct PromptEntry {
@@ -21,7 +21,8 @@ pub(crate) struct PromptEntry {
 }
 
 /// Every prompt there is, in the order of the tools.
-const PROMPTS: &[&PromptEntry] = &[&tell_fortune::PROMPT, &booking::PROMPT];
+const PROMPTS: &[&PromptEntry] =
+    &[&propose_edit_plan::PROMPT, &validate_edit_plan::PROMPT, &tell_fortune::PROMPT, &booking::PROMPT];
 
 fn offered(ctx: &Context) -> impl Iterator<Item = &'static PromptEntry> + use<> {
     let catalog = ctx.app().catalog();

@@ -8,8 +8,16 @@ pub(crate) mod booking;
 pub(crate) mod tell_fortune;
 
 mod analyze_repository;
+mod apply_edit_plan;
 mod detect_frameworks;
 mod diagnostics;
+mod generate_integration_steps;
+mod integration;
+mod open;
+pub(crate) mod propose_edit_plan;
+mod run_integration_workflow;
+mod undo_edit_plan;
+pub(crate) mod validate_edit_plan;
 
 pub(crate) use catalog::Catalog;
 pub(crate) use entry::{Reply, ToolEntry};
@@ -37,6 +45,12 @@ pub(crate) fn all() -> Vec<ToolEntry> {
     vec![
         ToolEntry::plain(analyze_repository::AnalyzeRepository),
         ToolEntry::plain(detect_frameworks::DetectFrameworks),
+        ToolEntry::plain(generate_integration_steps::GenerateIntegrationSteps),
+        ToolEntry::plain(propose_edit_plan::ProposeEditPlan),
+        ToolEntry::plain(validate_edit_plan::ValidateEditPlan),
+        ToolEntry::plain(run_integration_workflow::RunIntegrationWorkflow),
+        ToolEntry::plain(apply_edit_plan::ApplyEditPlan),
+        ToolEntry::plain(undo_edit_plan::UndoEditPlan),
         ToolEntry::plain(tell_fortune::TellFortune),
         ToolEntry::interactive(booking::Booking),
         ToolEntry::plain(diagnostics::Echo),
@@ -87,6 +101,8 @@ impl FromStr for Toolset {
 pub(crate) enum Effect {
     /// Nothing.
     Reads,
+    /// It changes files, and the same call twice changes them once.
+    Writes,
 }
 
 /// A tool's whole policy: lists, checks, hints and documentation are derived from it.
@@ -107,6 +123,7 @@ impl ToolSpec {
     pub(crate) fn scope(&self) -> Scope {
         match self.effect {
             Effect::Reads => Scope::Read,
+            Effect::Writes => Scope::Write,
         }
     }
 
@@ -115,6 +132,12 @@ impl ToolSpec {
             Effect::Reads => Annotations {
                 read_only_hint: true,
                 destructive_hint: false,
+                idempotent_hint: true,
+                open_world_hint: false,
+            },
+            Effect::Writes => Annotations {
+                read_only_hint: false,
+                destructive_hint: true,
                 idempotent_hint: true,
                 open_world_hint: false,
             },

@@ -4,13 +4,20 @@ use std::fmt;
 
 use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 
+use super::paint;
+
 /// JSON in the order in which it was written: a tool says the important things first.
 #[derive(Debug)]
 pub(crate) enum Shown {
     Text(String),
+    /// A unified diff, with its lines.
+    Diff(String),
     List(Vec<Shown>),
     Map(Vec<(String, Shown)>),
 }
+
+/// What only programs read: the diff says the same, and says it better.
+const FOR_PROGRAMS: [&str; 5] = ["changes", "reverseDiff", "postCheckCommands", "payload", "anchors"];
 
 /// The text of an answer, for a terminal.
 pub(crate) fn readable(json: &str) -> String {
@@ -33,6 +40,7 @@ impl Shown {
                 items.iter().map(item).collect()
             }
             Self::Text(text) => format!("{indent}{text}\n"),
+            Self::Diff(text) => paint::diff(text, paint::on_stdout()),
         }
     }
 
@@ -47,10 +55,11 @@ impl Shown {
     fn in_line(&self) -> Option<String> {
         let text = |shown: &Self| match shown {
             Self::Text(text) => Some(text.clone()),
-            Self::List(_) | Self::Map(_) => None,
+            Self::Diff(_) | Self::List(_) | Self::Map(_) => None,
         };
         match self {
             Self::Text(text) => Some(text.clone()),
+            Self::Diff(_) => None,
             Self::List(items) => {
                 items.iter().map(text).collect::<Option<Vec<_>>>().map(|texts| texts.join(", "))
             }
@@ -65,7 +74,7 @@ impl Shown {
     fn is_row(&self) -> bool {
         match self {
             Self::Map(entries) => entries.iter().all(|(_, value)| value.cell().is_some()),
-            Self::Text(_) | Self::List(_) => false,
+            Self::Text(_) | Self::Diff(_) | Self::List(_) => false,
         }
     }
 
@@ -76,7 +85,7 @@ impl Shown {
                 let between = if items.iter().any(|item| matches!(item, Self::Map(_))) { "; " } else { ", " };
                 items.iter().map(Self::in_line).collect::<Option<Vec<_>>>().map(|texts| texts.join(between))
             }
-            Self::Text(_) | Self::Map(_) => self.in_line(),
+            Self::Text(_) | Self::Diff(_) | Self::Map(_) => self.in_line(),
         }
     }
 }
@@ -110,7 +119,7 @@ fn table(rows: &[Shown], indent: &str) -> String {
 }
 
 /// Names of files may hold anything; a terminal obeys what it is sent, and a line break may forge a line.
-fn safe(text: &str) -> String {
+pub(crate) fn safe(text: &str) -> String {
     let hidden =
         |c: char| matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
     let one =
@@ -134,7 +143,7 @@ impl<'de> Visitor<'de> for ShownVisitor {
     }
 
     fn visit_str<E>(self, text: &str) -> Result<Shown, E> {
-        Ok(Shown::Text(safe(text)))
+        Ok(if paint::is_diff(text) { Shown::Diff(text.to_owned()) } else { Shown::Text(safe(text)) })
     }
 
     fn visit_bool<E>(self, truth: bool) -> Result<Shown, E> {
@@ -168,7 +177,9 @@ impl<'de> Visitor<'de> for ShownVisitor {
     fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Shown, A::Error> {
         let mut map = Vec::new();
         while let Some((name, value)) = entries.next_entry::<String, Shown>()? {
-            map.push((safe(&name), value));
+            if !FOR_PROGRAMS.contains(&name.as_str()) {
+                map.push((safe(&name), value));
+            }
         }
         Ok(Shown::Map(map))
     }

@@ -48,7 +48,7 @@ fn a_repository_is_shown_as_tables() {
 fn refusals_say_what_to_do_and_exit_with_1() {
     for (args, expected) in [
         (&["call", "nope"][..], "error: Unknown tool: nope\n"),
-        (&["call", "tell_fortune"], "error: missing argument `category`\n"),
+        (&["call", "tell_fortune"], "error: category is required\n"),
         (
             &["call", "tell_fortune", "--category", "x"],
             "error: `category`: \"x\" is not one of [\"love\",\"career\",\"health\",\"wealth\",\"general\"]\n",

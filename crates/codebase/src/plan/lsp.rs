@@ -10,7 +10,7 @@ use super::document::Plan;
 pub fn workspace_edit(plan: &Plan, root: &str) -> Value {
     let mut documents = Vec::new();
     for file in &plan.files {
-        let uri = format!("{root}/{}", encoded(&file.path));
+        let uri = format!("{root}/{}", uri_path(&file.path));
         if file.before.is_none() {
             let options = json!({ "overwrite": false, "ignoreIfExists": false });
             documents.push(json!({ "kind": "create", "uri": uri, "options": options }));
@@ -31,7 +31,7 @@ pub fn workspace_edit(plan: &Plan, root: &str) -> Value {
 }
 
 /// A path in a URI.
-pub(crate) fn encoded(path: &str) -> String {
+pub fn uri_path(path: &str) -> String {
     let mut uri = String::with_capacity(path.len());
     for byte in path.bytes() {
         let plain = byte.is_ascii_alphanumeric() || b"-._~/".contains(&byte);

@@ -84,6 +84,7 @@ impl<'t> Reader<'t> {
         let parameters = def.parameters.iter_non_variadic_params().map(|given| Parameter {
             name: given.name().to_string(),
             annotation: given.parameter.annotation().map(|annotation| self.typed(annotation)),
+            optional: given.default().is_some(),
         });
         let function = Function {
             name: def.name.to_string(),
@@ -109,6 +110,7 @@ impl<'t> Reader<'t> {
             Stmt::AnnAssign(field) => Some(Parameter {
                 name: field.target.as_name_expr()?.id.to_string(),
                 annotation: Some(self.typed(field.annotation.as_ref())),
+                optional: field.value.is_some(),
             }),
             _ => None,
         });
@@ -249,6 +251,13 @@ impl<'a> Visitor<'a> for Reader<'_> {
 
     fn visit_expr(&mut self, expression: &'a Expr) {
         match expression {
+            Expr::Yield(_) | Expr::YieldFrom(_) => {
+                if let Some(function) =
+                    self.functions.last().and_then(|at| self.source.functions.get_mut(*at))
+                {
+                    function.is_generator = true;
+                }
+            }
             Expr::Call(call) => {
                 let site = self.call(call);
                 let reads = site.callee.strip_suffix(".get").filter(|body| is_body(body));

@@ -99,6 +99,7 @@ impl<'t> Reader<'t> {
         let parameters = parameters.items.iter().map(|parameter| Parameter {
             name: names_of(&parameter.pattern),
             annotation: self.annotation(parameter.type_annotation.as_deref()),
+            optional: parameter.optional || parameter.initializer.is_some(),
         });
         let function = Function {
             parameters: parameters.collect(),
@@ -187,6 +188,7 @@ impl<'t> Reader<'t> {
             TSSignature::TSPropertySignature(property) => Some(Parameter {
                 name: property.key.static_name()?.into_owned(),
                 annotation: self.annotation(property.type_annotation.as_deref()),
+                optional: property.optional,
             }),
             _ => None,
         });
@@ -227,6 +229,7 @@ impl<'a> Visit<'a> for Reader<'_> {
             oxc_ast::ast::ClassElement::PropertyDefinition(property) => Some(Parameter {
                 name: property.key.static_name()?.into_owned(),
                 annotation: self.annotation(property.type_annotation.as_deref()),
+                optional: property.optional,
             }),
             _ => None,
         });

@@ -33,7 +33,7 @@ pub(super) fn here() -> String {
     ".".to_owned()
 }
 
-fn usual_limit() -> usize {
+pub(super) fn usual_limit() -> usize {
     100
 }
 
@@ -170,11 +170,15 @@ impl Tool for AnalyzeRepository {
 }
 
 fn bad_glob(problem: BadGlob) -> Failure {
-    Failure::BadArguments(ArgumentProblem::Value { name: "globs".to_owned(), error: problem.to_string() })
+    Failure::BadArguments(ArgumentProblem::Value {
+        name: "globs".to_owned(),
+        error: problem.to_string(),
+        choices: Vec::new(),
+    })
 }
 
 impl Reply {
-    fn of(root: String, profile: Profile, limit: usize) -> Self {
+    pub(super) fn of(root: String, profile: Profile, limit: usize) -> Self {
         let mut lists = Lists { limit, warnings: warnings(&profile) };
         let evidence = evidence(&profile);
         let entry_points = profile.entry_points.into_iter().map(|point| point.path).collect();
@@ -304,7 +308,8 @@ fn ended(cut: Cut, limits: Limits) -> String {
 
 impl From<codebase::Agent> for Agent {
     fn from(agent: codebase::Agent) -> Self {
-        let parameter = |(name, annotation)| Parameter { name, annotation };
+        let parameter =
+            |given: codebase::Parameter| Parameter { name: given.name, annotation: given.annotation };
         Self {
             path: agent.path,
             line: agent.line,

@@ -163,22 +163,29 @@ fn detect(roots: &Roots, root: Option<String>, mut hints: Hints, budget: &Budget
     let doubtful = hints.entry_points.iter().filter(starts).take(MOST_DOUBTS);
     let doubts = doubtful.map(|path| format!("nothing shows that {} is an entry point", shown(path)));
     hints.warnings.extend(doubts.collect::<Vec<_>>());
-    Ok(reply(Some(profile), hints))
+    Ok(reply(Some(&profile), hints))
 }
 
-fn reply(profile: Option<Profile>, hints: Hints) -> Reply {
-    let seen = match &profile {
+/// What a repository's own profile shows.
+pub(super) fn of_profile(profile: &Profile) -> Reply {
+    let mut hints = Hints::of(&Map::new());
+    hints.warnings.extend(warnings(profile));
+    reply(Some(profile), hints)
+}
+
+fn reply(profile: Option<&Profile>, hints: Hints) -> Reply {
+    let seen = match profile {
         None => Seen::Nothing,
         Some(profile) if profile.cuts.is_empty() => Seen::All,
         Some(_) => Seen::Part,
     };
     let mut frameworks: Vec<(Found, Option<Pattern>)> = Vec::new();
     if let Some(Profile { frameworks: all, projects, .. }) = profile {
-        let one = |framework: Framework| {
+        let one = |framework: &Framework| {
             let pattern = fluxloop::pattern(framework.ecosystem, framework.role, framework.title);
-            (found(framework, &projects), Some(pattern))
+            (found(framework.clone(), projects), Some(pattern))
         };
-        frameworks.extend(all.into_iter().map(one));
+        frameworks.extend(all.iter().map(one));
     }
     for name in &hints.candidates {
         if frameworks.iter().all(|(known, _)| known.name != *name) {

@@ -63,8 +63,11 @@ impl<T: Tool> Callable for T {
     ) -> Pin<Box<dyn Future<Output = Result<Reply, Failure>> + Send + 'a>> {
         Box::pin(async move {
             let args = serde_json::from_value(Value::Object(arguments)).map_err(|error| {
-                let problem =
-                    ArgumentProblem::Value { name: "arguments".to_owned(), error: error.to_string() };
+                let problem = ArgumentProblem::Value {
+                    name: "arguments".to_owned(),
+                    error: error.to_string(),
+                    choices: Vec::new(),
+                };
                 Failure::BadArguments(problem)
             })?;
             let reply = Tool::call(self, call, args).await?;
@@ -125,7 +128,8 @@ impl ToolEntry {
         let text = || error.to_string().chars().take(300).collect();
         Failure::BadArguments(match error.kind() {
             ValidationErrorKind::Required { property } => {
-                ArgumentProblem::Missing { name: inner(property.as_str().unwrap_or_default()) }
+                let name = inner(property.as_str().unwrap_or_default());
+                ArgumentProblem::Missing { choices: self.candidates(&name), name }
             }
             ValidationErrorKind::AdditionalProperties { unexpected } => ArgumentProblem::Unknown {
                 name: inner(unexpected.first().map_or("", String::as_str)),
@@ -137,9 +141,10 @@ impl ToolEntry {
             // The library's own text leaves most of them out.
             ValidationErrorKind::Enum { options } => ArgumentProblem::Value {
                 error: format!("{} is not one of {options}", error.instance()),
+                choices: self.candidates(&path),
                 name: path,
             },
-            _ => ArgumentProblem::Value { name: path, error: text() },
+            _ => ArgumentProblem::Value { name: path, error: text(), choices: Vec::new() },
         })
     }
 

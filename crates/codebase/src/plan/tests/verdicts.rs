@@ -227,6 +227,7 @@ fn edits_of_one_place_are_refused() {
 
 #[test]
 fn a_plan_of_ours_says_the_truth_or_is_refused() {
+    type Lie = fn(&mut Value);
     let folder = app();
     let tree = open(&folder);
     let whole = serde_json::to_value(plan(&tree, insertion())).unwrap();
@@ -239,7 +240,6 @@ fn a_plan_of_ours_says_the_truth_or_is_refused() {
     }
     bare["edits"][0].as_object_mut().unwrap().remove("changes");
     assert_eq!(judge(&bare).resolution.files, judge(&whole).resolution.files);
-    type Lie = fn(&mut Value);
     let lies: [(&str, Lie); 6] = [
         ("changed_plan", |plan| plan["summary"] = "another".into()),
         ("changed_plan", |plan| plan["edits"][0]["changes"][0]["newText"] = "import os\n".into()),

@@ -1,0 +1,178 @@
+//! `fluxway plan`, `apply` and `undo`: the way from a repository to a change and back, on a terminal.
+
+use std::fmt::Write;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use serde_json::{Map, Value, json};
+
+use super::client::{Client, with_client};
+use super::paint;
+use super::readable::safe;
+use crate::args::{ApplyArgs, PlanArgs, UndoArgs};
+use crate::config::{Config, ConfigError};
+use crate::exit::{self, Failure};
+
+/// Proposes a plan and shows it.
+pub(crate) fn plan(mut config: Config, args: PlanArgs) -> Result<(), Failure> {
+    if let Some(folder) = &args.folder {
+        config.roots = vec![folder_of(folder)?];
+    }
+    let mut arguments = Map::new();
+    let given = [
+        ("framework", &args.framework),
+        ("package", &args.package),
+        ("variant", &args.variant),
+        ("cli", &args.cli),
+        ("agent", &args.agent),
+        ("request_field", &args.request_field),
+    ];
+    arguments.extend(
+        given.into_iter().filter_map(|(name, value)| Some((name.to_owned(), json!(value.as_ref()?)))),
+    );
+    // Without a framework the workflow finds one.
+    let tool = if args.framework.is_some() { "propose_edit_plan" } else { "run_integration_workflow" };
+    let reply = called(config, tool, arguments)?;
+    let mut reply: Value = serde_json::from_str(&reply).unwrap_or_default();
+    let plan = if args.framework.is_some() { reply } else { reply["edit_plan"].take() };
+    if let Some(why) = plan["skipped"].as_str() {
+        return Err(Failure::Refused(why.to_owned()));
+    }
+    let text = serde_json::to_string_pretty(&plan).unwrap_or_default();
+    if let Some(file) = &args.out {
+        write(file, &text)?;
+    }
+    if args.json {
+        return exit::print(&text);
+    }
+    show(&plan, args.out.as_deref())
+}
+
+/// Applies a plan from a file.
+pub(crate) fn apply(config: Config, args: ApplyArgs) -> Result<(), Failure> {
+    let plan = read(&args.plan)?;
+    let mut arguments = Map::from_iter([("plan".to_owned(), plan)]);
+    arguments.insert("dry_run".to_owned(), json!(args.dry_run));
+    arguments.insert("run_checks".to_owned(), json!(args.check));
+    arguments.insert("allow".to_owned(), json!(args.allow));
+    let text = called(config, "apply_edit_plan", arguments)?;
+    if args.json {
+        return exit::print(&text);
+    }
+    let reply: Value = serde_json::from_str(&text).unwrap_or_default();
+    let mut shown = paint::diff(reply["diff"].as_str().unwrap_or_default(), paint::on_stdout());
+    shown.push_str(&section("warning", &reply["warnings"]));
+    let files = reply["files"].as_array().map_or(0, Vec::len);
+    let outcome = match reply["outcome"].as_str() {
+        Some("applied") => format!("Applied: {files} files written. `fluxway undo` takes it back.\n"),
+        Some("dry_run") => "Nothing was written: this was a dry run.\n".to_owned(),
+        _ => "Already applied: nothing had to be written.\n".to_owned(),
+    };
+    shown.push_str(&outcome);
+    let mut failed = 0;
+    for check in reply["checks"].as_array().into_iter().flatten() {
+        let passed = check["passed"] == true;
+        failed += usize::from(!passed);
+        let word = if passed { "passed" } else { "FAILED" };
+        let _ = writeln!(shown, "{word}: {}", safe(check["command"].as_str().unwrap_or_default()));
+        if !passed {
+            let output = check["output"].as_str().unwrap_or_default();
+            shown.extend(output.lines().map(|line| format!("    {}\n", safe(line))));
+        }
+    }
+    exit::print(&shown)?;
+    match failed {
+        0 => Ok(()),
+        _ => Err(Failure::Refused(format!(
+            "{failed} post-checks failed; the plan is applied, `fluxway undo` takes it back"
+        ))),
+    }
+}
+
+/// Takes a plan back.
+pub(crate) fn undo(config: Config, args: UndoArgs) -> Result<(), Failure> {
+    let mut arguments = Map::new();
+    if let Some(id) = args.id {
+        arguments.insert("plan_id".to_owned(), json!(id));
+    }
+    if let Some(file) = &args.plan {
+        arguments.insert("plan".to_owned(), read(file)?);
+    }
+    let text = called(config, "undo_edit_plan", arguments)?;
+    if args.json {
+        return exit::print(&text);
+    }
+    let reply: Value = serde_json::from_str(&text).unwrap_or_default();
+    let files: Vec<String> =
+        reply["files"].as_array().into_iter().flatten().filter_map(Value::as_str).map(safe).collect();
+    exit::print(&format!("Undone: {} is as it was before.", files.join(", ")))
+}
+
+fn called(config: Config, tool: &str, arguments: Map<String, Value>) -> Result<String, Failure> {
+    let result = with_client(config, false, async |client: &mut Client| client.call(tool, arguments).await)?;
+    let text = result["content"][0]["text"].as_str().unwrap_or_default().to_owned();
+    if result["isError"] == true { Err(Failure::Refused(text)) } else { Ok(text) }
+}
+
+fn show(plan: &Value, file: Option<&Path>) -> Result<(), Failure> {
+    let mut shown = format!("{}\n\n", safe(plan["summary"].as_str().unwrap_or_default()));
+    for edit in plan["edits"].as_array().into_iter().flatten() {
+        let part = |name: &str| safe(edit[name].as_str().unwrap_or_default());
+        let _ = writeln!(shown, "  {:<18} {}: {}", part("strategy"), part("filepath"), part("rationale"));
+    }
+    shown.push('\n');
+    for diff in plan["files"].as_array().into_iter().flatten().filter_map(|file| file["diff"].as_str()) {
+        shown.push_str(&paint::diff(diff, paint::on_stdout()));
+        shown.push('\n');
+    }
+    shown.push_str(&section("needed", &plan["prerequisites"]));
+    shown.push_str(&section("warning", &plan["warnings"]));
+    shown.push_str(&section("check", &plan["postChecks"]));
+    let is_empty = plan["files"].as_array().is_none_or(Vec::is_empty);
+    if !is_empty {
+        let next = match file {
+            Some(file) => format!("\nfluxway apply {} applies it.\n", file.display()),
+            None => {
+                "\nNothing was written. --out FILE keeps the plan, and `fluxway apply FILE` applies it.\n"
+                    .to_owned()
+            }
+        };
+        shown.push_str(&next);
+    }
+    exit::print(&shown)?;
+    if is_empty && plan["edits"].as_array().is_none_or(Vec::is_empty) {
+        return Err(Failure::Refused("there is nothing to apply; the warnings say why".to_owned()));
+    }
+    Ok(())
+}
+
+fn section(title: &str, lines: &Value) -> String {
+    let lines = lines.as_array().into_iter().flatten().filter_map(Value::as_str);
+    lines.map(|line| [title, ": ", &safe(line), "\n"].concat()).collect()
+}
+
+#[expect(clippy::disallowed_methods, reason = "the user named this folder")]
+fn folder_of(folder: &Path) -> Result<PathBuf, Failure> {
+    let real = folder.canonicalize().ok().filter(|real| real.is_dir());
+    real.ok_or_else(|| ConfigError::Root(folder.to_path_buf()).into())
+}
+
+/// A plan from a file, or from stdin for `-`.
+#[expect(clippy::disallowed_methods, reason = "the user named this file")]
+fn read(file: &Path) -> Result<Value, Failure> {
+    let mut text = String::new();
+    let read = if file.as_os_str() == "-" {
+        std::io::stdin().read_to_string(&mut text).map(drop)
+    } else {
+        std::fs::read_to_string(file).map(|found| text = found)
+    };
+    read.map_err(|error| Failure::Usage(format!("the plan {} cannot be read: {error}", file.display())))?;
+    let plan: Value = serde_json::from_str(&text)
+        .map_err(|error| Failure::Usage(format!("the plan {} is not JSON: {error}", file.display())))?;
+    if plan.is_object() { Ok(plan) } else { Err(Failure::Usage("a plan is a JSON object".to_owned())) }
+}
+
+#[expect(clippy::disallowed_methods, reason = "the user named this file")]
+fn write(file: &Path, text: &str) -> Result<(), Failure> {
+    std::fs::write(file, format!("{text}\n")).map_err(Failure::io(format!("cannot write {}", file.display())))
+}

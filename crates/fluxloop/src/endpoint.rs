@@ -1,0 +1,306 @@
+//! A route that leads to an agent, and the files that call it.
+
+use codebase::Route;
+use regex::Regex;
+use serde_json::{Value, json};
+use tree::Tree;
+
+use crate::layout::package_json;
+use crate::recipe::Recipe;
+
+/// A request that carries one text, and where its answer is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Endpoint {
+    pub(crate) method: &'static str,
+    pub(crate) path: String,
+    pub(crate) field: Field,
+    /// The field of the answer; nothing: all of it.
+    pub(crate) reply: Option<String>,
+    /// Other fields that the route reads.
+    pub(crate) others: Vec<String>,
+}
+
+/// Where the text goes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Field {
+    /// Into a field of this name.
+    Text(String),
+    /// Into a list of messages.
+    Messages(String),
+}
+
+#[rustfmt::skip] // a list, not a column
+const INPUTS: &[&str] = &[
+    "message", "input", "query", "question", "prompt", "text", "user_message", "userMessage", "user_input", "userInput",
+    "input_text", "inputText", "user_query", "userQuery", "msg", "content", "chatInput", "utterance", "instruction", "topic", "q",
+];
+const LISTS: &[&str] = &["messages", "history", "conversation", "chat_history"];
+#[rustfmt::skip]
+const REPLIES: &[&str] = &[
+    "answer", "reply", "response", "output", "message", "text", "content", "result", "completion", "final_output", "data",
+];
+
+impl Endpoint {
+    /// What a route takes and gives. `field` names the field of the request, if somebody knows it.
+    pub(crate) fn of(route: &Route, field: Option<&str>) -> Result<Self, String> {
+        let shown = format!("{} {}", route.method, route.path);
+        let method = match route.method.as_str() {
+            "POST" | "ANY" => "POST",
+            "GET" => "GET",
+            "PUT" => "PUT",
+            other => return Err(format!("the route {shown} takes {other} requests")),
+        };
+        let path = format!("/{}", route.path.trim_start_matches('/'));
+        if path.contains(['{', '<', '[', '*', '$', ':', '(', '^']) {
+            return Err(format!("the path of the route {shown} has parameters that only you can fill in"));
+        }
+        let chosen = match field {
+            Some(name) if LISTS.contains(&name) => Some(Field::Messages(name.to_owned())),
+            Some(name) => Some(Field::Text(name.to_owned())),
+            None => chosen(&route.request),
+        };
+        let field = chosen.ok_or_else(|| {
+            let seen = if route.request.is_empty() {
+                "the code does not show which field of the request carries the text".to_owned()
+            } else {
+                format!("which of its fields ({}) carries the text is not clear", route.request.join(", "))
+            };
+            format!("{shown} ({}) leads to an agent, but {seen}: name it as `request_field`", route.file)
+        })?;
+        let name = match &field {
+            Field::Text(name) | Field::Messages(name) => name.clone(),
+        };
+        let reply = REPLIES.iter().find(|known| route.response.iter().any(|field| field == *known));
+        let only = || if route.response.len() == 1 { route.response.first().cloned() } else { None };
+        let others = route.request.iter().filter(|other| **other != name).cloned().collect();
+        Ok(Self { method, path, field, reply: reply.map(|reply| (*reply).to_owned()).or_else(only), others })
+    }
+
+    /// The body of a request, with `TEXT` where the text goes.
+    fn body(&self) -> Value {
+        match &self.field {
+            Field::Text(name) => json!({ name: "TEXT" }),
+            // Older and newer clients of the AI SDK differ in where the text is; a server reads what it knows.
+            Field::Messages(name) => {
+                let parts = json!([{ "type": "text", "text": "TEXT" }]);
+                json!({ name: [{ "id": "1", "role": "user", "content": "TEXT", "parts": parts }] })
+            }
+        }
+    }
+
+    /// The body as an expression in which `message` is the text; the same in Python and JavaScript.
+    fn expression(&self) -> String {
+        self.body().to_string().replace("\"TEXT\"", "message").replace("\":", "\": ").replace(",\"", ", \"")
+    }
+
+    fn name(&self) -> &str {
+        match &self.field {
+            Field::Text(name) | Field::Messages(name) => name,
+        }
+    }
+
+    fn reply_literal(&self) -> String {
+        // A name that no answer has: then all of it is given back.
+        json!(self.reply.as_deref().unwrap_or_default()).to_string()
+    }
+
+    /// The file by which Python reaches it over HTTP.
+    pub(crate) fn python_bridge(&self, url: &str) -> String {
+        let request = if self.method == "GET" {
+            format!(
+                "    query = urllib.parse.urlencode({{{}: message}})\n    return urllib.request.Request(f\"{{URL}}?{{query}}\")",
+                json!(self.name())
+            )
+        } else {
+            format!(
+                "    body = {}\n    headers = {{\"Content-Type\": \"application/json\"}}\n    return \
+                 urllib.request.Request(URL, json.dumps(body).encode(), headers, method=\"{}\")",
+                self.expression(),
+                self.method
+            )
+        };
+        filled(
+            include_str!("templates/http_bridge.py"),
+            &[("URL", &json!(url).to_string()), ("REQUEST", &request), ("REPLY", &self.reply_literal())],
+        )
+    }
+
+    /// The file by which Node reaches it over HTTP.
+    pub(crate) fn node_bridge(&self, url: &str) -> String {
+        let request = if self.method == "GET" {
+            format!(
+                "  const query = new URLSearchParams({{ [{}]: message }});\n  return fetch(`${{url}}?${{query}}`, {{ signal: \
+                 AbortSignal.timeout(timeout) }});",
+                json!(self.name())
+            )
+        } else {
+            format!(
+                "  return fetch(url, {{\n    method: \"{}\",\n    headers: {{ \"content-type\": \"application/json\" }},\n    \
+                 body: JSON.stringify({}),\n    signal: AbortSignal.timeout(timeout),\n  }});",
+                self.method,
+                self.expression()
+            )
+        };
+        filled(
+            include_str!("templates/bridge.mjs"),
+            &[("URL", &json!(url).to_string()), ("REQUEST", &request), ("REPLY", &self.reply_literal())],
+        )
+    }
+
+    /// The call of a test client of Python that sends it.
+    pub(crate) fn client_call(&self, client: &str) -> String {
+        let path = json!(self.path);
+        match (self.method, client) {
+            ("GET", "flask") => format!("get({path}, query_string={{{}: message}})", json!(self.name())),
+            ("GET", "django") => format!("get({path}, {{{}: message}})", json!(self.name())),
+            ("GET", _) => format!("get({path}, params={{{}: message}})", json!(self.name())),
+            (method, "django") => {
+                let method = method.to_lowercase();
+                format!(
+                    "{method}({path}, json.dumps({}), content_type=\"application/json\")",
+                    self.expression()
+                )
+            }
+            (method, _) => format!("{}({path}, json={})", method.to_lowercase(), self.expression()),
+        }
+    }
+
+    /// The file for a test client, from its template.
+    pub(crate) fn client_file(&self, values: &[(&str, &str)]) -> String {
+        let route = format!("{} {}", self.method, self.path).replace(['{', '}', '"', '\\'], "");
+        let own = [("ROUTE", route.as_str()), ("REPLY", &self.reply_literal())];
+        filled(include_str!("templates/client.py"), &[values, own.as_slice()].concat())
+    }
+
+    /// What has to be looked at before this is believed.
+    pub(crate) fn doubts(&self) -> Vec<String> {
+        let mut doubts = Vec::new();
+        if !self.others.is_empty() {
+            let names: Vec<&str> = self.others.iter().take(8).map(String::as_str).collect();
+            doubts.push(format!(
+                "{} {} also reads {}: if it needs them, add them to the request in the new file.",
+                self.method,
+                self.path,
+                names.join(", ")
+            ));
+        }
+        if self.reply.is_none() {
+            doubts.push(
+                "Which field of the answer is the reply could not be seen; the whole answer is used."
+                    .to_owned(),
+            );
+        }
+        doubts
+    }
+}
+
+fn chosen(fields: &[String]) -> Option<Field> {
+    let has = |known: &&&str| fields.iter().any(|field| field == **known);
+    if let Some(name) = INPUTS.iter().find(has) {
+        return Some(Field::Text((*name).to_owned()));
+    }
+    if let Some(name) = LISTS.iter().find(has) {
+        return Some(Field::Messages((*name).to_owned()));
+    }
+    match fields {
+        [only] if !only.to_lowercase().ends_with("id") => Some(Field::Text(only.clone())),
+        _ => None,
+    }
+}
+
+/// A template with its `@NAME@`s filled in.
+pub(crate) fn filled(template: &str, values: &[(&str, &str)]) -> String {
+    let mut text = String::with_capacity(template.len() + 512);
+    let mut rest = template;
+    // What is filled in is not looked at again: it may have an `@` in it.
+    while let Some(at) = rest.find('@') {
+        text.push_str(&rest[..at]);
+        rest = &rest[at + 1..];
+        let name = rest.split('@').next().unwrap_or_default();
+        if let Some((_, value)) = values.iter().find(|(known, _)| *known == name) {
+            text.push_str(value);
+            rest = &rest[name.len() + 1..];
+        } else {
+            text.push('@');
+        }
+    }
+    text + rest
+}
+
+/// Where the development server of a package listens: what its code says, or what is usual.
+pub(crate) fn port(tree: &Tree, recipe: &Recipe, files: &[String]) -> u16 {
+    let pattern = Regex::new(
+        r"(?:listen\(\s*|[Pp]ort\s*[:=]\s*|PORT\s*(?:\|\||\?\?)\s*|--port[= ])[^\d\n]{0,40}?(\d{4,5})\b",
+    );
+    let Ok(pattern) = pattern else { return recipe.port };
+    let found = files.iter().take(20).find_map(|path| {
+        let text = String::from_utf8(tree.read(path, 256 * 1024).ok()?).ok()?;
+        pattern.captures(&text)?.get(1)?.as_str().parse().ok()
+    });
+    found.unwrap_or(recipe.port)
+}
+
+/// How the development server of a package is started.
+pub(crate) fn start_command(tree: &Tree, recipe: &Recipe, package: &str, manager: &str) -> String {
+    let scripts = package_json(tree, package).map(|mut json| json["scripts"].take()).unwrap_or_default();
+    let named =
+        ["dev", "start:dev", "develop", "start"].into_iter().find(|name| scripts.get(*name).is_some());
+    match named {
+        Some("start") => format!("{manager} start"),
+        Some(name) => format!("{manager} run {name}"),
+        None => recipe.start.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn route(method: &str, path: &str, request: &[&str], response: &[&str]) -> Route {
+        let texts = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
+        let (method, path) = (method.to_owned(), path.to_owned());
+        let (file, handler, agent) = ("a.ts".to_owned(), String::new(), String::new());
+        Route {
+            method,
+            path,
+            file,
+            line: 1,
+            handler,
+            agent,
+            request: texts(request),
+            response: texts(response),
+        }
+    }
+
+    #[test]
+    fn the_field_for_the_text_is_found_or_asked_for() {
+        let field = |request: &[&str]| {
+            Endpoint::of(&route("POST", "/x", request, &[]), None).map(|e| e.name().to_owned())
+        };
+        assert_eq!(field(&["session", "message"]).as_deref(), Ok("message"));
+        assert_eq!(field(&["messages", "model"]).as_deref(), Ok("messages"));
+        assert_eq!(field(&["topicName"]).as_deref(), Ok("topicName"));
+        assert!(field(&[]).is_err() && field(&["a", "b"]).is_err() && field(&["userId"]).is_err());
+        let named = Endpoint::of(&route("POST", "/x", &[], &[]), Some("ask")).unwrap();
+        assert_eq!(named.expression(), "{\"ask\": message}");
+        for path in ["/x/{id}", "/x/:id", "/x/[id]", "/x/<int:id>"] {
+            assert!(Endpoint::of(&route("POST", path, &["message"], &[]), None).is_err());
+        }
+        assert!(Endpoint::of(&route("DELETE", "/x", &["message"], &[]), None).is_err());
+    }
+
+    #[test]
+    fn templates_are_filled_completely() {
+        let one = Endpoint::of(&route("POST", "/@x@", &["messages"], &["reply"]), None).unwrap();
+        let get = Endpoint::of(&route("GET", "/x", &["q"], &[]), None).unwrap();
+        for text in [
+            one.python_bridge("http://u"),
+            one.node_bridge("http://u"),
+            get.python_bridge("u"),
+            get.node_bridge("u"),
+        ] {
+            assert!(!["@URL@", "@REQUEST@", "@REPLY@"].iter().any(|mark| text.contains(mark)), "{text}");
+        }
+        assert!(one.node_bridge("http://u").contains(r#""role": "user""#));
+    }
+}

@@ -1,0 +1,444 @@
+//! Integrating a Python program: which function is the agent, what is decorated, how FluxLoop calls it.
+
+use codebase::plan::{Edit, decorate};
+use codebase::{Agent, Does, Part, Route, glance};
+use regex::Regex;
+use serde_json::json;
+
+use crate::config::{Runner, new_file};
+use crate::endpoint::{Endpoint, port};
+use crate::integrate::{Found, Scene};
+use crate::recipe::InProcess;
+use crate::target::{Function, Module, Passing, module_of, passing};
+use crate::wrapper::{Object, Wrapper};
+
+/// The most functions besides the agent that are decorated.
+const MOST_PARTS: usize = 6;
+const IMPORT: &str = "import fluxloop";
+const WRAPPED: &str = "FluxLoop calls this; it hands the input to the agent.";
+
+/// How FluxLoop gets at the agent.
+enum Way {
+    /// It calls a function as it is, or through a file of ours.
+    Function { function: Function, module: Module, passing: Passing, object: Option<String> },
+    /// It runs an object of an agent framework.
+    Object { path: String, name: String, module: Module, object: Object },
+    /// It sends a request, in the same process or over HTTP.
+    Route { route: Route, endpoint: Endpoint },
+}
+
+/// Finds the agent and makes the edits; says why not, if nothing can be done.
+pub(crate) fn integrate(scene: &Scene<'_>) -> Result<Found, String> {
+    if scene.uses_sdk() {
+        shadowed(scene)?;
+    }
+    let (way, agent) = choose(scene)?;
+    let mut found = Found::default();
+    let mut traced = false;
+    if scene.uses_sdk() {
+        traced = decorations(scene, &way, agent.as_ref(), &mut found);
+    }
+    let folder = scene.line().folder(&scene.name);
+    let django = django_settings(scene);
+    finish(scene, way, traced, django.as_deref(), &folder, &mut found);
+    if let Some(agent) = &agent {
+        others(scene, agent, &mut found);
+    }
+    Ok(found)
+}
+
+/// The repository's own module of that name would be imported instead of the SDK.
+fn shadowed(scene: &Scene<'_>) -> Result<(), String> {
+    let inside = |name: &str| {
+        if scene.package.is_empty() { name.to_owned() } else { format!("{}/{name}", scene.package) }
+    };
+    let names = ["fluxloop.py", "fluxloop/__init__.py", "src/fluxloop/__init__.py"].map(inside);
+    match names.iter().find(|path| scene.tree.find(path).ok().flatten().is_some()) {
+        Some(path) => Err(format!(
+            "`{path}` is a module of that name, and would be imported instead of the FluxLoop SDK"
+        )),
+        None => Ok(()),
+    }
+}
+
+/// The way to the agent that is surest to work, and the agent.
+fn choose(scene: &Scene<'_>) -> Result<(Way, Option<Agent>), String> {
+    if let Some(wanted) = &scene.ask.agent {
+        return named(scene, wanted);
+    }
+    let mut reasons = Vec::new();
+    for agent in scene.agents() {
+        match by_function(scene, &Function::of_agent(agent)) {
+            Ok(way) => return Ok((way, Some(agent.clone()))),
+            Err(reason) => reasons.push(format!("{} in {}: {reason}", agent.name, agent.path)),
+        }
+        if let Some(way) = by_object(scene, &agent.path) {
+            return Ok((way, Some(agent.clone())));
+        }
+        for route in scene.routes().filter(|route| route.agent == agent.name) {
+            match Endpoint::of(route, scene.ask.request_field.as_deref()) {
+                Ok(endpoint) => {
+                    return Ok((Way::Route { route: route.clone(), endpoint }, Some(agent.clone())));
+                }
+                Err(reason) => reasons.push(reason),
+            }
+        }
+    }
+    let files = scene
+        .framework
+        .iter()
+        .flat_map(|framework| framework.anchors.iter().map(|anchor| anchor.path.clone()));
+    let mut files: Vec<String> = graph_files(scene).into_iter().chain(files).collect();
+    files.dedup();
+    if let Some(way) = files.iter().find_map(|path| by_object(scene, path)) {
+        return Ok((way, None));
+    }
+    reasons.truncate(4);
+    Err(if reasons.is_empty() {
+        "no function was found that calls a language model or an agent framework; name the one to run as `agent` \
+         (\"path/to/file.py:function\")"
+            .to_owned()
+    } else {
+        format!(
+            "no function was found that FluxLoop could call with one text ({}); name one as `agent` \
+             (\"path/to/file.py:function\"), or write one that takes a text",
+            reasons.join("; ")
+        )
+    })
+}
+
+/// The agent that somebody named: `path/to/file.py:name`.
+fn named(scene: &Scene<'_>, wanted: &str) -> Result<(Way, Option<Agent>), String> {
+    let (path, name) = wanted
+        .split_once(':')
+        .ok_or_else(|| format!("`agent` is \"{wanted}\"; it should be \"path/to/file.py:function\""))?;
+    let seen = glance(scene.tree, path)
+        .ok_or_else(|| format!("there is no Python file `{path}` that can be parsed"))?;
+    let agent = scene.profile.agents.iter().find(|agent| agent.path == path && agent.name == name).cloned();
+    if let Some(signature) = seen.functions.iter().find(|function| function.name == name) {
+        let function = Function::of_signature(path, signature);
+        let way = by_function(scene, &function)
+            .map_err(|reason| format!("`{name}` in {path} cannot be called: {reason}"))?;
+        return Ok((way, agent));
+    }
+    let made = seen.made.iter().find(|(known, _)| known == name);
+    let object = made.and_then(|(_, callee)| Object::made_by(callee, &seen.imports));
+    match (object, module_of(scene.tree, &scene.package, path)) {
+        (Some(object), Some(module)) => {
+            Ok((Way::Object { path: path.to_owned(), name: name.to_owned(), module, object }, agent))
+        }
+        _ => Err(format!("there is no function and no known agent object `{name}` in {path}")),
+    }
+}
+
+fn by_function(scene: &Scene<'_>, function: &Function) -> Result<Way, String> {
+    let passing = passing(&function.parameters)?;
+    let module = module_of(scene.tree, &scene.package, &function.path)
+        .ok_or("its file has a name that cannot be imported")?;
+    let mut object = None;
+    if let Some(owner) = function.owner() {
+        let seen = glance(scene.tree, &function.path).unwrap_or_default();
+        object = seen.made.iter().find(|(_, callee)| callee == owner).map(|(name, _)| name.clone());
+        if object.is_none() && !function.makes_itself {
+            return Err(format!("`{owner}` needs arguments to be made"));
+        }
+    }
+    Ok(Way::Function { function: function.clone(), module, passing, object })
+}
+
+/// An object of an agent framework in a file, if it is clear which.
+fn by_object(scene: &Scene<'_>, path: &str) -> Option<Way> {
+    let seen = glance(scene.tree, path)?;
+    let made: Vec<(&String, Object)> = seen
+        .made
+        .iter()
+        .filter_map(|(name, callee)| Some((name, Object::made_by(callee, &seen.imports)?)))
+        .collect();
+    let usual = |name: &str| {
+        matches!(
+            name,
+            "graph" | "agent" | "app" | "root_agent" | "main_agent" | "triage_agent" | "workflow" | "team"
+        )
+    };
+    let from_config = graphs(scene).into_iter().find(|(file, _)| file == path).map(|(_, name)| name);
+    let (name, object) = made
+        .iter()
+        .find(|(name, _)| from_config.as_ref() == Some(name))
+        .or_else(|| made.iter().find(|(name, _)| made.len() == 1 || usual(name)))?;
+    let module = module_of(scene.tree, &scene.package, path)?;
+    Some(Way::Object { path: path.to_owned(), name: (*name).clone(), module, object: *object })
+}
+
+/// The graphs that `langgraph.json` names: file and name.
+fn graphs(scene: &Scene<'_>) -> Vec<(String, String)> {
+    let folder = if scene.package.is_empty() { String::new() } else { format!("{}/", scene.package) };
+    let text = scene.tree.read(&format!("{folder}langgraph.json"), 1 << 20).unwrap_or_default();
+    let config: serde_json::Value = serde_json::from_slice(&text).unwrap_or_default();
+    let graphs = config["graphs"].as_object().cloned().unwrap_or_default();
+    let one = |value: &serde_json::Value| {
+        let (file, name) = value.as_str()?.rsplit_once(':')?;
+        Some((format!("{folder}{}", file.trim_start_matches("./")), name.to_owned()))
+    };
+    graphs.values().filter_map(one).collect()
+}
+
+fn graph_files(scene: &Scene<'_>) -> Vec<String> {
+    graphs(scene).into_iter().map(|(file, _)| file).collect()
+}
+
+/// Decorates the agent and the functions that it works with. Says whether the agent itself is among them.
+fn decorations(scene: &Scene<'_>, way: &Way, agent: Option<&Agent>, found: &mut Found) -> bool {
+    let (path, name) = match (way, agent) {
+        (Way::Function { function, .. }, _) => (&function.path, &function.name),
+        (Way::Route { .. }, Some(agent)) => (&agent.path, &agent.name),
+        (Way::Object { .. } | Way::Route { .. }, _) => {
+            let agents = scene.agents().filter(|agent| is_beside(way, &agent.path));
+            for agent in agents.take(MOST_PARTS) {
+                let part = Part {
+                    path: agent.path.clone(),
+                    line: agent.line,
+                    name: agent.name.clone(),
+                    does: Does::Prompt,
+                    is_generator: agent.is_generator,
+                };
+                add_part(scene, &part, found);
+                agent
+                    .parts
+                    .iter()
+                    .filter(|part| part.does == Does::Tool)
+                    .for_each(|part| add_part(scene, part, found));
+            }
+            return false;
+        }
+    };
+    let is_generator = match way {
+        Way::Function { function, .. } => function.is_generator,
+        _ => agent.is_some_and(|agent| agent.is_generator),
+    };
+    let decorated = match undecoratable(scene, path, name, is_generator) {
+        Some(reason) => {
+            found.warnings.push(format!("{name} in {path} is not decorated: {reason}"));
+            false
+        }
+        None => add(
+            scene,
+            path,
+            name,
+            "agent",
+            "This function is the agent: FluxLoop records what goes in and what comes out.",
+            found,
+        ),
+    };
+    for part in agent.iter().flat_map(|agent| &agent.parts).take(MOST_PARTS) {
+        add_part(scene, part, found);
+    }
+    decorated
+}
+
+fn is_beside(way: &Way, path: &str) -> bool {
+    match way {
+        Way::Object { path: own, .. } => {
+            let folder =
+                |path: &str| path.rsplit_once('/').map_or(String::new(), |(folder, _)| folder.to_owned());
+            path.starts_with(&folder(own))
+        }
+        _ => false,
+    }
+}
+
+/// Why a function had better not be decorated.
+fn undecoratable(scene: &Scene<'_>, path: &str, name: &str, is_generator: bool) -> Option<String> {
+    if is_generator {
+        return Some(
+            "it yields its answer in pieces, and the SDK would hide that from whoever looks".to_owned(),
+        );
+    }
+    let is_handler = scene.routes().any(|route| route.file == path && route.handler == name);
+    let postponed = glance(scene.tree, path).is_some_and(|seen| {
+        seen.imports
+            .iter()
+            .any(|(module, name)| module == "__future__" && name.as_deref() == Some("annotations"))
+    });
+    let fastapi = scene.framework.as_ref().filter(|framework| framework.name == "fastapi");
+    if is_handler
+        && postponed
+        && fastapi.is_some_and(|framework| !is_new_enough(framework.version.as_deref()))
+    {
+        return Some(
+            "it is a FastAPI route in a file with `from __future__ import annotations`, and FastAPI before 0.123.5 would \
+             no longer find the types of its parameters"
+                .to_owned(),
+        );
+    }
+    None
+}
+
+fn is_new_enough(version: Option<&str>) -> bool {
+    let numbers: Vec<u32> =
+        version.unwrap_or_default().split('.').filter_map(|part| part.parse().ok()).collect();
+    numbers.as_slice() >= [0, 123, 5].as_slice()
+}
+
+fn add_part(scene: &Scene<'_>, part: &Part, found: &mut Found) {
+    let (kind, why) = match part.does {
+        Does::Prompt => ("prompt", "It calls the model: FluxLoop records the call."),
+        Does::Tool => ("tool", "The model may call it: FluxLoop records its use."),
+        Does::Step => ("trace", "It stands between the agent and the model: FluxLoop records the step."),
+    };
+    if scene.owns(&part.path) && undecoratable(scene, &part.path, &part.name, part.is_generator).is_none() {
+        add(scene, &part.path, &part.name, kind, why, found);
+    }
+}
+
+fn add(scene: &Scene<'_>, path: &str, name: &str, kind: &str, why: &str, found: &mut Found) -> bool {
+    let plain = name.rsplit('.').next().unwrap_or(name);
+    let decorator = format!("@fluxloop.{kind}(name={})", json!(plain));
+    match decorate(scene.tree, path, name, &decorator, IMPORT, why.to_owned()) {
+        Ok(edit) => {
+            let known = |known: &Edit| known.filepath == edit.filepath && known.anchors == edit.anchors;
+            if !found.edits.iter().any(known) {
+                found.compiles.insert(path.to_owned());
+                found.edits.push(edit);
+            }
+            true
+        }
+        Err(reason) => {
+            found.warnings.push(format!("{name} is not decorated: {reason}"));
+            false
+        }
+    }
+}
+
+/// The file that FluxLoop calls, if it cannot call the program as it is, and the runner.
+fn finish(
+    scene: &Scene<'_>,
+    way: Way,
+    is_traced: bool,
+    django: Option<&str>,
+    folder: &str,
+    found: &mut Found,
+) {
+    let traced = Some(scene.name.as_str()).filter(|_| scene.uses_sdk() && !is_traced);
+    let content = match &way {
+        Way::Function { function, module, .. }
+            if function.is_direct() && django.is_none() && (is_traced || !scene.uses_sdk()) =>
+        {
+            found.runner = Some(Runner::Function {
+                target: format!("{}:{}", module.name, function.name),
+                folder: Some(module.root.clone()),
+            });
+            found.target = format!("{}:{}", module.name, function.name);
+            return;
+        }
+        Way::Function { function, module, passing, object } => {
+            found.target = format!("{}:{}", module.name, function.name);
+            Wrapper { folder, root: &module.root, django, traced }.around(
+                module,
+                function,
+                *passing,
+                object.as_deref(),
+            )
+        }
+        Way::Object { name, module, object, .. } => {
+            found.target = format!("{}:{name}", module.name);
+            Wrapper { folder, root: &module.root, django, traced }.of_object(module, name, *object)
+        }
+        Way::Route { route, endpoint } => {
+            found.target = format!("{} {}", endpoint.method, endpoint.path);
+            found.warnings.extend(endpoint.doubts());
+            by_route(scene, route, endpoint, &Wrapper { folder, root: "", django, traced }, found)
+        }
+    };
+    let path = Wrapper { folder, root: "", django, traced }.path();
+    found.compiles.insert(path.clone());
+    found.edits.push(new_file(path, content, WRAPPED));
+    found.runner = Some(Runner::Function { target: Wrapper::target(), folder: None });
+}
+
+/// A file that sends a request through the program's own application object, or over HTTP if there is no getting at it.
+fn by_route(
+    scene: &Scene<'_>,
+    route: &Route,
+    endpoint: &Endpoint,
+    wrapper: &Wrapper<'_>,
+    found: &mut Found,
+) -> String {
+    if let Some((by, app)) = in_process(scene, wrapper.django) {
+        if by == InProcess::Starlette {
+            found.prerequisites.push("httpx is installed: the test client of Starlette needs it".to_owned());
+        }
+        let root = app.as_ref().map_or_else(|| scene.package.clone(), |(module, _)| module.root.clone());
+        let app = app.as_ref().map(|(module, name)| (module, name.as_str()));
+        return Wrapper { root: &root, ..*wrapper }.of_route(by, app, endpoint);
+    }
+    let port = port(scene.tree, scene.recipe(), &scene.entry_points());
+    let url = format!("http://127.0.0.1:{port}{}", endpoint.path);
+    found.warnings.push(format!(
+        "The program must be running while FluxLoop runs: {} is not made in a place where it could be imported from ({}).",
+        scene.recipe().title,
+        route.file
+    ));
+    let text = endpoint.python_bridge(&url);
+    found.url = Some(url);
+    text
+}
+
+/// The application object of a web framework, and how a request gets into it.
+fn in_process(scene: &Scene<'_>, django: Option<&str>) -> Option<(InProcess, Option<(Module, String)>)> {
+    let by = scene.recipe().in_process?;
+    if by == InProcess::Django {
+        return django.map(|_| (by, None));
+    }
+    let framework = scene.framework.as_ref()?;
+    for anchor in &framework.anchors {
+        let seen = glance(scene.tree, &anchor.path).unwrap_or_default();
+        let makes =
+            |callee: &String| matches!(callee.rsplit('.').next(), Some("FastAPI" | "Starlette" | "Flask"));
+        // An application that a function makes is mostly made at the top level by calling it.
+        let made = seen.made.iter().find(|(_, callee)| makes(callee));
+        let made = made.or_else(|| {
+            seen.made
+                .iter()
+                .find(|(_, callee)| matches!(callee.as_str(), "create_app" | "make_app" | "get_app"))
+        });
+        if let (Some((name, _)), Some(module)) = (made, module_of(scene.tree, &scene.package, &anchor.path)) {
+            return Some((by, Some((module, name.clone()))));
+        }
+    }
+    None
+}
+
+/// The settings module that `manage.py` names.
+fn django_settings(scene: &Scene<'_>) -> Option<String> {
+    if scene.recipe().in_process != Some(InProcess::Django) {
+        return None;
+    }
+    let path = if scene.package.is_empty() {
+        "manage.py".to_owned()
+    } else {
+        format!("{}/manage.py", scene.package)
+    };
+    let text = String::from_utf8(scene.tree.read(&path, 1 << 16).ok()?).ok()?;
+    let pattern = Regex::new(r#"DJANGO_SETTINGS_MODULE["']\s*,\s*["']([\w.]+)["']"#).ok()?;
+    Some(pattern.captures(&text)?.get(1)?.as_str().to_owned())
+}
+
+fn others(scene: &Scene<'_>, chosen: &Agent, found: &mut Found) {
+    let others: Vec<String> = scene
+        .agents()
+        .filter(|agent| (&agent.path, &agent.name) != (&chosen.path, &chosen.name))
+        .filter(|agent| !chosen.parts.iter().any(|part| part.path == agent.path && part.name == agent.name))
+        .map(|agent| format!("{}:{}", agent.path, agent.name))
+        .collect();
+    if scene.ask.agent.is_none() && !others.is_empty() {
+        let shown: Vec<&str> = others.iter().take(5).map(String::as_str).collect();
+        found.warnings.push(format!(
+            "{}:{} was taken for the agent; {} other functions call a model as well ({}). Name another one as `agent` if \
+             that is the one to test.",
+            chosen.path,
+            chosen.name,
+            others.len(),
+            shown.join(", ")
+        ));
+    }
+}

@@ -1,0 +1,219 @@
+//! The file through which FluxLoop calls a Python program that it cannot call as it is.
+
+use serde_json::json;
+
+use crate::endpoint::{Endpoint, filled};
+use crate::recipe::InProcess;
+use crate::target::{Function, Module, Passing};
+
+/// The module that is written.
+pub(crate) const MODULE: &str = "fluxloop_target";
+
+/// What all such files have in common.
+pub(crate) struct Wrapper<'a> {
+    /// The folder that the file goes to.
+    pub(crate) folder: &'a str,
+    /// Where the program's modules are found.
+    pub(crate) root: &'a str,
+    /// The settings of a Django project.
+    pub(crate) django: Option<&'a str>,
+    /// Decorate the function in it, under this name.
+    pub(crate) traced: Option<&'a str>,
+}
+
+/// An object of an agent framework that is run with a text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Object {
+    Graph,
+    OpenAiAgent,
+    PydanticAgent,
+    AutogenAgent,
+    LlamaAgent,
+}
+
+impl Object {
+    /// The kind of object that a call makes, in a file that imports these modules.
+    pub(crate) fn made_by(callee: &str, imports: &[(String, Option<String>)]) -> Option<Self> {
+        let from = |module: &str| imports.iter().any(|(known, _)| known.split('.').next() == Some(module));
+        match callee.rsplit('.').next()?.trim_end_matches("()") {
+            "compile" if from("langgraph") => Some(Self::Graph),
+            "create_react_agent" | "create_agent" if from("langgraph") || from("langchain") => {
+                Some(Self::Graph)
+            }
+            "Agent" if from("pydantic_ai") => Some(Self::PydanticAgent),
+            "Agent" if from("agents") => Some(Self::OpenAiAgent),
+            "AssistantAgent" | "RoundRobinGroupChat" | "SelectorGroupChat" | "Swarm"
+                if from("autogen_agentchat") =>
+            {
+                Some(Self::AutogenAgent)
+            }
+            "FunctionAgent" | "ReActAgent" | "AgentWorkflow" if from("llama_index") => Some(Self::LlamaAgent),
+            _ => None,
+        }
+    }
+
+    /// More that has to be imported, and the lines that run it.
+    fn lines(self, name: &str) -> (&'static str, String) {
+        match self {
+            Self::Graph => (
+                "",
+                format!(
+                    "    state = {{\"messages\": [{{\"role\": \"user\", \"content\": message}}]}}\n    result = await \
+                     {name}.ainvoke(state)\n    last = result[\"messages\"][-1]\n    return _text(getattr(last, \"content\", last))"
+                ),
+            ),
+            Self::OpenAiAgent => (
+                "from agents import Runner  # noqa: E402\n",
+                format!(
+                    "    result = await Runner.run({name}, message)\n    return _text(result.final_output)"
+                ),
+            ),
+            Self::PydanticAgent => {
+                ("", format!("    result = await {name}.run(message)\n    return _text(result.output)"))
+            }
+            Self::AutogenAgent => (
+                "",
+                format!(
+                    "    result = await {name}.run(task=message)\n    return _text(result.messages[-1].content)"
+                ),
+            ),
+            Self::LlamaAgent => ("", format!("    return str(await {name}.run(message))")),
+        }
+    }
+}
+
+impl Wrapper<'_> {
+    pub(crate) fn path(&self) -> String {
+        format!("{}/{MODULE}.py", self.folder)
+    }
+
+    pub(crate) fn target() -> String {
+        format!("{MODULE}:run")
+    }
+
+    /// Calls a function. `object` is what a method is called on.
+    pub(crate) fn around(
+        &self,
+        module: &Module,
+        function: &Function,
+        passing: Passing,
+        object: Option<&str>,
+    ) -> String {
+        let argument = match passing {
+            Passing::Text => "message",
+            Passing::Messages => "[{\"role\": \"user\", \"content\": message}]",
+        };
+        let (import, call) = match (function.owner(), object) {
+            (Some(_), Some(object)) => {
+                let method = function.name.rsplit('.').next().unwrap_or_default();
+                (object, format!("{object}.{method}({argument})"))
+            }
+            (Some(owner), None) => {
+                let method = function.name.rsplit('.').next().unwrap_or_default();
+                (owner, format!("{owner}().{method}({argument})"))
+            }
+            (None, _) => (function.name.as_str(), format!("{}({argument})", function.name)),
+        };
+        let body = match (function.is_async, function.is_generator) {
+            (false, false) => format!("def run(message: str) -> str:\n    return _text({call})"),
+            (true, false) => format!("async def run(message: str) -> str:\n    return _text(await {call})"),
+            (false, true) => {
+                format!(
+                    "def run(message: str) -> str:\n    return \"\".join(_text(piece) for piece in {call})"
+                )
+            }
+            (true, true) => format!(
+                "async def run(message: str) -> str:\n    return \"\".join([_text(piece) async for piece in {call}])"
+            ),
+        };
+        let imports = format!("from {} import {import}  # noqa: E402\n", module.name);
+        self.filled(include_str!("templates/wrapper.py"), &imports, &body)
+    }
+
+    /// Runs an object of an agent framework.
+    pub(crate) fn of_object(&self, module: &Module, name: &str, object: Object) -> String {
+        let (more, lines) = object.lines(name);
+        let imports = format!("{more}from {} import {name}  # noqa: E402\n", module.name);
+        let body = format!("async def run(message: str) -> str:\n{lines}");
+        self.filled(include_str!("templates/wrapper.py"), &imports, &body)
+    }
+
+    /// Sends a request through the program's own application object.
+    pub(crate) fn of_route(
+        &self,
+        by: InProcess,
+        app: Option<(&Module, &str)>,
+        endpoint: &Endpoint,
+    ) -> String {
+        let import = app
+            .map(|(module, name)| format!("from {} import {name}  # noqa: E402\n", module.name))
+            .unwrap_or_default();
+        let name = app.map_or("", |(_, name)| name);
+        let (imports, lines) = match by {
+            InProcess::Flask => (
+                import,
+                format!(
+                    "    response = {name}.test_client().{}\n    return _reply(response.status_code, \
+                     response.get_data(as_text=True))",
+                    endpoint.client_call("flask")
+                ),
+            ),
+            InProcess::Starlette => (
+                format!("from starlette.testclient import TestClient  # noqa: E402\n\n{import}"),
+                format!(
+                    "    with TestClient({name}) as client:\n        response = client.{}\n    return \
+                     _reply(response.status_code, response.text)",
+                    endpoint.client_call("starlette")
+                ),
+            ),
+            InProcess::Django => (
+                "from django.test import Client  # noqa: E402\n".to_owned(),
+                format!(
+                    "    response = Client(SERVER_NAME=\"localhost\").{}\n    return _reply(response.status_code, \
+                     response.content.decode())",
+                    endpoint.client_call("django")
+                ),
+            ),
+        };
+        let body = format!("def run(message: str) -> str:\n{lines}");
+        let (up, folder, imports, os, run) = self.values(&imports, &body);
+        endpoint.client_file(&[
+            ("UP", &up),
+            ("FOLDER", &folder),
+            ("SETUP", &imports),
+            ("IMPORTS", os),
+            ("RUN", &run),
+        ])
+    }
+
+    fn filled(&self, template: &str, imports: &str, body: &str) -> String {
+        let (up, folder, setup, os, run) = self.values(imports, body);
+        filled(
+            template,
+            &[("UP", &up), ("FOLDER", &folder), ("SETUP", &setup), ("IMPORTS", os), ("RUN", &run)],
+        )
+    }
+
+    fn values(&self, imports: &str, body: &str) -> (String, String, String, &'static str, String) {
+        let up = self.folder.split('/').count().to_string();
+        let folder = if self.root.is_empty() { String::new() } else { format!(" / {}", json!(self.root)) };
+        let mut setup = String::new();
+        if let Some(settings) = self.django {
+            setup = [
+                "import django  # noqa: E402\n\n",
+                &format!("os.environ.setdefault(\"DJANGO_SETTINGS_MODULE\", {})\n", json!(settings)),
+                "django.setup()\n\n",
+            ]
+            .concat();
+        }
+        let run = match self.traced {
+            Some(name) => {
+                setup.push_str("import fluxloop  # noqa: E402\n");
+                format!("@fluxloop.agent(name={})\n{body}", json!(name))
+            }
+            None => body.to_owned(),
+        };
+        setup.push_str(imports);
+        (up, folder, setup.trim_end().to_owned(), if self.django.is_some() { "import os\n" } else { "" }, run)
+    }
+}

@@ -1,0 +1,74 @@
+//! What can go wrong with a plan.
+
+use std::sync::Arc;
+
+use codebase::plan::{ApplyError, Conflict, Severity, Verdict};
+use serde_json::{Value, json};
+
+/// Why a plan was not applied, or not taken back. Nothing has changed.
+#[derive(Clone, Debug, thiserror::Error)]
+pub(crate) enum PlanProblem {
+    #[error("the plan cannot be applied, and nothing was changed:\n- {}", issues.join("\n- "))]
+    Invalid { issues: Vec<String> },
+    #[error("{}", explain(.0))]
+    Failed(Arc<ApplyError>),
+}
+
+impl PlanProblem {
+    pub(crate) fn invalid(verdict: &Verdict) -> Self {
+        let blocking = verdict.findings.iter().filter(|finding| finding.severity == Severity::Blocks);
+        let sentence = |finding: &codebase::plan::Finding| match finding.fix.as_str() {
+            "" => finding.sentence(),
+            fix => format!("{} ({fix})", finding.sentence()),
+        };
+        Self::Invalid { issues: blocking.map(sentence).collect() }
+    }
+
+    pub(super) fn kind(&self) -> &'static str {
+        match self {
+            Self::Invalid { .. } => "plan_invalid",
+            Self::Failed(error) => match error.as_ref() {
+                ApplyError::Busy => "busy",
+                ApplyError::Conflict { .. } => "conflict",
+                ApplyError::Unknown(_) => "plan_not_applied",
+                ApplyError::Io(_) => "write_failed",
+            },
+        }
+    }
+
+    pub(super) fn data(&self) -> Value {
+        let error = match self {
+            Self::Invalid { issues } => return json!({ "issues": issues }),
+            Self::Failed(error) => error.as_ref(),
+        };
+        let ApplyError::Conflict { conflicts } = error else { return json!({}) };
+        let one = |conflict: &Conflict| {
+            let Conflict { path, says, ours, theirs } = conflict;
+            json!({ "path": path, "problem": says, "ours": ours, "theirs": theirs })
+        };
+        json!({ "conflicts": conflicts.iter().map(one).collect::<Vec<_>>() })
+    }
+}
+
+impl From<ApplyError> for PlanProblem {
+    fn from(error: ApplyError) -> Self {
+        Self::Failed(Arc::new(error))
+    }
+}
+
+/// A conflict from three sides: what the plan did, what somebody did since, what stands there.
+fn explain(error: &ApplyError) -> String {
+    let ApplyError::Conflict { conflicts } = error else { return error.to_string() };
+    let one = |conflict: &Conflict| {
+        let side = |title: &str, diff: &str| {
+            if diff.is_empty() { String::new() } else { format!("\n{title}:\n{diff}") }
+        };
+        format!(
+            "{}{}{}",
+            conflict.says,
+            side("What the plan does", &conflict.ours),
+            side("What was edited besides", &conflict.theirs)
+        )
+    };
+    conflicts.iter().map(one).collect::<Vec<_>>().join("\n")
+}

@@ -1,0 +1,172 @@
+//! What the tools about integrations have in common: their arguments, and how they get at a repository.
+
+use codebase::language::{self, Language};
+use codebase::plan::{self, Plan, Rules};
+use codebase::{CANDIDATE, Profile, Reading, Request, analyze};
+use fluxloop::{Ask, Integration, Line, RECIPES, Recipe, Variant, integrate, recipe};
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::Deserialize;
+use serde_json::{Map, Value};
+use tree::{Budget, Roots, Tree};
+
+use crate::error::{ArgumentProblem, Failure};
+
+/// How the integration should be.
+#[derive(Clone, Default)]
+pub(super) struct Wishes {
+    pub(super) package: Option<String>,
+    pub(super) variant: VariantWish,
+    pub(super) cli: Option<String>,
+    pub(super) agent: Option<String>,
+    pub(super) request_field: Option<String>,
+}
+
+#[derive(Clone, Copy, Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum VariantWish {
+    #[default]
+    Auto,
+    Sdk,
+    Bridge,
+}
+
+impl VariantWish {
+    pub(super) fn variant(self) -> Option<Variant> {
+        match self {
+            Self::Auto => None,
+            Self::Sdk => Some(Variant::Sdk),
+            Self::Bridge => Some(Variant::Bridge),
+        }
+    }
+}
+
+/// The frameworks that there are recipes for.
+pub(super) fn frameworks(_: &mut SchemaGenerator) -> Schema {
+    let names: Vec<&str> = RECIPES.iter().map(|recipe| recipe.name).collect();
+    json_schema!({ "type": "string", "enum": names })
+}
+
+/// The lines of the FluxLoop CLI.
+pub(super) fn lines(_: &mut SchemaGenerator) -> Schema {
+    let names: Vec<&str> = Line::ALL.into_iter().map(Line::name).collect();
+    json_schema!({ "type": "string", "enum": names })
+}
+
+impl Wishes {
+    pub(super) fn ask(&self, recipe: &'static Recipe) -> Ask {
+        Ask {
+            recipe,
+            package: self.package.clone(),
+            variant: self.variant.variant(),
+            line: self.cli.as_deref().and_then(Line::named),
+            agent: self.agent.clone(),
+            request_field: self.request_field.clone(),
+        }
+    }
+}
+
+/// The recipe of a framework. The schema has checked the name.
+pub(super) fn recipe_of(framework: &str) -> Result<&'static Recipe, Failure> {
+    recipe(framework).ok_or_else(|| refused("framework", format!("there is no recipe for {framework}")))
+}
+
+pub(super) fn refused(name: &str, error: String) -> Failure {
+    Failure::BadArguments(ArgumentProblem::Value { name: name.to_owned(), error, choices: Vec::new() })
+}
+
+/// The root of a profile, if it names one.
+pub(super) fn root_of(profile: Option<&Map<String, Value>>) -> Option<String> {
+    profile?.get("root").and_then(Value::as_str).map(str::to_owned)
+}
+
+/// Files that a profile says are worth a look.
+pub(super) fn hints(profile: Option<&Map<String, Value>>) -> Vec<String> {
+    let entries = profile.and_then(|profile| profile.get("entryPoints")).and_then(Value::as_array);
+    entries.into_iter().flatten().filter_map(Value::as_str).take(200).map(str::to_owned).collect()
+}
+
+/// A repository that has been analysed.
+pub(super) struct Subject {
+    pub(super) tree: Tree,
+    pub(super) profile: Profile,
+}
+
+impl Subject {
+    pub(super) fn open(
+        roots: &Roots,
+        root: &str,
+        hints: Vec<String>,
+        budget: &Budget,
+    ) -> Result<Self, Failure> {
+        let tree = roots.open(root)?;
+        let request = Request { hints, ..Request::new(&tree, Reading::Contents) };
+        let profile = analyze(&request, budget).map_err(|_| Failure::Internal)?;
+        Ok(Self { tree, profile })
+    }
+
+    pub(super) fn integrate(&self, ask: &Ask) -> Result<Integration, Failure> {
+        integrate(&self.tree, &self.profile, ask).map_err(|error| refused("package", error))
+    }
+
+    /// The framework that the repository is best integrated by; `package` narrows it down.
+    pub(super) fn likely(&self, package: Option<&str>) -> Option<&'static Recipe> {
+        let wanted = |folder: &str| {
+            package.is_none_or(|package| package.trim_start_matches("./").trim_matches('/') == folder)
+        };
+        let with_agents = |folder: &str| {
+            let inside = |path: &str| folder.is_empty() || path.starts_with(&format!("{folder}/"));
+            self.profile.agents.iter().any(|agent| inside(&agent.path))
+        };
+        let found =
+            self.profile.frameworks.iter().filter(|one| one.confidence >= CANDIDATE && wanted(&one.project));
+        let mut known: Vec<_> = found
+            .filter_map(|one| {
+                let recipe = recipe(one.name).filter(|recipe| recipe.ecosystem == one.ecosystem)?;
+                Some((!with_agents(&one.project), recipe))
+            })
+            .collect();
+        // The surest comes first; one with an agent goes before one without.
+        known.sort_by_key(|(without, _)| *without);
+        let python = || {
+            self.profile
+                .agents
+                .iter()
+                .any(|agent| language::of(&agent.path) == Some(Language::Python))
+                .then(|| recipe("python"))
+                .flatten()
+        };
+        known.first().map(|(_, recipe)| *recipe).or_else(python)
+    }
+}
+
+/// The rules by which plans are judged here.
+pub(super) fn rules(consent: &[String]) -> Rules<'_> {
+    Rules { consent, wrong_imports: fluxloop::WRONG_IMPORTS, commands: fluxloop::is_check }
+}
+
+/// The plan of an integration, resolved in the tree. Edits that cannot be placed are no edits.
+pub(super) fn plan(tree: &Tree, mut integration: Integration) -> Result<Plan, Failure> {
+    let edits = std::mem::take(&mut integration.edits);
+    let resolution = plan::resolve(tree, edits, &[]).map_err(|_| Failure::Internal)?;
+    let mut facts = integration.facts;
+    let blocking = resolution.findings.iter().filter(|finding| finding.severity == plan::Severity::Blocks);
+    let reasons: Vec<String> =
+        blocking.map(|finding| format!("{} {}", finding.sentence(), finding.fix).trim().to_owned()).collect();
+    if reasons.is_empty() {
+        let noted = resolution.findings.iter().filter(|finding| finding.code != "already_present");
+        facts.warnings.extend(noted.map(plan::Finding::sentence));
+        if !resolution.edits.is_empty() && resolution.files.is_empty() {
+            facts.warnings.insert(0, "Everything that this plan would do is done already.".to_owned());
+        }
+        return Ok(plan::complete(integration.summary, &resolution, facts, fluxloop::is_check));
+    }
+    facts.warnings.insert(0, format!("There are no edits: {}.", reasons.join("; ")));
+    facts.post_checks.clear();
+    let nothing = plan::Resolution::default();
+    Ok(plan::complete(
+        integration.summary.replacen("Add FluxLoop", "No FluxLoop", 1),
+        &nothing,
+        facts,
+        fluxloop::is_check,
+    ))
+}

@@ -1,0 +1,25 @@
+//! Documents in a reply: an object whose inside the output schema does not describe.
+
+use std::borrow::Cow;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::Serialize;
+
+/// An object that somebody else defines.
+#[derive(Clone, Debug, Serialize)]
+#[serde(transparent)]
+pub(crate) struct Open<T>(pub(crate) T);
+
+impl<T> JsonSchema for Open<T> {
+    fn schema_name() -> Cow<'static, str> {
+        "Open".into()
+    }
+
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": "object" })
+    }
+}

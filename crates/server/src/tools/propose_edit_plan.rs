@@ -1,0 +1,164 @@
+//! `propose_edit_plan`: the edits that integrate FluxLoop, exactly, with their diff.
+
+use codebase::plan::{Edit, FileChange, Plan, Rollback, workspace_edit};
+use protocol::mcp::{Prompt, PromptArgument};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use std::collections::BTreeMap;
+use tree::{Roots, Tree};
+
+use super::integration::{Subject, VariantWish, Wishes, frameworks, hints, lines, plan, recipe_of, root_of};
+use super::open::Open;
+use super::{Effect, Tool, ToolSpec, Toolset};
+use crate::Call;
+use crate::blocking::blocking;
+use crate::error::Failure;
+use crate::prompts::PromptEntry;
+
+/// Propose the edits that integrate FluxLoop into a repository: placed by syntax tree, applied in memory and parsed again,
+/// with diff and hashes. Nothing is written. No edits and a reason in `warnings` if nothing right can be done.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Args {
+    #[schemars(schema_with = "frameworks")]
+    framework: String,
+    /// What `analyze_repository` gave; taken as hints.
+    #[serde(default)]
+    repository_profile: Option<Map<String, Value>>,
+    /// The folder of the repository.
+    #[serde(default)]
+    root: Option<String>,
+    /// The package in a monorepo: folder or name.
+    #[serde(default)]
+    package: Option<String>,
+    /// `sdk`: decorators or middleware; `bridge`: no application code touched; `auto` chooses and says why.
+    #[serde(default)]
+    variant: VariantWish,
+    /// Line of the FluxLoop CLI; default: the one the repository uses, else the newest.
+    #[serde(default)]
+    #[schemars(schema_with = "lines")]
+    cli: Option<String>,
+    /// What to run: `path/to/file.py:function` or `POST /chat`; default: found by analysis.
+    #[serde(default)]
+    agent: Option<String>,
+    /// The request field that carries the text, if analysis cannot see it.
+    #[serde(default)]
+    request_field: Option<String>,
+    /// Add `workspaceEdit`, for editors that apply it themselves (LSP).
+    #[serde(default)]
+    workspace_edit: bool,
+}
+
+impl Args {
+    fn wishes(&self) -> Wishes {
+        Wishes {
+            package: self.package.clone(),
+            variant: self.variant,
+            cli: self.cli.clone(),
+            agent: self.agent.clone(),
+            request_field: self.request_field.clone(),
+        }
+    }
+}
+
+/// The plan. Pass it on as it is.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Reply {
+    schema: u32,
+    /// The digest of the plan.
+    id: String,
+    summary: String,
+    edits: Vec<Open<Edit>>,
+    files: Vec<Open<FileChange>>,
+    post_checks: Vec<String>,
+    post_check_commands: Vec<Vec<String>>,
+    rollback: Open<Rollback>,
+    warnings: Vec<String>,
+    prerequisites: Vec<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    workspace_edit: Option<Open<Value>>,
+}
+
+/// The tool.
+pub(crate) struct ProposeEditPlan;
+
+impl Tool for ProposeEditPlan {
+    const SPEC: ToolSpec = ToolSpec {
+        name: "propose_edit_plan",
+        title: "Propose an edit plan",
+        toolset: Toolset::Integrate,
+        effect: Effect::Reads,
+    };
+    type Args = Args;
+    type Reply = Reply;
+
+    async fn call(&self, call: Call, args: Args) -> Result<Reply, Failure> {
+        let recipe = recipe_of(&args.framework)?;
+        let roots = Roots::new(call.roots.clone());
+        blocking(&call, move |budget| {
+            let profile = args.repository_profile.as_ref();
+            let root = args.root.clone().or_else(|| root_of(profile)).unwrap_or_else(|| ".".to_owned());
+            let subject = Subject::open(&roots, &root, hints(profile), budget)?;
+            let integration = subject.integrate(&args.wishes().ask(recipe))?;
+            let plan = plan(&subject.tree, integration)?;
+            Ok(Reply::of(plan, &subject.tree, args.workspace_edit))
+        })
+        .await
+    }
+}
+
+impl Reply {
+    pub(super) fn of(plan: Plan, tree: &Tree, with_workspace_edit: bool) -> Self {
+        let edit = with_workspace_edit.then(|| {
+            let path = tree.path().to_string_lossy();
+            Open(workspace_edit(&plan, &format!("file://{}", codebase::plan::uri_path(&path))))
+        });
+        Self {
+            schema: plan.schema,
+            id: plan.id,
+            summary: plan.summary,
+            edits: plan.edits.into_iter().map(Open).collect(),
+            files: plan.files.into_iter().map(Open).collect(),
+            post_checks: plan.post_checks,
+            post_check_commands: plan.post_check_commands,
+            rollback: Open(plan.rollback),
+            warnings: plan.warnings,
+            prerequisites: plan.prerequisites,
+            workspace_edit: edit,
+        }
+    }
+}
+
+/// The prompt that leads from nothing to a reviewed plan.
+pub(crate) const PROMPT: PromptEntry = PromptEntry {
+    tool: "propose_edit_plan",
+    prompt: Prompt {
+        name: "integrate_fluxloop",
+        title: Some("Integrate FluxLoop"),
+        description: "Bring FluxLoop into this repository: analyse, plan, review, apply.",
+        arguments: &[
+            PromptArgument {
+                name: "framework",
+                description: "The framework, if you know it.",
+                required: false,
+            },
+            PromptArgument { name: "package", description: "The package in a monorepo.", required: false },
+        ],
+    },
+    text: prompt,
+};
+
+fn prompt(arguments: &BTreeMap<String, String>) -> String {
+    let given =
+        |name: &str| arguments.get(name).map(|value| format!(", `{name}`: {}", Value::String(value.clone())));
+    let more = [given("framework"), given("package")].into_iter().flatten().collect::<String>();
+    format!(
+        "Bring FluxLoop into this repository. Call run_integration_workflow (`root`: \".\"{more}). Tell me in a few \
+         sentences what was found, which function is the agent and why, and show me the diff of the plan with its warnings \
+         and prerequisites. If `validation.valid` is false or the plan has no edits, explain the reason and what I can do \
+         about it. Do not apply anything before I say so; then call apply_edit_plan with the plan as it is, and tell me how \
+         undo_edit_plan takes it back."
+    )
+}

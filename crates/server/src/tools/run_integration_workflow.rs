@@ -1,0 +1,142 @@
+//! `run_integration_workflow`: analyse, detect, steps, plan, validate, in one call.
+
+use codebase::plan::validate;
+use fluxloop::{Recipe, Situation};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use tree::{Budget, Roots};
+
+use super::analyze_repository::{self, here};
+use super::detect_frameworks;
+use super::generate_integration_steps as steps;
+use super::integration::{Subject, VariantWish, Wishes, frameworks, lines, plan, recipe_of, rules};
+use super::open::Open;
+use super::propose_edit_plan as propose;
+use super::validate_edit_plan as verdict;
+use super::{Effect, Tool, ToolSpec, Toolset};
+use crate::Call;
+use crate::blocking::blocking;
+use crate::error::Failure;
+
+/// Everything in one call: analyse the repository, find its frameworks, list the steps, propose an edit plan and validate
+/// it. Nothing is written. A stage that does not apply says `skipped` and why.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Args {
+    /// The folder of the repository.
+    #[serde(default = "here")]
+    root: String,
+    /// Default: the surest that has a recipe.
+    #[serde(default)]
+    #[schemars(schema_with = "frameworks")]
+    framework: Option<String>,
+    /// The package in a monorepo: folder or name.
+    #[serde(default)]
+    package: Option<String>,
+    /// `sdk`: decorators or middleware; `bridge`: no application code touched; `auto` chooses and says why.
+    #[serde(default)]
+    variant: VariantWish,
+    /// Line of the FluxLoop CLI; default: the one the repository uses, else the newest.
+    #[serde(default)]
+    #[schemars(schema_with = "lines")]
+    cli: Option<String>,
+    /// What to run: `path/to/file.py:function` or `POST /chat`; default: found by analysis.
+    #[serde(default)]
+    agent: Option<String>,
+    /// The request field that carries the text, if analysis cannot see it.
+    #[serde(default)]
+    request_field: Option<String>,
+}
+
+impl Args {
+    fn wishes(&self) -> Wishes {
+        Wishes {
+            package: self.package.clone(),
+            variant: self.variant,
+            cli: self.cli.clone(),
+            agent: self.agent.clone(),
+            request_field: self.request_field.clone(),
+        }
+    }
+}
+
+/// What the single tools would have given.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Reply {
+    /// As from `analyze_repository`.
+    profile: Open<analyze_repository::Reply>,
+    /// As from `detect_frameworks`.
+    detection: Open<detect_frameworks::Reply>,
+    /// As from `generate_integration_steps`.
+    integration_steps: Open<Value>,
+    /// As from `propose_edit_plan`.
+    edit_plan: Open<Value>,
+    /// As from `validate_edit_plan`.
+    validation: Open<Value>,
+}
+
+/// The tool.
+pub(crate) struct RunIntegrationWorkflow;
+
+impl Tool for RunIntegrationWorkflow {
+    const SPEC: ToolSpec = ToolSpec {
+        name: "run_integration_workflow",
+        title: "Run the integration workflow",
+        toolset: Toolset::Integrate,
+        effect: Effect::Reads,
+    };
+    type Args = Args;
+    type Reply = Reply;
+
+    async fn call(&self, call: Call, args: Args) -> Result<Reply, Failure> {
+        let roots = Roots::new(call.roots.clone());
+        blocking(&call, move |budget| run(&roots, &args, budget)).await
+    }
+}
+
+fn run(roots: &Roots, args: &Args, budget: &Budget) -> Result<Reply, Failure> {
+    let named = args.framework.as_deref().map(recipe_of).transpose()?;
+    let subject = Subject::open(roots, &args.root, Vec::new(), budget)?;
+    let root = subject.tree.path().display().to_string();
+    let detection = detect_frameworks::of_profile(&subject.profile);
+    let recipe = named.or_else(|| subject.likely(args.package.as_deref()));
+    let [integration_steps, edit_plan, validation] = if let Some(recipe) = recipe {
+        integrate(&subject, recipe, &args.wishes())?
+    } else {
+        let why = "no framework was found that there is a recipe for, and no agent; name one as `framework`";
+        [why, "there are no steps to plan", "there is no plan to validate"].map(skipped)
+    };
+    Ok(Reply {
+        detection: Open(detection),
+        integration_steps: Open(integration_steps),
+        edit_plan: Open(edit_plan),
+        validation: Open(validation),
+        profile: Open(analyze_repository::Reply::of(
+            root,
+            subject.profile,
+            analyze_repository::usual_limit(),
+        )),
+    })
+}
+
+fn integrate(subject: &Subject, recipe: &'static Recipe, wishes: &Wishes) -> Result<[Value; 3], Failure> {
+    let integration = subject.integrate(&wishes.ask(recipe))?;
+    let steps = to_value(&steps::Reply::of(&Situation::of(&integration)))?;
+    let plan = plan(&subject.tree, integration)?;
+    if plan.edits.is_empty() {
+        let plan = to_value(&propose::Reply::of(plan, &subject.tree, false))?;
+        return Ok([steps, plan, skipped("the plan has no edits; its `warnings` say why")]);
+    }
+    let reply = to_value(&propose::Reply::of(plan, &subject.tree, false))?;
+    let verdict = validate(&subject.tree, &reply, &rules(&[])).map_err(|_| Failure::Internal)?;
+    Ok([steps, reply, to_value(&verdict::Reply::of(&verdict))?])
+}
+
+fn skipped(why: &str) -> Value {
+    json!({ "skipped": why })
+}
+
+fn to_value(value: &impl Serialize) -> Result<Value, Failure> {
+    serde_json::to_value(value).map_err(|_| Failure::Internal)
+}

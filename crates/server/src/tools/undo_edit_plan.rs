@@ -1,0 +1,71 @@
+//! `undo_edit_plan`: takes back exactly what a plan wrote.
+
+use codebase::plan::{Plan, Undone, undo, undo_by_plan};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use tree::Roots;
+
+use super::analyze_repository::here;
+use super::integration::refused;
+use super::{Effect, Tool, ToolSpec, Toolset};
+use crate::Call;
+use crate::blocking::blocking;
+use crate::error::{Failure, PlanProblem};
+
+/// Take an applied plan back: restores exactly the files it wrote, and refuses, with an explanation, where they have been
+/// edited since.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Args {
+    /// The plan's id; default: the plan applied last.
+    #[serde(default)]
+    plan_id: Option<String>,
+    /// The plan itself, if an editor applied it.
+    #[serde(default)]
+    plan: Option<Map<String, Value>>,
+    /// The folder of the repository.
+    #[serde(default = "here")]
+    root: String,
+}
+
+/// What was taken back.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Reply {
+    plan_id: String,
+    /// The files that are as they were before.
+    files: Vec<String>,
+}
+
+/// The tool.
+pub(crate) struct UndoEditPlan;
+
+impl Tool for UndoEditPlan {
+    const SPEC: ToolSpec = ToolSpec {
+        name: "undo_edit_plan",
+        title: "Undo an edit plan",
+        toolset: Toolset::Integrate,
+        effect: Effect::Writes,
+    };
+    type Args = Args;
+    type Reply = Reply;
+
+    async fn call(&self, call: Call, Args { plan_id, plan, root }: Args) -> Result<Reply, Failure> {
+        let roots = Roots::new(call.roots.clone());
+        blocking(&call, move |_| {
+            let tree = roots.open(&root)?;
+            let Undone { plan, files } = match plan {
+                Some(plan) => {
+                    let plan: Plan = serde_json::from_value(Value::Object(plan)).map_err(|error| {
+                        refused("plan", format!("it is not a plan of this server with its hashes: {error}"))
+                    })?;
+                    undo_by_plan(&tree, &plan)
+                }
+                None => undo(&tree, plan_id.as_deref()),
+            }
+            .map_err(PlanProblem::from)?;
+            Ok(Reply { plan_id: plan, files })
+        })
+        .await
+    }
+}

@@ -1,0 +1,3 @@
+from researcher.graph import graph
+
+__all__ = ["graph"]

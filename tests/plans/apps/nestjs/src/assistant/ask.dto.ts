@@ -1,0 +1,3 @@
+export class AskDto {
+  question: string;
+}

@@ -1,0 +1,3 @@
+"""Sorts incoming bug reports."""
+
+__version__ = "0.3.0"

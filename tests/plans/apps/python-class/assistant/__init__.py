@@ -1,0 +1,3 @@
+from .bot import SupportBot
+
+__all__ = ["SupportBot"]
