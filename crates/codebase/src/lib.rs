@@ -37,6 +37,7 @@ pub use analyze::{Request, analyze};
 pub use findings::CANDIDATE;
 pub use glance::{Glance, Signature, glance, locked_version};
 pub use manifest::Ecosystem;
+pub use place::is_aside;
 pub use profile::{
     Agent, Anchor, Does, EntryKind, EntryPoint, Evidence, Framework, LanguageShare, Parameter, Part, Profile,
     ProjectProfile, Risk, Route, Stats,

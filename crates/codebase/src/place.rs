@@ -47,7 +47,7 @@ pub(crate) fn is_about(path: &str) -> bool {
 }
 
 /// Whether a file stands beside the product: an example, documentation, a benchmark.
-pub(crate) fn is_aside(path: &str) -> bool {
+pub fn is_aside(path: &str) -> bool {
     const BESIDE: &[&str] = &[
         "examples",
         "example",

@@ -51,6 +51,10 @@ impl Endpoint {
             other => return Err(format!("the route {shown} takes {other} requests")),
         };
         let path = format!("/{}", route.path.trim_start_matches('/'));
+        if ["webhook", "callback", "interactivity", "/hook", "/events"].iter().any(|word| path.contains(word))
+        {
+            return Err(format!("the route {shown} is called by another service, not by a user"));
+        }
         if path.contains(['{', '<', '[', '*', '$', ':', '(', '^']) {
             return Err(format!("the path of the route {shown} has parameters that only you can fill in"));
         }

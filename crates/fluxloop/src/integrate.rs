@@ -169,10 +169,7 @@ fn owner(profile: &Profile, path: &str) -> String {
 pub fn integrate(tree: &Tree, profile: &Profile, ask: &Ask) -> Result<Integration, String> {
     let recipe = ask.recipe;
     let (package, mut notes) = package(profile, ask)?;
-    let is_it = |one: &&Framework| {
-        one.name == recipe.name && one.ecosystem == recipe.ecosystem && one.project == package
-    };
-    let framework = profile.frameworks.iter().find(is_it).cloned();
+    let framework = found_in(profile, recipe, &package);
     let layout = Layout::find(tree, &package, ask.line);
     let (variant, why_variant) = variant(tree, ask, &package);
     let name = scenario(profile, &layout, &package, &mut notes);
@@ -198,6 +195,17 @@ pub fn integrate(tree: &Tree, profile: &Profile, ask: &Ask) -> Result<Integratio
         found.edits.extend(requirement(&scene));
     }
     Ok(conclude(&scene, found, refused, why_variant, notes))
+}
+
+/// The framework as it is in a package: with the places there alone.
+fn found_in(profile: &Profile, recipe: &Recipe, package: &str) -> Option<Framework> {
+    let is_it = |one: &&Framework| one.name == recipe.name && one.ecosystem == recipe.ecosystem;
+    let mut framework = profile.frameworks.iter().find(is_it)?.clone();
+    let mut projects = profile.projects.iter().filter(|project| project.folder == package);
+    let is_used =
+        framework.project == package || projects.any(|project| project.frameworks.contains(&recipe.name));
+    framework.anchors.retain(|anchor| owner(profile, &anchor.path) == package);
+    is_used.then_some(framework)
 }
 
 /// The package that is meant, and what is to be said about others.

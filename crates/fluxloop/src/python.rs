@@ -1,7 +1,7 @@
 //! Integrating a Python program: which function is the agent, what is decorated, how FluxLoop calls it.
 
 use codebase::plan::{Edit, decorate};
-use codebase::{Agent, Does, Part, Route, glance};
+use codebase::{Agent, Does, Part, Route, glance, is_aside};
 use regex::Regex;
 use serde_json::json;
 
@@ -66,8 +66,21 @@ fn choose(scene: &Scene<'_>) -> Result<(Way, Option<Agent>), String> {
     if let Some(wanted) = &scene.ask.agent {
         return named(scene, wanted);
     }
+    // A graph that the project itself names is what it runs.
+    let graphs = graphs(scene);
+    if let Some(way) = graphs.iter().find_map(|(path, _)| by_object(scene, path)) {
+        return Ok((way, None));
+    }
+    if let Some((path, name)) = graphs.first() {
+        return Err(format!(
+            "langgraph.json names `{name}` in {path}, which is not a graph that is made when the file is loaded; write a \
+             function that takes a text and runs it, and name that as `agent`"
+        ));
+    }
+    let (beside, agents): (Vec<&Agent>, Vec<&Agent>) =
+        scene.agents().partition(|agent| is_aside(&agent.path));
     let mut reasons = Vec::new();
-    for agent in scene.agents() {
+    for agent in agents {
         match by_function(scene, &Function::of_agent(agent)) {
             Ok(way) => return Ok((way, Some(agent.clone()))),
             Err(reason) => reasons.push(format!("{} in {}: {reason}", agent.name, agent.path)),
@@ -84,17 +97,20 @@ fn choose(scene: &Scene<'_>) -> Result<(Way, Option<Agent>), String> {
             }
         }
     }
-    let files = scene
-        .framework
-        .iter()
-        .flat_map(|framework| framework.anchors.iter().map(|anchor| anchor.path.clone()));
-    let mut files: Vec<String> = graph_files(scene).into_iter().chain(files).collect();
-    files.dedup();
+    let anchors = scene.framework.iter().flat_map(|framework| &framework.anchors);
+    let files: Vec<&String> = anchors.map(|anchor| &anchor.path).filter(|path| !is_aside(path)).collect();
     if let Some(way) = files.iter().find_map(|path| by_object(scene, path)) {
         return Ok((way, None));
     }
     reasons.truncate(4);
-    Err(if reasons.is_empty() {
+    let asides: Vec<String> =
+        beside.iter().take(4).map(|agent| format!("{}:{}", agent.path, agent.name)).collect();
+    Err(if reasons.is_empty() && !asides.is_empty() {
+        format!(
+            "only examples, tests or tools call a language model ({}); name one as `agent` if it is meant",
+            asides.join(", ")
+        )
+    } else if reasons.is_empty() {
         "no function was found that calls a language model or an agent framework; name the one to run as `agent` \
          (\"path/to/file.py:function\")"
             .to_owned()
@@ -182,17 +198,14 @@ fn graphs(scene: &Scene<'_>) -> Vec<(String, String)> {
     graphs.values().filter_map(one).collect()
 }
 
-fn graph_files(scene: &Scene<'_>) -> Vec<String> {
-    graphs(scene).into_iter().map(|(file, _)| file).collect()
-}
-
 /// Decorates the agent and the functions that it works with. Says whether the agent itself is among them.
 fn decorations(scene: &Scene<'_>, way: &Way, agent: Option<&Agent>, found: &mut Found) -> bool {
     let (path, name) = match (way, agent) {
         (Way::Function { function, .. }, _) => (&function.path, &function.name),
         (Way::Route { .. }, Some(agent)) => (&agent.path, &agent.name),
         (Way::Object { .. } | Way::Route { .. }, _) => {
-            let agents = scene.agents().filter(|agent| is_beside(way, &agent.path));
+            let beside = |agent: &&Agent| matches!(way, Way::Object { path, .. } if *path == agent.path);
+            let agents = scene.agents().filter(beside);
             for agent in agents.take(MOST_PARTS) {
                 let part = Part {
                     path: agent.path.clone(),
@@ -233,17 +246,6 @@ fn decorations(scene: &Scene<'_>, way: &Way, agent: Option<&Agent>, found: &mut 
         add_part(scene, part, found);
     }
     decorated
-}
-
-fn is_beside(way: &Way, path: &str) -> bool {
-    match way {
-        Way::Object { path: own, .. } => {
-            let folder =
-                |path: &str| path.rsplit_once('/').map_or(String::new(), |(folder, _)| folder.to_owned());
-            path.starts_with(&folder(own))
-        }
-        _ => false,
-    }
 }
 
 /// Why a function had better not be decorated.
@@ -346,6 +348,7 @@ fn finish(
         Way::Route { route, endpoint } => {
             found.target = format!("{} {}", endpoint.method, endpoint.path);
             found.warnings.extend(endpoint.doubts());
+            found.warnings.extend(credentials(scene, route));
             by_route(scene, route, endpoint, &Wrapper { folder, root: "", django, traced }, found)
         }
     };
@@ -353,6 +356,20 @@ fn finish(
     found.compiles.insert(path.clone());
     found.edits.push(new_file(path, content, WRAPPED));
     found.runner = Some(Runner::Function { target: Wrapper::target(), folder: None });
+}
+
+/// What a handler asks for that a request from nowhere does not have.
+fn credentials(scene: &Scene<'_>, route: &Route) -> Option<String> {
+    let seen = glance(scene.tree, &route.file)?;
+    let handler = seen.functions.into_iter().find(|function| function.name == route.handler)?;
+    let asks = |name: &str| {
+        ["user", "token", "auth", "credential", "api_key", "session"].iter().any(|word| name.contains(word))
+    };
+    let parameter = handler.parameters.into_iter().find(|parameter| asks(&parameter.name.to_lowercase()))?;
+    Some(format!(
+        "{} in {} asks for `{}`: the request in the new file may need credentials.",
+        route.handler, route.file, parameter.name
+    ))
 }
 
 /// A file that sends a request through the program's own application object, or over HTTP if there is no getting at it.

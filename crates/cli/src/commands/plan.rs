@@ -34,10 +34,10 @@ pub(crate) fn plan(mut config: Config, args: PlanArgs) -> Result<(), Failure> {
     let tool = if args.framework.is_some() { "propose_edit_plan" } else { "run_integration_workflow" };
     let reply = called(config, tool, arguments)?;
     let mut reply: Value = serde_json::from_str(&reply).unwrap_or_default();
-    let plan = if args.framework.is_some() { reply } else { reply["edit_plan"].take() };
-    if let Some(why) = plan["skipped"].as_str() {
+    if let Some(why) = reply["integration_steps"]["skipped"].as_str() {
         return Err(Failure::Refused(why.to_owned()));
     }
+    let plan = if args.framework.is_some() { reply } else { reply["edit_plan"].take() };
     let text = serde_json::to_string_pretty(&plan).unwrap_or_default();
     if let Some(file) = &args.out {
         write(file, &text)?;

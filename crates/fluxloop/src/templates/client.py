@@ -9,6 +9,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[@UP@]@FOLDER@))
 
 @SETUP@
 
+
 @RUN@
 
 

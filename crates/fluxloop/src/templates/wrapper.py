@@ -9,6 +9,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[@UP@]@FOLDER@))
 
 @SETUP@
 
+
 @RUN@
 
 
@@ -17,4 +18,6 @@ def _text(result) -> str:
         return result
     if hasattr(result, "model_dump"):
         result = result.model_dump()
-    return json.dumps(result, ensure_ascii=False, default=str)
+    if isinstance(result, (dict, list)):
+        return json.dumps(result, ensure_ascii=False, default=str)
+    return str(result)
