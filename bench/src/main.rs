@@ -9,6 +9,7 @@
 
 mod flow;
 mod peer;
+mod plans;
 mod provision;
 mod robust;
 mod stdio;
@@ -29,9 +30,12 @@ fn main() -> Outcome<()> {
         "flow" => flow::run(quick),
         "turn" => turn::run(quick),
         "robust" => robust::run(quick),
+        "plans" => plans::run(quick),
         "tree" => tree::run(quick, given.first().map(std::path::PathBuf::from)),
         _ => {
-            println!("usage: cargo run --release -p bench -- stdio|flow|turn|robust|tree [FOLDER] [--quick]");
+            println!(
+                "usage: cargo run --release -p bench -- stdio|flow|turn|robust|plans|tree [FOLDER] [--quick]"
+            );
             Ok(())
         }
     }

@@ -103,6 +103,13 @@ pub(crate) fn fluxway() -> Outcome<Peer> {
     Ok(rust()?.swap_remove(0))
 }
 
+/// Fluxway with its tools for repositories, in this folder.
+pub(crate) fn integrating(root: &str) -> Outcome<Vec<String>> {
+    let binary = build()?.join("fluxway").display().to_string();
+    let args = ["serve", "--config", "/dev/null", "--read-only", "--root", root];
+    Ok(std::iter::once(binary).chain(args.map(str::to_owned)).collect())
+}
+
 /// A program that reads or lists a tree, as a shell command in which `$DIR` is the folder.
 pub(crate) struct Tool {
     pub(crate) name: String,
@@ -176,7 +183,7 @@ fn which(program: &str) -> Option<String> {
 }
 
 /// The server whose documents fluxway implements, in an environment of its own.
-fn fluxloop() -> Outcome<String> {
+pub(crate) fn fluxloop() -> Outcome<String> {
     let folder = cache()?.join("fluxloop");
     let python = folder.join("bin/python");
     if !python.exists() {

@@ -93,7 +93,7 @@ fn memory(command: &str, folder: &Path) -> Outcome<f64> {
 }
 
 /// A workspace of packages, half Python and half TypeScript, 50 files each, 3 kB a file, with things to ignore.
-fn generate(folder: &Path, files: usize) -> Outcome<()> {
+pub(crate) fn generate(folder: &Path, files: usize) -> Outcome<()> {
     const EACH: usize = 50;
     std::fs::create_dir_all(folder)?;
     std::fs::write(folder.join(".gitignore"), "ignored/\n*.log\n")?;

@@ -17,7 +17,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from provision import HERE, provision
-from servers import complete_chat, listens, ports, serving, stand_in, started
+from servers import becomes_free, complete_chat, ports, serving, stand_in, started
 from tree import differences, files_that_differ, remove, snapshot
 
 LIMIT = 120  # Seconds for one command; 0.2 and 0.3 of FluxLoop never end by themselves if an agent hangs.
@@ -48,7 +48,9 @@ APPS = {
     "nestjs": App("/assistant/ask", "question", "answer", "npm run build", None),
     "sveltekit": App("/api/recipes", "prompt", "text", "npm run build", None),
     "remix": App("/api/chat", build="npm run build", python_path=None),
+    "library": App(),
 }
+WITHOUT_AGENT = ["library"]
 STAND_INS = ["nextjs", "nestjs", "sveltekit", "remix"]  # Their toolchains are only there with --long.
 
 
@@ -57,14 +59,13 @@ class Case:
     app: str
     line: str = "0.4"
     variant: str = "auto"
-    toolchain: bool = False
+    setting: str = ""  # "init": FluxLoop was set up by its own `init`; "monorepo"; "toolchain": a Node framework is there.
 
     def __str__(self):
-        extras = [self.variant] * (self.variant != "auto") + ["toolchain"] * self.toolchain
-        return " ".join([self.app, self.line, *extras])
+        return " ".join(filter(None, [self.app, self.line, self.variant.replace("auto", ""), self.setting]))
 
     def is_served_for_real(self):
-        return self.toolchain or self.app not in STAND_INS
+        return self.setting == "toolchain" or self.app not in STAND_INS
 
     def needs(self):
         """What has to be installed for it."""
@@ -74,8 +75,11 @@ class Case:
 
 CASES = [Case(app) for app in APPS]
 CASES += [Case(app, line) for app in ["fastapi", "python-agent", "express"] for line in ["0.2", "0.3"]]
-CASES += [Case("python-class", "0.2"), Case("fastapi", variant="bridge"), Case("fastapi", "0.2", "bridge")]
-LONG_CASES = [Case(app, toolchain=True) for app in STAND_INS]
+CASES += [Case("fastapi-inline", "0.2"), Case("python-class", "0.3")]
+CASES += [Case("fastapi", "0.4", "bridge"), Case("fastapi-inline", "0.2", "bridge")]
+CASES += [Case("fastapi", line, setting="init") for line in ["0.2", "0.3", "0.4"]]
+CASES += [Case("fastapi", line, setting="monorepo") for line in ["0.2", "0.4"]]
+LONG_CASES = [Case(app, setting="toolchain") for app in STAND_INS]
 
 RESULTS = {  # Where each line of FluxLoop writes down how a run went.
     "0.2": "fluxloop/*/experiments/*/summary.json",
@@ -108,7 +112,12 @@ class Trial:
 
     @property
     def root(self):
-        return self.scratch / "app"
+        return self.scratch / "repository"
+
+    @property
+    def package(self):
+        """The folder of the application in its repository."""
+        return "services/support" if self.case.setting == "monorepo" else "."
 
     def snapshot(self):
         return snapshot(self.root, without=["node_modules"])
@@ -144,6 +153,11 @@ def check(trial):
     untouched = trial.snapshot()
     plan = propose(trial)
     expect_same(untouched, trial.snapshot(), "proposing a plan changed the application")
+    if trial.case.app in WITHOUT_AGENT:
+        expect(not plan["edits"] and plan["warnings"], f"nothing can be done, and that has to be said: {plan}")
+        yield "refused, with a reason"
+        return
+    check_proposal(trial, plan)
     yield f"{len(plan['files'])} files planned"
 
     validate(trial, plan)
@@ -172,16 +186,18 @@ def check(trial):
 
 
 def propose(trial):
-    plan = json.loads(
-        trial.fluxway(
-            *["plan", trial.root, "--json", "--cli", trial.case.line],
-            *(["--variant", trial.case.variant] if trial.case.variant != "auto" else []),
-        )
-    )
+    options = ["--cli", trial.case.line, "--variant", trial.case.variant]
+    if trial.package != ".":
+        options += ["--package", trial.package]
+    return json.loads(trial.fluxway("plan", trial.root, "--json", *options))
+
+
+def check_proposal(trial, plan):
     expect(plan["edits"], f"the plan is empty: {plan['warnings']}")
-    expect(plan["postChecks"], "the plan does not say how to check it")
-    expect(plan["postChecks"][-1].startswith("fluxloop "), f"the last check does not run FluxLoop: {plan['postChecks']}")
-    return plan
+    checks = plan["postChecks"]
+    expect(checks and checks[-1].startswith("fluxloop "), f"the last check does not run FluxLoop: {checks}")
+    if trial.case.setting == "init":
+        expect("demo" in checks[-1].split(), f"there is a project already, but the plan runs: {checks[-1]}")
 
 
 def validate(trial, plan):
@@ -207,13 +223,13 @@ def check_files(trial, plan, untouched, applied):
 
 def check_application(trial):
     """The application itself still works, without FluxLoop."""
-    if trial.case.toolchain:
+    if trial.case.setting == "toolchain":
         trial.run(*shlex.split(trial.app.build), timeout=5 * LIMIT)
         yield "built"
     if trial.app.python_path is None:
         return
     trial.run("python", "-m", "compileall", "-q", ".")
-    env = trial.env | {"PYTHONPATH": str(trial.root / trial.app.python_path)}
+    env = trial.env | {"PYTHONPATH": str(trial.root / trial.package / trial.app.python_path)}
     answer = trial.run("python", "-P", HERE / "probes.py", trial.case.app, QUESTION, env=env).strip()
     expect(answer == f"stub: {QUESTION}", f"the application answered: {answer}")
     yield "application answers"
@@ -237,7 +253,7 @@ def served(trial, plan):
     expect(url.path == trial.app.route, f"the bridge asks {url.path}, the application has {trial.app.route}")
     command = start_command(plan, url.geturl())
     with ports[url.port]:
-        if listens(url.port):
+        if not becomes_free(url.port):
             raise NotRun(f"something else listens on port {url.port}, where the plan expects the application")
         if trial.case.is_served_for_real():
             with started(command, url, trial.root, trial.env, trial.scratch / "app.log"):
@@ -304,16 +320,32 @@ def environment(folder, line, home, model_port):
 def prepare(case, binary, folder, model_port, parent):
     scratch = Path(tempfile.mkdtemp(prefix=f"{case}-".replace(" ", "-"), dir=parent))
     (scratch / "home").mkdir()
-    env = environment(folder, case.line, scratch / "home", model_port)
-    trial = Trial(case, binary, folder, scratch, env)
-    shutil.copytree(HERE / "apps" / case.app, trial.root, symlinks=True)
-    packages = folder / f"node-{case.app}" / "node_modules"
-    if case.toolchain:
+    trial = Trial(case, binary, folder, scratch, environment(folder, case.line, scratch / "home", model_port))
+    shutil.copytree(HERE / "apps" / case.app, trial.root / trial.package, symlinks=True)
+    if case.setting == "monorepo":
+        shutil.copytree(HERE / "apps" / "python-class", trial.root / "services" / "desk")
+    if case.setting == "init":
+        set_up_fluxloop(trial)
+    if f"node-{case.app}" in case.needs():
+        bring_packages(trial)
+    return trial
+
+
+def set_up_fluxloop(trial):
+    """What a user has who followed FluxLoop's own first steps: a project, and the key in its .env file."""
+    what = "project --name" if trial.case.line == "0.2" else "scenario"
+    trial.run("bash", "-c", f"yes | fluxloop init {what} demo")
+    for file in trial.root.glob("**/.env"):
+        file.write_text(file.read_text().replace("OPENAI_API_KEY=\n", "OPENAI_API_KEY=test\n"))
+
+
+def bring_packages(trial):
+    packages = trial.folder / f"node-{trial.case.app}" / "node_modules"
+    if trial.case.setting == "toolchain":
         # Bundlers do not follow links out of the project; a hard link is a file of its own to them.
         shutil.copytree(packages, trial.root / "node_modules", symlinks=True, copy_function=link_or_copy)
-    elif f"node-{case.app}" in case.needs():
-        (scratch / "node_modules").symlink_to(packages)  # Node looks there too, and the application stays as it is.
-    return trial
+    else:
+        (trial.scratch / "node_modules").symlink_to(packages)  # Node looks there too, and the application stays alone.
 
 
 def link_or_copy(source, target):
@@ -326,7 +358,7 @@ def link_or_copy(source, target):
 def attempt(case, missing, **prepared):
     """Tries one case; returns "ok", "NOT RUN" or "FAIL" and prints its line."""
     start = time.monotonic()
-    notes, status = [], "ok"
+    notes, status, trial = [], "ok", None
     try:
         if lacking := [missing[need] for need in case.needs() if need in missing]:
             raise NotRun("; ".join(lacking))
@@ -337,8 +369,9 @@ def attempt(case, missing, **prepared):
         status, notes = "NOT RUN", [str(reason)]
     except (AssertionError, OSError, KeyError, ValueError, subprocess.TimeoutExpired) as error:
         status = "FAIL"
-        notes.append(f"then {type(error).__name__}: {error}\n  in {trial.scratch}")
-    print(f"{status:8}{str(case):24}{time.monotonic() - start:6.1f} s  {', '.join(notes)}", flush=True)
+        place = trial.scratch if trial else prepared["parent"]
+        notes.append(f"then {type(error).__name__}: {error}\n  in {place}")
+    print(f"{status:8}{str(case):28}{time.monotonic() - start:6.1f} s  {', '.join(notes)}", flush=True)
     return status
 
 
@@ -357,8 +390,8 @@ def main():
 
 def drive(cases, binary, folder, missing):
     start = time.monotonic()
-    # In the cache: links to packages need one file system.
-    work = Path(tempfile.mkdtemp(prefix="work-", dir=folder))
+    # Not below the user's home: FluxLoop looks for its folder upwards, and would find the user's own.
+    work = Path(tempfile.mkdtemp(prefix="fluxway-plans-")).resolve()
     with serving(complete_chat) as model_port, concurrent.futures.ThreadPoolExecutor(max_workers=2) as pool:
         prepared = {"binary": binary, "folder": folder, "model_port": model_port, "parent": work}
         statuses = list(pool.map(lambda case: attempt(case, missing, **prepared), cases))

@@ -12,6 +12,7 @@ import time
 from collections import defaultdict
 
 START_LIMIT = 60  # Seconds until an application has to listen; development servers compile first.
+PATIENCE = 20  # Seconds for a port to become free.
 ports = defaultdict(threading.Lock)  # Plans name fixed ports: cases that share one take turns.
 
 
@@ -89,11 +90,23 @@ def started(command, url, cwd, env, log):
 
 
 def wait_for(url, program, log):
-    end = time.monotonic() + START_LIMIT
-    while not listens(url.port, [url.hostname]):
-        if program.poll() is not None or time.monotonic() > end:
-            raise AssertionError(f"the application does not listen at {url.netloc}:\n{log.read_text()[-2000:]}")
+    comes = until(START_LIMIT, lambda: program.poll() is not None or listens(url.port, [url.hostname]))
+    if not comes or program.poll() is not None:
+        raise AssertionError(f"the application does not listen at {url.netloc}:\n{log.read_text()[-2000:]}")
+
+
+def becomes_free(port):
+    """Whether nothing listens on the port, or only for a short while: somebody else may run this stage as well."""
+    return until(PATIENCE, lambda: not listens(port))
+
+
+def until(seconds, holds):
+    end = time.monotonic() + seconds
+    while not holds():
+        if time.monotonic() > end:
+            return False
         time.sleep(0.1)
+    return True
 
 
 def listens(port, hosts=("127.0.0.1", "::1")):

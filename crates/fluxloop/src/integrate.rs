@@ -126,6 +126,11 @@ impl Scene<'_> {
         self.variant == Variant::Sdk
     }
 
+    /// Whether a file stands beside the product, seen from the package: an example, a test.
+    pub(crate) fn is_aside(&self, path: &str) -> bool {
+        codebase::is_aside(path.strip_prefix(&self.package).unwrap_or(path).trim_start_matches('/'))
+    }
+
     /// Whether a file belongs to the package, and not to one inside it.
     pub(crate) fn owns(&self, path: &str) -> bool {
         owner(self.profile, path) == self.package

@@ -1,7 +1,7 @@
 //! Integrating a Python program: which function is the agent, what is decorated, how FluxLoop calls it.
 
 use codebase::plan::{Edit, decorate};
-use codebase::{Agent, Does, Part, Route, glance, is_aside};
+use codebase::{Agent, Does, Part, Route, glance};
 use regex::Regex;
 use serde_json::json;
 
@@ -78,7 +78,7 @@ fn choose(scene: &Scene<'_>) -> Result<(Way, Option<Agent>), String> {
         ));
     }
     let (beside, agents): (Vec<&Agent>, Vec<&Agent>) =
-        scene.agents().partition(|agent| is_aside(&agent.path));
+        scene.agents().partition(|agent| scene.is_aside(&agent.path));
     let mut reasons = Vec::new();
     for agent in agents {
         match by_function(scene, &Function::of_agent(agent)) {
@@ -98,7 +98,8 @@ fn choose(scene: &Scene<'_>) -> Result<(Way, Option<Agent>), String> {
         }
     }
     let anchors = scene.framework.iter().flat_map(|framework| &framework.anchors);
-    let files: Vec<&String> = anchors.map(|anchor| &anchor.path).filter(|path| !is_aside(path)).collect();
+    let files: Vec<&String> =
+        anchors.map(|anchor| &anchor.path).filter(|path| !scene.is_aside(path)).collect();
     if let Some(way) = files.iter().find_map(|path| by_object(scene, path)) {
         return Ok((way, None));
     }
@@ -191,9 +192,15 @@ fn graphs(scene: &Scene<'_>) -> Vec<(String, String)> {
     let text = scene.tree.read(&format!("{folder}langgraph.json"), 1 << 20).unwrap_or_default();
     let config: serde_json::Value = serde_json::from_slice(&text).unwrap_or_default();
     let graphs = config["graphs"].as_object().cloned().unwrap_or_default();
+    let is_there = |path: &String| scene.tree.find(path).ok().flatten().is_some();
     let one = |value: &serde_json::Value| {
         let (file, name) = value.as_str()?.rsplit_once(':')?;
-        Some((format!("{folder}{}", file.trim_start_matches("./")), name.to_owned()))
+        let file = file.trim_start_matches("./");
+        // A path, or a module.
+        let module = file.replace('.', "/");
+        let places =
+            [format!("{folder}{file}"), format!("{folder}{module}.py"), format!("{folder}src/{module}.py")];
+        Some((places.iter().find(|path| is_there(path)).unwrap_or(&places[0]).clone(), name.to_owned()))
     };
     graphs.values().filter_map(one).collect()
 }

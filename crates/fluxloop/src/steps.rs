@@ -219,6 +219,9 @@ fn code_step(situation: &Situation) -> Step {
 fn config_step(situation: &Situation) -> Step {
     let file = format!("{}/configs/simulation.yaml", situation.folder());
     let what = match (situation.is_python(), situation.line, situation.target.is_empty()) {
+        (false, ..) if situation.variant == Variant::Sdk => {
+            format!("Set runner.target in {file} to point to your {} entry point.", situation.recipe.title)
+        }
         (true, _, false) => {
             format!("Set runner.target in {file} so that FluxLoop runs {}.", situation.target)
         }

@@ -5,6 +5,7 @@
 
 mod commands;
 mod edges;
+mod plans;
 mod process;
 mod rmcp_client;
 mod stdio;

@@ -121,7 +121,7 @@ impl Resolver<'_> {
         if edit.strategy == Strategy::CreateFile {
             return self.create(edit);
         }
-        self.load(path)?;
+        self.load(path).map_err(|refused| with_anchors(refused, edit))?;
         if !edit.changes.is_empty() {
             return self.exact(edit);
         }
@@ -451,6 +451,18 @@ fn anchored(edit: &Edit, code: &str, text: &Text, outline: Option<&Outline>) -> 
         }
     }
     if findings.is_empty() { Ok(spots) } else { Err(findings) }
+}
+
+/// In a file that is not there no anchor is found either; the documents say so for each.
+fn with_anchors(mut refused: Refused, edit: &Edit) -> Refused {
+    if refused.iter().any(|finding| finding.code == "missing_file") {
+        let named = edit.anchors.iter().filter(|anchor| anchor.kind != AnchorKind::AppendFile);
+        refused.extend(named.map(|anchor| {
+            let says = format!("anchor pattern {} not found in {}", quoted(&anchor.pattern), edit.filepath);
+            Finding::warns("anchor_not_found", says)
+        }));
+    }
+    refused
 }
 
 fn resolved(path: &str, subject: &Subject) -> Resolved {

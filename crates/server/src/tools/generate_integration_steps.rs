@@ -5,9 +5,8 @@ use fluxloop::{Line, Situation, Steps, steps};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
-use tree::Roots;
 
-use super::integration::{Subject, VariantWish, Wishes, frameworks, hints, recipe_of, root_of};
+use super::integration::{Reach, Subject, VariantWish, Wishes, frameworks, hints, recipe_of, root_of};
 use super::{Effect, Tool, ToolSpec, Toolset};
 use crate::Call;
 use crate::blocking::blocking;
@@ -75,7 +74,7 @@ impl Tool for GenerateIntegrationSteps {
 
     async fn call(&self, call: Call, args: Args) -> Result<Reply, Failure> {
         let recipe = recipe_of(&args.framework)?;
-        let roots = Roots::new(call.roots.clone());
+        let reach = Reach::of(&call);
         blocking(&call, move |budget| {
             let profile = args.repository_profile.as_ref();
             let root = args.root.clone().or_else(|| root_of(profile));
@@ -84,7 +83,7 @@ impl Tool for GenerateIntegrationSteps {
                 return Ok(Reply::of(&from_profile(recipe, args.variant, profile)));
             };
             let wishes = Wishes { package: args.package, variant: args.variant, ..Wishes::default() };
-            let subject = Subject::open(&roots, &root, hints(profile), budget)?;
+            let subject = Subject::open(&reach, &root, hints(profile), budget)?;
             let integration = subject.integrate(&wishes.ask(recipe))?;
             Ok(Reply::of(&Situation::of(&integration)))
         })

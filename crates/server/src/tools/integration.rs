@@ -1,7 +1,8 @@
 //! What the tools about integrations have in common: their arguments, and how they get at a repository.
 
+use access::Scope;
 use codebase::language::{self, Language};
-use codebase::plan::{self, Plan, Rules};
+use codebase::plan::{self, ApplyError, Plan, Rules};
 use codebase::{CANDIDATE, Profile, Reading, Request, analyze};
 use fluxloop::{Ask, Integration, Line, RECIPES, Recipe, Variant, integrate, recipe};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
@@ -9,7 +10,8 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 use tree::{Budget, Roots, Tree};
 
-use crate::error::{ArgumentProblem, Failure};
+use crate::Call;
+use crate::error::{ArgumentProblem, Failure, PlanProblem};
 
 /// How the integration should be.
 #[derive(Clone, Default)]
@@ -85,6 +87,32 @@ pub(super) fn hints(profile: Option<&Map<String, Value>>) -> Vec<String> {
     entries.into_iter().flatten().filter_map(Value::as_str).take(200).map(str::to_owned).collect()
 }
 
+/// The folders that a caller may open.
+pub(super) struct Reach {
+    roots: Roots,
+    may_write: bool,
+}
+
+impl Reach {
+    pub(super) fn of(call: &Call) -> Self {
+        Self { roots: Roots::new(call.roots.clone()), may_write: call.principal.may(Scope::Write) }
+    }
+
+    /// Opens a folder. What a killed process left half done there is put right first, for those who may write: a plan
+    /// is not to be made or judged by a tree that is neither old nor new.
+    pub(super) fn open(&self, root: &str) -> Result<Tree, Failure> {
+        let tree = self.roots.open(root)?;
+        if self.may_write {
+            match plan::recover(&tree) {
+                // Whoever is at it right now is not to be waited for.
+                Ok(_) | Err(ApplyError::Busy) => {}
+                Err(error) => return Err(PlanProblem::from(error).into()),
+            }
+        }
+        Ok(tree)
+    }
+}
+
 /// A repository that has been analysed.
 pub(super) struct Subject {
     pub(super) tree: Tree,
@@ -93,12 +121,12 @@ pub(super) struct Subject {
 
 impl Subject {
     pub(super) fn open(
-        roots: &Roots,
+        reach: &Reach,
         root: &str,
         hints: Vec<String>,
         budget: &Budget,
     ) -> Result<Self, Failure> {
-        let tree = roots.open(root)?;
+        let tree = reach.open(root)?;
         let request = Request { hints, ..Request::new(&tree, Reading::Contents) };
         let profile = analyze(&request, budget).map_err(|_| Failure::Internal)?;
         Ok(Self { tree, profile })

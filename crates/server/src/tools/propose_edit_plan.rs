@@ -6,9 +6,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
-use tree::{Roots, Tree};
+use tree::Tree;
 
-use super::integration::{Subject, VariantWish, Wishes, frameworks, hints, lines, plan, recipe_of, root_of};
+use super::integration::{
+    Reach, Subject, VariantWish, Wishes, frameworks, hints, lines, plan, recipe_of, root_of,
+};
 use super::open::Open;
 use super::{Effect, Tool, ToolSpec, Toolset};
 use crate::Call;
@@ -96,11 +98,11 @@ impl Tool for ProposeEditPlan {
 
     async fn call(&self, call: Call, args: Args) -> Result<Reply, Failure> {
         let recipe = recipe_of(&args.framework)?;
-        let roots = Roots::new(call.roots.clone());
+        let reach = Reach::of(&call);
         blocking(&call, move |budget| {
             let profile = args.repository_profile.as_ref();
             let root = args.root.clone().or_else(|| root_of(profile)).unwrap_or_else(|| ".".to_owned());
-            let subject = Subject::open(&roots, &root, hints(profile), budget)?;
+            let subject = Subject::open(&reach, &root, hints(profile), budget)?;
             let integration = subject.integrate(&args.wishes().ask(recipe))?;
             let plan = plan(&subject.tree, integration)?;
             Ok(Reply::of(plan, &subject.tree, args.workspace_edit))

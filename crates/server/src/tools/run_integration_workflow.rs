@@ -5,12 +5,12 @@ use fluxloop::{Recipe, Situation};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use tree::{Budget, Roots};
+use tree::Budget;
 
 use super::analyze_repository::{self, here};
 use super::detect_frameworks;
 use super::generate_integration_steps as steps;
-use super::integration::{Subject, VariantWish, Wishes, frameworks, lines, plan, recipe_of, rules};
+use super::integration::{Reach, Subject, VariantWish, Wishes, frameworks, lines, plan, recipe_of, rules};
 use super::open::Open;
 use super::propose_edit_plan as propose;
 use super::validate_edit_plan as verdict;
@@ -90,14 +90,14 @@ impl Tool for RunIntegrationWorkflow {
     type Reply = Reply;
 
     async fn call(&self, call: Call, args: Args) -> Result<Reply, Failure> {
-        let roots = Roots::new(call.roots.clone());
-        blocking(&call, move |budget| run(&roots, &args, budget)).await
+        let reach = Reach::of(&call);
+        blocking(&call, move |budget| run(&reach, &args, budget)).await
     }
 }
 
-fn run(roots: &Roots, args: &Args, budget: &Budget) -> Result<Reply, Failure> {
+fn run(reach: &Reach, args: &Args, budget: &Budget) -> Result<Reply, Failure> {
     let named = args.framework.as_deref().map(recipe_of).transpose()?;
-    let subject = Subject::open(roots, &args.root, Vec::new(), budget)?;
+    let subject = Subject::open(reach, &args.root, Vec::new(), budget)?;
     let root = subject.tree.path().display().to_string();
     let detection = detect_frameworks::of_profile(&subject.profile);
     let recipe = named.or_else(|| subject.likely(args.package.as_deref()));

@@ -7,10 +7,9 @@ use protocol::mcp::{Prompt, PromptArgument};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
-use tree::Roots;
 
 use super::analyze_repository::here;
-use super::integration::rules;
+use super::integration::{Reach, rules};
 use super::{Effect, Tool, ToolSpec, Toolset};
 use crate::Call;
 use crate::blocking::blocking;
@@ -93,9 +92,9 @@ impl Tool for ValidateEditPlan {
     type Reply = Reply;
 
     async fn call(&self, call: Call, Args { plan, root, allow }: Args) -> Result<Reply, Failure> {
-        let roots = Roots::new(call.roots.clone());
+        let reach = Reach::of(&call);
         blocking(&call, move |_| {
-            let tree = roots.open(&root)?;
+            let tree = reach.open(&root)?;
             let verdict =
                 validate(&tree, &Value::Object(plan), &rules(&allow)).map_err(|_| Failure::Internal)?;
             Ok(Reply::of(&verdict))

@@ -22,8 +22,8 @@ fn transcripts() {
     });
 }
 
-/// Plays a client's half. `#` begins a comment; `$state` stands for the last `requestState` that came in, `$root` for
-/// the folder that the server may read, and `!pause N` lets N milliseconds pass. With `!repository` on top there is a
+/// Plays a client's half. `#` begins a comment; `$state` stands for the last `requestState` that came in, `$plan` for the
+/// last edit plan, `$root` for the folder that the server may read, and `!pause N` lets N milliseconds pass. With `!repository` on top there is a
 /// repository in that folder, and the tools for it; otherwise there are the tools that no other change touches.
 async fn converse(script: &str) -> String {
     let (_folder, root) = unpack(SUPPORT_BOT);
@@ -36,6 +36,7 @@ async fn converse(script: &str) -> String {
     let root = root.display().to_string();
     let mut client = TestClient::new(&app);
     let mut state = String::new();
+    let mut plan = Value::Null;
     let mut transcript = String::new();
     for line in script.lines() {
         if line.is_empty() || line.starts_with('#') || line == "!repository" {
@@ -48,10 +49,17 @@ async fn converse(script: &str) -> String {
                 tokio::time::sleep(std::time::Duration::from_millis(pause.parse().unwrap())).await;
                 client.settle().await
             }
-            None => client.exchange(&line.replace("$state", &state).replace("$root", &root)).await,
+            None => {
+                let line = line.replace("$state", &state).replace("$plan", &plan.to_string());
+                client.exchange(&line.replace("$root", &root)).await
+            }
         };
         for answer in answers {
             let message: Value = serde_json::from_str(&answer).unwrap();
+            let results = [&message["result"], &message["result"]["structuredContent"]];
+            if let Some(new) = results.into_iter().find(|result| result["rollback"].is_object()) {
+                plan = new.clone();
+            }
             if let Some(new) = message["result"]["requestState"].as_str() {
                 new.clone_into(&mut state);
             }

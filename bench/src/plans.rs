@@ -1,0 +1,134 @@
+//! A plan proposed and judged, beside the old Python server on the same tree.
+
+use std::io::{BufRead, BufReader, Write};
+use std::path::Path;
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::time::Instant;
+
+use serde_json::{Value, json};
+
+use crate::Outcome;
+use crate::provision;
+use crate::table::{Table, median, save};
+use crate::tree::generate;
+
+/// A server on a pipe that speaks the envelope: both do.
+struct Server {
+    name: &'static str,
+    child: Child,
+    input: ChildStdin,
+    output: BufReader<ChildStdout>,
+}
+
+impl Server {
+    fn start(name: &'static str, words: &[String]) -> Outcome<Self> {
+        let (program, args) = words.split_first().ok_or("no program")?;
+        let mut child = Command::new(program)
+            .args(args)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()?;
+        let input = child.stdin.take().ok_or("no stdin")?;
+        let output = BufReader::new(child.stdout.take().ok_or("no stdout")?);
+        Ok(Self { name, child, input, output })
+    }
+
+    /// The result of a call, and how many milliseconds it took. The old server reads arguments at the top level.
+    fn call(&mut self, tool: &str, params: &Value) -> Outcome<(Value, f64)> {
+        let mut message = params.clone();
+        message["type"] = "request".into();
+        message["id"] = "1".into();
+        message["tool"] = tool.into();
+        message["params"] = params.clone();
+        let start = Instant::now();
+        writeln!(self.input, "{message}")?;
+        let mut line = String::new();
+        self.output.read_line(&mut line)?;
+        let took = start.elapsed().as_secs_f64() * 1000.0;
+        let mut answer: Value = serde_json::from_str(&line)?;
+        if answer["type"] == "error" {
+            return Err(format!("{}: {tool}: {}", self.name, answer["error"]).into());
+        }
+        Ok((answer["result"].take(), took))
+    }
+
+    fn median(&mut self, tool: &str, params: &Value, rounds: usize) -> Outcome<Option<f64>> {
+        let mut times = Vec::new();
+        for round in 0..=rounds {
+            let (_, took) = self.call(tool, params)?;
+            // The first one warms the caches.
+            if round > 0 {
+                times.push(took);
+            }
+        }
+        Ok(median(times))
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+const AGENT: &str = "from openai import OpenAI\n\nclient = OpenAI()\n\n\ndef reply(message: str) -> str:\n    answer = client.chat.completions.create(model=\"m\", messages=[{\"role\": \"user\", \"content\": message}])\n    return answer.choices[0].message.content\n";
+const APP: &str = "from fastapi import FastAPI\nfrom agent import reply\n\napp = FastAPI()\n\n\n@app.post(\"/chat\")\ndef chat(message: str):\n    return {\"reply\": reply(message)}\n";
+
+pub(crate) fn run(quick: bool) -> Outcome<()> {
+    let folder = std::env::temp_dir().join(format!("fluxway-bench-plans-{}", std::process::id()));
+    generate(&folder, if quick { 200 } else { 1500 })?;
+    std::fs::write(folder.join("packages/p0/src/agent.py"), AGENT)?;
+    std::fs::write(folder.join("packages/p0/src/main.py"), APP)?;
+    let rounds = if quick { 2 } else { 15 };
+    let root = folder.display().to_string();
+    let mut servers = vec![Server::start("fluxway", &provision::integrating(&root)?)?];
+    match provision::fluxloop() {
+        Ok(program) => servers.push(Server::start("fluxloop-mcp 0.1.3 (Python)", &[program])?),
+        Err(error) => println!("NOT MEASURED: fluxloop-mcp: {error}"),
+    }
+    let mut table = Table::new(
+        "Plans for a tree of 1,500 files",
+        &["analyse, ms", "workflow, ms", "propose, ms", "validate 50 edits, ms"],
+    );
+    for server in &mut servers {
+        let profile = json!({ "root": root });
+        let (found, _) = server.call("analyze_repository", &profile)?;
+        let propose = json!({ "root": root, "framework": "fastapi", "repository_profile": found });
+        let validate = json!({ "root": root, "plan": fifty(&folder) });
+        let times = vec![
+            server.median("analyze_repository", &profile, rounds)?,
+            server.median("run_integration_workflow", &profile, rounds)?,
+            server.median("propose_edit_plan", &propose, rounds)?,
+            server.median("validate_edit_plan", &validate, rounds)?,
+        ];
+        let (plan, _) = server.call("run_integration_workflow", &profile)?;
+        println!("{}: {}", server.name, plan["edit_plan"]["summary"]);
+        table.row(server.name, times);
+    }
+    std::fs::remove_dir_all(&folder)?;
+    table.print();
+    save("plans", &[&table])
+}
+
+/// Fifty edits of fifty files, in the documented shape.
+fn fifty(folder: &Path) -> Value {
+    let edit = |n: usize| {
+        let path = format!("packages/p{}/src/module_{}.py", n / 25 * 2, n % 25 + 1);
+        debug_assert!(folder.join(&path).exists());
+        json!({
+            "filepath": path,
+            "strategy": "add_decorator",
+            "anchors": [{ "type": "before_match", "pattern": format!("def work_{}(", n % 25 + 1), "index": 0 }],
+            "payload": { "import": "import fluxloop", "code": "@fluxloop.trace()", "location": "above_function" },
+            "rationale": "r",
+        })
+    };
+    json!({
+        "summary": "Fifty edits",
+        "edits": (0..50).map(edit).collect::<Vec<_>>(),
+        "postChecks": ["pytest tests/"],
+        "rollback": { "instruction": "undo_edit_plan" },
+    })
+}

@@ -1,0 +1,181 @@
+//! From a repository to a change and back, as typed; and what a kill in the middle leaves behind.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use crate::process::{fluxway, run};
+
+/// Every file beneath a folder but our own notes.
+fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
+    let mut found = BTreeMap::new();
+    let mut open = vec![folder.to_path_buf()];
+    while let Some(at) = open.pop() {
+        for entry in std::fs::read_dir(at).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                open.push(path);
+            } else {
+                let name = path.strip_prefix(folder).unwrap().display().to_string();
+                found.insert(name, std::fs::read(&path).unwrap());
+            }
+        }
+    }
+    found.retain(|name, _| !name.starts_with(".fluxway"));
+    found
+}
+
+fn agent_repository() -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    let write = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).unwrap();
+    write("requirements.txt", "openai==1.50.0\n");
+    write(
+        "bot.py",
+        "import sys\n\nfrom openai import OpenAI\n\nclient = OpenAI()\n\n\ndef reply(message: str) -> str:\n    answer = client.chat.completions.create(model=\"m\", messages=[{\"role\": \"user\", \"content\": message}])\n    return answer.choices[0].message.content\n\n\nif __name__ == \"__main__\":\n    print(reply(sys.argv[1]))\n",
+    );
+    folder
+}
+
+#[test]
+fn plan_apply_and_undo() {
+    let folder = agent_repository();
+    let root = folder.path().to_str().unwrap();
+    let kept = tempfile::tempdir().unwrap();
+    let plan = kept.path().join("plan.json");
+    let plan = plan.to_str().unwrap();
+    let before = files(folder.path());
+
+    let (code, out, err) = run(&["plan", root, "--out", plan]);
+    assert_eq!((code, err.as_str()), (0, ""));
+    for line in [
+        "+@fluxloop.agent(name=\"reply\")",
+        "+import fluxloop",
+        "+fluxloop>=0.1.8",
+        "+  target: \"bot:reply\"",
+    ] {
+        assert!(out.lines().any(|shown| shown == line), "{line:?} is not in\n{out}");
+    }
+    assert!(!out.contains('\u{1b}'), "colours belong on a terminal");
+    assert_eq!(files(folder.path()), before);
+
+    let (code, out, _) = run(&["apply", plan, "--root", root, "--dry-run"]);
+    assert!(code == 0 && out.ends_with("Nothing was written: this was a dry run.\n"), "{out}");
+    assert_eq!(files(folder.path()), before);
+    let (code, out, _) = run(&["apply", plan, "--root", root]);
+    assert!(code == 0 && out.contains("Applied: 3 files written."), "{out}");
+    let after = files(folder.path());
+    assert_eq!(after["requirements.txt"], b"openai==1.50.0\nfluxloop>=0.1.8\n");
+    let (code, out, _) = run(&["apply", plan, "--root", root]);
+    assert!(code == 0 && out.contains("Already applied"), "{out}");
+    // Nothing is left to propose.
+    let (code, out, _) = run(&["plan", root]);
+    assert!(code == 0 && out.contains("is done already"), "{out}");
+    assert_eq!(files(folder.path()), after);
+
+    let (code, out, _) = run(&["undo", "--root", root]);
+    assert!(code == 0 && out.starts_with("Undone: "), "{out}");
+    assert_eq!(files(folder.path()), before);
+    assert!(!folder.path().join(".fluxway").exists());
+    let (code, _, err) = run(&["undo", "--root", root]);
+    assert_eq!((code, err.as_str()), (1, "error: no plan is applied here; there is nothing to undo\n"));
+    let (code, _, err) = run(&["undo", "--plan", plan, "--root", root]);
+    assert!(code == 1 && err.contains("nothing to undo"), "{err}");
+}
+
+#[test]
+fn checks_run_only_when_asked() {
+    let folder = agent_repository();
+    let root = folder.path().to_str().unwrap();
+    let kept = tempfile::tempdir().unwrap();
+    let path = kept.path().join("plan.json");
+    let plan = |checks: Value| {
+        let edit = json!({ "filepath": "x.py", "strategy": "create_file", "payload": { "code": "x = 1\n" } });
+        let plan = json!({ "summary": "s", "edits": [edit], "postChecks": checks });
+        std::fs::write(&path, plan.to_string()).unwrap();
+    };
+    let file = path.to_str().unwrap();
+    plan(json!(["python3 -m py_compile x.py", "python3 -m nothing_of_that_name"]));
+    let (code, out, _) = run(&["apply", file, "--root", root]);
+    assert!(code == 0 && !out.contains("passed"), "{out}");
+    let (code, out, err) = run(&["apply", file, "--root", root, "--check"]);
+    assert_eq!(code, 1, "{out}{err}");
+    assert!(out.contains("passed: python3 -m py_compile x.py"), "{out}");
+    assert!(
+        out.contains("FAILED: python3 -m nothing_of_that_name") && out.contains("No module named"),
+        "{out}"
+    );
+    assert!(err.contains("1 post-checks failed"), "{err}");
+    plan(json!(["python3 -c 'import os'"]));
+    let (code, _, err) = run(&["apply", file, "--root", root, "--check"]);
+    assert!(code == 1 && err.contains("is not safe to run"), "{err}");
+}
+
+#[test]
+fn reading_only_means_no_writing() {
+    let folder = agent_repository();
+    let root = folder.path().to_str().unwrap();
+    let (_, tools, _) = run(&["tools", "--read-only"]);
+    assert!(!tools.contains("apply_edit_plan") && tools.contains("validate_edit_plan"), "{tools}");
+    let args = r#"{"plan":{"summary":"s","edits":[]}}"#;
+    let (code, _, err) = run(&["call", "apply_edit_plan", "--read-only", "--root", root, "--args", args]);
+    assert!(code == 1 && err.contains("scope Write"), "{err}");
+}
+
+#[test]
+fn a_kill_at_any_moment_leaves_all_or_nothing() {
+    // More of them with `KILLS`: ./check --long asks for a thousand.
+    let kills: u64 = std::env::var("KILLS").ok().and_then(|kills| kills.parse().ok()).unwrap_or(40);
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path().to_str().unwrap();
+    let edits: Vec<Value> = (0..30)
+        .map(|n| {
+            let path = format!("d{}/f{n}.py", n % 5);
+            std::fs::create_dir_all(folder.path().join(&path).parent().unwrap()).unwrap();
+            std::fs::write(folder.path().join(&path), format!("a = {n}\n")).unwrap();
+            json!({ "filepath": path, "strategy": "insert_middleware", "anchors": [{ "type": "append_file" }], "payload": { "code": "b = 2" } })
+        })
+        .chain([json!({ "filepath": "made/here.txt", "strategy": "create_file", "payload": { "code": "x" } })])
+        .collect();
+    let kept = tempfile::tempdir().unwrap();
+    let plan = kept.path().join("plan.json");
+    std::fs::write(&plan, json!({ "summary": "s", "edits": edits }).to_string()).unwrap();
+    let plan = plan.to_str().unwrap();
+    let nothing = kept.path().join("nothing.json");
+    std::fs::write(&nothing, r#"{"summary":"s","edits":[]}"#).unwrap();
+    let nothing = nothing.to_str().unwrap();
+
+    let old = files(folder.path());
+    let started = std::time::Instant::now();
+    let (code, out, err) = run(&["apply", plan, "--root", root]);
+    let whole = started.elapsed();
+    assert_eq!(code, 0, "{out}{err}");
+    let new = files(folder.path());
+    assert!(new.len() == 31 && new != old);
+    assert_eq!(run(&["undo", "--root", root]).0, 0);
+
+    let (mut olds, mut news) = (0, 0);
+    for kill in 0..kills {
+        // Evenly over the whole time, undoing as well as applying.
+        let undoes = files(folder.path()) == new;
+        let mut child = if undoes {
+            fluxway(&["undo", "--root", root])
+        } else {
+            fluxway(&["apply", plan, "--root", root])
+        };
+        let mut child = child.stdout(std::process::Stdio::null()).spawn().unwrap();
+        std::thread::sleep(Duration::from_nanos(
+            u64::try_from(whole.as_nanos()).unwrap() * (kill % 37 + 1) / 36,
+        ));
+        child.kill().unwrap();
+        child.wait().unwrap();
+        // The next call puts right what was left.
+        let (code, out, err) = run(&["apply", nothing, "--root", root]);
+        assert_eq!(code, 0, "{out}{err}");
+        let now = files(folder.path());
+        assert!(now == old || now == new, "kill {kill}: neither old nor new");
+        if now == old { olds += 1 } else { news += 1 }
+    }
+    assert!(olds > 0 && news > 0, "{olds} old, {news} new: the kills came all at the same moment");
+}
