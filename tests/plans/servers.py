@@ -1,6 +1,7 @@
 """What listens while a case runs: the stub of the model, the stand-in for an application, and real applications."""
 
 import contextlib
+import errno
 import http.server
 import json
 import os
@@ -90,14 +91,31 @@ def started(command, url, cwd, env, log):
 
 
 def wait_for(url, program, log):
-    comes = until(START_LIMIT, lambda: program.poll() is not None or listens(url.port, [url.hostname]))
-    if not comes or program.poll() is not None:
+    ended = lambda: program.poll() is not None
+    if not until(START_LIMIT, lambda: ended() or listens(url)) or ended():
         raise AssertionError(f"the application does not listen at {url.netloc}:\n{log.read_text()[-2000:]}")
 
 
+def listens(url):
+    with contextlib.suppress(OSError), socket.create_connection((url.hostname, url.port), timeout=1):
+        return True
+    return False
+
+
 def becomes_free(port):
-    """Whether nothing listens on the port, or only for a short while: somebody else may run this stage as well."""
-    return until(PATIENCE, lambda: not listens(port))
+    """Whether nobody holds the port, or only for a short while: somebody else may run this stage as well."""
+    return until(PATIENCE, lambda: is_free(port))
+
+
+def is_free(port):
+    for family, host in [(socket.AF_INET, "127.0.0.1"), (socket.AF_INET6, "::1")]:
+        try:
+            with socket.create_server((host, port), family=family):
+                pass
+        except OSError as error:
+            if error.errno == errno.EADDRINUSE:  # Anything else: this machine has no such address.
+                return False
+    return True
 
 
 def until(seconds, holds):
@@ -107,10 +125,3 @@ def until(seconds, holds):
             return False
         time.sleep(0.1)
     return True
-
-
-def listens(port, hosts=("127.0.0.1", "::1")):
-    for host in hosts:
-        with contextlib.suppress(OSError), socket.create_connection((host, port), timeout=1):
-            return True
-    return False

@@ -1,5 +1,7 @@
 //! `fluxway demo`: a scripted conversation with the real server, shown readably.
 
+mod change;
+
 use std::io::{self, BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
@@ -52,6 +54,7 @@ impl Demo {
         say("Fluxway is one server for every dialect. This is the real one, on a pipe.")?;
         self.greet()?;
         self.look_at_a_repository()?;
+        self.change_it_and_back()?;
         self.use_a_tool()?;
         self.make_a_mistake()?;
         self.be_asked()?;
