@@ -130,7 +130,8 @@ impl<'l, 'a> Names<'l, 'a> {
             let (other, name) = self.imported(file, object)?;
             self.class_named(other, self.binding(other, None, name)?)
         };
-        made.or_else(declared).or_else(elsewhere)
+        // Made on the spot: `Assistant().answer(…)`.
+        made.or_else(declared).or_else(elsewhere).or_else(|| self.class_named(file, object))
     }
 
     /// The class of this name, here or where it is imported from.

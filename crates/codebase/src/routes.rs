@@ -138,7 +138,7 @@ pub(crate) fn glue(prefix: &str, path: &str) -> String {
     }
 }
 
-/// `app.post("/chat", handler)`, and `path("chat/", views.chat)` of Django.
+/// `app.post("/chat", handler)`, `path("chat/", views.chat)` of Django, `Route("/chat", chat)` of Starlette.
 fn registered(names: &Names<'_, '_>, file: usize) -> Vec<RouteFact> {
     let source = names.files[file].source;
     let mut found = Vec::new();
@@ -147,23 +147,39 @@ fn registered(names: &Names<'_, '_>, file: usize) -> Vec<RouteFact> {
         let Some(path) = call.first_text() else { continue };
         let lower = verb.to_ascii_lowercase();
         let is_django = matches!(call.callee.as_str(), "path" | "re_path" | "url");
+        let is_listed = path.starts_with('/')
+            && (verb == "Route"
+                || matches!(verb, "add_route" | "add_api_route" | "add_url_rule") && !object.is_empty());
         let is_verb = VERBS.contains(&lower.as_str()) && !object.is_empty() && path.starts_with('/');
-        if !is_django && !is_verb {
+        if !is_django && !is_verb && !is_listed {
             continue;
         }
-        let handler = match call.arguments.get(1..).and_then(<[_]>::last) {
+        let named = || call.named("endpoint").or_else(|| call.named("view_func"));
+        let given = if is_listed {
+            named().or_else(|| call.arguments.get(1))
+        } else {
+            call.arguments.get(1..).and_then(<[_]>::last)
+        };
+        let handler = match given {
             Some(Argument::Function(function)) => Some(NodeId { file, function: Some(*function) }),
             Some(Argument::Name(name)) => names.target(file, call.within, name),
             _ => None,
         };
         let Some(handler) = handler else { continue };
-        let method = match lower.as_str() {
-            _ if is_django => names.function(handler).map_or(ANY.to_owned(), accepted),
-            "all" => ANY.to_owned(),
-            verb => verb.to_ascii_uppercase(),
+        let verbs = match lower.as_str() {
+            _ if is_listed => methods(call),
+            _ if is_django => vec![names.function(handler).map_or(ANY.to_owned(), accepted)],
+            "all" => vec![ANY.to_owned()],
+            verb => vec![verb.to_ascii_uppercase()],
         };
-        let router = (!is_django).then(|| object.to_owned());
-        found.push(RouteFact { method, path: glue("", path), line: call.line, handler, router });
+        let router = (is_verb || is_listed && !object.is_empty()).then(|| object.to_owned());
+        found.extend(verbs.into_iter().map(|method| RouteFact {
+            method,
+            path: glue("", path),
+            line: call.line,
+            handler,
+            router: router.clone(),
+        }));
     }
     found
 }
@@ -181,7 +197,7 @@ fn accepted(view: &Function) -> String {
     }
 }
 
-/// Files whose place is their route: those of Next.js and `SvelteKit`.
+/// Files whose place is their route: those of Next.js, `SvelteKit` and Remix.
 fn by_place(names: &Names<'_, '_>, file: usize) -> Vec<RouteFact> {
     let (path, source) = (names.files[file].path, names.files[file].source);
     let projects = names.looks.projects;
@@ -205,6 +221,7 @@ fn by_place(names: &Names<'_, '_>, file: usize) -> Vec<RouteFact> {
         "+server" if within("routes").is_some() => {
             exported(source, file, &route(within("routes").unwrap_or_default()), &verbs)
         }
+        _ if inside.starts_with("app/routes/") => by_name(source, file, inside),
         _ if within("pages/api").is_some() => {
             let last = if stem == "index" { "" } else { stem };
             exported(
@@ -216,6 +233,35 @@ fn by_place(names: &Names<'_, '_>, file: usize) -> Vec<RouteFact> {
         }
         _ => Vec::new(),
     }
+}
+
+/// `app/routes/api.chat.ts` of Remix: the dots are slashes, an `action` takes what is posted, a `loader` what is asked for.
+fn by_name(source: &Source, file: usize, path: &str) -> Vec<RouteFact> {
+    let name = path.trim_start_matches("app/routes/");
+    let name = name.rsplit_once('.').map_or(name, |(name, _)| name);
+    let name = name.strip_suffix("/route").unwrap_or(name);
+    // `_layout.chat` is `/chat`, and so is `chat_`.
+    let parts =
+        name.split(['.', '/']).filter(|part| !part.starts_with('_')).map(|part| part.trim_end_matches('_'));
+    let place = format!("/{}", parts.collect::<Vec<_>>().join("/"));
+    let method = |name: &str| match name {
+        "action" => Some("POST"),
+        "loader" => Some("GET"),
+        _ => None,
+    };
+    let fact = |(at, function): (usize, &Function)| {
+        let method =
+            method(&function.name).filter(|_| function.outer.is_none() && function.owner.is_none())?;
+        let handler = NodeId { file, function: Some(at) };
+        Some(RouteFact {
+            method: method.to_owned(),
+            path: place.clone(),
+            line: function.line,
+            handler,
+            router: None,
+        })
+    };
+    source.functions.iter().enumerate().filter_map(fact).collect()
 }
 
 fn exported(source: &Source, file: usize, path: &str, names: &[&str]) -> Vec<RouteFact> {

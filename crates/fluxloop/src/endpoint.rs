@@ -234,7 +234,7 @@ pub(crate) fn filled(template: &str, values: &[(&str, &str)]) -> String {
 /// Where the development server of a package listens: what its code says, or what is usual.
 pub(crate) fn port(tree: &Tree, recipe: &Recipe, files: &[String]) -> u16 {
     let pattern = Regex::new(
-        r"(?:listen\(\s*|[Pp]ort\s*[:=]\s*|PORT\s*(?:\|\||\?\?)\s*|--port[= ])[^\d\n]{0,40}?(\d{4,5})\b",
+        r"(?:listen\(\s*|[Pp]ort\s*[:=]\s*|PORT\s*(?:\|\||\?\?)\s*|--port[= ]|\s-p\s)[^\d\n]{0,40}?(\d{4,5})\b",
     );
     let Ok(pattern) = pattern else { return recipe.port };
     let found = files.iter().take(20).find_map(|path| {

@@ -221,7 +221,10 @@ fn decorations(scene: &Scene<'_>, way: &Way, agent: Option<&Agent>, found: &mut 
                     does: Does::Prompt,
                     is_generator: agent.is_generator,
                 };
-                add_part(scene, &part, found);
+                // What takes nothing only starts things.
+                if !agent.parameters.is_empty() {
+                    add_part(scene, &part, found);
+                }
                 agent
                     .parts
                     .iter()

@@ -1,0 +1,143 @@
+//! Recipes at work: every `repositories/*.txt` is a small repository, its snapshot the plan for it.
+//!
+//! The first line names what is asked for (`framework=… cli=… variant=… package=… agent=… request_field=…`), `=== path`
+//! begins a file.
+
+#![expect(clippy::unwrap_used, reason = "a test that fails should stop")]
+#![expect(clippy::disallowed_methods, reason = "tests prepare folders")]
+
+use std::fmt::Write;
+use std::path::Path;
+
+use codebase::plan::{self, Resolution};
+use codebase::{Profile, Reading, Request, analyze};
+use fluxloop::{Ask, Integration, Line, RECIPES, Situation, Variant, integrate, recipe, steps};
+use tempfile::TempDir;
+use tree::{Budget, Tree};
+
+/// Writes a repository into a folder of its own.
+fn unpack(text: &str) -> (TempDir, Tree, Profile) {
+    let folder = tempfile::tempdir().unwrap();
+    for file in text.split("\n=== ").skip(1) {
+        let (name, content) = file.split_once('\n').unwrap_or((file, ""));
+        let path = folder.path().join(name.trim());
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, format!("{}\n", content.trim_end_matches('\n'))).unwrap();
+    }
+    let tree = Tree::open(folder.path()).unwrap();
+    let profile = analyze(&Request::new(&tree, Reading::Contents), &Budget::unlimited()).unwrap();
+    (folder, tree, profile)
+}
+
+fn variant(name: &str) -> Option<Variant> {
+    match name {
+        "sdk" => Some(Variant::Sdk),
+        "bridge" => Some(Variant::Bridge),
+        _ => None,
+    }
+}
+
+fn ask(head: &str) -> Ask {
+    let value = |name: &str| {
+        let found = head.split(' ').find_map(|word| word.strip_prefix(name)?.strip_prefix('='));
+        found.map(|text| text.replace('+', " "))
+    };
+    Ask {
+        recipe: recipe(&value("framework").unwrap()).unwrap(),
+        package: value("package"),
+        variant: value("variant").as_deref().and_then(variant),
+        line: value("cli").as_deref().and_then(Line::named),
+        agent: value("agent"),
+        request_field: value("request_field"),
+    }
+}
+
+fn resolved(tree: &Tree, integration: &Integration) -> Resolution {
+    plan::resolve(tree, integration.edits.clone(), &[]).unwrap()
+}
+
+/// Everything that a reader of the plan sees.
+fn told(integration: &Integration, resolution: &Resolution) -> String {
+    let mut text = format!("{}\n", integration.summary);
+    writeln!(
+        text,
+        "{} ({}), FluxLoop {} ({})",
+        integration.variant.name(),
+        integration.why_variant,
+        integration.line.name(),
+        integration.why_line
+    )
+    .unwrap();
+    for (title, lines) in [
+        ("needed", &integration.facts.prerequisites),
+        ("warning", &integration.facts.warnings),
+        ("check", &integration.facts.post_checks),
+    ] {
+        lines.iter().for_each(|line| writeln!(text, "{title}: {line}").unwrap());
+    }
+    for finding in &resolution.findings {
+        writeln!(text, "finding: {}", finding.sentence()).unwrap();
+    }
+    for file in &resolution.files {
+        writeln!(text, "\n{}", file.change.diff.trim_end()).unwrap();
+    }
+    text
+}
+
+#[test]
+fn recipes() {
+    insta::glob!("repositories/*.txt", |path| {
+        let text = std::fs::read_to_string(path).unwrap();
+        let head = text.lines().next().unwrap().trim_start_matches("# ");
+        let (_folder, tree, profile) = unpack(&text);
+        let integration = integrate(&tree, &profile, &ask(head)).unwrap();
+        let resolution = resolved(&tree, &integration);
+        assert!(resolution.is_clean(), "{path:?}: {:#?}", resolution.findings);
+        assert_eq!(integration.refused.is_some(), resolution.files.is_empty(), "{path:?}");
+        insta::with_settings!({ omit_expression => true, prepend_module_to_snapshot => false }, {
+            insta::assert_snapshot!(told(&integration, &resolution));
+        });
+    });
+}
+
+/// Over every repository that the analysis is tested with: a plan can be placed, or there is none and a reason.
+#[test]
+fn every_plan_can_be_placed_and_means_the_same_without_its_ranges() {
+    let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("../codebase/tests/fixtures");
+    let (mut plans, mut refusals) = (0, 0);
+    for entry in std::fs::read_dir(fixtures).unwrap() {
+        let path = entry.unwrap().path();
+        let text = std::fs::read_to_string(&path).unwrap();
+        let (_folder, tree, profile) = unpack(&text);
+        let fits = |name: &str| name == "python" || profile.frameworks.iter().any(|one| one.name == name);
+        for recipe in RECIPES.iter().filter(|recipe| fits(recipe.name)) {
+            for (line, wanted) in Line::ALL
+                .into_iter()
+                .flat_map(|line| [(line, None), (line, Some(Variant::Bridge)), (line, Some(Variant::Sdk))])
+            {
+                let ask = Ask {
+                    recipe,
+                    package: None,
+                    variant: wanted,
+                    line: Some(line),
+                    agent: None,
+                    request_field: None,
+                };
+                let integration = integrate(&tree, &profile, &ask).unwrap();
+                let first = resolved(&tree, &integration);
+                assert!(first.is_clean(), "{path:?} {} {}: {:#?}", recipe.name, line.name(), first.findings);
+                assert_eq!(
+                    integration.refused.is_none(),
+                    !integration.edits.is_empty(),
+                    "{path:?} {}",
+                    recipe.name
+                );
+                let exact = plan::resolve(&tree, first.edits.clone(), &[]).unwrap();
+                assert_eq!(exact.files, first.files, "{path:?} {}", recipe.name);
+                assert_eq!(steps(&Situation::of(&integration)).steps.len(), 4);
+                if integration.refused.is_none() { plans += 1 } else { refusals += 1 }
+            }
+        }
+    }
+    assert!(plans > 100 && refusals > 100, "{plans} plans, {refusals} refusals");
+}
