@@ -45,21 +45,21 @@ impl Server {
         writeln!(self.input, "{message}")?;
         let mut line = String::new();
         self.output.read_line(&mut line)?;
-        let took = start.elapsed().as_secs_f64() * 1000.0;
+        let milliseconds = start.elapsed().as_secs_f64() * 1000.0;
         let mut answer: Value = serde_json::from_str(&line)?;
         if answer["type"] == "error" {
             return Err(format!("{}: {tool}: {}", self.name, answer["error"]).into());
         }
-        Ok((answer["result"].take(), took))
+        Ok((answer["result"].take(), milliseconds))
     }
 
     fn median(&mut self, tool: &str, params: &Value, rounds: usize) -> Outcome<Option<f64>> {
         let mut times = Vec::new();
         for round in 0..=rounds {
-            let (_, took) = self.call(tool, params)?;
+            let (_, milliseconds) = self.call(tool, params)?;
             // The first one warms the caches.
             if round > 0 {
-                times.push(took);
+                times.push(milliseconds);
             }
         }
         Ok(median(times))

@@ -59,7 +59,7 @@ class Case:
     app: str
     line: str = "0.4"
     variant: str = "auto"
-    setting: str = ""  # "init": FluxLoop was set up by its own `init`; "monorepo"; "toolchain": a Node framework is there.
+    setting: str = ""  # "init": FluxLoop's own `init` was there first; "monorepo"; "toolchain": really built.
 
     def __str__(self):
         return " ".join(filter(None, [self.app, self.line, self.variant.replace("auto", ""), self.setting]))
@@ -309,6 +309,7 @@ def environment(folder, line, home, model_port):
         "OPENAI_API_KEY": "test",
         "OPENAI_BASE_URL": f"http://127.0.0.1:{model_port}/v1",
         "NO_PROXY": "127.0.0.1,localhost",
+        "no_proxy": "127.0.0.1,localhost",
         "NEXT_TELEMETRY_DISABLED": "1",
         "npm_config_update_notifier": "false",
         "FLUXLOOP_FLUSH_INTERVAL": "0.1",  # Otherwise it waits for two seconds at its end.
@@ -367,7 +368,7 @@ def attempt(case, missing, **prepared):
             notes.append(note)
     except NotRun as reason:
         status, notes = "NOT RUN", [str(reason)]
-    except (AssertionError, OSError, KeyError, ValueError, subprocess.TimeoutExpired) as error:
+    except Exception as error:  # Whatever it was, the other cases are still worth trying.
         status = "FAIL"
         place = trial.scratch if trial else prepared["parent"]
         notes.append(f"then {type(error).__name__}: {error}\n  in {place}")

@@ -154,9 +154,9 @@ fn registered(names: &Names<'_, '_>, file: usize) -> Vec<RouteFact> {
         if !is_django && !is_verb && !is_listed {
             continue;
         }
-        let named = || call.named("endpoint").or_else(|| call.named("view_func"));
+        let by_name = || call.named("endpoint").or_else(|| call.named("view_func"));
         let given = if is_listed {
-            named().or_else(|| call.arguments.get(1))
+            by_name().or_else(|| call.arguments.get(1))
         } else {
             call.arguments.get(1..).and_then(<[_]>::last)
         };

@@ -73,7 +73,9 @@ fn told(integration: &Integration, resolution: &Resolution) -> String {
         ("warning", &integration.facts.warnings),
         ("check", &integration.facts.post_checks),
     ] {
-        lines.iter().for_each(|line| writeln!(text, "{title}: {line}").unwrap());
+        for line in lines {
+            writeln!(text, "{title}: {line}").unwrap();
+        }
     }
     for finding in &resolution.findings {
         writeln!(text, "finding: {}", finding.sentence()).unwrap();
