@@ -44,15 +44,12 @@ async fn converse(script: &str) -> String {
             continue;
         }
         writeln!(transcript, "> {line}").unwrap();
-        let answers = match line.strip_prefix("!pause ") {
-            Some(pause) => {
-                tokio::time::sleep(std::time::Duration::from_millis(pause.parse().unwrap())).await;
-                client.settle().await
-            }
-            None => {
-                let line = line.replace("$state", &state).replace("$plan", &plan.to_string());
-                client.exchange(&line.replace("$root", &root)).await
-            }
+        let answers = if let Some(pause) = line.strip_prefix("!pause ") {
+            tokio::time::sleep(std::time::Duration::from_millis(pause.parse().unwrap())).await;
+            client.settle().await
+        } else {
+            let line = line.replace("$state", &state).replace("$plan", &plan.to_string());
+            client.exchange(&line.replace("$root", &root)).await
         };
         for answer in answers {
             let message: Value = serde_json::from_str(&answer).unwrap();
