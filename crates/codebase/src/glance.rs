@@ -36,6 +36,8 @@ pub struct Signature {
     pub returns: Option<String>,
     /// What its decorators call.
     pub decorators: Vec<String>,
+    /// The fields of an object that it returns.
+    pub answers: Vec<String>,
 }
 
 /// Looks at a file; nothing if it cannot be read or parsed.
@@ -71,11 +73,17 @@ fn signature(source: &Source, function: &source::Function) -> Signature {
         makes_itself: function.owner.as_ref().is_some_and(|owner| makes_itself(source, owner)),
         returns: function.returns.clone(),
         decorators: function.decorators.iter().map(|decorator| decorator.callee.clone()).collect(),
+        answers: function.writes.clone(),
     }
 }
 
 pub(crate) fn parameter(given: &source::Parameter) -> Parameter {
-    Parameter { name: given.name.clone(), annotation: given.annotation.clone(), optional: given.optional }
+    Parameter {
+        name: given.name.clone(),
+        annotation: given.annotation.clone(),
+        optional: given.optional,
+        given: given.given,
+    }
 }
 
 /// Whether an object of a class can be made without arguments, as far as its own text tells.

@@ -42,4 +42,5 @@ pub use profile::{
     Agent, Anchor, Does, EntryKind, EntryPoint, Evidence, Framework, LanguageShare, Parameter, Part, Profile,
     ProjectProfile, Risk, Route, Stats,
 };
+pub use source::Given;
 pub use survey::Reading;

@@ -8,6 +8,7 @@ use crate::language::Language;
 use crate::manager::Manager;
 use crate::manifest::Ecosystem;
 use crate::rules::Role;
+use crate::source::Given;
 
 /// A place in the tree, and what it proves.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -181,6 +182,8 @@ pub struct Parameter {
     pub annotation: Option<String>,
     /// It may be left out.
     pub optional: bool,
+    /// How it can be given.
+    pub given: Given,
 }
 
 /// A function that an agent works with.

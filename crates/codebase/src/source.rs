@@ -107,6 +107,20 @@ pub(crate) struct Parameter {
     pub annotation: Option<String>,
     /// It may be left out.
     pub optional: bool,
+    /// How it can be given.
+    pub given: Given,
+}
+
+/// How an argument can be given.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub enum Given {
+    /// By place and by name.
+    #[default]
+    Either,
+    /// By its place alone: before `/`.
+    ByPlace,
+    /// By its name alone: after `*`.
+    ByName,
 }
 
 /// `a.b.c(…)`.

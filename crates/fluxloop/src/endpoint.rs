@@ -103,9 +103,19 @@ impl Endpoint {
         }
     }
 
-    fn reply_literal(&self) -> String {
-        // A name that no answer has: then all of it is given back.
-        json!(self.reply.as_deref().unwrap_or_default()).to_string()
+    /// What of the answer is the reply, in Python.
+    fn python_pick(&self) -> String {
+        let pick = |name: &String| {
+            format!("answer.get({}, answer) if isinstance(answer, dict) else answer", json!(name))
+        };
+        self.reply.as_ref().map_or_else(|| "answer".to_owned(), pick)
+    }
+
+    /// The same in JavaScript.
+    fn node_pick(&self) -> String {
+        self.reply
+            .as_ref()
+            .map_or_else(|| "answer".to_owned(), |name| format!("answer?.[{}] ?? answer", json!(name)))
     }
 
     /// The file by which Python reaches it over HTTP.
@@ -125,7 +135,7 @@ impl Endpoint {
         };
         filled(
             include_str!("templates/http_bridge.py"),
-            &[("URL", &json!(url).to_string()), ("REQUEST", &request), ("REPLY", &self.reply_literal())],
+            &[("URL", &json!(url).to_string()), ("REQUEST", &request), ("PICK", &self.python_pick())],
         )
     }
 
@@ -147,7 +157,7 @@ impl Endpoint {
         };
         filled(
             include_str!("templates/bridge.mjs"),
-            &[("URL", &json!(url).to_string()), ("REQUEST", &request), ("REPLY", &self.reply_literal())],
+            &[("URL", &json!(url).to_string()), ("REQUEST", &request), ("PICK", &self.node_pick())],
         )
     }
 
@@ -172,7 +182,7 @@ impl Endpoint {
     /// The file for a test client, from its template.
     pub(crate) fn client_file(&self, values: &[(&str, &str)]) -> String {
         let route = format!("{} {}", self.method, self.path).replace(['{', '}', '"', '\\'], "");
-        let own = [("ROUTE", route.as_str()), ("REPLY", &self.reply_literal())];
+        let own = [("ROUTE", route.as_str()), ("PICK", &self.python_pick())];
         filled(include_str!("templates/client.py"), &[values, own.as_slice()].concat())
     }
 
@@ -303,7 +313,7 @@ mod tests {
             get.python_bridge("u"),
             get.node_bridge("u"),
         ] {
-            assert!(!["@URL@", "@REQUEST@", "@REPLY@"].iter().any(|mark| text.contains(mark)), "{text}");
+            assert!(!["@URL@", "@REQUEST@", "@PICK@"].iter().any(|mark| text.contains(mark)), "{text}");
         }
         assert!(one.node_bridge("http://u").contains(r#""role": "user""#));
     }

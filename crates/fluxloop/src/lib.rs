@@ -6,12 +6,15 @@
 
 mod checks;
 mod config;
+mod dependency;
 mod endpoint;
 mod install;
 mod integrate;
 mod layout;
 mod line;
 mod middleware;
+mod node;
+mod package;
 mod pattern;
 mod python;
 mod recipe;

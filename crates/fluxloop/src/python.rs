@@ -8,6 +8,7 @@ use serde_json::json;
 use crate::config::{Runner, new_file};
 use crate::endpoint::{Endpoint, port};
 use crate::integrate::{Found, Scene};
+use crate::line::Line;
 use crate::recipe::InProcess;
 use crate::target::{Function, Module, Passing, module_of, passing};
 use crate::wrapper::{Object, Wrapper};
@@ -81,7 +82,7 @@ fn choose(scene: &Scene<'_>) -> Result<(Way, Option<Agent>), String> {
         scene.agents().partition(|agent| scene.is_aside(&agent.path));
     let mut reasons = Vec::new();
     for agent in agents {
-        match by_function(scene, &Function::of_agent(agent)) {
+        match by_function(scene, &function_of(scene, agent)) {
             Ok(way) => return Ok((way, Some(agent.clone()))),
             Err(reason) => reasons.push(format!("{} in {}: {reason}", agent.name, agent.path)),
         }
@@ -126,9 +127,14 @@ fn choose(scene: &Scene<'_>) -> Result<(Way, Option<Agent>), String> {
 
 /// The agent that somebody named: `path/to/file.py:name`.
 fn named(scene: &Scene<'_>, wanted: &str) -> Result<(Way, Option<Agent>), String> {
+    if let Some(route) = scene.routes().find(|route| format!("{} {}", route.method, route.path) == wanted) {
+        let endpoint = Endpoint::of(route, scene.ask.request_field.as_deref())?;
+        let agent = scene.agents().find(|agent| agent.name == route.agent).cloned();
+        return Ok((Way::Route { route: route.clone(), endpoint }, agent));
+    }
     let (path, name) = wanted
         .split_once(':')
-        .ok_or_else(|| format!("`agent` is \"{wanted}\"; it should be \"path/to/file.py:function\""))?;
+        .ok_or_else(|| format!("`agent` is \"{wanted}\"; it should be \"path/to/file.py:function\", or a route that leads to a model, such as \"POST /chat\""))?;
     let seen = glance(scene.tree, path)
         .ok_or_else(|| format!("there is no Python file `{path}` that can be parsed"))?;
     let agent = scene.profile.agents.iter().find(|agent| agent.path == path && agent.name == name).cloned();
@@ -146,6 +152,14 @@ fn named(scene: &Scene<'_>, wanted: &str) -> Result<(Way, Option<Agent>), String
         }
         _ => Err(format!("there is no function and no known agent object `{name}` in {path}")),
     }
+}
+
+/// An agent with what its own file says about what it gives back.
+fn function_of(scene: &Scene<'_>, agent: &Agent) -> Function {
+    let seen = glance(scene.tree, &agent.path).unwrap_or_default();
+    let signature = seen.functions.iter().find(|function| function.name == agent.name);
+    signature
+        .map_or_else(|| Function::of_agent(agent), |signature| Function::of_signature(&agent.path, signature))
 }
 
 fn by_function(scene: &Scene<'_>, function: &Function) -> Result<Way, String> {
@@ -243,14 +257,7 @@ fn decorations(scene: &Scene<'_>, way: &Way, agent: Option<&Agent>, found: &mut 
             found.warnings.push(format!("{name} in {path} is not decorated: {reason}"));
             false
         }
-        None => add(
-            scene,
-            path,
-            name,
-            "agent",
-            "This function is the agent: FluxLoop records what goes in and what comes out.",
-            found,
-        ),
+        None => add(scene, path, name, "agent", &recorded(scene, "This function is the agent"), found),
     };
     for part in agent.iter().flat_map(|agent| &agent.parts).take(MOST_PARTS) {
         add_part(scene, part, found);
@@ -291,14 +298,23 @@ fn is_new_enough(version: Option<&str>) -> bool {
     numbers.as_slice() >= [0, 123, 5].as_slice()
 }
 
+/// Why a function is decorated: 0.2 and 0.3 keep records of it, 0.4 runs it and keeps none.
+fn recorded(scene: &Scene<'_>, what: &str) -> String {
+    match scene.line() {
+        Line::V02 | Line::V03 => format!("{what}: FluxLoop records its calls."),
+        Line::V04 => format!("{what}: marked for FluxLoop, whose SDK records it in a context of its own."),
+    }
+}
+
 fn add_part(scene: &Scene<'_>, part: &Part, found: &mut Found) {
     let (kind, why) = match part.does {
-        Does::Prompt => ("prompt", "It calls the model: FluxLoop records the call."),
-        Does::Tool => ("tool", "The model may call it: FluxLoop records its use."),
-        Does::Step => ("trace", "It stands between the agent and the model: FluxLoop records the step."),
+        Does::Prompt => ("prompt", "It calls the model"),
+        Does::Tool => ("tool", "The model may call it"),
+        Does::Step => ("trace", "It stands between the agent and the model"),
     };
+    let why = recorded(scene, why);
     if scene.owns(&part.path) && undecoratable(scene, &part.path, &part.name, part.is_generator).is_none() {
-        add(scene, &part.path, &part.name, kind, why, found);
+        add(scene, &part.path, &part.name, kind, &why, found);
     }
 }
 
@@ -330,7 +346,8 @@ fn finish(
     folder: &str,
     found: &mut Found,
 ) {
-    let traced = Some(scene.name.as_str()).filter(|_| scene.uses_sdk() && !is_traced);
+    // FluxLoop reports what the outermost decorated function gives; that has to be the text, not what it is made from.
+    let traced = Some(scene.name.as_str()).filter(|_| scene.uses_sdk());
     let content = match &way {
         Way::Function { function, module, .. }
             if function.is_direct() && django.is_none() && (is_traced || !scene.uses_sdk()) =>
@@ -347,7 +364,7 @@ fn finish(
             Wrapper { folder, root: &module.root, django, traced }.around(
                 module,
                 function,
-                *passing,
+                passing,
                 object.as_deref(),
             )
         }
@@ -399,7 +416,7 @@ fn by_route(
         return Wrapper { root: &root, ..*wrapper }.of_route(by, app, endpoint);
     }
     let port = port(scene.tree, scene.recipe(), &scene.entry_points());
-    let url = format!("http://127.0.0.1:{port}{}", endpoint.path);
+    let url = format!("http://{}:{port}{}", scene.recipe().host, endpoint.path);
     found.warnings.push(format!(
         "The program must be running while FluxLoop runs: {} is not made in a place where it could be imported from ({}).",
         scene.recipe().title,

@@ -36,14 +36,26 @@ pub struct Recipe {
     /// How the SDK comes in.
     pub sdk: Sdk,
     pub(crate) in_process: Option<InProcess>,
-    /// Where its development server listens.
+    /// Where its development server listens. Vite takes the name, and listens only on what it means.
+    pub(crate) host: &'static str,
     pub(crate) port: u16,
     /// How that is started, if the project does not say.
     pub(crate) start: &'static str,
 }
 
+const LOCAL: &str = "127.0.0.1";
+
 const fn python(name: &'static str, title: &'static str) -> Recipe {
-    Recipe { name, title, ecosystem: Python, sdk: Sdk::Decorators, in_process: None, port: 8000, start: "" }
+    Recipe {
+        name,
+        title,
+        ecosystem: Python,
+        sdk: Sdk::Decorators,
+        in_process: None,
+        host: LOCAL,
+        port: 8000,
+        start: "",
+    }
 }
 
 const fn served(
@@ -57,7 +69,11 @@ const fn served(
 }
 
 const fn node(name: &'static str, title: &'static str, sdk: Sdk, port: u16) -> Recipe {
-    Recipe { name, title, ecosystem: Node, sdk, in_process: None, port, start: "npm run dev" }
+    Recipe { name, title, ecosystem: Node, sdk, in_process: None, host: LOCAL, port, start: "npm run dev" }
+}
+
+const fn vite(name: &'static str, title: &'static str) -> Recipe {
+    Recipe { host: "localhost", ..node(name, title, Sdk::Undocumented, 5173) }
 }
 
 /// All of them; the four of the documents first.
@@ -72,8 +88,8 @@ pub static RECIPES: &[Recipe] = &[
     node("fastify", "Fastify", Sdk::Undocumented, 3000),
     node("hono", "Hono", Sdk::Middleware, 3000),
     node("koa", "Koa", Sdk::Middleware, 3000),
-    node("sveltekit", "SvelteKit", Sdk::Undocumented, 5173),
-    node("remix", "Remix", Sdk::Undocumented, 5173),
+    vite("sveltekit", "SvelteKit"),
+    vite("remix", "Remix"),
     python("python", "Python"),
     python("langchain", "LangChain"),
     python("langgraph", "LangGraph"),

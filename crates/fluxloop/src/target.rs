@@ -1,6 +1,6 @@
 //! What FluxLoop can call in a Python program, and what stands in the way.
 
-use codebase::{Agent, Parameter, Signature};
+use codebase::{Agent, Given, Parameter, Signature};
 use tree::Tree;
 
 /// A function, as far as it matters who calls it.
@@ -13,6 +13,8 @@ pub(crate) struct Function {
     pub(crate) is_async: bool,
     pub(crate) is_generator: bool,
     pub(crate) makes_itself: bool,
+    /// It gives back a text, as far as one can see.
+    pub(crate) gives_text: bool,
 }
 
 impl Function {
@@ -24,6 +26,7 @@ impl Function {
             is_async: agent.is_async,
             is_generator: agent.is_generator,
             makes_itself: agent.makes_itself,
+            gives_text: true,
         }
     }
 
@@ -35,6 +38,7 @@ impl Function {
             is_async: signature.is_async,
             is_generator: signature.is_generator,
             makes_itself: signature.makes_itself,
+            gives_text: signature.answers.is_empty() && signature.returns.as_deref().is_none_or(is_text),
         }
     }
 
@@ -43,30 +47,28 @@ impl Function {
         self.name.rsplit_once('.').map(|(owner, _)| owner)
     }
 
-    /// Every line of the CLI can call it as it is: by position, and by the names that 0.2 and 0.3 look for.
+    /// Every line of the CLI can call it as it is: 0.4 by place, 0.2 and 0.3 by the names that they look for.
     pub(crate) fn is_direct(&self) -> bool {
+        let first = self.parameters.first();
         self.owner().is_none()
             && !self.is_generator
-            && passing(&self.parameters) == Ok(Passing::Text)
-            && binds_first(&self.parameters)
+            && self.gives_text
+            && first.is_some_and(|first| first.given == Given::Either)
+            && passing(&self.parameters) == Ok(Passing::Text(None))
     }
 }
 
 /// How one text is handed to a function.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Passing {
-    Text,
+    /// As the first argument, or as the one of this name.
+    Text(Option<String>),
     /// As the only message of a conversation.
-    Messages,
+    Messages(Option<String>),
 }
 
 /// Names that 0.2 and 0.3 look for, in this order.
 const BOUND: [&str; 7] = ["input", "input_text", "message", "query", "text", "content", "user_message"];
-
-fn binds_first(parameters: &[Parameter]) -> bool {
-    let known = BOUND.iter().find_map(|name| parameters.iter().position(|parameter| parameter.name == *name));
-    known.unwrap_or(0) == 0
-}
 
 /// Names that stand for something else than what a user says.
 #[rustfmt::skip] // a list, not a column
@@ -77,34 +79,41 @@ const OTHERS: &[&str] = &[
 
 /// How one text can be handed over; why not, if it cannot.
 pub(crate) fn passing(parameters: &[Parameter]) -> Result<Passing, String> {
-    let Some((first, rest)) = parameters.split_first() else { return Err("it takes no argument".to_owned()) };
-    if let Some(other) = rest.iter().find(|parameter| !parameter.optional) {
-        return Err(format!("it needs `{}` and `{}`", first.name, other.name));
+    let known = BOUND.iter().find_map(|name| parameters.iter().position(|parameter| parameter.name == *name));
+    let at = known.unwrap_or(0);
+    let taker = parameters.get(at).ok_or("it takes no argument")?;
+    if let Some((_, other)) =
+        parameters.iter().enumerate().find(|(n, parameter)| *n != at && !parameter.optional)
+    {
+        return Err(format!("it needs `{}` and `{}`", taker.name, other.name));
+    }
+    // By its name where its place does not say it.
+    let name = (at > 0 || taker.given == Given::ByName).then(|| taker.name.clone());
+    if at > 0 && taker.given == Given::ByPlace {
+        return Err(format!("`{}` can only be given after others", taker.name));
     }
     let is_list = |text: &str| {
         let text = text.to_lowercase();
         text.starts_with("list") || text.starts_with("sequence") || text.starts_with("iterable")
     };
-    let of_messages = matches!(first.name.as_str(), "messages" | "history" | "conversation" | "chat_history");
-    match first.annotation.as_deref().map(str::trim) {
-        Some(text) if is_list(text) && of_messages => Ok(Passing::Messages),
-        Some("str" | "Any" | "object") => Ok(Passing::Text),
-        Some(text)
-            if text
-                .replace(' ', "")
-                .split(['|', '[', ']', ','])
-                .all(|part| matches!(part, "" | "str" | "None" | "Optional" | "Union" | "…")) =>
-        {
-            Ok(Passing::Text)
-        }
-        Some(text) if text.starts_with("Annotated[str") => Ok(Passing::Text),
+    let of_messages = matches!(taker.name.as_str(), "messages" | "history" | "conversation" | "chat_history");
+    match taker.annotation.as_deref().map(str::trim) {
+        Some(text) if is_list(text) && of_messages => Ok(Passing::Messages(name)),
+        Some(text) if is_text(text) => Ok(Passing::Text(name)),
         Some(text) => Err(format!("it takes a `{text}`, not a text")),
-        None if of_messages => Ok(Passing::Messages),
-        None if OTHERS.contains(&first.name.as_str()) => {
-            Err(format!("it takes `{}`, which is not a text", first.name))
+        None if of_messages => Ok(Passing::Messages(name)),
+        None if OTHERS.contains(&taker.name.as_str()) => {
+            Err(format!("it takes `{}`, which is not a text", taker.name))
         }
-        None => Ok(Passing::Text),
+        None => Ok(Passing::Text(name)),
     }
+}
+
+/// Whether a type is that of a text, or may be.
+fn is_text(annotation: &str) -> bool {
+    let plain = annotation.replace([' ', '"', '\''], "");
+    let parts = ["", "str", "None", "Optional", "Union", "…", "Any", "object", "Annotated"];
+    plain.starts_with("Annotated[str") || plain.split(['|', '[', ']', ',']).all(|part| parts.contains(&part))
 }
 
 /// A Python module and the folder that it is found from.
@@ -168,7 +177,12 @@ mod tests {
             let (text, optional) = text.strip_suffix('?').map_or((*text, false), |text| (text, true));
             let (name, annotation) =
                 text.split_once(": ").map_or((text, None), |(name, of)| (name, Some(of.to_owned())));
-            Parameter { name: name.to_owned(), annotation, optional }
+            let (name, given) = match name.split_at(1) {
+                ("/", name) => (name, Given::ByPlace),
+                ("*", name) => (name, Given::ByName),
+                _ => (name, Given::Either),
+            };
+            Parameter { name: name.to_owned(), annotation, optional, given }
         };
         texts.iter().map(one).collect()
     }
@@ -178,14 +192,19 @@ mod tests {
         let check = |texts: &[&str], expected: Option<Passing>| {
             assert_eq!(passing(&parameters(texts)).ok(), expected, "{texts:?}");
         };
-        check(&["question: str"], Some(Passing::Text));
-        check(&["question"], Some(Passing::Text));
-        check(&["q: str | None", "k: int?"], Some(Passing::Text));
-        check(&["q: Optional[str]"], Some(Passing::Text));
-        check(&["messages: list[dict]"], Some(Passing::Messages));
-        check(&["messages"], Some(Passing::Messages));
+        let named = |name: &str| Some(Passing::Text(Some(name.to_owned())));
+        check(&["question: str"], Some(Passing::Text(None)));
+        check(&["question"], Some(Passing::Text(None)));
+        check(&["q: str | None", "k: int?"], Some(Passing::Text(None)));
+        check(&["q: Optional[str]"], Some(Passing::Text(None)));
+        check(&["session: str?", "message: str?"], named("message"));
+        check(&["*message: str"], named("message"));
+        check(&["/message: str"], Some(Passing::Text(None)));
+        check(&["messages: list[dict]"], Some(Passing::Messages(None)));
+        check(&["messages"], Some(Passing::Messages(None)));
         check(&[], None);
         check(&["q: str", "session: str"], None);
+        check(&["/session: str?", "/message: str?"], None);
         check(&["body: ChatRequest"], None);
         check(&["state"], None);
         check(&["numbers: list[int]"], None);
@@ -193,15 +212,17 @@ mod tests {
 
     #[test]
     fn a_direct_target_works_with_every_line() {
-        let direct = |name: &str, texts: &[&str]| {
-            let parameters = parameters(texts);
-            let (path, name) = (String::new(), name.to_owned());
-            Function { path, name, parameters, is_async: false, is_generator: false, makes_itself: true }
-                .is_direct()
+        let direct = |name: &str, texts: &[&str], gives_text: bool| {
+            let (path, name, parameters) = (String::new(), name.to_owned(), parameters(texts));
+            let (is_async, is_generator, makes_itself) = (false, false, true);
+            Function { path, name, parameters, is_async, is_generator, makes_itself, gives_text }.is_direct()
         };
-        assert!(direct("f", &["q: str"]));
-        assert!(!direct("A.f", &["q: str"]));
+        assert!(direct("f", &["q: str"], true));
+        assert!(!direct("f", &["q: str"], false));
+        assert!(!direct("A.f", &["q: str"], true));
         // 0.4 would hand the text to `session`, 0.2 to `message`.
-        assert!(!direct("f", &["session: str?", "message: str?"]));
+        assert!(!direct("f", &["session: str?", "message: str?"], true));
+        assert!(!direct("f", &["*message: str"], true));
+        assert!(!direct("f", &["/message: str"], true));
     }
 }

@@ -96,13 +96,14 @@ impl Wrapper<'_> {
         &self,
         module: &Module,
         function: &Function,
-        passing: Passing,
+        passing: &Passing,
         object: Option<&str>,
     ) -> String {
-        let argument = match passing {
-            Passing::Text => "message",
-            Passing::Messages => "[{\"role\": \"user\", \"content\": message}]",
+        let (value, name) = match passing {
+            Passing::Text(name) => ("message", name),
+            Passing::Messages(name) => ("[{\"role\": \"user\", \"content\": message}]", name),
         };
+        let argument = name.as_ref().map_or_else(|| value.to_owned(), |name| format!("{name}={value}"));
         let (import, call) = match (function.owner(), object) {
             (Some(_), Some(object)) => {
                 let method = function.name.rsplit('.').next().unwrap_or_default();

@@ -34,10 +34,15 @@ pub(crate) fn plan(mut config: Config, args: PlanArgs) -> Result<(), Failure> {
     let tool = if args.framework.is_some() { "propose_edit_plan" } else { "run_integration_workflow" };
     let reply = called(config, tool, arguments)?;
     let mut reply: Value = serde_json::from_str(&reply).unwrap_or_default();
-    if let Some(why) = reply["integration_steps"]["skipped"].as_str() {
-        return Err(Failure::Refused(why.to_owned()));
-    }
-    let plan = if args.framework.is_some() { reply } else { reply["edit_plan"].take() };
+    let why = reply["integration_steps"]["skipped"].as_str().map(str::to_owned);
+    let plan = match &why {
+        // A program that reads this gets what it always gets: a plan, here one without edits.
+        Some(why) => {
+            json!({ "summary": "No FluxLoop integration.", "edits": [], "files": [], "warnings": [why] })
+        }
+        None if args.framework.is_some() => reply,
+        None => reply["edit_plan"].take(),
+    };
     let text = serde_json::to_string_pretty(&plan).unwrap_or_default();
     if let Some(file) = &args.out {
         write(file, &text)?;

@@ -12,7 +12,8 @@ use super::text::Text;
 const LONGEST_PATTERN: usize = 1024;
 const REGEX_BYTES: usize = 64 * 1024;
 const NESTED: u32 = 50;
-const MOST_MATCHES: usize = 1000;
+/// The most matches that are looked for. Each may cost a look at the whole rest of the file.
+const MOST_MATCHES: usize = 64;
 
 /// Every place where a pattern matches. Where it occurs literally, it is literal.
 pub(crate) fn matches(pattern: &str, content: &str) -> Result<Vec<Range<usize>>, Finding> {

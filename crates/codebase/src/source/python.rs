@@ -5,7 +5,9 @@ use ruff_python_ast::{CmpOp, Decorator, Expr, ExprCall, Stmt, StmtClassDef, Stmt
 use ruff_python_parser::parse_module;
 use ruff_text_size::{Ranged, TextSize};
 
-use super::{Argument, Binding, CallSite, Class, Function, Import, Lines, Parameter, Source, Unparsed};
+use super::{
+    Argument, Binding, CallSite, Class, Function, Given, Import, Lines, Parameter, Source, Unparsed,
+};
 
 pub(super) fn parse(text: &str) -> Result<Source, Unparsed> {
     let parsed = parse_module(text).map_err(|_| Unparsed::Broken)?;
@@ -81,10 +83,17 @@ impl<'t> Reader<'t> {
 
     fn function(&mut self, def: &StmtFunctionDef) {
         let method = self.functions.is_empty() && !self.classes.is_empty();
-        let parameters = def.parameters.iter_non_variadic_params().map(|given| Parameter {
-            name: given.name().to_string(),
-            annotation: given.parameter.annotation().map(|annotation| self.typed(annotation)),
-            optional: given.default().is_some(),
+        let kinds = [
+            (&def.parameters.posonlyargs, Given::ByPlace),
+            (&def.parameters.args, Given::Either),
+            (&def.parameters.kwonlyargs, Given::ByName),
+        ];
+        let parameters = kinds.into_iter().flat_map(|(all, given)| all.iter().map(move |one| (one, given)));
+        let parameters = parameters.map(|(one, given)| Parameter {
+            name: one.name().to_string(),
+            annotation: one.parameter.annotation().map(|annotation| self.typed(annotation)),
+            optional: one.default().is_some(),
+            given,
         });
         let function = Function {
             name: def.name.to_string(),
@@ -111,6 +120,7 @@ impl<'t> Reader<'t> {
                 name: field.target.as_name_expr()?.id.to_string(),
                 annotation: Some(self.typed(field.annotation.as_ref())),
                 optional: field.value.is_some(),
+                ..Parameter::default()
             }),
             _ => None,
         });

@@ -100,6 +100,7 @@ impl<'t> Reader<'t> {
             name: names_of(&parameter.pattern),
             annotation: self.annotation(parameter.type_annotation.as_deref()),
             optional: parameter.optional || parameter.initializer.is_some(),
+            ..Parameter::default()
         });
         let function = Function {
             parameters: parameters.collect(),
@@ -189,6 +190,7 @@ impl<'t> Reader<'t> {
                 name: property.key.static_name()?.into_owned(),
                 annotation: self.annotation(property.type_annotation.as_deref()),
                 optional: property.optional,
+                ..Parameter::default()
             }),
             _ => None,
         });
@@ -230,6 +232,7 @@ impl<'a> Visit<'a> for Reader<'_> {
                 name: property.key.static_name()?.into_owned(),
                 annotation: self.annotation(property.type_annotation.as_deref()),
                 optional: property.optional,
+                ..Parameter::default()
             }),
             _ => None,
         });

@@ -25,7 +25,7 @@ function reply(text) {
   } catch {
     return joined(text) || text;
   }
-  const found = answer?.[@REPLY@] ?? answer;
+  const found = @PICK@;
   return typeof found === "string" ? found : JSON.stringify(found);
 }
 

@@ -20,5 +20,5 @@ def _reply(status: int, text: str) -> str:
         answer = json.loads(text)
     except ValueError:
         return text
-    reply = answer.get(@REPLY@, answer) if isinstance(answer, dict) else answer
+    reply = @PICK@
     return reply if isinstance(reply, str) else json.dumps(reply, ensure_ascii=False)

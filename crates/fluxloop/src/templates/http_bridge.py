@@ -37,7 +37,7 @@ def _reply(text: str) -> str:
         answer = json.loads(text)
     except ValueError:
         return _joined(text) or text
-    reply = answer.get(@REPLY@, answer) if isinstance(answer, dict) else answer
+    reply = @PICK@
     return reply if isinstance(reply, str) else json.dumps(reply, ensure_ascii=False)
 
 

@@ -1,0 +1,133 @@
+//! Which package of a repository is meant, and what its FluxLoop project is called.
+
+use codebase::language::{self, Language};
+use codebase::{Ecosystem, Profile, ProjectProfile};
+
+use crate::integrate::Ask;
+use crate::layout::Layout;
+
+/// The package that is meant, and what is to be said about others.
+pub(crate) fn package(profile: &Profile, ask: &Ask) -> Result<(String, Vec<String>), String> {
+    if let Some(wanted) = &ask.package {
+        let plain = wanted.trim_start_matches("./").trim_end_matches('/');
+        let plain = if plain == "." { "" } else { plain };
+        let is_it =
+            |project: &&ProjectProfile| project.folder == plain || project.name.as_deref() == Some(plain);
+        let known = || {
+            profile
+                .projects
+                .iter()
+                .take(20)
+                .map(|project| if project.folder.is_empty() { "." } else { &project.folder })
+        };
+        let found = profile.projects.iter().find(is_it);
+        let found = found.ok_or_else(|| {
+            format!("there is no package `{plain}`; there are {}", known().collect::<Vec<_>>().join(", "))
+        })?;
+        return Ok((found.folder.clone(), Vec::new()));
+    }
+    if let Some((path, _)) = ask.agent.as_ref().and_then(|agent| agent.split_once(':')) {
+        return Ok((owner(profile, path), Vec::new()));
+    }
+    let with_agents = |folder: &str| {
+        let own = |path: &str| {
+            owner(profile, path) == folder && is_python(path) == (ask.recipe.ecosystem == Ecosystem::Python)
+        };
+        profile.agents.iter().any(|agent| own(&agent.path))
+    };
+    let uses = |project: &&ProjectProfile| project.frameworks.contains(&ask.recipe.name);
+    let mut fitting: Vec<&ProjectProfile> = profile.projects.iter().filter(uses).collect();
+    if fitting.is_empty() {
+        fitting = profile.projects.iter().filter(|project| with_agents(&project.folder)).collect();
+    }
+    fitting.sort_by_key(|project| (project.is_aside, !with_agents(&project.folder)));
+    let Some((first, others)) = fitting.split_first() else { return Ok((String::new(), Vec::new())) };
+    let others: Vec<&str> = others
+        .iter()
+        .filter(|project| !project.is_aside)
+        .map(|project| project.folder.as_str())
+        .take(8)
+        .collect();
+    let notes = if others.is_empty() {
+        Vec::new()
+    } else {
+        let shown = |folder: &&str| if folder.is_empty() { ".".to_owned() } else { (*folder).to_owned() };
+        vec![format!(
+            "This plan is for `{}`. {} is also used in {}: give `package` for a plan of their own.",
+            if first.folder.is_empty() { "." } else { &first.folder },
+            ask.recipe.title,
+            others.iter().map(shown).collect::<Vec<_>>().join(", ")
+        )]
+    };
+    Ok((first.folder.clone(), notes))
+}
+
+/// The name of the project or scenario: the one that is there, or one after the package.
+pub(crate) fn scenario(profile: &Profile, layout: &Layout, package: &str, notes: &mut Vec<String>) -> String {
+    let project = profile.projects.iter().find(|project| project.folder == package);
+    let named = project.and_then(|project| project.name.clone());
+    let last = package.rsplit('/').next().unwrap_or_default().to_owned();
+    let slug = |text: &str| {
+        let plain: String = text
+            .rsplit('/')
+            .next()
+            .unwrap_or(text)
+            .chars()
+            .take(40)
+            .map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' })
+            .collect();
+        plain.split('-').filter(|part| !part.is_empty()).collect::<Vec<_>>().join("-")
+    };
+    let wished = [named.unwrap_or_default(), last, "agent".to_owned()]
+        .iter()
+        .map(|text| slug(text))
+        .find(|text| !text.is_empty());
+    let wished = wished.unwrap_or_default();
+    let known: Vec<&String> = layout.projects.iter().map(|(name, _)| name).collect();
+    match known.as_slice() {
+        [] => wished,
+        known if known.contains(&&wished) => wished,
+        [only] => (*only).clone(),
+        [first, ..] => {
+            let all: Vec<&str> = known.iter().map(|name| name.as_str()).collect();
+            notes.push(format!(
+                "There are several FluxLoop projects ({}); {first} is changed.",
+                all.join(", ")
+            ));
+            (*first).clone()
+        }
+    }
+}
+
+/// The folder of the project that a file belongs to.
+pub(crate) fn owner(profile: &Profile, path: &str) -> String {
+    let holds = |project: &&ProjectProfile| {
+        project.folder.is_empty()
+            || path.strip_prefix(&project.folder).is_some_and(|rest| rest.starts_with('/'))
+    };
+    let project = profile.projects.iter().filter(holds).max_by_key(|project| project.folder.len());
+    project.map(|project| project.folder.clone()).unwrap_or_default()
+}
+
+pub(crate) fn is_python(path: &str) -> bool {
+    language::of(path) == Some(Language::Python)
+}
+
+/// Packages besides the chosen one in which a model is called.
+pub(crate) fn elsewhere(profile: &Profile, ask: &Ask, package: &str) -> Option<String> {
+    if ask.package.is_some() || ask.agent.is_some() {
+        return None;
+    }
+    let mut others: Vec<String> = Vec::new();
+    for agent in profile.agents.iter().filter(|agent| !codebase::is_aside(&agent.path)) {
+        let folder = owner(profile, &agent.path);
+        let shown = if folder.is_empty() { ".".to_owned() } else { folder.clone() };
+        if folder != package && !others.contains(&shown) {
+            others.push(shown);
+        }
+    }
+    others.truncate(8);
+    let list = others.join(", ");
+    (!others.is_empty())
+        .then(|| format!("A model is also called in {list}: give `package` for a plan of their own."))
+}
