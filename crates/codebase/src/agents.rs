@@ -268,7 +268,10 @@ impl Finder<'_, '_, '_> {
 
     fn route(&self, fact: &RouteFact, agent: String) -> Route {
         let function = self.graph.function(fact.handler);
-        let (mut request, mut response) = routes::fields(self.graph, fact.handler);
+        let (mut request, mut response, declared) = routes::fields(self.graph, fact.handler);
+        let own =
+            function.into_iter().flat_map(|f| f.decorators.iter().map(|decorator| decorator.callee.clone()));
+        let guards = fact.guards.iter().cloned().chain(own).collect();
         request.truncate(MOST_FIELDS);
         response.truncate(MOST_FIELDS);
         let handler = function.map(|f| f.name.clone()).unwrap_or_default();
@@ -281,6 +284,8 @@ impl Finder<'_, '_, '_> {
             agent,
             request,
             response,
+            declared,
+            guards,
         }
     }
 }

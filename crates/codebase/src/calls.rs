@@ -50,7 +50,8 @@ const RUNS: &[&str] = &[
 const KNOWN: &[&str] = &[
     ".chat.completions.create", ".beta.chat.completions.parse", ".chat.completions.parse", ".responses.create",
     ".runs.create", ".runs.stream", ".runs.wait", ".messages.create", ".messages.stream", ".generate_content",
-    ".models.generateContent", ".completions.create",
+    ".models.generateContent", ".completions.create", ".ChatCompletion.create", ".ChatCompletion.acreate",
+    ".createChatCompletion",
 ];
 
 impl<'l, 'a> Graph<'l, 'a> {

@@ -15,6 +15,8 @@ pub struct Glance {
     pub made: Vec<(String, String)>,
     /// Its functions and methods.
     pub functions: Vec<Signature>,
+    /// Its classes: name, what they are made from, and their fields.
+    pub classes: Vec<(String, Vec<String>, Vec<Parameter>)>,
 }
 
 /// A function as its callers see it.
@@ -49,6 +51,13 @@ pub fn glance(tree: &Tree, path: &str) -> Option<Glance> {
     let functions = source.functions.iter().filter(|f| f.outer.is_none() && !f.name.is_empty());
     Some(Glance {
         functions: functions.map(|function| signature(&source, function)).collect(),
+        classes: source
+            .classes
+            .iter()
+            .map(|class| {
+                (class.name.clone(), class.bases.clone(), class.fields.iter().map(parameter).collect())
+            })
+            .collect(),
         imports: source.imports.iter().map(|import| (import.module.clone(), import.name.clone())).collect(),
         made: source
             .bindings
@@ -83,6 +92,7 @@ pub(crate) fn parameter(given: &source::Parameter) -> Parameter {
         annotation: given.annotation.clone(),
         optional: given.optional,
         given: given.given,
+        injected: given.injected,
     }
 }
 

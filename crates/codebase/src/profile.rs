@@ -184,6 +184,8 @@ pub struct Parameter {
     pub optional: bool,
     /// How it can be given.
     pub given: Given,
+    /// A framework fills it in.
+    pub injected: bool,
 }
 
 /// A function that an agent works with.
@@ -231,6 +233,10 @@ pub struct Route {
     pub request: Vec<String>,
     /// Fields that it answers with.
     pub response: Vec<String>,
+    /// The fields of the request with their types, if a class declares them.
+    pub declared: Vec<Parameter>,
+    /// What stands before the handler: decorators, middleware.
+    pub guards: Vec<String>,
 }
 
 /// One project in a tree.

@@ -2,7 +2,9 @@
 
 mod mounts;
 
+use crate::glance::parameter;
 use crate::names::{Names, NodeId, words};
+use crate::profile::Parameter;
 use crate::source::{Argument, CallSite, Class, Function, Source};
 
 /// A route and the function behind it.
@@ -14,6 +16,8 @@ pub(crate) struct RouteFact {
     pub(crate) handler: NodeId,
     /// The router it is registered at.
     router: Option<String>,
+    /// What stands before the handler.
+    pub(crate) guards: Vec<String>,
 }
 
 const VERBS: &[&str] = &["get", "post", "put", "patch", "delete", "websocket", "all", "options", "head"];
@@ -29,6 +33,9 @@ pub(crate) fn all(names: &Names<'_, '_>) -> Vec<RouteFact> {
             let prefix = mounts::prefix(names, &mounts, file, route.router.as_deref());
             if !prefix.is_empty() && route.path != COMPUTED {
                 route.path = glue(&prefix, &route.path);
+            }
+            if route.path.contains(COMPUTED) {
+                COMPUTED.clone_into(&mut route.path);
             }
         }
         own.extend(by_place(names, file));
@@ -54,10 +61,19 @@ fn decorated(source: &Source, file: usize) -> Vec<RouteFact> {
                 line: decorator.line,
                 handler,
                 router: router.clone(),
+                guards: guards_of(class),
             }));
         }
     }
     found
+}
+
+/// What stands before every handler of a class: `@UseGuards(…)`.
+fn guards_of(class: Option<&Class>) -> Vec<String> {
+    class
+        .into_iter()
+        .flat_map(|class| class.decorators.iter().map(|decorator| decorator.callee.clone()))
+        .collect()
 }
 
 /// The methods and the path that a decorator gives a route.
@@ -124,7 +140,9 @@ fn prefix_of(source: &Source, object: &str) -> String {
     let prefix = call.and_then(|call| call.named("prefix").or_else(|| call.named("url_prefix")));
     match prefix {
         Some(Argument::Text(text)) => text.clone(),
-        _ => String::new(),
+        None => String::new(),
+        // Put together while the program runs.
+        Some(_) => COMPUTED.to_owned(),
     }
 }
 
@@ -179,9 +197,20 @@ fn registered(names: &Names<'_, '_>, file: usize) -> Vec<RouteFact> {
             line: call.line,
             handler,
             router: router.clone(),
+            guards: between(call),
         }));
     }
     found
+}
+
+/// What stands between the path and the handler: `app.post("/chat", auth, chat)`.
+fn between(call: &CallSite) -> Vec<String> {
+    let inner = call.arguments.get(1..call.arguments.len().saturating_sub(1)).unwrap_or_default();
+    let name = |argument: &Argument| match argument {
+        Argument::Name(name) | Argument::Call(name) => Some(name.clone()),
+        _ => None,
+    };
+    inner.iter().filter_map(name).collect()
 }
 
 /// The method that a Django view accepts: `@require_POST`.
@@ -259,6 +288,7 @@ fn by_name(source: &Source, file: usize, path: &str) -> Vec<RouteFact> {
             line: function.line,
             handler,
             router: None,
+            guards: Vec::new(),
         })
     };
     source.functions.iter().enumerate().filter_map(fact).collect()
@@ -278,25 +308,34 @@ fn exported(source: &Source, file: usize, path: &str, names: &[&str]) -> Vec<Rou
         line: source.functions[at].line,
         handler: NodeId { file, function: Some(at) },
         router: None,
+        guards: Vec::new(),
     };
     (0..source.functions.len()).filter(|at| wanted(&source.functions[*at])).map(fact).collect()
 }
 
-/// The fields that a handler reads and answers with, as far as types or code show them.
-pub(crate) fn fields(names: &Names<'_, '_>, handler: NodeId) -> (Vec<String>, Vec<String>) {
+/// The fields that a handler reads and answers with, as far as types or code show them, and what a class declares of the
+/// first.
+pub(crate) fn fields(names: &Names<'_, '_>, handler: NodeId) -> (Vec<String>, Vec<String>, Vec<Parameter>) {
     let Some(function) = names.function(handler) else { return Default::default() };
     let of_type = |annotation: &str| {
         let class = words(annotation).find_map(|word| names.class(handler.file, word));
-        let fields = class
-            .map(|class: &Class| class.fields.iter().map(|field| field.name.clone()).collect::<Vec<_>>());
-        fields.filter(|fields| !fields.is_empty())
+        class
+            .map(|class: &Class| class.fields.iter().map(parameter).collect::<Vec<_>>())
+            .filter(|fields| !fields.is_empty())
     };
-    let request = function.parameters.iter().find_map(|parameter| of_type(parameter.annotation.as_deref()?));
+    // What a framework fills in, or answers with, is not what is sent.
+    let is_sent = |annotation: &&str| !annotation.contains("Response");
+    let annotations = function.parameters.iter().filter(|parameter| !parameter.injected);
+    let mut annotations = annotations.filter_map(|parameter| parameter.annotation.as_deref()).filter(is_sent);
+    let declared = annotations.find_map(of_type).unwrap_or_default();
     let model = function.decorators.iter().find_map(|decorator| decorator.named("response_model"));
-    let declared = match model {
+    let answered = match model {
         Some(Argument::Name(name)) => of_type(name),
         _ => None,
     };
-    let response = declared.or_else(|| function.returns.as_deref().and_then(of_type));
-    (request.unwrap_or_else(|| function.reads.clone()), response.unwrap_or_else(|| function.writes.clone()))
+    let answered = answered.or_else(|| function.returns.as_deref().and_then(of_type));
+    let names_of = |fields: &[Parameter]| fields.iter().map(|field| field.name.clone()).collect::<Vec<_>>();
+    let request = if declared.is_empty() { function.reads.clone() } else { names_of(&declared) };
+    let response = answered.map_or_else(|| function.writes.clone(), |fields| names_of(&fields));
+    (request, response, declared)
 }

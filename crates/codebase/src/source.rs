@@ -109,6 +109,8 @@ pub(crate) struct Parameter {
     pub optional: bool,
     /// How it can be given.
     pub given: Given,
+    /// A framework fills it in: `= Depends(get_user)`.
+    pub injected: bool,
 }
 
 /// How an argument can be given.

@@ -7,6 +7,7 @@ use tree::Tree;
 
 use crate::layout::package_json;
 use crate::recipe::Recipe;
+use crate::target::{is_id, is_text};
 
 /// A request that carries one text, and where its answer is.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -14,10 +15,12 @@ pub(crate) struct Endpoint {
     pub(crate) method: &'static str,
     pub(crate) path: String,
     pub(crate) field: Field,
+    /// Other fields, with what is sent in them.
+    others: Vec<(String, Value)>,
     /// The field of the answer; nothing: all of it.
     pub(crate) reply: Option<String>,
-    /// Other fields that the route reads.
-    pub(crate) others: Vec<String>,
+    /// What to look at.
+    doubts: Vec<String>,
 }
 
 /// Where the text goes.
@@ -27,21 +30,46 @@ pub(crate) enum Field {
     Text(String),
     /// Into a list of messages.
     Messages(String),
+    /// The same, in the form that clients of the AI SDK send.
+    Parts(String),
 }
 
-#[rustfmt::skip] // a list, not a column
+#[rustfmt::skip] // lists, not columns
 const INPUTS: &[&str] = &[
     "message", "input", "query", "question", "prompt", "text", "user_message", "userMessage", "user_input", "userInput",
     "input_text", "inputText", "user_query", "userQuery", "msg", "content", "chatInput", "utterance", "instruction", "topic", "q",
+    "newMessage", "new_message",
 ];
 const LISTS: &[&str] = &["messages", "history", "conversation", "chat_history"];
 #[rustfmt::skip]
 const REPLIES: &[&str] = &[
     "answer", "reply", "response", "output", "message", "text", "content", "result", "completion", "final_output", "data",
 ];
+/// Fields that tell how it went, not what was said.
+const VERDICTS: &[&str] = &["success", "ok", "error", "errors", "detail", "status", "code", "id"];
+/// Fields that a program can do without, or it would be a strange one.
+#[rustfmt::skip]
+const OPTIONS: &[&str] = &[
+    "model", "temperature", "stream", "max_tokens", "maxTokens", "top_p", "topP", "language", "lang", "locale", "options",
+    "settings", "debug", "metadata", "verbose",
+];
+/// Words in the name of what lets only some through.
+const GUARDS: &[&str] = &[
+    "auth",
+    "jwt",
+    "login",
+    "guard",
+    "protect",
+    "verify",
+    "token",
+    "permission",
+    "current_user",
+    "session_required",
+];
 
 impl Endpoint {
-    /// What a route takes and gives. `field` names the field of the request, if somebody knows it.
+    /// What a route takes and gives. `field` names the field of the request, if somebody knows it: then what is unsure is a
+    /// doubt, and otherwise a reason not to.
     pub(crate) fn of(route: &Route, field: Option<&str>) -> Result<Self, String> {
         let shown = format!("{} {}", route.method, route.path);
         let method = match route.method.as_str() {
@@ -55,41 +83,67 @@ impl Endpoint {
         {
             return Err(format!("the route {shown} is called by another service, not by a user"));
         }
+        if path.contains("(computed)") {
+            return Err(format!(
+                "the path of the route in {} is put together while the program runs",
+                route.file
+            ));
+        }
         if path.contains(['{', '<', '[', '*', '$', ':', '(', '^']) {
             return Err(format!("the path of the route {shown} has parameters that only you can fill in"));
         }
+        let is_guard = |name: &&String| GUARDS.iter().any(|word| name.to_lowercase().contains(word));
+        let guard = route
+            .guards
+            .iter()
+            .find(is_guard)
+            .map(|guard| format!("{shown} is behind `{guard}`, and needs credentials"));
         let chosen = match field {
             Some(name) if LISTS.contains(&name) => Some(Field::Messages(name.to_owned())),
             Some(name) => Some(Field::Text(name.to_owned())),
-            None => chosen(&route.request),
+            None => chosen(route),
         };
-        let field = chosen.ok_or_else(|| {
-            let seen = if route.request.is_empty() {
-                "the code does not show which field of the request carries the text".to_owned()
-            } else {
-                format!("which of its fields ({}) carries the text is not clear", route.request.join(", "))
-            };
-            format!("{shown} ({}) leads to an agent, but {seen}: name it as `request_field`", route.file)
-        })?;
-        let name = match &field {
-            Field::Text(name) | Field::Messages(name) => name.clone(),
-        };
-        let reply = REPLIES.iter().find(|known| route.response.iter().any(|field| field == *known));
-        let only = || if route.response.len() == 1 { route.response.first().cloned() } else { None };
-        let others = route.request.iter().filter(|other| **other != name).cloned().collect();
-        Ok(Self { method, path, field, reply: reply.map(|reply| (*reply).to_owned()).or_else(only), others })
+        let field_given = field.is_some();
+        let field = chosen.ok_or_else(|| unclear(route, &shown))?;
+        let name = field.name().to_owned();
+        let (others, open) = others(route, &name);
+        let missing = (!open.is_empty())
+            .then(|| format!("{shown} also reads {}, and only you know what to send", open.join(", ")));
+        let mut doubts: Vec<String> = guard.into_iter().chain(missing).collect();
+        if let (false, Some(doubt)) = (field_given, doubts.first()) {
+            return Err(format!(
+                "{doubt}; name the field for the text as `request_field` to have the request written all the same"
+            ));
+        }
+        let reply = reply(&route.response);
+        if reply.is_none() {
+            doubts.push(
+                "Which field of the answer is the reply could not be seen; the whole answer is used."
+                    .to_owned(),
+            );
+        }
+        Ok(Self { method, path, field, others, reply, doubts })
+    }
+
+    /// Messages in the form that clients of the AI SDK send.
+    pub(crate) fn with_parts(mut self) -> Self {
+        if let Field::Messages(name) = self.field {
+            self.field = Field::Parts(name);
+        }
+        self
     }
 
     /// The body of a request, with `TEXT` where the text goes.
     fn body(&self) -> Value {
-        match &self.field {
-            Field::Text(name) => json!({ name: "TEXT" }),
-            // Older and newer clients of the AI SDK differ in where the text is; a server reads what it knows.
-            Field::Messages(name) => {
-                let parts = json!([{ "type": "text", "text": "TEXT" }]);
-                json!({ name: [{ "id": "1", "role": "user", "content": "TEXT", "parts": parts }] })
+        let text = match &self.field {
+            Field::Text(_) => json!("TEXT"),
+            Field::Messages(_) => json!([{ "role": "user", "content": "TEXT" }]),
+            Field::Parts(_) => {
+                json!([{ "id": "1", "role": "user", "parts": [{ "type": "text", "text": "TEXT" }] }])
             }
-        }
+        };
+        let all = std::iter::once((self.name().to_owned(), text)).chain(self.others.iter().cloned());
+        Value::Object(all.collect())
     }
 
     /// The body as an expression in which `message` is the text; the same in Python and JavaScript.
@@ -98,9 +152,7 @@ impl Endpoint {
     }
 
     fn name(&self) -> &str {
-        match &self.field {
-            Field::Text(name) | Field::Messages(name) => name,
-        }
+        self.field.name()
     }
 
     /// What of the answer is the reply, in Python.
@@ -187,39 +239,97 @@ impl Endpoint {
     }
 
     /// What has to be looked at before this is believed.
-    pub(crate) fn doubts(&self) -> Vec<String> {
-        let mut doubts = Vec::new();
-        if !self.others.is_empty() {
-            let names: Vec<&str> = self.others.iter().take(8).map(String::as_str).collect();
-            doubts.push(format!(
-                "{} {} also reads {}: if it needs them, add them to the request in the new file.",
-                self.method,
-                self.path,
-                names.join(", ")
-            ));
-        }
-        if self.reply.is_none() {
-            doubts.push(
-                "Which field of the answer is the reply could not be seen; the whole answer is used."
-                    .to_owned(),
-            );
-        }
-        doubts
+    pub(crate) fn doubts(&self) -> &[String] {
+        &self.doubts
     }
 }
 
-fn chosen(fields: &[String]) -> Option<Field> {
-    let has = |known: &&&str| fields.iter().any(|field| field == **known);
-    if let Some(name) = INPUTS.iter().find(has) {
+impl Field {
+    fn name(&self) -> &str {
+        match self {
+            Self::Text(name) | Self::Messages(name) | Self::Parts(name) => name,
+        }
+    }
+}
+
+/// How likely a route is the one that a user talks to; smaller is likelier.
+pub(crate) fn rank(route: &Route) -> usize {
+    let path = route.path.to_lowercase();
+    let words =
+        ["chat", "message", "ask", "agent", "assistant", "query", "question", "completion", "generate"];
+    let place = words.iter().position(|word| path.contains(word)).unwrap_or(words.len());
+    // One that answers at once before one that streams.
+    2 * place + usize::from(path.contains("stream"))
+}
+
+fn unclear(route: &Route, shown: &str) -> String {
+    let seen = if route.request.is_empty() {
+        "the code does not show which field of the request carries the text".to_owned()
+    } else {
+        format!("which of its fields ({}) carries the text is not clear", route.request.join(", "))
+    };
+    format!("{shown} ({}) leads to an agent, but {seen}: name it as `request_field`", route.file)
+}
+
+/// The field for the text: by its type where one is declared, else by its name.
+fn chosen(route: &Route) -> Option<Field> {
+    let declared = |name: &str| {
+        route.declared.iter().find(|field| field.name == name).and_then(|field| field.annotation.as_deref())
+    };
+    let has = |known: &&&str| route.request.iter().any(|field| field == **known);
+    let is_string = |name: &str| {
+        declared(name).is_none_or(|annotation| is_text(annotation) || annotation.trim() == "string")
+    };
+    if let Some(name) = INPUTS.iter().filter(has).find(|name| is_string(name)) {
         return Some(Field::Text((*name).to_owned()));
     }
     if let Some(name) = LISTS.iter().find(has) {
-        return Some(Field::Messages((*name).to_owned()));
+        let is_plain = declared(name).is_some_and(is_text);
+        return Some(if is_plain {
+            Field::Text((*name).to_owned())
+        } else {
+            Field::Messages((*name).to_owned())
+        });
     }
-    match fields {
-        [only] if !only.to_lowercase().ends_with("id") => Some(Field::Text(only.clone())),
+    match route.request.as_slice() {
+        [only] if !is_id(only) && is_string(only) => Some(Field::Text(only.clone())),
         _ => None,
     }
+}
+
+/// What is sent in the other fields, and those for which nobody knows.
+fn others(route: &Route, text: &str) -> (Vec<(String, Value)>, Vec<String>) {
+    let (mut sent, mut open) = (Vec::new(), Vec::new());
+    for name in route.request.iter().filter(|name| *name != text) {
+        let declared = route.declared.iter().find(|field| field.name == *name);
+        let annotation =
+            declared.and_then(|field| field.annotation.as_deref()).unwrap_or_default().to_lowercase();
+        let may_miss = declared.is_some_and(|field| field.optional)
+            || annotation.contains("none")
+            || annotation.contains("optional");
+        let is_list = annotation.starts_with("list")
+            || annotation.ends_with("[]")
+            || annotation.is_empty() && LISTS.contains(&name.as_str());
+        if may_miss || declared.is_none() && OPTIONS.contains(&name.as_str()) {
+            continue;
+        } else if is_list {
+            sent.push((name.clone(), json!([])));
+        } else if is_id(name) && (annotation.is_empty() || is_text(&annotation) || annotation == "string") {
+            sent.push((name.clone(), json!("fluxloop")));
+        } else {
+            open.push(name.clone());
+        }
+    }
+    (sent, open)
+}
+
+fn reply(fields: &[String]) -> Option<String> {
+    let told: Vec<&String> = fields.iter().filter(|field| !VERDICTS.contains(&field.as_str())).collect();
+    let known = REPLIES
+        .iter()
+        .find(|known| told.iter().any(|field| field == *known))
+        .map(|known| (*known).to_owned());
+    known.or_else(|| if let [only] = told.as_slice() { Some((*only).clone()) } else { None })
 }
 
 /// A template with its `@NAME@`s filled in.
@@ -283,6 +393,8 @@ mod tests {
             agent,
             request: texts(request),
             response: texts(response),
+            declared: Vec::new(),
+            guards: Vec::new(),
         }
     }
 
@@ -293,6 +405,7 @@ mod tests {
         };
         assert_eq!(field(&["session", "message"]).as_deref(), Ok("message"));
         assert_eq!(field(&["messages", "model"]).as_deref(), Ok("messages"));
+        assert!(field(&["message", "toolsState"]).is_err());
         assert_eq!(field(&["topicName"]).as_deref(), Ok("topicName"));
         assert!(field(&[]).is_err() && field(&["a", "b"]).is_err() && field(&["userId"]).is_err());
         let named = Endpoint::of(&route("POST", "/x", &[], &[]), Some("ask")).unwrap();

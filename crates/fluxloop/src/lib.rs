@@ -8,6 +8,7 @@ mod checks;
 mod config;
 mod dependency;
 mod endpoint;
+mod graph;
 mod install;
 mod integrate;
 mod layout;

@@ -5,7 +5,7 @@ use codebase::manager::Manager;
 use regex::Regex;
 
 use crate::config::{Runner, new_file};
-use crate::endpoint::{Endpoint, port, start_command};
+use crate::endpoint::{Endpoint, port, rank, start_command};
 use crate::install;
 use crate::integrate::{Found, Scene};
 use crate::line::Line;
@@ -20,7 +20,8 @@ pub(crate) fn integrate(scene: &Scene<'_>) -> Result<Found, String> {
         return with_middleware(scene);
     }
     let wanted = scene.ask.agent.as_deref();
-    let routes: Vec<&Route> = scene.routes().filter(|route| !is_python(&route.file)).collect();
+    let mut routes: Vec<&Route> = scene.routes().filter(|route| !is_python(&route.file)).collect();
+    routes.sort_by_key(|route| rank(route));
     let is_wanted =
         |route: &&&Route| wanted.is_none_or(|wanted| format!("{} {}", route.method, route.path) == wanted);
     let mut reasons = Vec::new();
@@ -28,7 +29,7 @@ pub(crate) fn integrate(scene: &Scene<'_>) -> Result<Found, String> {
     for route in routes.iter().filter(is_wanted) {
         match Endpoint::of(route, scene.ask.request_field.as_deref()) {
             Ok(endpoint) => {
-                bridge(scene, &endpoint, &mut found);
+                bridge(scene, &fitting(scene, route, endpoint), &mut found);
                 let others: Vec<String> = routes
                     .iter()
                     .filter(|other| other.path != route.path)
@@ -61,6 +62,8 @@ pub(crate) fn integrate(scene: &Scene<'_>) -> Result<Found, String> {
             agent: String::new(),
             request: Vec::new(),
             response: Vec::new(),
+            declared: Vec::new(),
+            guards: Vec::new(),
         };
         let endpoint = Endpoint::of(&route, scene.ask.request_field.as_deref())?;
         bridge(scene, &endpoint, &mut found);
@@ -106,7 +109,7 @@ fn bridge(scene: &Scene<'_>, endpoint: &Endpoint, found: &mut Found) {
     let start = start_command(scene.tree, recipe, &scene.package, manager);
     let place = if scene.package.is_empty() { String::new() } else { format!(" in {}", scene.package) };
     found.start = Some(format!("{start}{place}"));
-    found.warnings.extend(endpoint.doubts());
+    found.warnings.extend(endpoint.doubts().iter().cloned());
     found.target = format!("{} {}", endpoint.method, endpoint.path);
     found.url = Some(url);
 }
@@ -129,6 +132,14 @@ fn with_middleware(scene: &Scene<'_>) -> Result<Found, String> {
             .to_owned(),
     );
     Ok(found)
+}
+
+/// The request in the form that the route reads.
+fn fitting(scene: &Scene<'_>, route: &Route, endpoint: Endpoint) -> Endpoint {
+    let text = scene.tree.read(&route.file, 256 * 1024).unwrap_or_default();
+    let text = String::from_utf8_lossy(&text);
+    let by_parts = ["UIMessage", "convertToModelMessages", ".parts"].iter().any(|word| text.contains(word));
+    if by_parts { endpoint.with_parts() } else { endpoint }
 }
 
 /// `app.setGlobalPrefix("api")` of `NestJS`.

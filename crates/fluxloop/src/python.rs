@@ -1,15 +1,18 @@
 //! Integrating a Python program: which function is the agent, what is decorated, how FluxLoop calls it.
 
+use std::collections::BTreeSet;
+
 use codebase::plan::{Edit, decorate};
-use codebase::{Agent, Does, Part, Route, glance};
+use codebase::{Agent, Does, Glance, Part, Route, glance};
 use regex::Regex;
 use serde_json::json;
 
 use crate::config::{Runner, new_file};
-use crate::endpoint::{Endpoint, port};
+use crate::endpoint::{Endpoint, port, rank};
+use crate::graph::{self, GraphCall};
 use crate::integrate::{Found, Scene};
 use crate::line::Line;
-use crate::recipe::InProcess;
+use crate::recipe::{InProcess, recipe};
 use crate::target::{Function, Module, Passing, module_of, passing};
 use crate::wrapper::{Object, Wrapper};
 
@@ -23,7 +26,7 @@ enum Way {
     /// It calls a function as it is, or through a file of ours.
     Function { function: Function, module: Module, passing: Passing, object: Option<String> },
     /// It runs an object of an agent framework.
-    Object { path: String, name: String, module: Module, object: Object },
+    Object { path: String, name: String, module: Module, object: Object, call: GraphCall },
     /// It sends a request, in the same process or over HTTP.
     Route { route: Route, endpoint: Endpoint },
 }
@@ -68,15 +71,8 @@ fn choose(scene: &Scene<'_>) -> Result<(Way, Option<Agent>), String> {
         return named(scene, wanted);
     }
     // A graph that the project itself names is what it runs.
-    let graphs = graphs(scene);
-    if let Some(way) = graphs.iter().find_map(|(path, _)| by_object(scene, path)) {
-        return Ok((way, None));
-    }
-    if let Some((path, name)) = graphs.first() {
-        return Err(format!(
-            "langgraph.json names `{name}` in {path}, which is not a graph that is made when the file is loaded; write a \
-             function that takes a text and runs it, and name that as `agent`"
-        ));
+    if let Some(way) = by_graphs(scene) {
+        return way.map(|way| (way, None));
     }
     let (beside, agents): (Vec<&Agent>, Vec<&Agent>) =
         scene.agents().partition(|agent| scene.is_aside(&agent.path));
@@ -86,11 +82,15 @@ fn choose(scene: &Scene<'_>) -> Result<(Way, Option<Agent>), String> {
             Ok(way) => return Ok((way, Some(agent.clone()))),
             Err(reason) => reasons.push(format!("{} in {}: {reason}", agent.name, agent.path)),
         }
-        if let Some(way) = by_object(scene, &agent.path) {
-            return Ok((way, Some(agent.clone())));
+        match by_object(scene, &agent.path) {
+            Some(Ok(way)) => return Ok((way, Some(agent.clone()))),
+            Some(Err(reason)) => reasons.push(reason),
+            None => {}
         }
-        for route in scene.routes().filter(|route| route.agent == agent.name) {
-            match Endpoint::of(route, scene.ask.request_field.as_deref()) {
+        let mut routes: Vec<&Route> = scene.routes().filter(|route| route.agent == agent.name).collect();
+        routes.sort_by_key(|route| rank(route));
+        for route in routes {
+            match endpoint_of(scene, route) {
                 Ok(endpoint) => {
                     return Ok((Way::Route { route: route.clone(), endpoint }, Some(agent.clone())));
                 }
@@ -101,9 +101,14 @@ fn choose(scene: &Scene<'_>) -> Result<(Way, Option<Agent>), String> {
     let anchors = scene.framework.iter().flat_map(|framework| &framework.anchors);
     let files: Vec<&String> =
         anchors.map(|anchor| &anchor.path).filter(|path| !scene.is_aside(path)).collect();
-    if let Some(way) = files.iter().find_map(|path| by_object(scene, path)) {
-        return Ok((way, None));
+    for way in files.iter().filter_map(|path| by_object(scene, path)) {
+        match way {
+            Ok(way) => return Ok((way, None)),
+            Err(reason) => reasons.push(reason),
+        }
     }
+    let mut seen = BTreeSet::new();
+    reasons.retain(|reason| seen.insert(reason.clone()));
     reasons.truncate(4);
     let asides: Vec<String> =
         beside.iter().take(4).map(|agent| format!("{}:{}", agent.path, agent.name)).collect();
@@ -146,12 +151,9 @@ fn named(scene: &Scene<'_>, wanted: &str) -> Result<(Way, Option<Agent>), String
     }
     let made = seen.made.iter().find(|(known, _)| known == name);
     let object = made.and_then(|(_, callee)| Object::made_by(callee, &seen.imports));
-    match (object, module_of(scene.tree, &scene.package, path)) {
-        (Some(object), Some(module)) => {
-            Ok((Way::Object { path: path.to_owned(), name: name.to_owned(), module, object }, agent))
-        }
-        _ => Err(format!("there is no function and no known agent object `{name}` in {path}")),
-    }
+    let way = object.map(|object| object_way(scene, path, &seen, name, object)).transpose()?;
+    let missing = || format!("there is no function and no known agent object `{name}` in {path}");
+    Ok((way.flatten().ok_or_else(missing)?, agent))
 }
 
 /// An agent with what its own file says about what it gives back.
@@ -164,11 +166,15 @@ fn function_of(scene: &Scene<'_>, agent: &Agent) -> Function {
 
 fn by_function(scene: &Scene<'_>, function: &Function) -> Result<Way, String> {
     let passing = passing(&function.parameters)?;
+    let seen = glance(scene.tree, &function.path).unwrap_or_default();
+    let page = |module: &str| matches!(module.split('.').next(), Some("streamlit" | "chainlit" | "gradio"));
+    if let Some((module, _)) = seen.imports.iter().find(|(module, _)| page(module)) {
+        return Err(format!("its file is a page of {module}, which runs when it is imported"));
+    }
     let module = module_of(scene.tree, &scene.package, &function.path)
         .ok_or("its file has a name that cannot be imported")?;
     let mut object = None;
     if let Some(owner) = function.owner() {
-        let seen = glance(scene.tree, &function.path).unwrap_or_default();
         object = seen.made.iter().find(|(_, callee)| callee == owner).map(|(name, _)| name.clone());
         if object.is_none() && !function.makes_itself {
             return Err(format!("`{owner}` needs arguments to be made"));
@@ -177,8 +183,8 @@ fn by_function(scene: &Scene<'_>, function: &Function) -> Result<Way, String> {
     Ok(Way::Function { function: function.clone(), module, passing, object })
 }
 
-/// An object of an agent framework in a file, if it is clear which.
-fn by_object(scene: &Scene<'_>, path: &str) -> Option<Way> {
+/// An object of an agent framework in a file, if it is clear which; why it cannot be run, if that is so.
+fn by_object(scene: &Scene<'_>, path: &str) -> Option<Result<Way, String>> {
     let seen = glance(scene.tree, path)?;
     let made: Vec<(&String, Object)> = seen
         .made
@@ -191,13 +197,51 @@ fn by_object(scene: &Scene<'_>, path: &str) -> Option<Way> {
             "graph" | "agent" | "app" | "root_agent" | "main_agent" | "triage_agent" | "workflow" | "team"
         )
     };
-    let from_config = graphs(scene).into_iter().find(|(file, _)| file == path).map(|(_, name)| name);
-    let (name, object) = made
-        .iter()
-        .find(|(name, _)| from_config.as_ref() == Some(name))
-        .or_else(|| made.iter().find(|(name, _)| made.len() == 1 || usual(name)))?;
-    let module = module_of(scene.tree, &scene.package, path)?;
-    Some(Way::Object { path: path.to_owned(), name: (*name).clone(), module, object: *object })
+    let (name, object) = made.iter().find(|(name, _)| made.len() == 1 || usual(name))?;
+    object_way(scene, path, &seen, name, *object).transpose()
+}
+
+/// The way to an object, if its file can be imported.
+fn object_way(
+    scene: &Scene<'_>,
+    path: &str,
+    seen: &Glance,
+    name: &str,
+    object: Object,
+) -> Result<Option<Way>, String> {
+    let Some(module) = module_of(scene.tree, &scene.package, path) else { return Ok(None) };
+    let call = if object == Object::Graph {
+        graph::call_of(scene.tree, path, seen, name)?
+    } else {
+        GraphCall::default()
+    };
+    Ok(Some(Way::Object { path: path.to_owned(), name: name.to_owned(), module, object, call }))
+}
+
+/// The first graph that the project names and that can be asked with one text.
+fn by_graphs(scene: &Scene<'_>) -> Option<Result<Way, String>> {
+    let graphs = graphs(scene);
+    let mut reasons = Vec::new();
+    for (path, name) in &graphs {
+        let Some(seen) = glance(scene.tree, path) else { continue };
+        let made = seen.made.iter().find(|(known, _)| known == name);
+        let object = made.and_then(|(_, callee)| Object::made_by(callee, &seen.imports));
+        let is_factory = seen.functions.iter().any(|function| function.name == *name);
+        match object.or_else(|| is_factory.then_some(Object::Graph)) {
+            Some(object) => match object_way(scene, path, &seen, name, object) {
+                Ok(Some(way)) => return Some(Ok(way)),
+                Ok(None) => {}
+                Err(reason) => reasons.push(reason),
+            },
+            None => reasons.push(format!("`{name}` in {path} is not made when the file is loaded")),
+        }
+    }
+    let why = if reasons.is_empty() { "its graphs were not found".to_owned() } else { reasons.join("; ") };
+    (!graphs.is_empty()).then(|| {
+        Err(format!(
+            "langgraph.json says what runs here, but {why}; write a function that takes a text and runs the graph, and name it as `agent`"
+        ))
+    })
 }
 
 /// The graphs that `langgraph.json` names: file and name.
@@ -368,14 +412,13 @@ fn finish(
                 object.as_deref(),
             )
         }
-        Way::Object { name, module, object, .. } => {
+        Way::Object { name, module, object, call, .. } => {
             found.target = format!("{}:{name}", module.name);
-            Wrapper { folder, root: &module.root, django, traced }.of_object(module, name, *object)
+            Wrapper { folder, root: &module.root, django, traced }.of_object(module, name, *object, call)
         }
         Way::Route { route, endpoint } => {
             found.target = format!("{} {}", endpoint.method, endpoint.path);
-            found.warnings.extend(endpoint.doubts());
-            found.warnings.extend(credentials(scene, route));
+            found.warnings.extend(endpoint.doubts().iter().cloned());
             by_route(scene, route, endpoint, &Wrapper { folder, root: "", django, traced }, found)
         }
     };
@@ -385,18 +428,23 @@ fn finish(
     found.runner = Some(Runner::Function { target: Wrapper::target(), folder: None });
 }
 
-/// What a handler asks for that a request from nowhere does not have.
-fn credentials(scene: &Scene<'_>, route: &Route) -> Option<String> {
-    let seen = glance(scene.tree, &route.file)?;
-    let handler = seen.functions.into_iter().find(|function| function.name == route.handler)?;
+/// The request for a route, if it can be sent from nowhere.
+fn endpoint_of(scene: &Scene<'_>, route: &Route) -> Result<Endpoint, String> {
+    let endpoint = Endpoint::of(route, scene.ask.request_field.as_deref())?;
+    let seen = glance(scene.tree, &route.file).unwrap_or_default();
+    let handler = seen.functions.iter().find(|function| function.name == route.handler);
     let asks = |name: &str| {
-        ["user", "token", "auth", "credential", "api_key", "session"].iter().any(|word| name.contains(word))
+        ["user", "token", "auth", "credential", "api_key", "principal"].iter().any(|word| name.contains(word))
     };
-    let parameter = handler.parameters.into_iter().find(|parameter| asks(&parameter.name.to_lowercase()))?;
-    Some(format!(
-        "{} in {} asks for `{}`: the request in the new file may need credentials.",
-        route.handler, route.file, parameter.name
-    ))
+    let injected =
+        handler.into_iter().flat_map(|handler| &handler.parameters).filter(|parameter| parameter.injected);
+    match injected.into_iter().find(|parameter| asks(&parameter.name.to_lowercase())) {
+        Some(parameter) if scene.ask.request_field.is_none() => Err(format!(
+            "{} {} asks for `{}`, so that a request needs credentials",
+            route.method, route.path, parameter.name
+        )),
+        _ => Ok(endpoint),
+    }
 }
 
 /// A file that sends a request through the program's own application object, or over HTTP if there is no getting at it.
@@ -429,12 +477,17 @@ fn by_route(
 
 /// The application object of a web framework, and how a request gets into it.
 fn in_process(scene: &Scene<'_>, django: Option<&str>) -> Option<(InProcess, Option<(Module, String)>)> {
-    let by = scene.recipe().in_process?;
+    // The framework of the routes may be another than the one that was asked for.
+    let web = scene.profile.frameworks.iter().filter_map(|one| Some((one, recipe(one.name)?.in_process?)));
+    let own = scene.recipe().in_process;
+    let (framework, by) = web.into_iter().find(|(one, by)| {
+        own.is_none_or(|own| own == *by) && one.anchors.iter().any(|anchor| scene.owns(&anchor.path))
+            || own == Some(InProcess::Django) && *by == InProcess::Django
+    })?;
     if by == InProcess::Django {
         return django.map(|_| (by, None));
     }
-    let framework = scene.framework.as_ref()?;
-    for anchor in &framework.anchors {
+    for anchor in framework.anchors.iter().filter(|anchor| scene.owns(&anchor.path)) {
         let seen = glance(scene.tree, &anchor.path).unwrap_or_default();
         let makes =
             |callee: &String| matches!(callee.rsplit('.').next(), Some("FastAPI" | "Starlette" | "Flask"));

@@ -79,6 +79,9 @@ const OTHERS: &[&str] = &[
 
 /// How one text can be handed over; why not, if it cannot.
 pub(crate) fn passing(parameters: &[Parameter]) -> Result<Passing, String> {
+    if let Some(injected) = parameters.iter().find(|parameter| parameter.injected) {
+        return Err(format!("the framework fills in its `{}`", injected.name));
+    }
     let known = BOUND.iter().find_map(|name| parameters.iter().position(|parameter| parameter.name == *name));
     let at = known.unwrap_or(0);
     let taker = parameters.get(at).ok_or("it takes no argument")?;
@@ -99,18 +102,24 @@ pub(crate) fn passing(parameters: &[Parameter]) -> Result<Passing, String> {
     let of_messages = matches!(taker.name.as_str(), "messages" | "history" | "conversation" | "chat_history");
     match taker.annotation.as_deref().map(str::trim) {
         Some(text) if is_list(text) && of_messages => Ok(Passing::Messages(name)),
-        Some(text) if is_text(text) => Ok(Passing::Text(name)),
+        Some(text) if is_text(text) && !is_id(&taker.name) => Ok(Passing::Text(name)),
         Some(text) => Err(format!("it takes a `{text}`, not a text")),
         None if of_messages => Ok(Passing::Messages(name)),
-        None if OTHERS.contains(&taker.name.as_str()) => {
+        None if OTHERS.contains(&taker.name.as_str()) || is_id(&taker.name) => {
             Err(format!("it takes `{}`, which is not a text", taker.name))
         }
         None => Ok(Passing::Text(name)),
     }
 }
 
+/// Whether a name is that of a number for somebody or something.
+pub(crate) fn is_id(name: &str) -> bool {
+    let name = name.to_lowercase();
+    name.ends_with("id") || ["session", "thread", "conversation", "user", "username"].contains(&name.as_str())
+}
+
 /// Whether a type is that of a text, or may be.
-fn is_text(annotation: &str) -> bool {
+pub(crate) fn is_text(annotation: &str) -> bool {
     let plain = annotation.replace([' ', '"', '\''], "");
     let parts = ["", "str", "None", "Optional", "Union", "…", "Any", "object", "Annotated"];
     plain.starts_with("Annotated[str") || plain.split(['|', '[', ']', ',']).all(|part| parts.contains(&part))
@@ -138,6 +147,15 @@ pub(crate) fn module_of(tree: &Tree, package: &str, path: &str) -> Option<Module
     }
     roots.retain(|root| root.is_empty() || path.starts_with(&format!("{root}/")));
     let imports = codebase::glance(tree, path).map(|glance| glance.imports).unwrap_or_default();
+    // `from ..x import y` needs as many packages around the file as it has dots.
+    let dots = imports
+        .iter()
+        .map(|(module, _)| module.len() - module.trim_start_matches('.').len())
+        .max()
+        .unwrap_or(0);
+    let depth =
+        |root: &str| path.strip_prefix(root).unwrap_or(path).trim_start_matches('/').matches('/').count();
+    roots.retain(|root| depth(root) >= dots);
     let tops =
         imports.iter().filter_map(|(module, _)| module.split('.').next().filter(|top| !top.is_empty()));
     let is_there = |path: String| tree.find(&path).ok().flatten().is_some();
@@ -182,7 +200,7 @@ mod tests {
                 ("*", name) => (name, Given::ByName),
                 _ => (name, Given::Either),
             };
-            Parameter { name: name.to_owned(), annotation, optional, given }
+            Parameter { name: name.to_owned(), annotation, optional, given, injected: false }
         };
         texts.iter().map(one).collect()
     }

@@ -3,6 +3,7 @@
 use serde_json::json;
 
 use crate::endpoint::{Endpoint, filled};
+use crate::graph::GraphCall;
 use crate::recipe::InProcess;
 use crate::target::{Function, Module, Passing};
 
@@ -53,24 +54,44 @@ impl Object {
     }
 
     /// More that has to be imported, and the lines that run it.
-    fn lines(self, name: &str) -> (&'static str, String) {
+    fn lines(self, name: &str, call: &GraphCall) -> (&'static str, String) {
         match self {
-            Self::Graph => (
-                "",
-                format!(
-                    "    state = {{\"messages\": [{{\"role\": \"user\", \"content\": message}}]}}\n    result = await \
-                     {name}.ainvoke(state)\n    last = result[\"messages\"][-1]\n    return _text(getattr(last, \"content\", last))"
-                ),
-            ),
+            Self::Graph => {
+                let made = match call.factory {
+                    None => name.to_owned(),
+                    Some(false) => format!("{name}()"),
+                    Some(true) => format!("(await {name}())"),
+                };
+                let context =
+                    call.context.as_ref().map(|class| format!(", context={class}()")).unwrap_or_default();
+                let (config, import) = if call.remembers {
+                    (
+                        ", config={\"configurable\": {\"thread_id\": str(uuid.uuid4())}}",
+                        "import uuid  # noqa: E402\n\n",
+                    )
+                } else {
+                    ("", "")
+                };
+                let lines = [
+                    "    state = {\"messages\": [{\"role\": \"user\", \"content\": message}]}".to_owned(),
+                    format!("    result = await {made}.ainvoke(state{config}{context})"),
+                    "    last = result[\"messages\"][-1]".to_owned(),
+                    "    return _text(getattr(last, \"content\", last))".to_owned(),
+                ];
+                (import, lines.join("\n"))
+            }
             Self::OpenAiAgent => (
                 "from agents import Runner  # noqa: E402\n",
                 format!(
                     "    result = await Runner.run({name}, message)\n    return _text(result.final_output)"
                 ),
             ),
-            Self::PydanticAgent => {
-                ("", format!("    result = await {name}.run(message)\n    return _text(result.output)"))
-            }
+            Self::PydanticAgent => (
+                "",
+                format!(
+                    "    result = await {name}.run(message)\n    # Older versions call it `data`.\n    return _text(result.output if hasattr(result, \"output\") else result.data)"
+                ),
+            ),
             Self::AutogenAgent => (
                 "",
                 format!(
@@ -132,9 +153,10 @@ impl Wrapper<'_> {
     }
 
     /// Runs an object of an agent framework.
-    pub(crate) fn of_object(&self, module: &Module, name: &str, object: Object) -> String {
-        let (more, lines) = object.lines(name);
-        let imports = format!("{more}from {} import {name}  # noqa: E402\n", module.name);
+    pub(crate) fn of_object(&self, module: &Module, name: &str, object: Object, call: &GraphCall) -> String {
+        let (more, lines) = object.lines(name, call);
+        let context = call.context.as_ref().map(|class| format!("{class}, ")).unwrap_or_default();
+        let imports = format!("{more}from {} import {context}{name}  # noqa: E402\n", module.name);
         let body = format!("async def run(message: str) -> str:\n{lines}");
         self.filled(include_str!("templates/wrapper.py"), &imports, &body)
     }

@@ -31,7 +31,9 @@ pub(super) fn prefix(names: &Names<'_, '_>, mounts: &[Mount], file: usize, route
     // Three levels are more than anybody has; a router that is mounted at itself must end somewhere.
     for _ in 0..3 {
         let fits = |mount: &&Mount| {
-            let same = mount.router.is_none() || router.is_none() || mount.router.as_deref() == router;
+            let same = mount.router.is_none()
+                || router.is_none()
+                || same_router(names, file, mount.router.as_deref(), router);
             mount.file == file && same && (mount.at_file, mount.at.as_deref()) != (file, router)
         };
         let Some(mount) = mounts.iter().find(fits) else { break };
@@ -46,11 +48,22 @@ pub(super) fn prefix(names: &Names<'_, '_>, mounts: &[Mount], file: usize, route
     prefix
 }
 
+/// Whether two names mean one router: `chat_router = r = APIRouter()`.
+fn same_router(names: &Names<'_, '_>, file: usize, one: Option<&str>, other: Option<&str>) -> bool {
+    let made = |name: Option<&str>| {
+        let binding =
+            names.files[file].source.bindings.iter().find(|binding| Some(binding.name.as_str()) == name)?;
+        Some((binding.line, binding.callee.as_str()))
+    };
+    one == other || made(one).is_some() && made(one) == made(other)
+}
+
 fn mount(names: &Names<'_, '_>, file: usize, at: usize, call: &CallSite) -> Option<Mount> {
     let (object, verb) = call.callee.rsplit_once('.').unwrap_or(("", &call.callee));
     let text_of = |name: &str| match call.named(name) {
         Some(Argument::Text(text)) => text.clone(),
-        _ => String::new(),
+        None => String::new(),
+        Some(_) => super::COMPUTED.to_owned(),
     };
     let (prefix, (target, router)) = match (verb, call.arguments.as_slice()) {
         ("include_router", [Argument::Name(name), ..]) => (text_of("prefix"), target(names, file, name)),

@@ -94,6 +94,8 @@ impl<'t> Reader<'t> {
             annotation: one.parameter.annotation().map(|annotation| self.typed(annotation)),
             optional: one.default().is_some(),
             given,
+            injected: one.default().is_some_and(is_injected)
+                || one.parameter.annotation().is_some_and(|given| self.typed(given).contains("Depends(")),
         });
         let function = Function {
             name: def.name.to_string(),
@@ -166,6 +168,7 @@ impl<'t> Reader<'t> {
                     }
                 }
             }
+            Expr::Call(call) if is_error(call) => {}
             Expr::Call(call) if dotted(&call.func).is_some_and(|callee| answers(&callee)) => {
                 for keyword in &call.arguments.keywords {
                     if let Some(name) = keyword.arg.as_ref().filter(|name| !is_option(name.as_str())) {
@@ -177,6 +180,36 @@ impl<'t> Reader<'t> {
             _ => {}
         }
     }
+}
+
+/// Defaults by which a framework knows what to fill in.
+fn is_injected(default: &Expr) -> bool {
+    let Expr::Call(call) = default else { return false };
+    let callee = dotted(&call.func).unwrap_or_default();
+    let name = callee.rsplit('.').next().unwrap_or_default();
+    matches!(
+        name,
+        "Depends"
+            | "Security"
+            | "Body"
+            | "Query"
+            | "Header"
+            | "Cookie"
+            | "Form"
+            | "File"
+            | "Path"
+            | "Provide"
+    )
+}
+
+/// Whether an answer is one that tells of an error.
+fn is_error(call: &ExprCall) -> bool {
+    call.arguments.keywords.iter().any(|keyword| {
+        let named =
+            keyword.arg.as_ref().is_some_and(|name| matches!(name.as_str(), "status_code" | "status"));
+        let Expr::NumberLiteral(number) = &keyword.value else { return false };
+        named && number.value.as_int().and_then(ruff_python_ast::Int::as_u16).is_some_and(|code| code >= 400)
+    })
 }
 
 /// Calls that make an answer of what they are given.

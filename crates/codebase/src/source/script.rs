@@ -4,11 +4,11 @@ use oxc_allocator::Allocator;
 use oxc_ast::ast::{
     Argument as Given, ArrowFunctionExpression, BindingPattern, CallExpression, Class as ClassNode,
     Declaration, Decorator, ExportDeclaration, ExportDefaultDeclaration, ExportDefaultDeclarationKind,
-    ExportFromDeclaration, ExportNamedDeclaration, Expression, FormalParameters, Function as FunctionNode,
-    ImportDeclaration, ImportDeclarationSpecifier, ImportExpression, MethodDefinition, NewExpression,
-    ObjectProperty, ObjectPropertyKind, PropertyDefinition, ReturnStatement, StaticMemberExpression,
-    TSInterfaceDeclaration, TSSignature, TSType, TSTypeAliasDeclaration, TSTypeAnnotation,
-    VariableDeclarator,
+    ExportFromDeclaration, ExportNamedDeclaration, Expression, FormalParameter, FormalParameters,
+    Function as FunctionNode, ImportDeclaration, ImportDeclarationSpecifier, ImportExpression,
+    MethodDefinition, NewExpression, ObjectProperty, ObjectPropertyKind, PropertyDefinition, ReturnStatement,
+    StaticMemberExpression, TSInterfaceDeclaration, TSSignature, TSType, TSTypeAliasDeclaration,
+    TSTypeAnnotation, VariableDeclarator,
 };
 use oxc_ast_visit::{Visit, walk};
 use oxc_parser::Parser;
@@ -91,12 +91,12 @@ impl<'t> Reader<'t> {
         own: Option<(String, Span)>,
         at: Span,
         is_async: bool,
-        parameters: &FormalParameters<'_>,
+        given: &FormalParameters<'_>,
         returns: Option<&TSTypeAnnotation<'_>>,
     ) {
         let outer_name = self.name.take();
         let (name, span) = own.or(outer_name).unwrap_or((String::new(), at));
-        let parameters = parameters.items.iter().map(|parameter| Parameter {
+        let parameters = given.items.iter().map(|parameter| Parameter {
             name: names_of(&parameter.pattern),
             annotation: self.annotation(parameter.type_annotation.as_deref()),
             optional: parameter.optional || parameter.initializer.is_some(),
@@ -115,6 +115,26 @@ impl<'t> Reader<'t> {
         };
         self.source.functions.push(function);
         self.functions.push(self.source.functions.len() - 1);
+        self.read_parameters(&given.items);
+    }
+
+    /// `@Body('message') message: string` of `NestJS`: a parameter that is a field of the request.
+    fn read_parameters(&mut self, parameters: &[FormalParameter<'_>]) {
+        for decorator in
+            parameters.iter().flat_map(|parameter| self.decorated(&parameter.decorators)).collect::<Vec<_>>()
+        {
+            if let ("Body" | "Query", Some(field)) = (decorator.callee.as_str(), decorator.first_text()) {
+                self.field(field, |function| &mut function.reads);
+            }
+        }
+    }
+
+    /// Whether an answer is one that tells of an error: `res.status(400).json(…)`, `json(…, { status: 500 })`.
+    fn is_error(&self, span: Span) -> bool {
+        let written = self.text.get(span.start as usize..span.end as usize).unwrap_or_default();
+        ["status(4", "status(5", "status: 4", "status: 5", "code(4", "code(5"]
+            .iter()
+            .any(|code| written.contains(code))
     }
 
     fn call(&self, callee: &Expression<'_>, span: Span, arguments: &[Given<'_>]) -> CallSite {
@@ -316,7 +336,7 @@ impl<'a> Visit<'a> for Reader<'_> {
                 self.import(&module, None, "", node.span);
             }
         }
-        if answers(&site.callee) {
+        if answers(&site.callee) && !self.is_error(node.span) {
             for (name, _) in &site.named {
                 self.field(name, |function| &mut function.writes);
             }

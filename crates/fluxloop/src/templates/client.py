@@ -19,6 +19,24 @@ def _reply(status: int, text: str) -> str:
     try:
         answer = json.loads(text)
     except ValueError:
-        return text
+        return _joined(text) or text
     reply = @PICK@
     return reply if isinstance(reply, str) else json.dumps(reply, ensure_ascii=False)
+
+
+def _joined(text: str) -> str:
+    """Pieces of text in a stream of events: `data: {"type": "text-delta", "delta": "…"}`, or `0:"…"`."""
+    pieces = []
+    for line in text.splitlines():
+        kind, _, rest = line.partition(":")
+        try:
+            event = json.loads(rest)
+        except ValueError:
+            continue
+        if kind == "0" and isinstance(event, str):
+            pieces.append(event)
+        elif kind == "data" and isinstance(event, dict):
+            piece = event.get("delta", event.get("text"))
+            if isinstance(piece, str):
+                pieces.append(piece)
+    return "".join(pieces)

@@ -325,7 +325,7 @@ impl From<codebase::Agent> for Agent {
 
 impl From<codebase::Route> for Route {
     fn from(route: codebase::Route) -> Self {
-        let codebase::Route { method, path, file, line, handler, agent, request, response } = route;
+        let codebase::Route { method, path, file, line, handler, agent, request, response, .. } = route;
         Self { method, path, file, line, handler, agent, request, response }
     }
 }

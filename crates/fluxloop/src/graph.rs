@@ -1,0 +1,92 @@
+//! Graphs of LangGraph: whether one can be asked with one text, and how.
+
+use codebase::{Glance, Parameter, glance};
+use regex::Regex;
+use tree::Tree;
+
+/// How a graph is called.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct GraphCall {
+    /// It is made by calling a function of that name, which may have to be awaited.
+    pub(crate) factory: Option<bool>,
+    /// A class for its context, to be imported beside it.
+    pub(crate) context: Option<String>,
+    /// It remembers, and wants to be told which conversation this is.
+    pub(crate) remembers: bool,
+}
+
+/// How the graph `name` in a file is called with a conversation of one message; why not, if it cannot be.
+pub(crate) fn call_of(tree: &Tree, path: &str, seen: &Glance, name: &str) -> Result<GraphCall, String> {
+    let bytes = tree.read(path, 256 * 1024).map_err(|error| format!("{path} cannot be read: {error}"))?;
+    let text = String::from_utf8_lossy(&bytes);
+    let prebuilt =
+        ["create_react_agent(", "create_agent(", "MessageGraph("].iter().any(|maker| text.contains(maker));
+    if let Some(state) = first(&text, r"StateGraph\(\s*(\w+)")
+        && !prebuilt
+        && !has_messages(tree, path, seen, &state)
+    {
+        return Err(format!(
+            "the state of `{name}` in {path} ({state}) has no `messages` that could be seen"
+        ));
+    }
+    let mut call = GraphCall { remembers: text.contains("checkpointer="), ..GraphCall::default() };
+    if let Some(function) = seen.functions.iter().find(|function| function.name == name) {
+        if function.parameters.iter().any(|parameter| !parameter.optional) {
+            return Err(format!("`{name}` in {path} needs arguments to make its graph"));
+        }
+        call.factory = Some(function.is_async);
+    }
+    if let Some(class) = first(&text, r"context_schema\s*=\s*(\w+)") {
+        let fields = fields_of(tree, path, seen, &class);
+        if !fields.is_some_and(|(_, fields)| fields.iter().all(|field| field.optional)) {
+            return Err(format!("`{name}` in {path} wants a context ({class}) that only you can fill in"));
+        }
+        call.context = Some(class);
+    }
+    Ok(call)
+}
+
+fn first(text: &str, pattern: &str) -> Option<String> {
+    Some(Regex::new(pattern).ok()?.captures(text)?.get(1)?.as_str().to_owned())
+}
+
+fn has_messages(tree: &Tree, path: &str, seen: &Glance, class: &str) -> bool {
+    let known = |name: &str| {
+        matches!(name.rsplit('.').next(), Some("MessagesState" | "AgentState" | "AgentStatePydantic"))
+    };
+    if known(class) {
+        return true;
+    }
+    let Some((bases, fields)) = fields_of(tree, path, seen, class) else { return false };
+    fields.iter().any(|field| field.name == "messages")
+        || bases
+            .iter()
+            .any(|base| known(base) || base != class && has_messages_of_base(tree, path, seen, base))
+}
+
+/// One class further up; more would be strange, and a circle endless.
+fn has_messages_of_base(tree: &Tree, path: &str, seen: &Glance, class: &str) -> bool {
+    let found = fields_of(tree, path, seen, class);
+    found.is_some_and(|(bases, fields)| {
+        fields.iter().any(|field| field.name == "messages")
+            || bases.iter().any(|base| base.ends_with("MessagesState"))
+    })
+}
+
+/// What a class is made from and its fields: here, or in a file of the same folder that is imported from.
+fn fields_of(tree: &Tree, path: &str, seen: &Glance, class: &str) -> Option<(Vec<String>, Vec<Parameter>)> {
+    let of = |glance: &Glance| {
+        let found = glance.classes.iter().find(|(name, ..)| name == class);
+        found.map(|(_, bases, fields)| (bases.clone(), fields.clone()))
+    };
+    if let Some(found) = of(seen) {
+        return Some(found);
+    }
+    let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
+    let module =
+        seen.imports.iter().find(|(_, name)| name.as_deref() == Some(class)).map(|(module, _)| module)?;
+    let last = module.rsplit('.').next().unwrap_or(module);
+    let places =
+        [format!("{folder}/{last}.py"), format!("{folder}/{last}/__init__.py"), format!("{last}.py")];
+    places.iter().map(|place| place.trim_start_matches('/')).find_map(|place| of(&glance(tree, place)?))
+}
