@@ -3,6 +3,8 @@
 use std::io::{self, Write};
 use std::process::ExitCode;
 
+use tokio::signal::unix::SignalKind;
+
 use crate::config::ConfigError;
 
 /// Why a command did not do what was asked.
@@ -36,6 +38,15 @@ pub(crate) fn report(failure: &Failure) -> ExitCode {
     let hint = if hint.is_empty() { String::new() } else { format!("\nhint: {hint}") };
     let _ = writeln!(io::stderr(), "error: {failure}{hint}");
     ExitCode::from(code)
+}
+
+/// A file that would grow beyond what the system allows is an error to be told, not a reason to die in the middle of a
+/// write: whoever handles the signal gets the error. Call it within a runtime.
+pub(crate) fn survive_file_limits() {
+    // SIGXFSZ, on Linux as on macOS.
+    const FILE_TOO_LARGE: i32 = 25;
+    // The handler stays when the stream is gone.
+    drop(tokio::signal::unix::signal(SignalKind::from_raw(FILE_TOO_LARGE)));
 }
 
 /// Prints an answer. A reader that went away has seen enough.

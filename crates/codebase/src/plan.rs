@@ -11,6 +11,7 @@ mod config;
 mod diff;
 mod digest;
 mod document;
+mod explain;
 mod finding;
 mod functions;
 mod imports;
@@ -33,7 +34,7 @@ pub use document::{
 };
 pub use finding::{Finding, Severity};
 pub use functions::decorate;
-pub use journal::{STATE, applied};
+pub use journal::STATE;
 pub use lsp::{uri_path, workspace_edit};
 pub use resolve::{Resolution, Resolved, resolve};
 pub use text::{Eol, Indent};

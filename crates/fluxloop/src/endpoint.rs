@@ -312,12 +312,12 @@ fn others(route: &Route, text: &str) -> (Vec<(String, Value)>, Vec<String>) {
             || annotation.is_empty() && LISTS.contains(&name.as_str());
         if may_miss || declared.is_none() && OPTIONS.contains(&name.as_str()) {
             continue;
-        } else if is_list {
-            sent.push((name.clone(), json!([])));
-        } else if is_id(name) && (annotation.is_empty() || is_text(&annotation) || annotation == "string") {
-            sent.push((name.clone(), json!("fluxloop")));
-        } else {
-            open.push(name.clone());
+        }
+        let is_string = annotation.is_empty() || is_text(&annotation) || annotation == "string";
+        match (is_list, is_id(name) && is_string) {
+            (true, _) => sent.push((name.clone(), json!([]))),
+            (false, true) => sent.push((name.clone(), json!("fluxloop"))),
+            (false, false) => open.push(name.clone()),
         }
     }
     (sent, open)

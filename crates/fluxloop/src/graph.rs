@@ -1,4 +1,4 @@
-//! Graphs of LangGraph: whether one can be asked with one text, and how.
+//! Graphs of `LangGraph`: whether one can be asked with one text, and how.
 
 use codebase::{Glance, Parameter, glance};
 use regex::Regex;

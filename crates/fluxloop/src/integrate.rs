@@ -3,10 +3,11 @@
 use std::collections::BTreeSet;
 
 use codebase::manager::Manager;
-use codebase::plan::{Edit, Facts};
+use codebase::plan::{Edit, Facts, judge_check};
 use codebase::{Agent, Ecosystem, Framework, Profile, Route};
 use tree::Tree;
 
+use crate::checks::is_check;
 use crate::config::{Runner, Setup};
 use crate::layout::{Layout, package_json};
 use crate::line::Line;
@@ -310,9 +311,10 @@ fn checks(
     manager: Option<Manager>,
 ) -> Vec<String> {
     let mut checks = Vec::new();
-    if !compiles.is_empty() {
-        let files: Vec<&str> =
-            compiles.iter().map(String::as_str).filter(|path| !path.contains(' ')).collect();
+    // A path that no command would take is compiled by nobody.
+    let takes = |path: &&str| judge_check(&format!("python -m py_compile {path}"), is_check).is_ok();
+    let files: Vec<&str> = compiles.iter().map(String::as_str).filter(takes).collect();
+    if !files.is_empty() {
         checks.push(format!("python -m py_compile {}", files.join(" ")));
     }
     if runs {

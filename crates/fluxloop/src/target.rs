@@ -5,6 +5,7 @@ use tree::Tree;
 
 /// A function, as far as it matters who calls it.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 pub(crate) struct Function {
     pub(crate) path: String,
     /// `Class.method` for a method.

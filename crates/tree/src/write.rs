@@ -74,6 +74,12 @@ impl Tree {
         write(&mut file, bytes, mode).inspect_err(|_| drop(self.dir.remove_file(path)))
     }
 
+    /// Gives a file other permissions.
+    pub fn set_mode(&self, path: &str, mode: u32) -> io::Result<()> {
+        self.faults.pass()?;
+        self.dir.set_permissions(path, Permissions::from_mode(mode))
+    }
+
     /// Gives a file another name, in place of what had it.
     pub fn rename(&self, from: &str, to: &str) -> io::Result<()> {
         self.faults.pass()?;

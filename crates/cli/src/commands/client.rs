@@ -4,7 +4,7 @@ use serde_json::{Map, Value, json};
 use server::transport::memory::{self, MemoryClient};
 
 use crate::config::Config;
-use crate::exit::Failure;
+use crate::exit::{self, Failure};
 use crate::terminal;
 
 /// A client of the server that the settings describe.
@@ -24,6 +24,7 @@ pub(crate) fn with_client<T>(
         .build()
         .map_err(Failure::io("cannot start the runtime"))?;
     runtime.block_on(async {
+        exit::survive_file_limits();
         let (app, principal) = config.build();
         let mut client = Client { wire: memory::connect(&app, principal), next: 1 };
         let capabilities = if can_ask { json!({ "elicitation": {} }) } else { json!({}) };

@@ -21,7 +21,8 @@ pub(crate) fn is_diff(text: &str) -> bool {
 /// A diff with its lines, each made harmless, in colour if there may be some.
 pub(crate) fn diff(text: &str, coloured: bool) -> String {
     let line = |line: &str| {
-        let shown = safe(line.trim_end_matches('\r')).replace("\\t", "\t");
+        let parts: Vec<String> = line.trim_end_matches('\r').split('\t').map(safe).collect();
+        let shown = parts.join("\t");
         let colour = match line.as_bytes() {
             [b'+', b'+', b'+', ..] | [b'-', b'-', b'-', ..] => "1",
             [b'@', b'@', ..] => "36",

@@ -120,8 +120,7 @@ fn table(rows: &[Shown], indent: &str) -> String {
 
 /// Names of files may hold anything; a terminal obeys what it is sent, and a line break may forge a line.
 pub(crate) fn safe(text: &str) -> String {
-    let hidden =
-        |c: char| matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    let hidden = |c: char| matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{61c}');
     let one =
         |c: char| if c.is_control() || hidden(c) { c.escape_default().to_string() } else { c.to_string() };
     text.chars().map(one).collect()

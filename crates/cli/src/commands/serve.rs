@@ -11,7 +11,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
 use crate::config::{Config, Sources};
-use crate::exit::Failure;
+use crate::exit::{self, Failure};
 
 /// How often to look whether the program that started us is still there.
 const WATCH_PARENT: Duration = Duration::from_secs(2);
@@ -30,6 +30,7 @@ pub(crate) fn run(config: Config, sources: Sources) -> Result<(), Failure> {
 }
 
 async fn serve(config: Config, sources: Sources) -> Result<(), Failure> {
+    exit::survive_file_limits();
     let http = config.http;
     let (app, principal) = config.build();
     let stop = CancellationToken::new();

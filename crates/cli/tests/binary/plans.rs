@@ -113,6 +113,30 @@ fn checks_run_only_when_asked() {
 }
 
 #[test]
+fn a_full_disk_changes_nothing() {
+    let folder = agent_repository();
+    let before = files(folder.path());
+    let kept = tempfile::tempdir().unwrap();
+    let plan = kept.path().join("plan.json");
+    let large = "x = 1\n".repeat(4000);
+    let edits = json!([
+        { "filepath": "bot.py", "strategy": "insert_middleware", "anchors": [{ "type": "append_file" }], "payload": { "code": "y = 2" } },
+        { "filepath": "large.py", "strategy": "create_file", "payload": { "code": large } },
+    ]);
+    std::fs::write(&plan, json!({ "summary": "s", "edits": edits }).to_string()).unwrap();
+    // No file may have more than eight blocks of a kilobyte; the system says so by a signal and an error.
+    let script = "ulimit -f 8; exec \"$0\" apply \"$1\" --root \"$2\"";
+    let mut shell = std::process::Command::new("bash");
+    let binary = crate::process::BINARY;
+    let ended = shell.args(["-c", script, binary]).arg(&plan).arg(folder.path()).output().unwrap();
+    let said = String::from_utf8_lossy(&ended.stderr);
+    assert_eq!(ended.status.code(), Some(1), "{said}");
+    assert!(said.contains("could not be written"), "{said}");
+    assert_eq!(files(folder.path()), before);
+    assert!(!folder.path().join(".fluxway").exists());
+}
+
+#[test]
 fn reading_only_means_no_writing() {
     let folder = agent_repository();
     let root = folder.path().to_str().unwrap();

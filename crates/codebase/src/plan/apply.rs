@@ -1,16 +1,18 @@
 //! Writing a plan to the disk, all of it or nothing, and taking it back.
 
 use std::io;
+use std::time::Duration;
 
 use tree::{Lock, Tree};
 
+use super::LARGEST_FILE;
 use super::diff::unified;
 use super::digest::sha256;
 use super::document::{Change, Plan};
-use super::journal::{self, Entry, Journal, Progress, Put, Side, digest_of, into_io};
+use super::journal::{self, Entry, Journal, Now, Progress, Put, Side, into_io};
 use super::resolve::Resolved;
 use super::text::patched;
-use super::{LARGEST_FILE, path};
+use crate::source::with_stack;
 
 /// Why a plan was not applied, or not taken back. In every case nothing has changed.
 #[derive(Debug, thiserror::Error)]
@@ -102,32 +104,35 @@ pub fn apply(tree: &Tree, plan: &Plan, files: &[Resolved]) -> Result<Applied, Ap
     Ok(Applied { outcome, files, recovered })
 }
 
-/// Puts back what an earlier process left half done. Gives the ids.
+/// Puts back what an earlier process left half done. Gives the ids. Where nothing was, nothing is locked.
 pub fn recover(tree: &Tree) -> Result<Vec<String>, ApplyError> {
+    if !journal::is_half_done(tree)? {
+        return Ok(Vec::new());
+    }
     let _lock = locked(tree)?;
     Ok(recover_locked(tree)?)
 }
 
+/// Who is at it is done in a moment.
 fn locked(tree: &Tree) -> Result<Lock, ApplyError> {
-    tree.lock()?.ok_or(ApplyError::Busy)
+    const TRIES: u32 = 25;
+    for _ in 0..TRIES {
+        if let Some(lock) = tree.lock()? {
+            return Ok(lock);
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    Err(ApplyError::Busy)
 }
 
 fn recover_locked(tree: &Tree) -> io::Result<Vec<String>> {
     let mut recovered = Vec::new();
-    for mut journal in journal::all(tree)?.into_iter().filter(|journal| journal.progress != Progress::Applied)
-    {
+    for journal in journal::all(tree)?.into_iter().filter(|journal| journal.progress != Progress::Applied) {
         let foreign = journal.put_back(tree)?;
-        if foreign.is_empty() {
-            journal.clear(tree)?;
-        } else {
-            // Somebody edited these in the meantime. Their work stays; ours can be explained by `undo`.
-            let mut at = 0;
-            journal.files.retain(|_| (foreign.contains(&at), at += 1).0);
-            journal.progress = Progress::Applied;
-            journal.save(tree)?;
-        }
-        recovered.push(journal.plan);
+        recovered.push(journal.plan.clone());
+        journal.end(tree, &foreign)?;
     }
+    journal::sweep(tree)?;
     Ok(recovered)
 }
 
@@ -156,20 +161,22 @@ fn transact(tree: &Tree, id: &str, summary: &str, writes: &[Write]) -> Result<Ou
     }
     let mut journal = prepare(tree, id, summary, writes, &modes)?;
     if let Err(error) = write_all(tree, &journal) {
-        // If this fails as well, the next call does it.
-        if journal.put_back(tree).is_ok_and(|foreign| foreign.is_empty()) {
-            journal.clear(tree)?;
-        }
+        take_back(tree, journal);
         return Err(error);
     }
     journal.progress = Progress::Applied;
     if let Err(error) = journal.save(tree) {
-        if journal.put_back(tree).is_ok_and(|foreign| foreign.is_empty()) {
-            journal.clear(tree)?;
-        }
+        take_back(tree, journal);
         return Err(error.into());
     }
     Ok(Outcome::Applied)
+}
+
+/// Puts back what was written. If this fails as well, the next call does it.
+fn take_back(tree: &Tree, journal: Journal) {
+    if let Ok(foreign) = journal.put_back(tree) {
+        let _ = journal.end(tree, &foreign);
+    }
 }
 
 /// Everything but the writing itself.
@@ -182,8 +189,9 @@ fn prepare(
 ) -> Result<Journal, ApplyError> {
     let side =
         |bytes: &Option<Vec<u8>>, mode: u32| bytes.as_ref().map(|bytes| Side { sha256: sha256(bytes), mode });
-    let entry = |(write, mode): (&Write, &u32)| Entry {
+    let entry = |(blob, (write, mode)): (usize, (&Write, &u32))| Entry {
         path: write.path.clone(),
+        blob,
         old: side(&write.old, *mode),
         new: side(&write.new, *mode),
         changes: write.changes.clone(),
@@ -198,22 +206,20 @@ fn prepare(
         }
     }
     let known = journal::all(tree)?;
-    if let Some(same) = known.iter().find(|known| known.plan == id) {
-        // It was applied before, and its files were put back by hand.
-        same.clear(tree)?;
-    }
+    // It was applied before, and its files were put back by hand; or it came with a copy of the folder.
+    journal::clear(tree, id)?;
     let journal = Journal {
         plan: id.to_owned(),
         summary: summary.chars().take(300).collect(),
         place: tree.identity()?,
         number: known.last().map_or(1, |last| last.number + 1),
         progress: Progress::Applying,
-        files: writes.iter().zip(modes).map(entry).collect(),
+        files: writes.iter().zip(modes).enumerate().map(entry).collect(),
         folders,
     };
     let sides: Vec<_> = writes.iter().map(|write| (write.old.as_deref(), write.new.as_deref())).collect();
     if let Err(error) = journal.begin(tree, &sides) {
-        let _ = journal.clear(tree); // litter at worst; the next call clears it
+        let _ = journal::clear(tree, id); // litter at worst; the next call clears it
         return Err(error.into());
     }
     Ok(journal)
@@ -273,8 +279,8 @@ pub fn undo(tree: &Tree, id: Option<&str>) -> Result<Undone, ApplyError> {
 }
 
 fn finish_undo(tree: &Tree, journal: &Journal) -> io::Result<()> {
-    journal.put_back(tree)?;
-    journal.clear(tree)
+    let foreign = journal.put_back(tree)?;
+    journal.clone().end(tree, &foreign)
 }
 
 fn unknown(id: Option<&str>, all: &[Journal]) -> ApplyError {
@@ -295,13 +301,13 @@ fn unknown(id: Option<&str>, all: &[Journal]) -> ApplyError {
 fn edited(tree: &Tree, journal: &Journal, all: &[Journal]) -> Result<Vec<Conflict>, ApplyError> {
     let mut conflicts = Vec::new();
     for (at, entry) in journal.files.iter().enumerate() {
-        let now = digest_of(tree, &entry.path)?;
-        let is = |side: &Option<Side>| now.as_deref() == side.as_ref().map(|side| side.sha256.as_str());
-        if is(&entry.new) || is(&entry.old) {
+        let now = Now::at(tree, &entry.path)?;
+        if now.is(entry.new.as_ref()) || now.is(entry.old.as_ref()) {
             continue;
         }
         let old = journal.old_text(tree, at);
-        let new = patched(old.as_deref().unwrap_or_default(), &entry.changes);
+        // A copy that was damaged explains nothing.
+        let new = patched(old.as_deref().unwrap_or_default(), &entry.changes).unwrap_or_default();
         let now = tree.read(&entry.path, LARGEST_FILE).ok();
         let now = now.map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
         let later = all.iter().find(|other| {
@@ -327,36 +333,21 @@ fn edited(tree: &Tree, journal: &Journal, all: &[Journal]) -> Result<Vec<Conflic
     Ok(conflicts)
 }
 
-/// Takes a plan back that an editor applied: by what the plan says about each file.
-pub fn undo_by_plan(tree: &Tree, plan: &Plan) -> Result<Undone, ApplyError> {
+/// Takes a plan back that an editor applied: by what the plan says about each file, if its edits explain it.
+pub fn undo_by_plan(tree: &Tree, plan: &Plan, consent: &[String]) -> Result<Undone, ApplyError> {
+    let lock = locked(tree)?;
+    recover_locked(tree)?;
     if journal::all(tree)?.iter().any(|journal| journal.plan == plan.id) {
+        drop(lock);
         return undo(tree, Some(&plan.id));
     }
-    let _lock = locked(tree)?;
-    recover_locked(tree)?;
-    let (mut writes, mut conflicts) = (Vec::new(), Vec::new());
+    let mut conflicts = Vec::new();
+    let mut done = Vec::new();
     for file in &plan.files {
-        let changes = plan.changes(&file.path);
-        let refused = path::problem(&file.path).is_some() || path::is_never(&file.path);
-        let now = if refused { None } else { digest_of(tree, &file.path)? };
-        let before = file.before.as_ref().map(|before| &before.sha256);
-        if !refused && now.as_ref() == before {
-            continue;
-        }
-        let text = tree.read(&file.path, LARGEST_FILE).ok().and_then(|bytes| String::from_utf8(bytes).ok());
-        let old = text.as_deref().and_then(|text| reversed(text, &changes));
-        let fits = !refused
-            && now.as_ref() == Some(&file.sha256)
-            && (before.is_none() || old.as_ref().map(|old| sha256(old.as_bytes())).as_ref() == before);
-        if fits {
-            let new = before.and(old).map(String::into_bytes);
-            writes.push(Write {
-                path: file.path.clone(),
-                old: text.map(String::into_bytes),
-                new,
-                changes: Vec::new(),
-            });
-        } else {
+        let side = |sha256: &String| Side { sha256: sha256.clone(), mode: 0 };
+        let now = Now::at(tree, &file.path)?;
+        let is_new = now.is(Some(&side(&file.sha256)));
+        if !is_new && !now.is(file.before.as_ref().map(|before| side(&before.sha256)).as_ref()) {
             let says = format!(
                 "{} is neither as the plan found it nor as it left it; nothing was changed",
                 file.path
@@ -368,9 +359,17 @@ pub fn undo_by_plan(tree: &Tree, plan: &Plan) -> Result<Undone, ApplyError> {
                 theirs: String::new(),
             });
         }
+        done.push(is_new);
     }
     if !conflicts.is_empty() {
         return Err(ApplyError::Conflict { conflicts });
+    }
+    let before = before_plan(tree, plan, consent)?;
+    let mut writes = Vec::new();
+    for ((file, old), _) in plan.files.iter().zip(before).zip(done).filter(|(_, done)| *done) {
+        let text = tree.read(&file.path, LARGEST_FILE).map_err(into_io)?;
+        let new = old.map(String::into_bytes);
+        writes.push(Write { path: file.path.clone(), old: Some(text), new, changes: Vec::new() });
     }
     if writes.is_empty() {
         return Err(ApplyError::Unknown(
@@ -380,26 +379,13 @@ pub fn undo_by_plan(tree: &Tree, plan: &Plan) -> Result<Undone, ApplyError> {
     let id =
         format!("undo-{}", plan.id.chars().filter(char::is_ascii_alphanumeric).take(64).collect::<String>());
     transact(tree, &id, &plan.summary, &writes)?;
-    for journal in journal::all(tree)?.iter().filter(|journal| journal.plan == id) {
-        journal.clear(tree)?;
-    }
+    journal::clear(tree, &id)?;
     Ok(Undone { plan: plan.id.clone(), files: writes.into_iter().map(|write| write.path).collect() })
 }
 
-/// A text before these changes were made to it; nothing if they were not.
-fn reversed(text: &str, changes: &[Change]) -> Option<String> {
-    let (mut old, mut at, mut start_in_old) = (String::new(), 0usize, 0usize);
-    for change in changes {
-        let kept = change.start.checked_sub(start_in_old)?;
-        old.push_str(text.get(at..at + kept)?);
-        at += kept;
-        let end = at.checked_add(change.new_text.len())?;
-        if text.get(at..end)? != change.new_text {
-            return None;
-        }
-        old.push_str(&change.old_text);
-        (at, start_in_old) = (end, change.end);
-    }
-    old.push_str(text.get(at..)?);
-    Some(old)
+/// The texts before a plan, in the order of its files. A plan whose edits do not lead from there to what it says is refused:
+/// it would put back what it never took away.
+fn before_plan(tree: &Tree, plan: &Plan, consent: &[String]) -> Result<Vec<Option<String>>, ApplyError> {
+    let before = with_stack(|| super::explain::before(tree, plan, consent))?;
+    before.map_err(|reason| ApplyError::Unknown(format!("this plan cannot be taken back: {reason}")))
 }

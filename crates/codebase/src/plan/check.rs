@@ -3,6 +3,7 @@
 use std::io::{self, Read};
 use std::os::unix::process::CommandExt;
 use std::process::{Command, ExitStatus, Stdio};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
@@ -55,13 +56,15 @@ pub fn judge(command: &str, also: fn(&[&str]) -> bool) -> Result<Vec<String>, St
 
 /// A path beneath the root, or a plain name.
 pub fn is_path(word: &str) -> bool {
-    !word.starts_with('-') && !word.contains('=') && path::problem(word.trim_end_matches('/')).is_none()
+    !word.starts_with(['-', '@'])
+        && !word.contains('=')
+        && path::problem(word.trim_end_matches('/')).is_none()
 }
 
 fn is_name(word: &str) -> bool {
     !word.is_empty()
         && word.chars().all(|c| c.is_ascii_alphanumeric() || "._:-".contains(c))
-        && !word.starts_with('-')
+        && !word.starts_with(['-', '.'])
 }
 
 /// A small whole number.
@@ -76,12 +79,11 @@ fn is_allowed(words: &[&str], also: fn(&[&str]) -> bool) -> bool {
         ["python" | "python3", file] => file.ends_with(".py") && is_path(file),
         ["npm" | "pnpm" | "yarn" | "bun", "test"]
         | ["python" | "python3", "manage.py", "check" | "test"]
-        | ["npx" | "bunx", "tsc", "--noEmit"]
+        | ["npx", "--no-install", "tsc", "--noEmit"]
         | ["tsc", "--noEmit"]
         | ["cargo", "check" | "test" | "build"]
         | ["go", "build" | "test" | "vet", "./..."] => true,
         ["npm" | "pnpm" | "yarn" | "bun", "run", script] => is_name(script),
-        ["npx" | "bunx", "tsc", "--noEmit", "-p", project] => is_path(project),
         ["node", "--check", file] => is_path(file),
         ["uv" | "poetry" | "pdm" | "pipenv" | "hatch" | "rye", "run", rest @ ..] => {
             !matches!(rest.first(), Some(&("uv" | "poetry" | "pdm" | "pipenv" | "hatch" | "rye")))
@@ -121,8 +123,25 @@ fn python_module(module: &str, rest: &[&str]) -> bool {
         "unittest" => rest.iter().all(|word| matches!(*word, "discover" | "-v" | "-q") || is_name(word)),
         _ => {
             let top = module.split('.').next().unwrap_or(module);
-            let is_tool = is_known_standard_library(MINOR, top)
-                || matches!(top, "pip" | "uv" | "virtualenv" | "IPython");
+            let lower = top.to_lowercase();
+            // Tools that are installed beside the program, and modules that older versions brought along.
+            let is_tool = is_known_standard_library(MINOR, &lower)
+                || is_known_standard_library(8, &lower)
+                || [
+                    "pip",
+                    "uv",
+                    "ipython",
+                    "virtualenv",
+                    "setuptools",
+                    "wheel",
+                    "build",
+                    "twine",
+                    "poetry",
+                    "hatch",
+                    "pdm",
+                ]
+                .iter()
+                .any(|tool| lower.starts_with(tool));
             is_dotted && !is_tool && rest.is_empty()
         }
     }
@@ -142,7 +161,14 @@ pub fn run(tree: &Tree, words: &[String], budget: &Budget) -> io::Result<Checked
         .stderr(Stdio::piped())
         .process_group(0)
         .spawn()?;
-    let readers = [child.stdout.take().map(gather), child.stderr.take().map(gather)];
+    let said = Arc::new(Mutex::new(Vec::new()));
+    let readers: Vec<_> = [
+        child.stdout.take().map(|from| gather(from, said.clone())),
+        child.stderr.take().map(|from| gather(from, said.clone())),
+    ]
+    .into_iter()
+    .flatten()
+    .collect();
     let (status, timed_out) = loop {
         if let Some(status) = child.try_wait()? {
             break (Some(status), false);
@@ -157,8 +183,14 @@ pub fn run(tree: &Tree, words: &[String], budget: &Budget) -> io::Result<Checked
         let _ = kill_process_group(group, Signal::KILL); // it is gone already, mostly
     }
     child.wait()?;
-    let said: Vec<u8> =
-        readers.into_iter().flatten().flat_map(|reader| reader.join().unwrap_or_default()).collect();
+    // Somebody that it started may have gone its own way and keeps the pipes open: it is not waited for.
+    for _ in 0..50 {
+        if readers.iter().all(thread::JoinHandle::is_finished) {
+            break;
+        }
+        thread::sleep(Duration::from_millis(20));
+    }
+    let said = said.lock().unwrap_or_else(PoisonError::into_inner).clone();
     Ok(Checked {
         command: words.to_vec(),
         code: status.and_then(|status: ExitStatus| status.code()),
@@ -168,17 +200,15 @@ pub fn run(tree: &Tree, words: &[String], budget: &Budget) -> io::Result<Checked
 }
 
 /// Reads all of it and keeps the end.
-fn gather(mut from: impl Read + Send + 'static) -> thread::JoinHandle<Vec<u8>> {
+fn gather(mut from: impl Read + Send + 'static, into: Arc<Mutex<Vec<u8>>>) -> thread::JoinHandle<()> {
     thread::spawn(move || {
-        let (mut kept, mut piece) = (Vec::new(), [0; 4096]);
+        let mut piece = [0; 4096];
         while let Ok(count @ 1..) = from.read(&mut piece) {
+            let mut kept = into.lock().unwrap_or_else(PoisonError::into_inner);
             kept.extend_from_slice(&piece[..count]);
-            if kept.len() > 2 * MOST_OUTPUT {
-                kept.drain(..kept.len() - MOST_OUTPUT);
-            }
+            let excess = kept.len().saturating_sub(MOST_OUTPUT);
+            kept.drain(..excess);
         }
-        kept.drain(..kept.len().saturating_sub(MOST_OUTPUT));
-        kept
     })
 }
 

@@ -2,6 +2,9 @@
 
 use similar::TextDiff;
 
+/// Beyond this many pairs of lines nobody reads a difference, and looking for a small one takes long.
+const MOST_PAIRS: usize = 4_000_000;
+
 /// A unified diff, as `git apply` takes it. A file that is not there is `/dev/null`.
 pub fn unified(path: &str, old: Option<&str>, new: Option<&str>) -> String {
     let name = |side: &str, text: Option<&str>| match text {
@@ -9,6 +12,16 @@ pub fn unified(path: &str, old: Option<&str>, new: Option<&str>) -> String {
         None => "/dev/null".to_owned(),
     };
     let (from, to) = (name("a", old), name("b", new));
-    let diff = TextDiff::from_lines(old.unwrap_or_default(), new.unwrap_or_default());
-    diff.unified_diff().context_radius(3).header(&from, &to).to_string()
+    let (old, new) = (old.unwrap_or_default(), new.unwrap_or_default());
+    if too_different(old, new) {
+        return format!("--- {from}\n+++ {to}\n@@ too different to be shown line by line @@\n");
+    }
+    TextDiff::from_lines(old, new).unified_diff().context_radius(3).header(&from, &to).to_string()
+}
+
+fn too_different(old: &str, new: &str) -> bool {
+    let (old, new): (Vec<&str>, Vec<&str>) = (old.lines().collect(), new.lines().collect());
+    let head = old.iter().zip(&new).take_while(|(a, b)| a == b).count();
+    let tail = old[head..].iter().rev().zip(new[head..].iter().rev()).take_while(|(a, b)| a == b).count();
+    (old.len() - head - tail).saturating_mul(new.len() - head - tail) > MOST_PAIRS
 }

@@ -23,6 +23,8 @@ pub(crate) struct Target<'t> {
     pub(crate) outline: &'t Outline,
     /// Whether a Python module belongs to the tree itself.
     pub(crate) is_local: &'t dyn Fn(&str) -> bool,
+    /// Where what is imported is first used, if that is known.
+    pub(crate) before: Option<usize>,
 }
 
 /// Places an import statement.
@@ -52,17 +54,19 @@ fn not_an_import(statement: &str) -> Finding {
 impl Target<'_> {
     fn python(&self, statement: &str) -> Result<Placed, Finding> {
         let wanted = super::outline::only_imports(statement).ok_or_else(|| not_an_import(statement))?;
-        if wanted.iter().all(|import| self.is_present(import)) {
-            return Ok(Placed::Present);
-        }
-        self.free(&wanted)?;
+        let (wanted, missing) = self.missing(wanted, statement);
         let Some(first) = wanted.first() else { return Ok(Placed::Present) };
+        self.free(&wanted)?;
+        let statement = missing.as_str();
         let group = self.group(&first.module);
         let own: Vec<&ImportPlace> = self.outline.imports.iter().filter(|import| import.run == 0).collect();
         let same: Vec<_> = own.iter().filter(|import| self.group(&import.module) == group).copied().collect();
         let key = |import: &ImportPlace| {
             (import.names.iter().any(|(name, _)| name.is_some()), import.module.to_lowercase())
         };
+        if group == Group::Future {
+            return Ok(Placed::At(self.at_head(statement)));
+        }
         if let Some(head) = same.first() {
             let before = same.iter().rev().find(|import| key(import) <= key(first));
             return Ok(Placed::At(match before {
@@ -84,12 +88,25 @@ impl Target<'_> {
 
     fn script(&self, statement: &str) -> Result<Placed, Finding> {
         let parsed = super::outline::outline(self.path, statement).ok().flatten();
-        let wanted = parsed.map(|outline| outline.imports).filter(|imports| !imports.is_empty());
-        let wanted = wanted.ok_or_else(|| not_an_import(statement))?;
-        if wanted.iter().all(|import| self.is_present(import)) {
+        let is_only = |outline: &Outline| {
+            !outline.imports.is_empty() && outline.imports.len() == outline.statements.len()
+        };
+        let wanted = parsed.filter(is_only).ok_or_else(|| not_an_import(statement))?.imports;
+        let (wanted, missing) = self.missing(wanted, statement);
+        if wanted.is_empty() {
             return Ok(Placed::Present);
         }
         self.free(&wanted)?;
+        let statement = missing.as_str();
+        let requires = |import: &ImportPlace| self.text.content[import.span.clone()].contains("require(");
+        if statement.starts_with("import")
+            && !self.outline.imports.is_empty()
+            && self.outline.imports.iter().all(requires)
+        {
+            let says =
+                format!("{} loads its modules by `require`, and `import` does not go with that", self.path);
+            return Err(Finding::blocks("module_kind", says).fix("write it as `const … = require(…)`"));
+        }
         let last = self.outline.imports.iter().rfind(|import| import.run == 0);
         Ok(Placed::At(match last {
             Some(import) => self.after(import, "", statement),
@@ -113,13 +130,23 @@ impl Target<'_> {
         }
     }
 
+    /// Those of the wanted imports that are not there, and their text.
+    fn missing(&self, wanted: Vec<ImportPlace>, statement: &str) -> (Vec<ImportPlace>, String) {
+        let open: Vec<ImportPlace> = wanted.into_iter().filter(|import| !self.is_present(import)).collect();
+        let mut lines: Vec<&str> =
+            open.iter().filter_map(|import| statement.get(import.span.clone())).collect();
+        lines.dedup();
+        let text = lines.join("\n");
+        (open, text)
+    }
+
     /// Everything that it binds is bound to the same already.
     fn is_present(&self, wanted: &ImportPlace) -> bool {
         let binds = |name: &(Option<String>, String)| {
-            self.outline
-                .imports
-                .iter()
-                .any(|known| known.module == wanted.module && known.names.contains(name))
+            self.outline.imports.iter().any(|known| {
+                let in_time = self.before.is_none_or(|before| known.span.start < before);
+                in_time && known.module == wanted.module && known.names.contains(name)
+            })
         };
         wanted.names.iter().all(binds) && (!wanted.names.is_empty() || self.imports_bare(&wanted.module))
     }
@@ -166,7 +193,11 @@ impl Target<'_> {
     }
 
     fn after(&self, import: &ImportPlace, gap: &str, statement: &str) -> Change {
-        let at = self.text.next_line(import.span.end);
+        let mut at = self.text.next_line(import.span.end);
+        // Another statement may share its line, and go on.
+        while let Some(span) = self.outline.statements.iter().find(|span| span.start < at && at < span.end) {
+            at = self.text.next_line(span.end);
+        }
         if self.text.content[..at].ends_with('\n') {
             self.text.change(at, at, &format!("{gap}{statement}\n"))
         } else {

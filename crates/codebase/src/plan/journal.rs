@@ -50,6 +50,8 @@ pub(crate) struct Journal {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Entry {
     pub(crate) path: String,
+    /// The number in the names of its copies.
+    pub(crate) blob: usize,
     pub(crate) old: Option<Side>,
     pub(crate) new: Option<Side>,
     /// What was changed, for explanations.
@@ -79,7 +81,7 @@ impl Journal {
     }
 
     fn blob(&self, at: usize, end: &str) -> String {
-        format!("{}/{at}.{end}", self.folder())
+        format!("{}/{}.{end}", self.folder(), self.files[at].blob)
     }
 
     /// Writes it down; the old one stands until the new one is on the disk.
@@ -117,12 +119,11 @@ impl Journal {
         if path::problem(&entry.path).is_some() || path::is_never(&entry.path) {
             return Ok(Put::Foreign);
         }
-        let now = digest_of(tree, &entry.path)?;
-        let is = |side: &Option<Side>| now.as_deref() == side.as_ref().map(|side| side.sha256.as_str());
-        if is(want) {
+        let now = Now::at(tree, &entry.path)?;
+        if now.is(want.as_ref()) {
             return Ok(Put::Done);
         }
-        if !is(other) {
+        if !now.is(other.as_ref()) {
             return Ok(Put::Foreign);
         }
         match want {
@@ -133,31 +134,47 @@ impl Journal {
                 if sha256(&kept) != side.sha256 {
                     return Err(io::Error::other(format!("the copy in `{blob}` is damaged")));
                 }
+                // Whoever has changed its mode since means it.
+                if let (Now::File { mode, .. }, Some(written)) = (&now, other)
+                    && *mode != written.mode
+                {
+                    tree.set_mode(&blob, *mode)?;
+                }
                 tree.rename(&blob, &entry.path)?;
             }
         }
         Ok(Put::Done)
     }
 
-    /// Puts everything back that is still as it was written. Gives those that are not.
+    /// Puts everything back that is still as it was written, as far as that goes. Gives those that somebody has edited.
     pub(crate) fn put_back(&self, tree: &Tree) -> io::Result<Vec<usize>> {
-        let mut foreign = Vec::new();
+        let (mut foreign, mut failed) = (Vec::new(), None);
         for at in (0..self.files.len()).rev() {
-            if self.put(tree, at, false)? == Put::Foreign {
-                foreign.push(at);
+            match self.put(tree, at, false) {
+                Ok(Put::Done) => {}
+                Ok(Put::Foreign) => foreign.push(at),
+                Err(error) => failed = failed.or(Some(error)),
             }
         }
         for folder in self.folders.iter().rev().filter(|folder| path::problem(folder).is_none()) {
             // It stays if somebody has put something there.
-            tree.remove_folder(folder)?;
+            if let Err(error) = tree.remove_folder(folder) {
+                failed = failed.or(Some(error));
+            }
         }
         foreign.reverse();
-        Ok(foreign)
+        failed.map_or(Ok(foreign), Err)
     }
 
-    /// Forgets it.
-    pub(crate) fn clear(&self, tree: &Tree) -> io::Result<()> {
-        clear(tree, &self.plan)
+    /// Ends it: forgets it, or keeps what concerns files that somebody has edited. Their work stays, and `undo` explains.
+    pub(crate) fn end(mut self, tree: &Tree, foreign: &[usize]) -> io::Result<()> {
+        if foreign.is_empty() {
+            return clear(tree, &self.plan);
+        }
+        let mut at = 0;
+        self.files.retain(|_| (foreign.contains(&at), at += 1).0);
+        self.progress = Progress::Applied;
+        self.save(tree)
     }
 
     /// What a file was before.
@@ -167,59 +184,116 @@ impl Journal {
     }
 }
 
-fn clear(tree: &Tree, id: &str) -> io::Result<()> {
+/// Removes what is ours in the folder of a plan, and the folders above it that are empty then.
+pub(crate) fn clear(tree: &Tree, id: &str) -> io::Result<()> {
     let folder = format!("{PLANS}/{id}");
-    // The journal last but one: without it, the rest is only litter.
-    for name in tree.names(&folder)? {
+    let is_ours = |name: &str| {
+        let blob = name.strip_suffix(".old").or_else(|| name.strip_suffix(".new"));
+        matches!(name, "journal.json" | "journal.new")
+            || blob.is_some_and(|number| number.bytes().all(|byte| byte.is_ascii_digit()))
+    };
+    for name in tree.names(&folder)?.iter().filter(|name| is_ours(name)) {
         tree.remove(&format!("{folder}/{name}"))?;
     }
-    tree.remove_folder(&folder)?;
-    if tree.remove_folder(PLANS)? && tree.names(STATE)? == [".gitignore"] {
+    if tree.remove_folder(&folder)? && tree.remove_folder(PLANS)? && tree.names(STATE)? == [".gitignore"] {
         tree.remove(IGNORE)?;
         tree.remove_folder(STATE)?;
     }
     Ok(())
 }
 
-/// All journals of this tree, in the order in which they came. What is no journal, or about another folder, is left out;
-/// what was never begun is cleared away.
+/// Nothing, for what is not there or is something else than it should be; other errors are errors.
+fn or_nothing<T: Default>(found: io::Result<T>) -> io::Result<T> {
+    use io::ErrorKind::{InvalidInput, IsADirectory, NotADirectory, NotFound};
+    match found {
+        Err(error) if matches!(error.kind(), NotFound | NotADirectory | IsADirectory | InvalidInput) => {
+            Ok(T::default())
+        }
+        other => other,
+    }
+}
+
+/// The ids of folders for plans.
+fn ids(tree: &Tree) -> io::Result<Vec<String>> {
+    let mut ids = or_nothing(tree.names(PLANS))?;
+    ids.retain(|id| is_id(id));
+    Ok(ids)
+}
+
+/// The journal of a plan, if it has one that can be read.
+fn read(tree: &Tree, id: &str) -> io::Result<Option<Journal>> {
+    match tree.read(&format!("{PLANS}/{id}/journal.json"), LARGEST_JOURNAL) {
+        Ok(text) => Ok(serde_json::from_slice(&text).ok()),
+        Err(ReadError::Io(error)) => or_nothing(Err(error)),
+        Err(ReadError::NotAFile | ReadError::TooLarge { .. }) => Ok(None),
+    }
+}
+
+/// All journals of this tree, in the order in which they came. What is no journal, or about another folder, is left out.
 pub(crate) fn all(tree: &Tree) -> io::Result<Vec<Journal>> {
     let place = tree.identity()?;
     let mut found = Vec::new();
-    for id in tree.names(PLANS)? {
-        if !is_id(&id) {
-            continue;
-        }
-        match tree.read(&format!("{PLANS}/{id}/journal.json"), LARGEST_JOURNAL) {
-            Ok(text) => {
-                let journal: Option<Journal> = serde_json::from_slice(&text).ok();
-                found.extend(journal.filter(|journal| journal.place == place && journal.plan == id));
-            }
-            Err(ReadError::Io(error)) if error.kind() == io::ErrorKind::NotFound => clear(tree, &id)?,
-            Err(error) => return Err(into_io(error)),
-        }
+    for id in ids(tree)? {
+        found.extend(read(tree, &id)?.filter(|journal| journal.place == place && journal.plan == id));
     }
     found.sort_by_key(|journal| journal.number);
     Ok(found)
+}
+
+/// Takes away what was begun and never written down.
+pub(crate) fn sweep(tree: &Tree) -> io::Result<()> {
+    for id in ids(tree)? {
+        if tree.find(&format!("{PLANS}/{id}/journal.json")).is_ok_and(|found| found.is_none()) {
+            clear(tree, &id)?;
+        }
+    }
+    Ok(())
+}
+
+/// Whether something was left half done.
+pub(crate) fn is_half_done(tree: &Tree) -> io::Result<bool> {
+    Ok(all(tree)?.iter().any(|journal| journal.progress != Progress::Applied))
 }
 
 pub(crate) fn is_id(id: &str) -> bool {
     (1..=80).contains(&id.len()) && id.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
 }
 
-/// The plans that are applied: id, summary, files; the latest last.
-pub fn applied(tree: &Tree) -> io::Result<Vec<(String, String, Vec<String>)>> {
-    let all = all(tree)?.into_iter().filter(|journal| journal.progress == Progress::Applied);
-    let files = |journal: &Journal| journal.files.iter().map(|entry| entry.path.clone()).collect();
-    Ok(all.map(|journal| (journal.plan.clone(), journal.summary.clone(), files(&journal))).collect())
+/// What stands at a path right now.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Now {
+    Nothing,
+    File {
+        sha256: String,
+        mode: u32,
+    },
+    /// A folder, a link, or more than anybody would want to read.
+    Other,
 }
 
-/// The digest of a file; nothing if it is not there.
-pub(crate) fn digest_of(tree: &Tree, path: &str) -> io::Result<Option<String>> {
-    match tree.find(path)? {
-        None => Ok(None),
-        Some(found) if !found.is_file => Err(io::Error::other(format!("`{path}` is not a regular file"))),
-        Some(_) => Ok(Some(sha256(&tree.read(path, LARGEST_BLOB).map_err(into_io)?))),
+impl Now {
+    pub(crate) fn at(tree: &Tree, path: &str) -> io::Result<Self> {
+        let found = match tree.find(path) {
+            Err(error) if error.kind() == io::ErrorKind::InvalidInput => return Ok(Self::Other),
+            other => other?,
+        };
+        match found {
+            None => Ok(Self::Nothing),
+            Some(found) if !found.is_file || found.size > LARGEST_BLOB => Ok(Self::Other),
+            Some(found) => {
+                let bytes = tree.read(path, LARGEST_BLOB).map_err(into_io)?;
+                Ok(Self::File { sha256: sha256(&bytes), mode: found.mode })
+            }
+        }
+    }
+
+    /// Whether it is this side of a change.
+    pub(crate) fn is(&self, side: Option<&Side>) -> bool {
+        match (self, side) {
+            (Self::Nothing, None) => true,
+            (Self::File { sha256, .. }, Some(side)) => *sha256 == side.sha256,
+            _ => false,
+        }
     }
 }
 

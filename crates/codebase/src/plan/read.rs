@@ -50,7 +50,7 @@ pub(crate) fn read(plan: &Value, findings: &mut Vec<Finding>) -> Draft {
     }
     draft.post_checks = texts(object, "postChecks", findings);
     draft.rollback = rollback(object, findings);
-    if OURS.iter().any(|key| object.contains_key(*key)) {
+    if OURS.iter().all(|key| object.contains_key(*key)) {
         match serde_json::from_value::<Plan>(plan.clone()) {
             Ok(whole) => draft.whole = Some(whole),
             Err(error) => {
@@ -184,7 +184,7 @@ fn read_payload(
                 read.set = settings(value).ok_or_else(|| bad(says.to_owned()))?;
             }
             _ => {
-                let says = format!("`payload.{name}` is not known and was left aside");
+                let says = format!("{} in the payload is not known and was left aside", quoted(name));
                 findings.push(Finding::warns("unknown_field", says).of(at));
             }
         }

@@ -1,13 +1,15 @@
 //! From an edit as it is written to what it means in the tree.
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 
-use tree::{ReadError, Tree};
+use tree::{Budget, ReadError, Tree};
 
+use super::anchor;
 use super::config;
 use super::diff::unified;
 use super::digest::sha256;
-use super::document::{AnchorKind, Change, Edit, FileChange, Location, Strategy};
+use super::document::{Anchor, AnchorKind, Change, Edit, FileChange, Location, Strategy};
 use super::finding::{Finding, Severity, quoted};
 use super::imports::{self, Placed, Target};
 use super::outline::{self, Outline};
@@ -48,12 +50,13 @@ impl Resolution {
 }
 
 /// Finds out what edits mean in a tree. `consent` names guarded paths that may be written to all the same.
-pub fn resolve(tree: &Tree, edits: Vec<Edit>, consent: &[String]) -> std::io::Result<Resolution> {
-    with_stack(|| resolve_here(tree, edits, consent))
-}
-
-pub(super) fn resolve_here(tree: &Tree, edits: Vec<Edit>, consent: &[String]) -> Resolution {
-    resolve_over(tree, edits, consent, &BTreeMap::new())
+pub fn resolve(
+    tree: &Tree,
+    edits: Vec<Edit>,
+    consent: &[String],
+    budget: &Budget,
+) -> std::io::Result<Resolution> {
+    with_stack(|| resolve_over(tree, edits, consent, &BTreeMap::new(), budget))
 }
 
 /// The same, as if these files stood in the tree already.
@@ -62,9 +65,18 @@ pub(super) fn resolve_over(
     edits: Vec<Edit>,
     consent: &[String],
     over: &BTreeMap<String, String>,
+    budget: &Budget,
 ) -> Resolution {
-    let mut resolver =
-        Resolver { tree, consent, over, files: BTreeMap::new(), findings: Vec::new(), changes: Vec::new() };
+    let mut resolver = Resolver {
+        tree,
+        consent,
+        over,
+        budget,
+        local: RefCell::default(),
+        files: BTreeMap::new(),
+        findings: Vec::new(),
+        changes: Vec::new(),
+    };
     if edits.len() > MOST_EDITS {
         let says = format!("the plan has {} edits; {MOST_EDITS} are the most", edits.len());
         resolver.findings.push(Finding::blocks("too_many_edits", says).fix("split it into several plans"));
@@ -96,10 +108,16 @@ struct Resolver<'a> {
     tree: &'a Tree,
     consent: &'a [String],
     over: &'a BTreeMap<String, String>,
+    budget: &'a Budget,
+    /// Modules that were looked for in the tree.
+    local: RefCell<BTreeMap<String, bool>>,
     files: BTreeMap<String, Subject>,
     findings: Vec<Finding>,
     changes: Vec<Vec<Change>>,
 }
+
+/// The most anchors of an edit.
+const MOST_ANCHORS: usize = 16;
 
 type Refused = Vec<Finding>;
 
@@ -109,11 +127,18 @@ fn refused(finding: Finding) -> Refused {
 
 impl Resolver<'_> {
     fn edit(&mut self, edit: &Edit) -> Result<(), Refused> {
+        if self.budget.is_over() || self.budget.is_stopped() {
+            return Err(refused(Finding::blocks("out_of_time", "there was no time left to look at it")));
+        }
         let path = edit.filepath.as_str();
         self.admit(path).map_err(refused)?;
         let payload = &edit.payload;
-        let size =
-            payload.code.as_ref().map_or(0, String::len) + payload.import.as_ref().map_or(0, String::len);
+        let texts = [&payload.code, &payload.import].into_iter().flatten().map(String::len).sum::<usize>();
+        let size = texts + payload.set.iter().map(|setting| setting.value.to_string().len()).sum::<usize>();
+        if edit.anchors.len() > MOST_ANCHORS {
+            let says = format!("the edit has {} anchors; {MOST_ANCHORS} are the most", edit.anchors.len());
+            return Err(refused(Finding::blocks("too_many_anchors", says)));
+        }
         if size > LARGEST_PAYLOAD {
             let says = format!("the payload has {size} bytes; {LARGEST_PAYLOAD} are the most");
             return Err(refused(Finding::blocks("payload_too_large", says)));
@@ -122,15 +147,12 @@ impl Resolver<'_> {
             return self.create(edit);
         }
         self.load(path).map_err(|refused| with_anchors(refused, edit))?;
-        if !edit.changes.is_empty() {
-            return self.exact(edit);
-        }
         if payload.import.is_none() && payload.code.is_none() && payload.set.is_empty() {
             let says = "the payload has neither `import` nor `code` nor `set`";
             return Err(refused(Finding::blocks("empty_payload", says)));
         }
         if let Some(import) = &payload.import {
-            self.import(path, import)?;
+            self.import(edit, import)?;
         }
         if !payload.set.is_empty() {
             self.set(edit)?;
@@ -215,7 +237,7 @@ impl Resolver<'_> {
             }
         };
         let text = Text::of(bytes).ok_or_else(|| {
-            let says = format!("{} is binary, or not UTF-8", quoted(path));
+            let says = format!("{} is binary, not UTF-8, or has line ends of old Macs", quoted(path));
             refused(Finding::blocks("not_text", says).fix("edit it by hand"))
         })?;
         let outline = outline::outline(path, &text.content).map_err(|broken| {
@@ -275,31 +297,6 @@ impl Resolver<'_> {
             .ok_or_else(|| refused(Finding::blocks("missing_file", format!("{} was not read", quoted(path)))))
     }
 
-    /// Changes that say exactly what they are: the text must be what they say it is.
-    fn exact(&mut self, edit: &Edit) -> Result<(), Refused> {
-        let path = edit.filepath.as_str();
-        let (_, text) = self.subject(path)?;
-        for change in &edit.changes {
-            let found = text.content.get(change.start..change.end);
-            if found != Some(change.old_text.as_str()) {
-                let says = format!("{path} is not as the plan says at byte {}", change.start);
-                return Err(refused(
-                    Finding::blocks("stale_file", says)
-                        .at(path, text.line(change.start.min(text.content.len())))
-                        .fix("the file has changed since the plan was made: propose a new one"),
-                ));
-            }
-            let claimed = text.change(change.start, change.end, "").range;
-            if claimed != change.range {
-                let says =
-                    format!("the range that editors would use does not mean byte {} of {path}", change.start);
-                return Err(refused(Finding::blocks("lying_range", says).fix("propose a new plan")));
-            }
-        }
-        edit.changes.clone().into_iter().for_each(|change| self.add(path, change));
-        Ok(())
-    }
-
     fn add(&mut self, path: &str, change: Change) {
         let at = self.changes.len() - 1;
         self.changes[at].push(change.clone());
@@ -308,17 +305,26 @@ impl Resolver<'_> {
         }
     }
 
-    fn import(&mut self, path: &str, statement: &str) -> Result<(), Refused> {
+    fn import(&mut self, edit: &Edit, statement: &str) -> Result<(), Refused> {
+        let path = edit.filepath.as_str();
         let (subject, text) = self.subject(path)?;
         let Some(outline) = &subject.outline else {
             let says = format!("nobody here knows where imports go in {path}");
             return Err(refused(Finding::blocks("no_parser", says).fix("use an anchor and `code` instead")));
         };
-        if subject.imports.iter().any(|known| known == statement.trim()) {
+        let words = statement.split_whitespace().collect::<Vec<_>>().join(" ");
+        if subject.imports.contains(&words) {
             return Ok(());
         }
-        let is_local = |module: &str| is_local(self.tree, path, module);
-        let target = Target { path, text, outline, is_local: &is_local };
+        let is_local = |module: &str| {
+            *self
+                .local
+                .borrow_mut()
+                .entry(format!("{path}:{module}"))
+                .or_insert_with(|| is_local(self.tree, path, module))
+        };
+        let target =
+            Target { path, text, outline, is_local: &is_local, before: used_at(edit, text, outline) };
         match imports::place(&target, statement).map_err(refused)? {
             Placed::Present => {
                 let says = format!("import {} already present in {path}", quoted(statement));
@@ -327,7 +333,7 @@ impl Resolver<'_> {
             Placed::At(change) => {
                 self.add(path, change);
                 if let Some(subject) = self.files.get_mut(path) {
-                    subject.imports.push(statement.trim().to_owned());
+                    subject.imports.push(words);
                 }
             }
         }
@@ -358,7 +364,7 @@ impl Resolver<'_> {
         let (subject, text) = self.subject(path)?;
         let decorates =
             language::of(path) == Some(Language::Python) && outline::only_decorators(code).is_some();
-        if !decorates && is_present(text, code, edit) {
+        if !decorates && is_present(text, subject.outline.as_ref(), code, edit) {
             let says = format!("the code is already present in {path}");
             self.findings.push(Finding::warns("already_present", says));
             return Ok(());
@@ -371,8 +377,13 @@ impl Resolver<'_> {
             _ => anchored(edit, code, text, outline)?,
         };
         let mut changes = Vec::new();
+        let mut known: Vec<Spot> = Vec::new();
         for spot in spots {
+            if known.contains(&spot) {
+                continue;
+            }
             changes.extend(spot.change(path, text, code).map_err(refused)?);
+            known.push(spot);
         }
         for change in changes {
             self.add(path, change);
@@ -383,6 +394,9 @@ impl Resolver<'_> {
     fn finish(mut self, mut edits: Vec<Edit>) -> Resolution {
         let mut files = Vec::new();
         let subjects = std::mem::take(&mut self.files);
+        self.findings.extend(nested(&subjects));
+        let texts: BTreeMap<String, Option<Text>> =
+            subjects.iter().map(|(path, subject)| (path.clone(), subject.text.clone())).collect();
         for (path, mut subject) in subjects {
             subject.changes.sort_by_key(|(edit, change)| (change.start, change.end, *edit));
             let overlaps = subject.changes.windows(2).find(|pair| {
@@ -414,10 +428,15 @@ impl Resolver<'_> {
                 }
                 _ => {}
             }
+            if let Some(lost) = lost_statement(&path, &subject, &resolved.new) {
+                self.findings.push(lost.of(at));
+            }
             files.push(resolved);
         }
-        for (edit, changes) in edits.iter_mut().zip(self.changes) {
-            edit.changes = changes;
+        for (at, (edit, changes)) in edits.iter_mut().zip(self.changes).enumerate() {
+            let claimed = std::mem::replace(&mut edit.changes, changes);
+            let text = texts.get(&edit.filepath).and_then(Option::as_ref);
+            self.findings.extend(false_claim(edit, &claimed, text).map(|finding| finding.of(at)));
         }
         self.findings.sort_by_key(|finding| (finding.edit, finding.severity));
         Resolution { edits, files, findings: self.findings }
@@ -453,6 +472,79 @@ fn anchored(edit: &Edit, code: &str, text: &Text, outline: Option<&Outline>) -> 
     if findings.is_empty() { Ok(spots) } else { Err(findings) }
 }
 
+/// What a plan says about exact changes must be what its edits come to.
+fn false_claim(edit: &Edit, claimed: &[Change], text: Option<&Text>) -> Option<Finding> {
+    if claimed.is_empty() || claimed == edit.changes {
+        return None;
+    }
+    let path = edit.filepath.as_str();
+    let stale = claimed.iter().find(|change| {
+        text.is_some_and(|text| text.content.get(change.start..change.end) != Some(change.old_text.as_str()))
+    });
+    if let (Some(change), Some(text)) = (stale, text) {
+        let says = format!("{path} is not as the plan says at byte {}", change.start);
+        let finding =
+            Finding::blocks("stale_file", says).at(path, text.line(change.start.min(text.content.len())));
+        return Some(finding.fix("the file has changed since the plan was made: propose a new one"));
+    }
+    let says =
+        format!("the exact changes that it names in {path} are not what its payload and anchors come to");
+    Some(Finding::blocks("lying_plan", says).fix("propose a new plan, or take out `changes`"))
+}
+
+/// One path cannot be a file and the folder of another.
+fn nested(subjects: &BTreeMap<String, Subject>) -> Option<Finding> {
+    let under = |path: &String, other: &String| {
+        other.strip_prefix(path.as_str()).is_some_and(|rest| rest.starts_with('/'))
+    };
+    let pair =
+        subjects.keys().find_map(|path| Some((path, subjects.keys().find(|other| under(path, other))?)))?;
+    let says = format!("the plan wants {} to be a file and the folder of {}", quoted(pair.0), quoted(pair.1));
+    Some(Finding::blocks("overlap", says))
+}
+
+/// An edit must leave the statements that it does not touch as they were: code that runs into its neighbour, or lands in a
+/// text, changes what is not its own.
+fn lost_statement(path: &str, subject: &Subject, new: &str) -> Option<Finding> {
+    let (text, outline) = (subject.text.as_ref()?, subject.outline.as_ref()?);
+    let after = outline::outline(path, new).ok().flatten()?;
+    let kept: std::collections::HashSet<&str> =
+        after.statements.iter().filter_map(|span| new.get(span.clone())).collect();
+    let is_python = language::of(path) == Some(Language::Python);
+    let touched = |span: &std::ops::Range<usize>| {
+        subject.changes.iter().any(|(_, change)| {
+            // A decorator becomes part of what is below it.
+            let above = is_python
+                && change.end <= span.start
+                && text.content[change.end..span.start].trim().is_empty();
+            above
+                || change.start < span.end && change.end > span.start
+                || span.contains(&change.start) && change.start > span.start
+        })
+    };
+    let lost = outline.statements.iter().find(|span| {
+        !touched(span) && text.content.get((*span).clone()).is_some_and(|statement| !kept.contains(statement))
+    })?;
+    let says = format!("the code would run into the statement at line {} of {path}", text.line(lost.start));
+    Some(
+        Finding::blocks("breaks_file", says)
+            .at(path, text.line(lost.start))
+            .fix("end the code with `;`, or put it elsewhere"),
+    )
+}
+
+/// Where an edit first uses what it imports: the function that it decorates.
+fn used_at(edit: &Edit, text: &Text, outline: &Outline) -> Option<usize> {
+    let start = text.start();
+    let place = |anchor: &Anchor| {
+        let found = anchor::matches(&anchor.pattern, &text.content[start..]).ok()?;
+        let first = found.into_iter().nth(anchor.index.unwrap_or(0))?;
+        let function = outline.function(&(first.start + start..first.end + start))?;
+        Some(function.span.start)
+    };
+    edit.anchors.iter().filter_map(place).min()
+}
+
 /// In a file that is not there no anchor is found either; the documents say so for each.
 fn with_anchors(mut refused: Refused, edit: &Edit) -> Refused {
     if refused.iter().any(|finding| finding.code == "missing_file") {
@@ -467,7 +559,9 @@ fn with_anchors(mut refused: Refused, edit: &Edit) -> Refused {
 
 fn resolved(path: &str, subject: &Subject) -> Resolved {
     let old = subject.text.as_ref().map(|text| text.content.clone());
-    let new = patched(old.as_deref().unwrap_or_default(), subject.changes.iter().map(|(_, change)| change));
+    // They were made for this text.
+    let changes = subject.changes.iter().map(|(_, change)| change);
+    let new = patched(old.as_deref().unwrap_or_default(), changes).unwrap_or_default();
     let change = FileChange {
         path: path.to_owned(),
         before: subject.text.as_ref().map(Text::before),

@@ -54,7 +54,13 @@ pub(super) fn placed(
     if anchor.kind == AnchorKind::ReplaceMatch {
         return chosen(anchor, path, text, Range::clone).map(Spot::Replace);
     }
-    let around = |place: &Range<usize>| anchor::statement(text, outline, place);
+    // A comment is in no statement, or in a large one; what is meant is its line.
+    let is_comment = |place: &Range<usize>| {
+        let line = text.content[text.line_start(place.start).min(place.start)..].trim_start();
+        line.starts_with('#') && language::of(path) == Some(Language::Python) || line.starts_with("//")
+    };
+    let around =
+        |place: &Range<usize>| anchor::statement(text, outline.filter(|_| !is_comment(place)), place);
     let statement = around(&chosen(anchor, path, text, around)?);
     Ok(match (location, anchor.kind) {
         (Some(Location::BeforeAnchor), _)
@@ -71,7 +77,10 @@ fn chosen<T: PartialEq>(
     same: impl Fn(&Range<usize>) -> T,
 ) -> Result<Range<usize>, Vec<Finding>> {
     let pattern = quoted(&anchor.pattern);
-    let places = anchor::matches(&anchor.pattern, &text.content).map_err(|finding| vec![finding])?;
+    // Nobody means the byte order mark.
+    let start = text.start();
+    let places = anchor::matches(&anchor.pattern, &text.content[start..]).map_err(|finding| vec![finding])?;
+    let places: Vec<_> = places.into_iter().map(|place| place.start + start..place.end + start).collect();
     let count = places.len();
     match anchor::choose(anchor, places, same) {
         Ok(Some(place)) => Ok(place),
@@ -114,6 +123,16 @@ pub(super) fn after_imports(text: &Text, outline: Option<&Outline>) -> Spot {
 impl Spot {
     pub(super) fn change(&self, path: &str, text: &Text, code: &str) -> Result<Option<Change>, Finding> {
         let content = &text.content;
+        let indents = matches!(self, Self::After(_) | Self::Before(_) | Self::Above(_));
+        if indents
+            && code.lines().count() > 1
+            && ["\"\"\"", "'''", "`"].iter().any(|quote| code.contains(quote))
+            && !self.at_margin(text)
+        {
+            let says = "the code has texts of several lines in it, which indenting would change";
+            return Err(Finding::blocks("multiline_text", says)
+                .fix("put it at the top level, or in a file of its own"));
+        }
         match self {
             Self::Nowhere => Ok(None),
             Self::Replace(range) => Ok(Some(text.change(range.start, range.end, code))),
@@ -143,6 +162,16 @@ impl Spot {
             }
             Self::End => Ok(Some(Self::lines_at(path, text, content.len(), &indented(code, ""), true))),
         }
+    }
+
+    /// Whether it stands at the left margin.
+    fn at_margin(&self, text: &Text) -> bool {
+        let at = match self {
+            Self::After(range) => range.start,
+            Self::Before(at) | Self::Above(at) => *at,
+            Self::Replace(_) | Self::End | Self::Nowhere => return true,
+        };
+        text.indent_of(at).is_none_or(str::is_empty)
     }
 
     /// Whole lines at the beginning of a line, or at the end of a file that may not end with one.
@@ -197,9 +226,10 @@ fn indented(code: &str, indent: &str) -> String {
     code.lines().map(line).collect()
 }
 
-/// Whether the code stands in the file already, however it is indented.
-pub(super) fn is_present(text: &Text, code: &str, edit: &Edit) -> bool {
-    let (wanted, own) = (bare_lines(code), bare_lines(&text.content));
+/// Whether the code stands in the file already, however it is indented; not in a comment.
+pub(super) fn is_present(text: &Text, outline: Option<&Outline>, code: &str, edit: &Edit) -> bool {
+    let wanted: Vec<&str> = bare_lines(code).map(|(_, line)| line).collect();
+    let own: Vec<(usize, &str)> = bare_lines(&text.content).collect();
     let replaced = edit.anchors.iter().filter(|anchor| anchor.kind == AnchorKind::ReplaceMatch);
     // What is to be replaced is still there: a longer text that holds the new one is not the new one.
     let is_open = |anchor: &Anchor| {
@@ -208,9 +238,18 @@ pub(super) fn is_present(text: &Text, code: &str, edit: &Edit) -> bool {
     if wanted.is_empty() || replaced.into_iter().any(is_open) {
         return false;
     }
-    own.windows(wanted.len()).any(|window| window == wanted)
+    let is_code =
+        |at: usize| outline.is_none_or(|outline| outline.statements.iter().any(|span| span.start == at));
+    own.windows(wanted.len())
+        .any(|window| window.iter().map(|(_, line)| line).eq(&wanted) && is_code(window[0].0))
 }
 
-fn bare_lines(text: &str) -> Vec<&str> {
-    text.lines().map(str::trim).filter(|line| !line.is_empty()).collect()
+/// Lines with something in them, without the white space around it, and where each begins.
+fn bare_lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
+    let lines = text.split_inclusive('\n').scan(0, |at, line| {
+        let start = *at;
+        *at += line.len();
+        Some((start + line.len() - line.trim_start().len(), line.trim()))
+    });
+    lines.filter(|(_, line)| !line.is_empty())
 }

@@ -3,6 +3,7 @@
 mod apply;
 mod placing;
 mod settings;
+mod traps;
 mod verdicts;
 
 use std::collections::BTreeMap;
@@ -55,18 +56,24 @@ fn nothing(_: &[&str]) -> bool {
     false
 }
 
-pub(crate) const RULES: Rules<'static> = Rules {
-    consent: &[],
-    wrong_imports: &[WrongImport {
-        wrong: "from sdk import sdk",
-        right: "import sdk",
-        why: "there is no such name",
-    }],
-    commands: nothing,
-};
+pub(crate) static UNLIMITED: std::sync::LazyLock<tree::Budget> =
+    std::sync::LazyLock::new(tree::Budget::unlimited);
+
+pub(crate) fn rules() -> Rules<'static> {
+    Rules {
+        consent: &[],
+        wrong_imports: &[WrongImport {
+            wrong: "from sdk import sdk",
+            right: "import sdk",
+            why: "there is no such name",
+        }],
+        commands: nothing,
+        budget: &UNLIMITED,
+    }
+}
 
 pub(crate) fn judged(tree: &Tree, edits: Value) -> Verdict {
-    validate(tree, &json!({ "summary": "s", "edits": edits, "rollback": { "instruction": "x" } }), &RULES)
+    validate(tree, &json!({ "summary": "s", "edits": edits, "rollback": { "instruction": "x" } }), &rules())
         .unwrap()
 }
 

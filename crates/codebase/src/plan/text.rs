@@ -45,6 +45,10 @@ impl Text {
     pub(crate) fn of(bytes: Vec<u8>) -> Option<Self> {
         let content = String::from_utf8(bytes).ok().filter(|text| !text.contains('\0'))?;
         let crlf = content.matches("\r\n").count();
+        // Line ends of a time long past: nobody agrees where lines begin then.
+        if memchr::memchr_iter(b'\r', content.as_bytes()).count() > crlf {
+            return None;
+        }
         let lf = memchr::memchr_iter(b'\n', content.as_bytes()).count() - crlf;
         let eol = match (lf, crlf) {
             (_, 0) => Eol::Lf,
@@ -88,7 +92,7 @@ impl Text {
 
     /// The white space before the first word of the line; nothing if the place is not the first word.
     pub(crate) fn indent_of(&self, at: usize) -> Option<&str> {
-        let before = &self.content[self.line_start(at)..at];
+        let before = &self.content[self.line_start(at).min(at)..at];
         before.bytes().all(|byte| matches!(byte, b' ' | b'\t' | b'\x0c')).then_some(before)
     }
 
@@ -150,14 +154,31 @@ fn indent(content: &str) -> Indent {
     }
 }
 
-/// Puts changes into a text. They are sorted and do not overlap.
-pub(crate) fn patched<'c>(content: &str, changes: impl IntoIterator<Item = &'c Change>) -> String {
+/// Puts changes into a text; nothing if they do not fit it. They are sorted and do not overlap.
+pub(crate) fn patched<'c>(content: &str, changes: impl IntoIterator<Item = &'c Change>) -> Option<String> {
     let (mut new, mut at) = (String::with_capacity(content.len() + 256), 0);
     for change in changes {
-        new.push_str(&content[at..change.start]);
+        new.push_str(content.get(at..change.start)?);
         new.push_str(&change.new_text);
         at = change.end;
     }
-    new.push_str(&content[at..]);
-    new
+    new.push_str(content.get(at..)?);
+    Some(new)
+}
+
+/// A text before these changes were made to it; nothing if they were not.
+pub(crate) fn reversed(text: &str, changes: &[Change]) -> Option<String> {
+    let (mut old, mut at, mut start_in_old) = (String::new(), 0usize, 0usize);
+    for change in changes {
+        let kept = at.checked_add(change.start.checked_sub(start_in_old)?)?;
+        old.push_str(text.get(at..kept)?);
+        let end = kept.checked_add(change.new_text.len())?;
+        if text.get(kept..end)? != change.new_text {
+            return None;
+        }
+        old.push_str(&change.old_text);
+        (at, start_in_old) = (end, change.end);
+    }
+    old.push_str(text.get(at..)?);
+    Some(old)
 }

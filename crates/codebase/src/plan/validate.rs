@@ -4,16 +4,20 @@ use std::collections::BTreeMap;
 use std::io;
 
 use serde_json::Value;
-use tree::Tree;
+use tree::{Budget, Tree};
 
 use super::check;
 use super::digest;
 use super::document::{Edit, Plan, Rollback};
+use super::explain;
 use super::finding::{Finding, Severity, quoted};
 use super::read::{Draft, read};
-use super::resolve::{Resolution, resolve_here, resolve_over};
+use super::resolve::{Resolution, resolve_over};
 use super::{LARGEST_FILE, diff::unified};
 use crate::source::with_stack;
+
+/// The version of the format.
+const SCHEMA: u32 = 1;
 
 /// What is looked at, in words: the documented checks, and ours.
 pub const CHECKS: [&str; 12] = [
@@ -43,7 +47,7 @@ pub struct WrongImport {
 }
 
 /// What whoever asks knows beyond this crate.
-#[derive(Debug, Clone, Copy)]
+#[derive(Clone, Copy)]
 pub struct Rules<'a> {
     /// Guarded paths that may be written to all the same.
     pub consent: &'a [String],
@@ -51,6 +55,8 @@ pub struct Rules<'a> {
     pub wrong_imports: &'a [WrongImport],
     /// Further commands that may be run as a check.
     pub commands: fn(&[&str]) -> bool,
+    /// How long it may take.
+    pub budget: &'a Budget,
 }
 
 /// What is to be said about a plan.
@@ -117,7 +123,7 @@ impl Judge<'_> {
 
     fn resolve(&mut self, draft: &Draft) {
         let (numbers, edits): (Vec<usize>, Vec<Edit>) = draft.edits.iter().cloned().unzip();
-        let mut resolution = resolve_here(self.tree, edits, self.rules.consent);
+        let mut resolution = self.resolved(edits, &BTreeMap::new());
         for finding in std::mem::take(&mut resolution.findings) {
             let edit = finding.edit.and_then(|at| numbers.get(at).copied());
             self.verdict.findings.push(Finding { edit, ..finding });
@@ -130,13 +136,17 @@ impl Judge<'_> {
         self.verdict.resolution = resolution;
     }
 
+    fn resolved(&self, edits: Vec<Edit>, over: &BTreeMap<String, String>) -> Resolution {
+        resolve_over(self.tree, edits, self.rules.consent, over, self.rules.budget)
+    }
+
     /// Applying it again must change nothing.
     fn twice(&mut self, resolution: &Resolution, numbers: &[usize]) {
         let plain =
             resolution.edits.iter().cloned().map(|edit| Edit { changes: Vec::new(), ..edit }).collect();
         let done: BTreeMap<String, String> =
             resolution.files.iter().map(|file| (file.change.path.clone(), file.new.clone())).collect();
-        let again = resolve_over(self.tree, plain, self.rules.consent, &done);
+        let again = self.resolved(plain, &done);
         for (at, edit) in again.edits.iter().enumerate().filter(|(_, edit)| !edit.changes.is_empty()) {
             let says = format!("a second time it would change {} again", edit.filepath);
             let finding = Finding::warns("not_idempotent", says).of(numbers.get(at).copied().unwrap_or(at));
@@ -182,18 +192,35 @@ impl Judge<'_> {
             let says = format!("the plan does not say that it changes {}", file.change.path);
             self.verdict.findings.push(Finding::blocks("lying_plan", says).fix("propose a new plan"));
         }
+        if self.verdict.is_valid() && self.made_anew(whole) != *whole {
+            let says = "what the plan says about commands or its way back is not what this server would say";
+            self.verdict.findings.push(Finding::blocks("lying_plan", says).fix("propose a new plan"));
+        }
     }
 
+    /// The plan as this server would write it.
+    fn made_anew(&self, whole: &Plan) -> Plan {
+        let facts = Facts {
+            post_checks: whole.post_checks.clone(),
+            warnings: whole.warnings.clone(),
+            prerequisites: whole.prerequisites.clone(),
+        };
+        complete(whole.summary.clone(), &self.verdict.resolution, facts, self.rules.commands)
+    }
+
+    /// Every file is as the plan would leave it, and its edits explain that.
     fn is_applied(&self, whole: &Plan) -> bool {
         let is_done = |file: &super::FileChange| {
             super::path::problem(&file.path).is_none()
-                && self.tree.find(&file.path).is_ok_and(|found| found.is_some())
+                && self.tree.find(&file.path).is_ok_and(|found| found.is_some_and(|found| found.is_file))
                 && self
                     .tree
                     .read(&file.path, LARGEST_FILE)
                     .is_ok_and(|now| digest::sha256(&now) == file.sha256)
         };
-        !whole.files.is_empty() && digest::id(whole) == whole.id && whole.files.iter().all(is_done)
+        !whole.files.is_empty()
+            && whole.files.iter().all(is_done)
+            && explain::before(self.tree, whole, self.rules.consent).is_ok()
     }
 
     fn imports(&mut self, at: usize, edit: &Edit) {
@@ -271,7 +298,7 @@ pub fn complete(
     let commands =
         post_checks.iter().map(|command| check::judge(command, commands).unwrap_or_default()).collect();
     let mut plan = Plan {
-        schema: 1,
+        schema: SCHEMA,
         id: String::new(),
         summary,
         edits: resolution.edits.clone(),

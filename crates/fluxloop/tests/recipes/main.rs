@@ -53,7 +53,7 @@ fn ask(head: &str) -> Ask {
 }
 
 fn resolved(tree: &Tree, integration: &Integration) -> Resolution {
-    plan::resolve(tree, integration.edits.clone(), &[]).unwrap()
+    plan::resolve(tree, integration.edits.clone(), &[], &Budget::unlimited()).unwrap()
 }
 
 /// Everything that a reader of the plan sees.
@@ -134,7 +134,7 @@ fn every_plan_can_be_placed_and_means_the_same_without_its_ranges() {
                     "{path:?} {}",
                     recipe.name
                 );
-                let exact = plan::resolve(&tree, first.edits.clone(), &[]).unwrap();
+                let exact = plan::resolve(&tree, first.edits.clone(), &[], &Budget::unlimited()).unwrap();
                 assert_eq!(exact.files, first.files, "{path:?} {}", recipe.name);
                 assert_eq!(steps(&Situation::of(&integration)).steps.len(), 4);
                 if integration.refused.is_none() { plans += 1 } else { refusals += 1 }

@@ -87,7 +87,7 @@ impl Tool for ApplyEditPlan {
             // What an earlier process left half done is put right first, or the plan would be judged by it.
             let recovered =
                 if args.dry_run { Vec::new() } else { plan::recover(&tree).map_err(PlanProblem::from)? };
-            let verdict = validate(&tree, &Value::Object(args.plan), &rules(&args.allow))
+            let verdict = validate(&tree, &Value::Object(args.plan), &rules(&args.allow, budget))
                 .map_err(|_| Failure::Internal)?;
             let mut reply = apply(&tree, &verdict, args.dry_run)?;
             reply.warnings.extend(

@@ -168,8 +168,8 @@ impl Subject {
 }
 
 /// The rules by which plans are judged here.
-pub(super) fn rules(consent: &[String]) -> Rules<'_> {
-    Rules { consent, wrong_imports: fluxloop::WRONG_IMPORTS, commands: fluxloop::is_check }
+pub(super) fn rules<'a>(consent: &'a [String], budget: &'a Budget) -> Rules<'a> {
+    Rules { consent, wrong_imports: fluxloop::WRONG_IMPORTS, commands: fluxloop::is_check, budget }
 }
 
 /// What is wrong and what to do about it, in one line.
@@ -181,9 +181,9 @@ fn reason(finding: &plan::Finding) -> String {
 }
 
 /// The plan of an integration, resolved in the tree. Edits that cannot be placed are no edits.
-pub(super) fn plan(tree: &Tree, mut integration: Integration) -> Result<Plan, Failure> {
+pub(super) fn plan(tree: &Tree, mut integration: Integration, budget: &Budget) -> Result<Plan, Failure> {
     let edits = std::mem::take(&mut integration.edits);
-    let resolution = plan::resolve(tree, edits, &[]).map_err(|_| Failure::Internal)?;
+    let resolution = plan::resolve(tree, edits, &[], budget).map_err(|_| Failure::Internal)?;
     let mut facts = integration.facts;
     let blocking = resolution.findings.iter().filter(|finding| finding.severity == plan::Severity::Blocks);
     let reasons: Vec<String> = blocking.map(reason).collect();

@@ -104,7 +104,7 @@ impl Tool for ProposeEditPlan {
             let root = args.root.clone().or_else(|| root_of(profile)).unwrap_or_else(|| ".".to_owned());
             let subject = Subject::open(&reach, &root, hints(profile), budget)?;
             let integration = subject.integrate(&args.wishes().ask(recipe))?;
-            let plan = plan(&subject.tree, integration)?;
+            let plan = plan(&subject.tree, integration, budget)?;
             Ok(Reply::of(plan, &subject.tree, args.workspace_edit))
         })
         .await

@@ -102,7 +102,7 @@ fn run(reach: &Reach, args: &Args, budget: &Budget) -> Result<Reply, Failure> {
     let detection = detect_frameworks::of_profile(&subject.profile);
     let recipe = named.or_else(|| subject.likely(args.package.as_deref()));
     let [integration_steps, edit_plan, validation] = if let Some(recipe) = recipe {
-        integrate(&subject, recipe, &args.wishes())?
+        integrate(&subject, recipe, &args.wishes(), budget)?
     } else {
         let why = "no framework was found that there is a recipe for, and no agent; name one as `framework`";
         [why, "there are no steps to plan", "there is no plan to validate"].map(skipped)
@@ -120,16 +120,21 @@ fn run(reach: &Reach, args: &Args, budget: &Budget) -> Result<Reply, Failure> {
     })
 }
 
-fn integrate(subject: &Subject, recipe: &'static Recipe, wishes: &Wishes) -> Result<[Value; 3], Failure> {
+fn integrate(
+    subject: &Subject,
+    recipe: &'static Recipe,
+    wishes: &Wishes,
+    budget: &Budget,
+) -> Result<[Value; 3], Failure> {
     let integration = subject.integrate(&wishes.ask(recipe))?;
     let steps = to_value(&steps::Reply::of(&Situation::of(&integration)))?;
-    let plan = plan(&subject.tree, integration)?;
+    let plan = plan(&subject.tree, integration, budget)?;
     if plan.edits.is_empty() {
         let plan = to_value(&propose::Reply::of(plan, &subject.tree, false))?;
         return Ok([steps, plan, skipped("the plan has no edits; its `warnings` say why")]);
     }
     let reply = to_value(&propose::Reply::of(plan, &subject.tree, false))?;
-    let verdict = validate(&subject.tree, &reply, &rules(&[])).map_err(|_| Failure::Internal)?;
+    let verdict = validate(&subject.tree, &reply, &rules(&[], budget)).map_err(|_| Failure::Internal)?;
     Ok([steps, reply, to_value(&verdict::Reply::of(&verdict))?])
 }
 

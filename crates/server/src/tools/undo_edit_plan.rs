@@ -27,6 +27,9 @@ pub(crate) struct Args {
     /// The folder of the repository.
     #[serde(default = "here")]
     root: String,
+    /// Protected paths that the user allows to be written.
+    #[serde(default)]
+    allow: Vec<String>,
 }
 
 /// What was taken back.
@@ -50,7 +53,7 @@ impl Tool for UndoEditPlan {
     type Args = Args;
     type Reply = Reply;
 
-    async fn call(&self, call: Call, Args { plan_id, plan, root }: Args) -> Result<Reply, Failure> {
+    async fn call(&self, call: Call, Args { plan_id, plan, root, allow }: Args) -> Result<Reply, Failure> {
         let roots = Roots::new(call.roots.clone());
         blocking(&call, move |_| {
             let tree = roots.open(&root)?;
@@ -59,7 +62,7 @@ impl Tool for UndoEditPlan {
                     let plan: Plan = serde_json::from_value(Value::Object(plan)).map_err(|error| {
                         refused("plan", format!("it is not a plan of this server with its hashes: {error}"))
                     })?;
-                    undo_by_plan(&tree, &plan)
+                    undo_by_plan(&tree, &plan, &allow)
                 }
                 None => undo(&tree, plan_id.as_deref()),
             }

@@ -93,10 +93,10 @@ impl Tool for ValidateEditPlan {
 
     async fn call(&self, call: Call, Args { plan, root, allow }: Args) -> Result<Reply, Failure> {
         let reach = Reach::of(&call);
-        blocking(&call, move |_| {
+        blocking(&call, move |budget| {
             let tree = reach.open(&root)?;
-            let verdict =
-                validate(&tree, &Value::Object(plan), &rules(&allow)).map_err(|_| Failure::Internal)?;
+            let verdict = validate(&tree, &Value::Object(plan), &rules(&allow, budget))
+                .map_err(|_| Failure::Internal)?;
             Ok(Reply::of(&verdict))
         })
         .await

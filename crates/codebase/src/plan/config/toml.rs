@@ -15,7 +15,7 @@ pub(super) fn set(text: &str, Setting { key, value, append }: &Setting) -> Resul
         let entry = table.entry(name).or_insert_with(toml_edit::table);
         table = entry.as_table_like_mut().ok_or_else(|| format!("{} is not a table", shown(way)))?;
     }
-    let new = of_json(value).ok_or("null has no place in TOML")?;
+    let new = of_json(value).ok_or("TOML has no such value")?;
     if *append {
         let entry = table.entry(last).or_insert_with(|| Item::Value(Array::new().into()));
         let array = entry.as_array_mut().ok_or_else(|| format!("{} is not a list", shown(key)))?;
@@ -64,6 +64,8 @@ fn of_json(value: &Value) -> Option<toml_edit::Value> {
         Value::Bool(truth) => (*truth).into(),
         Value::Number(number) => match number.as_i64() {
             Some(whole) => whole.into(),
+            // TOML has no larger whole numbers.
+            None if number.is_u64() => return None,
             None => number.as_f64()?.into(),
         },
         Value::String(text) => text.as_str().into(),

@@ -53,8 +53,11 @@ pub(in super::super) fn defines(text: &str) -> bool {
 
 fn head(text: &str, body: &[Stmt]) -> usize {
     let is_docstring = |statement: &&Stmt| matches!(statement, Stmt::Expr(expression) if expression.value.is_string_literal_expr());
-    if let Some(docstring) = body.first().filter(is_docstring) {
-        return next_line(text, docstring.end().to_usize());
+    let is_future = |statement: &&Stmt| matches!(statement, Stmt::ImportFrom(import) if import.module.as_ref().is_some_and(|module| module.as_str() == "__future__"));
+    let docstring = body.first().filter(is_docstring);
+    let last = body.iter().rfind(is_future).or(docstring);
+    if let Some(last) = last {
+        return next_line(text, last.end().to_usize());
     }
     // Shebang, encoding, licence: comments without a gap at the very top.
     let mut at = 0;
@@ -65,7 +68,7 @@ fn head(text: &str, body: &[Stmt]) -> usize {
 }
 
 fn imports(body: &[Stmt]) -> Vec<ImportPlace> {
-    let (mut all, mut run) = (Vec::new(), 0);
+    let (mut all, mut tried, mut run) = (Vec::new(), Vec::new(), 0);
     for (at, statement) in body.iter().enumerate() {
         let span = statement.range().to_std_range();
         match statement {
@@ -90,10 +93,19 @@ fn imports(body: &[Stmt]) -> Vec<ImportPlace> {
             }
             // The docstring.
             Stmt::Expr(_) if at == 0 => {}
+            // An import that may be missing is one; what is put beside it would be in its branch.
+            Stmt::Try(attempt) => {
+                let inner = imports(&attempt.body).into_iter();
+                tried.extend(inner.map(|import| ImportPlace { run: usize::MAX, ..import }));
+                run += usize::from(!all.is_empty());
+            }
+            // What comes after code is too late for it.
+            Stmt::FunctionDef(_) | Stmt::ClassDef(_) if all.is_empty() => run = 1,
             _ if all.is_empty() => {}
             _ => run = all.last().map_or(0, |last: &ImportPlace| last.run + 1),
         }
     }
+    all.append(&mut tried);
     all
 }
 

@@ -1,5 +1,6 @@
 //! JavaScript and TypeScript, through oxc's parser.
 
+use std::collections::BTreeSet;
 use std::ops::Range;
 
 use oxc_allocator::Allocator;
@@ -24,6 +25,7 @@ pub(super) fn outline(path: &str, text: &str) -> Result<Outline, Broken> {
     let mut reader = Reader { outline: Outline::default() };
     reader.outline.head = head(text, &parsed.program);
     reader.outline.imports = imports(path, text, &parsed.program);
+    reader.outline.names = names(&parsed.program);
     reader.visit_program(&parsed.program);
     Ok(reader.outline)
 }
@@ -35,7 +37,33 @@ fn range(span: Span) -> Range<usize> {
 fn head(text: &str, program: &Program<'_>) -> usize {
     let directive = program.directives.last().map(|directive| directive.span);
     let last = directive.or(program.hashbang.as_ref().map(|hashbang| hashbang.span));
-    last.map_or(0, |span| next_line(text, span.end as usize))
+    let mut at = last.map_or(0, |span| next_line(text, span.end as usize));
+    // A licence, `// @ts-nocheck`, `/// <reference …/>`: comments without a gap.
+    while let Some(comment) = program.comments.iter().find(|comment| comment.span.start as usize == at) {
+        at = next_line(text, comment.span.end as usize);
+    }
+    at
+}
+
+/// The names that a file declares at its top level, imports left out.
+fn names(program: &Program<'_>) -> BTreeSet<String> {
+    let mut names = BTreeSet::new();
+    for statement in program.body.iter().filter(|statement| !is_import(statement)) {
+        match statement {
+            Statement::VariableDeclaration(declaration) => {
+                let ids = declaration.declarations.iter().filter_map(|one| one.id.get_identifier_name());
+                names.extend(ids.map(|name| name.to_string()));
+            }
+            Statement::FunctionDeclaration(function) => {
+                names.extend(function.id.as_ref().map(|id| id.name.to_string()));
+            }
+            Statement::ClassDeclaration(class) => {
+                names.extend(class.id.as_ref().map(|id| id.name.to_string()));
+            }
+            _ => {}
+        }
+    }
+    names
 }
 
 /// `import … from` and `const … = require(…)` at the top level. What they name is known from the facts of the file.
@@ -77,8 +105,9 @@ struct Reader {
 }
 
 impl<'a> Visit<'a> for Reader {
-    fn visit_statement(&mut self, statement: &Statement<'a>) {
-        self.outline.statements.push(range(statement.span()));
-        walk::walk_statement(self, statement);
+    /// Those in a list alone: beside the one statement of an `if` without braces nothing can be put.
+    fn visit_statements(&mut self, statements: &oxc_allocator::Vec<'a, Statement<'a>>) {
+        self.outline.statements.extend(statements.iter().map(|statement| range(statement.span())));
+        walk::walk_statements(self, statements);
     }
 }

@@ -115,7 +115,7 @@ fn decorates(before: &str, function: &str, after: &str) {
     let tree = open(&folder);
     let edit =
         decorate(&tree, "m.py", function, "@sdk.agent(name=\"x\")", "import sdk", String::new()).unwrap();
-    let found = resolve(&tree, vec![edit], &[]).unwrap();
+    let found = resolve(&tree, vec![edit], &[], &UNLIMITED).unwrap();
     assert!(found.is_clean(), "{:#?}", found.findings);
     assert_eq!(found.files.first().map_or(before, |file| file.new.as_str()), after);
 }

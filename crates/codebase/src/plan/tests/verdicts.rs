@@ -34,7 +34,7 @@ fn the_documented_plan_is_understood() {
         "postChecks": ["pytest tests/", "python -m app.main"],
         "rollback": { "instruction": "git restore -SW :/", "description": "d" }
     });
-    let verdict = validate(&open(&folder), &documented, &RULES).unwrap();
+    let verdict = validate(&open(&folder), &documented, &rules()).unwrap();
     assert_eq!(blocking(&verdict), [""; 0]);
     let new = "from fastapi import FastAPI\nimport sdk\n\napp = FastAPI(\n    title='x',\n)\n\n\n@sdk.trace()\nasync def handler(request: Request):\n    ...\n";
     assert_eq!(
@@ -50,7 +50,7 @@ fn documented_sentences_are_said_word_for_word() {
     let folder = folder(&[("src/server.ts", "import x from 'x';\n")]);
     let tree = open(&folder);
     let sentences = |plan: Value| {
-        let verdict = validate(&tree, &plan, &RULES).unwrap();
+        let verdict = validate(&tree, &plan, &rules()).unwrap();
         assert!(!verdict.is_valid() || plan["edits"][0]["strategy"] == "add_import");
         verdict.findings.iter().map(Finding::sentence).collect::<Vec<_>>().join("\n")
     };
@@ -75,7 +75,7 @@ fn any_json_gets_a_verdict() {
     let folder = app();
     let tree = open(&folder);
     let check = |plan: Value, expected: &str| {
-        let verdict = validate(&tree, &plan, &RULES).unwrap();
+        let verdict = validate(&tree, &plan, &rules()).unwrap();
         assert!(blocking(&verdict).contains(&expected), "{plan} {:?}", blocking(&verdict));
         assert!(verdict.plan.is_none());
     };
@@ -100,7 +100,7 @@ fn any_json_gets_a_verdict() {
     check(edit(json!({ "payload": { "import": "from sdk import sdk" } })), "wrong_import");
     check(edit(json!({ "payload": { "code": "x".repeat(LARGEST_PAYLOAD + 1) } })), "payload_too_large");
     check(json!({ "summary": "s", "edits": vec![insertion()[0].clone(); 201] }), "too_many_edits");
-    check(json!({ "summary": "s", "edits": [], "id": "x" }), "bad_plan");
+    check(json!({ "summary": "s", "edits": [], "id": "x", "schema": 1, "files": 7 }), "bad_plan");
     check(json!({ "summary": "s", "edits": [], "postChecks": "pytest" }), "bad_field");
     for command in [
         "pytest; rm -rf ~",
@@ -164,7 +164,7 @@ fn paths_that_lead_elsewhere_are_refused() {
         { "filepath": ".github/workflows/x.yml", "strategy": "create_file", "payload": { "code": "a: 1\n" } },
         { "filepath": ".git/config", "strategy": "create_file", "payload": { "code": "x" } }] });
     let consent = [".github/workflows/x.yml".to_owned(), ".git/config".to_owned()];
-    let verdict = validate(&open(&folder), &edit, &Rules { consent: &consent, ..RULES }).unwrap();
+    let verdict = validate(&open(&folder), &edit, &Rules { consent: &consent, ..rules() }).unwrap();
     assert_eq!(
         verdict
             .findings
@@ -231,7 +231,7 @@ fn a_plan_of_ours_says_the_truth_or_is_refused() {
     let folder = app();
     let tree = open(&folder);
     let whole = serde_json::to_value(plan(&tree, insertion())).unwrap();
-    let judge = |plan: &Value| validate(&tree, plan, &RULES).unwrap();
+    let judge = |plan: &Value| validate(&tree, plan, &rules()).unwrap();
     assert!(judge(&whole).is_valid(), "{:#?}", judge(&whole).findings);
     // What is left when everything that we add is taken out means the same.
     let mut bare = whole.clone();
@@ -243,7 +243,7 @@ fn a_plan_of_ours_says_the_truth_or_is_refused() {
     let lies: [(&str, Lie); 6] = [
         ("changed_plan", |plan| plan["summary"] = "another".into()),
         ("changed_plan", |plan| plan["edits"][0]["changes"][0]["newText"] = "import os\n".into()),
-        ("lying_range", |plan| plan["edits"][0]["changes"][0]["range"]["start"]["line"] = 7.into()),
+        ("lying_plan", |plan| plan["edits"][0]["changes"][0]["range"]["start"]["line"] = 7.into()),
         ("lying_plan", |plan| plan["files"][0]["diff"] = "nothing to see here".into()),
         ("lying_plan", |plan| plan["files"] = json!([])),
         ("stale_file", |plan| plan["files"][0]["before"]["sha256"] = "00".into()),

@@ -1,0 +1,55 @@
+//! Whether a plan that says it was applied explains what it says.
+
+use std::collections::BTreeMap;
+
+use tree::{Budget, Tree};
+
+use super::LARGEST_FILE;
+use super::digest;
+use super::document::{Edit, Plan, Strategy};
+use super::resolve::resolve_over;
+use super::text::reversed;
+
+/// The texts before a plan, in the order of its files: `None` for a file that it made. Call it on a thread with a large
+/// stack.
+///
+/// What a plan takes away when it is undone is what its payloads brought, and nothing else: the text before is worked out
+/// from the text now, and the edits, resolved anew in it, must come to the very same change.
+pub(crate) fn before(tree: &Tree, plan: &Plan, consent: &[String]) -> Result<Vec<Option<String>>, String> {
+    if digest::id(plan) != plan.id {
+        return Err("it is not the one that its `id` stands for".to_owned());
+    }
+    let mut old = BTreeMap::new();
+    for file in plan.files.iter().filter(|file| file.before.is_some()) {
+        let now = tree.read(&file.path, LARGEST_FILE).ok().and_then(|bytes| String::from_utf8(bytes).ok());
+        let now = now.ok_or_else(|| format!("{} cannot be read", file.path))?;
+        let is_done = digest::sha256(now.as_bytes()) == file.sha256;
+        let before = if is_done { reversed(&now, &plan.changes(&file.path)) } else { Some(now) };
+        old.insert(
+            file.path.clone(),
+            before.ok_or_else(|| format!("{} does not hold what it wrote", file.path))?,
+        );
+    }
+    let (made, edited): (Vec<Edit>, Vec<Edit>) =
+        plan.edits.iter().cloned().partition(|edit| edit.strategy == Strategy::CreateFile);
+    let resolution = resolve_over(tree, edited, consent, &old, &Budget::unlimited());
+    if let Some(finding) =
+        resolution.findings.iter().find(|finding| finding.severity == super::Severity::Blocks)
+    {
+        return Err(finding.sentence());
+    }
+    let explained = |file: &super::FileChange| match &file.before {
+        Some(_) => resolution.files.iter().any(|resolved| resolved.change == *file),
+        None => made.iter().any(|edit| {
+            let made = edit.payload.code.as_deref().unwrap_or_default();
+            edit.filepath == file.path
+                && super::path::problem(&file.path).is_none()
+                && (super::path::guard(&file.path).is_none() || consent.contains(&file.path))
+                && digest::sha256(made.as_bytes()) == file.sha256
+        }),
+    };
+    match plan.files.iter().find(|file| !explained(file)) {
+        Some(file) => Err(format!("its edits do not lead to what it says about {}", file.path)),
+        None => Ok(plan.files.iter().map(|file| old.remove(&file.path)).collect()),
+    }
+}

@@ -1,0 +1,226 @@
+//! What went wrong once, or would have.
+
+use super::*;
+
+/// One insertion: what the file becomes, or why not.
+fn insert(path: &str, before: &str, kind: &str, pattern: &str, code: &str) -> Result<String, String> {
+    edited(
+        path,
+        before,
+        json!({ "strategy": "insert_middleware", "anchors": [{ "type": kind, "pattern": pattern }], "payload": { "code": code } }),
+    )
+}
+
+fn import(path: &str, before: &str, import: &str) -> Result<String, String> {
+    edited(path, before, json!({ "strategy": "add_import", "payload": { "import": import } }))
+}
+
+fn edited(path: &str, before: &str, mut edit: Value) -> Result<String, String> {
+    let folder = folder(&[(path, before)]);
+    edit["filepath"] = path.into();
+    let verdict = judged(&open(&folder), json!([edit]));
+    if !verdict.is_valid() {
+        return Err(blocking(&verdict).join(","));
+    }
+    Ok(verdict.resolution.files.first().map_or(before.to_owned(), |file| file.new.clone()))
+}
+
+fn refused(code: &str) -> Result<String, String> {
+    Err(code.to_owned())
+}
+
+#[test]
+fn code_keeps_to_itself() {
+    // The one statement of an `if` without braces is no place of its own.
+    assert_eq!(
+        insert("a.js", "if (a)\n  b()\nz()\n", "before_match", "b()", "h()"),
+        Ok("h()\nif (a)\n  b()\nz()\n".to_owned())
+    );
+    // No semicolon, and the next line would be an argument.
+    assert_eq!(
+        insert("a.js", "const app = express()\nz()\n", "after_match", "express()", "(async () => {})()"),
+        refused("breaks_file")
+    );
+    assert_eq!(
+        insert("a.js", "let y = z\nfoo()\n", "before_match", "foo()", "[1, 2].map(q)"),
+        refused("breaks_file")
+    );
+    assert_eq!(
+        insert("a.py", "\u{feff}import os\n", "before_match", "\u{feff}import os", "x = 1"),
+        refused("anchor_not_found")
+    );
+    assert_eq!(
+        insert("a.py", "def f():\n    # HERE\n    a()\n", "after_match", "# HERE", "b()"),
+        Ok("def f():\n    # HERE\n    b()\n    a()\n".to_owned())
+    );
+    assert_eq!(
+        insert("a.py", "def f():\n    a()\n", "after_match", "a()", "x = \"\"\"\nraw\n\"\"\""),
+        refused("multiline_text")
+    );
+    assert_eq!(insert("a.py", "import os\rx = 1\r", "append_file", "", "y"), refused("not_text"));
+    let commented = "/*\napp.use(x())\n*/\nconst app = e();\n";
+    assert_eq!(
+        insert("a.js", commented, "after_match", "e()", "app.use(x())"),
+        Ok(format!("{commented}app.use(x())\n"))
+    );
+}
+
+#[test]
+fn imports_come_before_their_use_and_once() {
+    let late = "def run(q):\n    return q\n\nimport argparse\n";
+    let decorate = json!({ "strategy": "add_decorator", "anchors": [{ "type": "before_match", "pattern": "def run(" }], "payload": { "import": "import sdk", "code": "@sdk.agent()" } });
+    assert_eq!(edited("a.py", late, decorate.clone()), Ok(format!("import sdk\n\n@sdk.agent()\n{late}")));
+    let after = "def run(q):\n    return q\n\nimport sdk\n";
+    assert_eq!(edited("a.py", after, decorate), Ok(format!("import sdk\n\n@sdk.agent()\n{after}")));
+    assert_eq!(
+        import("a.py", "import os; X = \"\"\"\nhello\n\"\"\"\n", "import sdk"),
+        Ok("import os; X = \"\"\"\nhello\n\"\"\"\n\nimport sdk\n".to_owned())
+    );
+    assert_eq!(
+        import("a.py", "# c\nimport os\n", "from __future__ import annotations"),
+        Ok("# c\n\nfrom __future__ import annotations\n\nimport os\n".to_owned())
+    );
+    let tried = "try:\n    import sdk\nexcept ImportError:\n    sdk = None\n";
+    assert_eq!(import("a.py", tried, "import sdk"), Ok(tried.to_owned()));
+    assert_eq!(
+        import("a.py", "import os\n", "import os\nimport sys"),
+        Ok("import os\nimport sys\n".to_owned())
+    );
+    assert_eq!(import("a.js", "const sdk = 1;\n", "import { sdk } from 'sdk';"), refused("name_taken"));
+    assert_eq!(
+        import("a.js", "const a = require('a');\n", "import { sdk } from 'sdk';"),
+        refused("module_kind")
+    );
+    assert_eq!(import("a.js", "run();\n", "import a from 'a'; evil()"), refused("not_an_import"));
+    assert_eq!(
+        import("a.ts", "// @ts-nocheck\nrun();\n", "import a from 'a';"),
+        Ok("// @ts-nocheck\n\nimport a from 'a';\n\nrun();\n".to_owned())
+    );
+}
+
+#[test]
+fn a_path_is_a_file_or_a_folder() {
+    let folder = folder(&[("a.py", "x = 1\n")]);
+    let create =
+        |path: &str| json!({ "filepath": path, "strategy": "create_file", "payload": { "code": "x\n" } });
+    assert_eq!(blocking(&judged(&open(&folder), json!([create("n"), create("n/b")]))), ["overlap"]);
+    for path in ["CLAUDE.local.md", "x.pth", ".env-prod", ".g\u{200c}it/x", "a\u{202e}b"] {
+        assert_eq!(blocking(&judged(&open(&folder), json!([create(path)]))).len(), 1, "{path:?}");
+    }
+}
+
+fn applied(folder: &TempDir) -> Plan {
+    let tree = open(folder);
+    let edit = |path: &str| json!({ "filepath": path, "strategy": "insert_middleware", "anchors": [{ "type": "append_file" }], "payload": { "code": "y = 2" } });
+    let verdict = judged(&tree, json!([edit("a.py"), edit("b.py")]));
+    let plan = verdict.plan.unwrap();
+    super::super::apply(&tree, &plan, &verdict.resolution.files).unwrap();
+    plan
+}
+
+fn two_files() -> TempDir {
+    folder(&[("a.py", "x = 1\n"), ("b.py", "x = 2\n"), (".github/workflows/ci.yml", "on: push\n")])
+}
+
+#[test]
+#[expect(clippy::disallowed_methods, reason = "tests play killed processes and users")]
+fn what_was_left_half_done_is_put_right_around_the_users_edits() {
+    let folder = two_files();
+    let plan = applied(&folder);
+    let notes = folder.path().join(".fluxway/plans").join(&plan.id);
+    let journal = std::fs::read_to_string(notes.join("journal.json")).unwrap();
+    std::fs::write(notes.join("journal.json"), journal.replace("\"applied\"", "\"applying\"")).unwrap();
+    std::fs::write(folder.path().join("b.py"), "mine\n").unwrap();
+    let tree = open(&folder);
+    assert_eq!(recover(&tree).unwrap(), std::slice::from_ref(&plan.id));
+    assert_eq!(std::fs::read(folder.path().join("a.py")).unwrap(), b"x = 1\n");
+    let Err(ApplyError::Conflict { conflicts }) = undo(&tree, None) else { panic!("it was undone") };
+    assert!(conflicts[0].ours.contains("+y = 2") && conflicts[0].theirs.contains("+mine"), "{conflicts:#?}");
+    // Without its copy there is less to explain, and still nothing is lost.
+    std::fs::remove_file(notes.join("1.old")).unwrap();
+    assert!(matches!(undo(&tree, None), Err(ApplyError::Conflict { .. })));
+    // What lies there and is not ours stays.
+    std::fs::create_dir_all(folder.path().join(".fluxway/plans/notes")).unwrap();
+    std::fs::write(folder.path().join(".fluxway/plans/notes/mine.txt"), "x").unwrap();
+    apply(&tree, &plan, &[]).unwrap();
+    assert!(folder.path().join(".fluxway/plans/notes/mine.txt").exists());
+}
+
+#[test]
+#[expect(clippy::disallowed_methods, reason = "tests make folders")]
+fn a_folder_for_notes_that_is_none_harms_nobody() {
+    let folder = two_files();
+    std::fs::write(folder.path().join(".fluxway"), "x").unwrap();
+    assert_eq!(recover(&open(&folder)).unwrap(), [""; 0]);
+    assert!(judged(&open(&folder), json!([])).is_valid());
+}
+
+#[test]
+fn a_mode_that_was_changed_since_stays() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = two_files();
+    applied(&folder);
+    let path = folder.path().join("a.py");
+    std::fs::set_permissions(&path, PermissionsExt::from_mode(0o755)).unwrap();
+    undo(&open(&folder), None).unwrap();
+    assert_eq!(contents(folder.path())["a.py"], (0o100_755, b"x = 1\n".to_vec()));
+}
+
+#[test]
+fn only_what_a_plan_explains_is_taken_back() {
+    let folder = two_files();
+    let tree = open(&folder);
+    let before = contents(folder.path());
+    let sha = |text: &str| digest::sha256(text.as_bytes());
+    let file = |path: &str, before: Value, now: &str| json!({ "path": path, "before": before, "sha256": sha(now), "size": now.len(), "diff": "" });
+    let was = json!({ "sha256": sha("run: evil\non: push\n"), "size": 19, "eol": "lf", "bom": false, "indent": { "spaces": 4 } });
+    let zero = json!({ "line": 0, "character": 0 });
+    let change = json!({ "start": 0, "end": 10, "range": { "start": zero, "end": zero }, "oldText": "run: evil\n", "newText": "" });
+    let edit = json!({ "filepath": ".github/workflows/ci.yml", "strategy": "modify_config", "anchors": [], "payload": { "code": "x" }, "changes": [change] });
+    let lie = json!({ "schema": 1, "id": "", "summary": "s", "edits": [edit],
+        "files": [file(".github/workflows/ci.yml", was, "on: push\n"), file("a.py", Value::Null, "x = 1\n")],
+        "postChecks": [], "postCheckCommands": [], "rollback": { "instruction": "", "description": "" }, "warnings": [], "prerequisites": [] });
+    let mut plan: Plan = serde_json::from_value(lie).unwrap();
+    for id in ["x".to_owned(), digest::id(&plan)] {
+        plan.id = id;
+        assert!(matches!(undo_by_plan(&tree, &plan, &[]), Err(ApplyError::Unknown(_))));
+        let verdict = validate(&tree, &serde_json::to_value(&plan).unwrap(), &rules()).unwrap();
+        assert!(!verdict.is_valid() && !verdict.already_applied);
+    }
+    assert_eq!(contents(folder.path()), before);
+}
+
+#[test]
+fn a_plan_does_not_invent_commands() {
+    let folder = two_files();
+    let tree = open(&folder);
+    let edit = json!({ "filepath": "a.py", "strategy": "insert_middleware", "anchors": [{ "type": "append_file" }], "payload": { "code": "y = 2" } });
+    let mut plan = judged(&tree, json!([edit])).plan.unwrap();
+    plan.post_check_commands = vec![vec!["rm".to_owned(), "-rf".to_owned(), "/".to_owned()]];
+    plan.id = digest::id(&plan);
+    let verdict = validate(&tree, &serde_json::to_value(&plan).unwrap(), &rules()).unwrap();
+    assert_eq!(blocking(&verdict), ["lying_plan"]);
+    for command in [
+        "pytest @args.txt",
+        "bun run ..",
+        "python -m PIP",
+        "python -m pip3",
+        "python -m distutils",
+        "npx tsc --noEmit",
+    ] {
+        assert!(judge_check(command, nothing).is_err(), "{command}");
+    }
+}
+
+#[test]
+fn costly_patterns_end_in_time() {
+    let text = "A".repeat(1 << 20);
+    for pattern in [".*[^A-Z]|[A-Z]", "(?:a{1,100}){1,100}b", "(A+)+$b", r"\pL{1000}"] {
+        let _ = anchor::matches(pattern, &text);
+    }
+    let folder = folder(&[("a.txt", &text)]);
+    let over = tree::Budget::unlimited().until(|| true);
+    let edit = json!({ "summary": "s", "edits": [{ "filepath": "a.txt", "strategy": "insert_middleware", "anchors": [{ "type": "append_file" }], "payload": { "code": "x" } }] });
+    let verdict = validate(&open(&folder), &edit, &Rules { budget: &over, ..rules() }).unwrap();
+    assert_eq!(blocking(&verdict), ["out_of_time"]);
+}
