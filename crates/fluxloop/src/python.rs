@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use codebase::plan::{Edit, decorate};
-use codebase::{Agent, Does, Glance, Part, Route, glance};
+use codebase::{Agent, Does, Glance, Parameter, Part, Route, glance};
 use regex::Regex;
 use serde_json::json;
 
@@ -13,7 +13,7 @@ use crate::graph::{self, GraphCall};
 use crate::integrate::{Found, Scene};
 use crate::line::Line;
 use crate::recipe::{InProcess, recipe};
-use crate::target::{Function, Module, Passing, module_of, passing};
+use crate::target::{Function, Module, Passing, is_text, module_of, passing};
 use crate::wrapper::{Object, Wrapper};
 
 /// The most functions besides the agent that are decorated.
@@ -428,16 +428,31 @@ fn finish(
     found.runner = Some(Runner::Function { target: Wrapper::target(), folder: None });
 }
 
+/// A handler that takes texts as parameters gets them from the URL.
+fn with_query(route: &Route, parameters: &[Parameter]) -> Result<Route, String> {
+    let simple =
+        |parameter: &&Parameter| !parameter.injected && parameter.annotation.as_deref().is_some_and(is_text);
+    let texts: Vec<Parameter> = parameters.iter().filter(simple).cloned().collect();
+    if texts.is_empty() || !route.declared.is_empty() {
+        return Ok(route.clone());
+    }
+    if route.method != "GET" {
+        return Err(format!("{} {} takes its text as a part of the URL", route.method, route.path));
+    }
+    let request = texts.iter().map(|parameter| parameter.name.clone()).collect();
+    Ok(Route { request, declared: texts, ..route.clone() })
+}
+
 /// The request for a route, if it can be sent from nowhere.
 fn endpoint_of(scene: &Scene<'_>, route: &Route) -> Result<Endpoint, String> {
-    let endpoint = Endpoint::of(route, scene.ask.request_field.as_deref())?;
     let seen = glance(scene.tree, &route.file).unwrap_or_default();
     let handler = seen.functions.iter().find(|function| function.name == route.handler);
+    let parameters = handler.map(|handler| handler.parameters.as_slice()).unwrap_or_default();
+    let endpoint = Endpoint::of(&with_query(route, parameters)?, scene.ask.request_field.as_deref())?;
     let asks = |name: &str| {
         ["user", "token", "auth", "credential", "api_key", "principal"].iter().any(|word| name.contains(word))
     };
-    let injected =
-        handler.into_iter().flat_map(|handler| &handler.parameters).filter(|parameter| parameter.injected);
+    let injected = parameters.iter().filter(|parameter| parameter.injected);
     match injected.into_iter().find(|parameter| asks(&parameter.name.to_lowercase())) {
         Some(parameter) if scene.ask.request_field.is_none() => Err(format!(
             "{} {} asks for `{}`, so that a request needs credentials",
