@@ -96,6 +96,9 @@ pub(crate) struct UndoArgs {
     /// The plan itself, if an editor applied it; `-` reads it from stdin
     #[arg(long, value_name = "FILE", conflicts_with = "id")]
     pub(crate) plan: Option<PathBuf>,
+    /// With --plan: a protected path that may be written all the same; may be given several times
+    #[arg(long, value_name = "PATH", requires = "plan")]
+    pub(crate) allow: Vec<String>,
     /// Print the result as JSON
     #[arg(long)]
     pub(crate) json: bool,

@@ -234,6 +234,14 @@ fn conclude(
     let is_python = recipe.ecosystem == Ecosystem::Python;
     let manager = scene.manager();
     let mut facts = Facts { warnings: notes, prerequisites: found.prerequisites, ..Facts::default() };
+    if refused.is_none() {
+        facts.warnings.push(format!(
+            "Variant `{}`: {why_variant}. FluxLoop CLI {}: {}.",
+            scene.variant.name(),
+            line.name(),
+            scene.layout.why
+        ));
+    }
     if let Some(reason) = &refused {
         facts.warnings.push(format!("There are no edits: {reason}."));
     }

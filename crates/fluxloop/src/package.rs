@@ -37,7 +37,8 @@ pub(crate) fn package(profile: &Profile, ask: &Ask) -> Result<(String, Vec<Strin
     };
     let uses = |project: &&ProjectProfile| project.frameworks.contains(&ask.recipe.name);
     let mut fitting: Vec<&ProjectProfile> = profile.projects.iter().filter(uses).collect();
-    if fitting.is_empty() {
+    let is_used = !fitting.is_empty();
+    if !is_used {
         fitting = profile.projects.iter().filter(|project| with_agents(&project.folder)).collect();
     }
     fitting.sort_by_key(|project| (project.is_aside, !with_agents(&project.folder)));
@@ -48,7 +49,7 @@ pub(crate) fn package(profile: &Profile, ask: &Ask) -> Result<(String, Vec<Strin
         .map(|project| project.folder.as_str())
         .take(8)
         .collect();
-    let notes = if others.is_empty() {
+    let notes = if others.is_empty() || !is_used {
         Vec::new()
     } else {
         let shown = |folder: &&str| if folder.is_empty() { ".".to_owned() } else { (*folder).to_owned() };

@@ -65,9 +65,6 @@ impl Situation {
     /// What an integration found.
     pub fn of(integration: &Integration) -> Self {
         let usual = usual_manager(integration.recipe);
-        let mut warnings = integration.facts.warnings.clone();
-        warnings.insert(0, format!("Variant `{}`: {}.", integration.variant.name(), integration.why_variant));
-        warnings.insert(1, format!("FluxLoop CLI {}: {}.", integration.line.name(), integration.why_line));
         Self {
             recipe: integration.recipe,
             variant: integration.variant,
@@ -77,7 +74,7 @@ impl Situation {
             target: integration.target.clone(),
             url: integration.url.clone(),
             start: integration.start.clone(),
-            warnings,
+            warnings: integration.facts.warnings.clone(),
         }
     }
 

@@ -54,6 +54,12 @@ impl Client {
                 self.send(&json!({ "jsonrpc": "2.0", "id": message["id"], "result": result }));
             } else if message["method"] == "notifications/progress" {
                 terminal::show_progress(&message["params"]);
+            } else if message["id"].is_null() && message["error"].is_object() {
+                // What cannot be read at all is answered without an id.
+                terminal::end_progress();
+                return Err(Failure::Refused(
+                    message["error"]["message"].as_str().unwrap_or_default().to_owned(),
+                ));
             } else if message["id"] == id {
                 terminal::end_progress();
                 return match message.get("error") {

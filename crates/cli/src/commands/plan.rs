@@ -69,7 +69,10 @@ pub(crate) fn apply(config: Config, args: ApplyArgs) -> Result<(), Failure> {
     shown.push_str(&section("warning", &reply["warnings"]));
     let files = reply["files"].as_array().map_or(0, Vec::len);
     let outcome = match reply["outcome"].as_str() {
-        Some("applied") => format!("Applied: {files} files written. `fluxway undo` takes it back.\n"),
+        Some("applied") => format!(
+            "Applied: {files} {} written. `fluxway undo` takes it back.\n",
+            if files == 1 { "file" } else { "files" }
+        ),
         Some("dry_run") => "Nothing was written: this was a dry run.\n".to_owned(),
         _ => "Already applied: nothing had to be written.\n".to_owned(),
     };
@@ -102,6 +105,7 @@ pub(crate) fn undo(config: Config, args: UndoArgs) -> Result<(), Failure> {
     }
     if let Some(file) = &args.plan {
         arguments.insert("plan".to_owned(), read(file)?);
+        arguments.insert("allow".to_owned(), json!(args.allow));
     }
     let text = called(config, "undo_edit_plan", arguments)?;
     if args.json {
@@ -110,7 +114,7 @@ pub(crate) fn undo(config: Config, args: UndoArgs) -> Result<(), Failure> {
     let reply: Value = serde_json::from_str(&text).unwrap_or_default();
     let files: Vec<String> =
         reply["files"].as_array().into_iter().flatten().filter_map(Value::as_str).map(safe).collect();
-    exit::print(&format!("Undone: {} is as it was before.", files.join(", ")))
+    exit::print(&format!("Undone. As before: {}", files.join(", ")))
 }
 
 fn called(config: Config, tool: &str, arguments: Map<String, Value>) -> Result<String, Failure> {

@@ -75,13 +75,22 @@ fn plan_apply_and_undo() {
     assert_eq!(files(folder.path()), after);
 
     let (code, out, _) = run(&["undo", "--root", root]);
-    assert!(code == 0 && out.starts_with("Undone: "), "{out}");
+    assert!(code == 0 && out.starts_with("Undone. As before: "), "{out}");
     assert_eq!(files(folder.path()), before);
     assert!(!folder.path().join(".fluxway").exists());
     let (code, _, err) = run(&["undo", "--root", root]);
     assert_eq!((code, err.as_str()), (1, "error: no plan is applied here; there is nothing to undo\n"));
     let (code, _, err) = run(&["undo", "--plan", plan, "--root", root]);
     assert!(code == 1 && err.contains("nothing to undo"), "{err}");
+}
+
+#[test]
+fn a_plan_that_is_too_large_is_refused_and_not_waited_for() {
+    let kept = tempfile::tempdir().unwrap();
+    let plan = kept.path().join("plan.json");
+    std::fs::write(&plan, json!({ "summary": "x".repeat(5 << 20), "edits": [] }).to_string()).unwrap();
+    let (code, _, err) = run(&["apply", plan.to_str().unwrap(), "--root", kept.path().to_str().unwrap()]);
+    assert!(code == 1 && err.contains("bytes"), "{err}");
 }
 
 #[test]

@@ -136,17 +136,38 @@ impl Subject {
         integrate(&self.tree, &self.profile, ask).map_err(|error| refused("package", error))
     }
 
-    /// The framework that the repository is best integrated by; `package` narrows it down.
-    pub(super) fn likely(&self, package: Option<&str>) -> Option<&'static Recipe> {
-        let wanted = |folder: &str| {
-            package.is_none_or(|package| package.trim_start_matches("./").trim_matches('/') == folder)
+    /// The framework that the repository is best integrated by, in the package and with the agent that are meant.
+    pub(super) fn likely(&self, wishes: &Wishes) -> Option<&'static Recipe> {
+        let named =
+            wishes.package.as_deref().map(|package| package.trim_start_matches("./").trim_end_matches('/'));
+        let named = named.map(|package| if package == "." { "" } else { package });
+        let project = self.profile.projects.iter().find(|project| {
+            named.is_some_and(|package| project.folder == package || project.name.as_deref() == Some(package))
+        });
+        let agent = wishes.agent.as_deref().and_then(|agent| agent.split_once(':')).map(|(path, _)| path);
+        if agent.is_some_and(|path| language::of(path) == Some(Language::Python)) {
+            let own = self
+                .profile
+                .frameworks
+                .iter()
+                .filter(|one| agent.is_some_and(|path| path.starts_with(&one.project)));
+            let mut recipes =
+                own.filter_map(|one| recipe(one.name).filter(|recipe| recipe.ecosystem == one.ecosystem));
+            return recipes
+                .find(|recipe| recipe.ecosystem == codebase::Ecosystem::Python)
+                .or_else(|| recipe("python"));
+        }
+        let wanted = |one: &&codebase::Framework| {
+            named.is_none()
+                || project.is_some_and(|project| {
+                    one.project == project.folder || project.frameworks.contains(&one.name)
+                })
         };
         let with_agents = |folder: &str| {
             let inside = |path: &str| folder.is_empty() || path.starts_with(&format!("{folder}/"));
             self.profile.agents.iter().any(|agent| inside(&agent.path))
         };
-        let found =
-            self.profile.frameworks.iter().filter(|one| one.confidence >= CANDIDATE && wanted(&one.project));
+        let found = self.profile.frameworks.iter().filter(|one| one.confidence >= CANDIDATE && wanted(one));
         let mut known: Vec<_> = found
             .filter_map(|one| {
                 let recipe = recipe(one.name).filter(|recipe| recipe.ecosystem == one.ecosystem)?;
