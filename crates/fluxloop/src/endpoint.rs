@@ -115,6 +115,13 @@ impl Endpoint {
                 "{doubt}; name the field for the text as `request_field` to have the request written all the same"
             ));
         }
+        if !route.response.is_empty() && route.response.iter().all(|field| VERDICTS.contains(&field.as_str()))
+        {
+            return Err(format!(
+                "{shown} says how it went ({}), and not what was answered",
+                route.response.join(", ")
+            ));
+        }
         let reply = reply(&route.response);
         if reply.is_none() {
             doubts.push(
@@ -125,8 +132,35 @@ impl Endpoint {
         Ok(Self { method, path, field, others, reply, doubts })
     }
 
+    /// What the file of a route shows about what it wants.
+    pub(crate) fn seen_in(self, text: &str) -> Result<Self, String> {
+        let shown = format!("{} {}", self.method, self.path);
+        if let Field::Messages(name) = &self.field
+            && let Some(member) = strange_member(text, name)
+        {
+            return Err(format!(
+                "{shown} reads `{member}` of each of its {name}, which is not how messages usually look"
+            ));
+        }
+        let is_remote = ["runs.stream(", "runs.create(", ".threads."].iter().any(|call| text.contains(call));
+        if is_remote && self.others.iter().any(|(name, _)| name.to_lowercase().contains("thread")) {
+            return Err(format!("{shown} needs a thread that exists at another service"));
+        }
+        let by_parts =
+            ["UIMessage", "convertToModelMessages", ".parts"].iter().any(|word| text.contains(word));
+        let streams = ["StreamResponse", "StreamingResponse", "text/event-stream", "pipeDataStream"]
+            .iter()
+            .any(|word| text.contains(word));
+        let mut seen = if by_parts { self.with_parts() } else { self };
+        if streams {
+            // The pieces are joined, and that is the answer.
+            seen.doubts.retain(|doubt| !doubt.contains("whole answer"));
+        }
+        Ok(seen)
+    }
+
     /// Messages in the form that clients of the AI SDK send.
-    pub(crate) fn with_parts(mut self) -> Self {
+    fn with_parts(mut self) -> Self {
         if let Field::Messages(name) = self.field {
             self.field = Field::Parts(name);
         }
@@ -262,6 +296,21 @@ pub(crate) fn rank(route: &Route) -> usize {
     2 * place + usize::from(path.contains("stream"))
 }
 
+/// A member that is read of each message, and that usual messages do not have.
+fn strange_member(text: &str, list: &str) -> Option<String> {
+    let each = Regex::new(&format!(
+        r"{}\s*(?:\?\.|\.)\s*(?:map|forEach|filter|reduce)\(\s*(?:async\s*)?\(?\s*(\w+)",
+        regex::escape(list)
+    ))
+    .ok()?;
+    let name = each.captures(text)?.get(1)?.as_str();
+    let members = Regex::new(&format!(r"\b{}\??\.(\w+)", regex::escape(name))).ok()?;
+    let usual =
+        ["role", "content", "parts", "id", "name", "type", "text", "toolInvocations", "metadata", "length"];
+    let mut read = members.captures_iter(text).filter_map(|found| Some(found.get(1)?.as_str().to_owned()));
+    read.find(|member| !usual.contains(&member.as_str()))
+}
+
 fn unclear(route: &Route, shown: &str) -> String {
     let seen = if route.request.is_empty() {
         "the code does not show which field of the request carries the text".to_owned()
@@ -351,17 +400,16 @@ pub(crate) fn filled(template: &str, values: &[(&str, &str)]) -> String {
     text + rest
 }
 
-/// Where the development server of a package listens: what its code says, or what is usual.
-pub(crate) fn port(tree: &Tree, recipe: &Recipe, files: &[String]) -> u16 {
+/// Where the development server of a package listens: what its code says, if it does.
+pub(crate) fn port(tree: &Tree, files: &[String]) -> Option<u16> {
     let pattern = Regex::new(
         r"(?:listen\(\s*|[Pp]ort\s*[:=]\s*|PORT\s*(?:\|\||\?\?)\s*|--port[= ]|\s-p\s)[^\d\n]{0,40}?(\d{4,5})\b",
-    );
-    let Ok(pattern) = pattern else { return recipe.port };
-    let found = files.iter().take(20).find_map(|path| {
+    )
+    .ok()?;
+    files.iter().take(20).find_map(|path| {
         let text = String::from_utf8(tree.read(path, 256 * 1024).ok()?).ok()?;
         pattern.captures(&text)?.get(1)?.as_str().parse().ok()
-    });
-    found.unwrap_or(recipe.port)
+    })
 }
 
 /// How the development server of a package is started.

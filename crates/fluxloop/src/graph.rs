@@ -36,6 +36,12 @@ pub(crate) fn call_of(tree: &Tree, path: &str, seen: &Glance, name: &str) -> Res
         }
         call.factory = Some(function.is_async);
     }
+    if let Some(class) = first(&text, r"config_schema\s*=\s*(\w+)") {
+        let missing = all_fields(tree, path, seen, &class).into_iter().find(|field| !field.optional);
+        if let Some(field) = missing {
+            return Err(format!("`{name}` in {path} wants `{}` in its configuration ({class})", field.name));
+        }
+    }
     if let Some(class) = first(&text, r"context_schema\s*=\s*(\w+)") {
         let fields = fields_of(tree, path, seen, &class);
         if !fields.is_some_and(|(_, fields)| fields.iter().all(|field| field.optional)) {
@@ -71,6 +77,25 @@ fn has_messages_of_base(tree: &Tree, path: &str, seen: &Glance, class: &str) -> 
         fields.iter().any(|field| field.name == "messages")
             || bases.iter().any(|base| base.ends_with("MessagesState"))
     })
+}
+
+/// The fields of a class and of those that it is made from.
+fn all_fields(tree: &Tree, path: &str, seen: &Glance, class: &str) -> Vec<Parameter> {
+    let Some((bases, mut fields)) = fields_of(tree, path, seen, class) else { return Vec::new() };
+    // The file that holds the class knows its bases.
+    let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
+    let module = seen
+        .imports
+        .iter()
+        .find(|(_, name)| name.as_deref() == Some(class))
+        .map(|(module, _)| module.clone());
+    let file = module.map(|module| format!("{folder}/{}.py", module.rsplit('.').next().unwrap_or_default()));
+    let there = file.as_deref().and_then(|file| glance(tree, file.trim_start_matches('/')));
+    for base in &bases {
+        let found = fields_of(tree, path, there.as_ref().unwrap_or(seen), base);
+        fields.extend(found.into_iter().flat_map(|(_, fields)| fields));
+    }
+    fields
 }
 
 /// What a class is made from and its fields: here, or in a file of the same folder that is imported from.

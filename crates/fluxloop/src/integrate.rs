@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use codebase::manager::Manager;
 use codebase::plan::{Edit, Facts, judge_check};
 use codebase::{Agent, Ecosystem, Framework, Profile, Route};
+use regex::Regex;
 use tree::Tree;
 
 use crate::checks::is_check;
@@ -249,7 +250,7 @@ fn conclude(
     if refused.is_none() {
         let python_manager = manager.filter(|manager| manager.ecosystem() == Ecosystem::Python);
         let installs = python_manager.unwrap_or(Manager::Pip);
-        facts.prerequisites.push("Python 3.11 or newer".to_owned());
+        facts.prerequisites.push(format!("Python {} or newer", python_version(scene)));
         if is_python && scene.uses_sdk() {
             facts
                 .prerequisites
@@ -310,6 +311,16 @@ fn conclude(
         facts,
         refused,
     }
+}
+
+/// The Python that FluxLoop needs, or the newer one that the program needs.
+fn python_version(scene: &Scene<'_>) -> String {
+    const OWN: u32 = 11;
+    let text = scene.tree.read(&scene.inside("pyproject.toml"), 1 << 20).unwrap_or_default();
+    let text = String::from_utf8_lossy(&text);
+    let wanted = Regex::new(r#"requires-python\s*=\s*["'](?:>=|~=|\^|==)\s*3\.(\d+)"#).ok();
+    let minor = wanted.and_then(|wanted| wanted.captures(&text)?.get(1)?.as_str().parse().ok());
+    format!("3.{}", minor.unwrap_or(OWN).max(OWN))
 }
 
 fn checks(

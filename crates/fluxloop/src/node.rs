@@ -27,9 +27,9 @@ pub(crate) fn integrate(scene: &Scene<'_>) -> Result<Found, String> {
     let mut reasons = Vec::new();
     let mut found = Found::default();
     for route in routes.iter().filter(is_wanted) {
-        match Endpoint::of(route, scene.ask.request_field.as_deref()) {
+        match endpoint_of(scene, route) {
             Ok(endpoint) => {
-                bridge(scene, &fitting(scene, route, endpoint), &mut found);
+                bridge(scene, &endpoint, &mut found);
                 let others: Vec<String> = routes
                     .iter()
                     .filter(|other| other.path != route.path)
@@ -91,7 +91,13 @@ fn bridge(scene: &Scene<'_>, endpoint: &Endpoint, found: &mut Found) {
             .flat_map(|framework| framework.anchors.iter().map(|anchor| anchor.path.clone())),
     );
     files.extend(["package.json", "vite.config.ts", "vite.config.js"].map(|file| scene.inside(file)));
-    let port = port(scene.tree, recipe, &files);
+    let seen = port(scene.tree, &files);
+    let port = seen.unwrap_or(recipe.port);
+    if seen.is_none() {
+        found.warnings.push(format!(
+            "No port was seen in the code; {port} is the usual one. AGENT_URL says where to ask."
+        ));
+    }
     let url = format!("http://{}:{port}{}{}", recipe.host, global_prefix(scene, &files), endpoint.path);
     let folder = scene.line().folder(&scene.name);
     let why = "FluxLoop calls the program through this file; the program itself stays as it is.";
@@ -134,12 +140,28 @@ fn with_middleware(scene: &Scene<'_>) -> Result<Found, String> {
     Ok(found)
 }
 
-/// The request in the form that the route reads.
-fn fitting(scene: &Scene<'_>, route: &Route, endpoint: Endpoint) -> Endpoint {
-    let text = scene.tree.read(&route.file, 256 * 1024).unwrap_or_default();
-    let text = String::from_utf8_lossy(&text);
-    let by_parts = ["UIMessage", "convertToModelMessages", ".parts"].iter().any(|word| text.contains(word));
-    if by_parts { endpoint.with_parts() } else { endpoint }
+/// The request in the form that the route reads, if it lets anybody in.
+fn endpoint_of(scene: &Scene<'_>, route: &Route) -> Result<Endpoint, String> {
+    let endpoint = Endpoint::of(route, scene.ask.request_field.as_deref())?;
+    let read = |path: &str| {
+        String::from_utf8_lossy(&scene.tree.read(path, 256 * 1024).unwrap_or_default()).into_owned()
+    };
+    let text = read(&route.file);
+    if scene.ask.request_field.is_some() {
+        return Ok(endpoint);
+    }
+    let asks = Regex::new(r"\b(?:getAuth|getServerSession|requireAuth\w*|requireUser\w*|ensure\w*(?:Session|Auth|User)\w*|require\w*Session|authenticate\w*|currentUser|verifyToken|auth)\(").ok();
+    let everywhere = Regex::new(r"APP_GUARD|useGlobalGuards|apply\(\s*\w*Auth\w*").ok();
+    let before_all = ["src/app.module.ts", "src/main.ts"].map(|file| read(&scene.inside(file))).concat();
+    let is_guarded = asks.is_some_and(|asks| asks.is_match(&text))
+        || everywhere.is_some_and(|all| all.is_match(&before_all));
+    if is_guarded {
+        return Err(format!(
+            "{} {} asks who calls, so that a request needs credentials",
+            route.method, route.path
+        ));
+    }
+    endpoint.seen_in(&text)
 }
 
 /// `app.setGlobalPrefix("api")` of `NestJS`.

@@ -458,7 +458,10 @@ fn endpoint_of(scene: &Scene<'_>, route: &Route) -> Result<Endpoint, String> {
             "{} {} asks for `{}`, so that a request needs credentials",
             route.method, route.path, parameter.name
         )),
-        _ => Ok(endpoint),
+        _ => {
+            let text = scene.tree.read(&route.file, 256 * 1024).unwrap_or_default();
+            endpoint.seen_in(&String::from_utf8_lossy(&text))
+        }
     }
 }
 
@@ -478,7 +481,7 @@ fn by_route(
         let app = app.as_ref().map(|(module, name)| (module, name.as_str()));
         return Wrapper { root: &root, ..*wrapper }.of_route(by, app, endpoint);
     }
-    let port = port(scene.tree, scene.recipe(), &scene.entry_points());
+    let port = port(scene.tree, &scene.entry_points()).unwrap_or(scene.recipe().port);
     let url = format!("http://{}:{port}{}", scene.recipe().host, endpoint.path);
     found.warnings.push(format!(
         "The program must be running while FluxLoop runs: {} is not made in a place where it could be imported from ({}).",
@@ -536,6 +539,12 @@ fn django_settings(scene: &Scene<'_>) -> Option<String> {
 }
 
 fn others(scene: &Scene<'_>, chosen: &Agent, found: &mut Found) {
+    if scene.ask.agent.is_none() && chosen.reached_from.is_none() {
+        found.warnings.push(format!(
+            "Nothing was seen that calls {} in {}: look whether it is still in use.",
+            chosen.name, chosen.path
+        ));
+    }
     let others: Vec<String> = scene
         .agents()
         .filter(|agent| (&agent.path, &agent.name) != (&chosen.path, &chosen.name))

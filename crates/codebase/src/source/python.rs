@@ -121,7 +121,7 @@ impl<'t> Reader<'t> {
             Stmt::AnnAssign(field) => Some(Parameter {
                 name: field.target.as_name_expr()?.id.to_string(),
                 annotation: Some(self.typed(field.annotation.as_ref())),
-                optional: field.value.is_some(),
+                optional: field.value.as_deref().is_some_and(is_default),
                 ..Parameter::default()
             }),
             _ => None,
@@ -180,6 +180,18 @@ impl<'t> Reader<'t> {
             _ => {}
         }
     }
+}
+
+/// Whether what stands behind a field is a default: `field(metadata=…)` and `Field(...)` are none.
+fn is_default(value: &Expr) -> bool {
+    let Expr::Call(call) = value else { return !value.is_ellipsis_literal_expr() };
+    let callee = dotted(&call.func).unwrap_or_default();
+    if !matches!(callee.rsplit('.').next(), Some("field" | "Field")) {
+        return true;
+    }
+    let names = call.arguments.keywords.iter().filter_map(|keyword| keyword.arg.as_ref());
+    let named = names.into_iter().any(|name| matches!(name.as_str(), "default" | "default_factory"));
+    named || call.arguments.args.first().is_some_and(|first| !first.is_ellipsis_literal_expr())
 }
 
 /// Defaults by which a framework knows what to fill in.

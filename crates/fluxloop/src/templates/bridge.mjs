@@ -26,7 +26,17 @@ function reply(text) {
     return joined(text) || text;
   }
   const found = @PICK@;
-  return typeof found === "string" ? found : JSON.stringify(found);
+  if (found === answer && (answer?.error || answer?.success === false)) {
+    throw new Error(`the program answered: ${text.slice(0, 500)}`);
+  }
+  return plain(found);
+}
+
+// The text in a reply: itself, a message's content, or all of it as JSON.
+function plain(found) {
+  const message = found?.choices?.[0]?.message ?? found;
+  const text = [message, message?.content, message?.text].find((one) => typeof one === "string");
+  return text ?? JSON.stringify(message);
 }
 
 // Pieces of text in a stream of events: `data: {"type": "text-delta", "delta": "…"}`, or `0:"…"`.
