@@ -21,6 +21,7 @@ mod outline;
 mod path;
 mod read;
 mod resolve;
+mod result;
 mod spot;
 mod text;
 mod validate;

@@ -3,10 +3,7 @@
 use codebase::Route;
 use regex::Regex;
 use serde_json::{Value, json};
-use tree::Tree;
 
-use crate::layout::package_json;
-use crate::recipe::Recipe;
 use crate::target::{is_id, is_text};
 
 /// A request that carries one text, and where its answer is.
@@ -398,30 +395,6 @@ pub(crate) fn filled(template: &str, values: &[(&str, &str)]) -> String {
         }
     }
     text + rest
-}
-
-/// Where the development server of a package listens: what its code says, if it does.
-pub(crate) fn port(tree: &Tree, files: &[String]) -> Option<u16> {
-    let pattern = Regex::new(
-        r"(?:listen\(\s*|[Pp]ort\s*[:=]\s*|PORT\s*(?:\|\||\?\?)\s*|--port[= ]|\s-p\s)[^\d\n]{0,40}?(\d{4,5})\b",
-    )
-    .ok()?;
-    files.iter().take(20).find_map(|path| {
-        let text = String::from_utf8(tree.read(path, 256 * 1024).ok()?).ok()?;
-        pattern.captures(&text)?.get(1)?.as_str().parse().ok()
-    })
-}
-
-/// How the development server of a package is started.
-pub(crate) fn start_command(tree: &Tree, recipe: &Recipe, package: &str, manager: &str) -> String {
-    let scripts = package_json(tree, package).map(|mut json| json["scripts"].take()).unwrap_or_default();
-    let named =
-        ["dev", "start:dev", "develop", "start"].into_iter().find(|name| scripts.get(*name).is_some());
-    match named {
-        Some("start") => format!("{manager} start"),
-        Some(name) => format!("{manager} run {name}"),
-        None => recipe.start.to_owned(),
-    }
 }
 
 #[cfg(test)]

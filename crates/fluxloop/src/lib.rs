@@ -6,7 +6,9 @@
 
 mod checks;
 mod config;
+mod decorations;
 mod dependency;
+mod development;
 mod endpoint;
 mod graph;
 mod install;

@@ -5,7 +5,8 @@ use codebase::manager::Manager;
 use regex::Regex;
 
 use crate::config::{Runner, new_file};
-use crate::endpoint::{Endpoint, port, rank, start_command};
+use crate::development::{port, start_command};
+use crate::endpoint::{Endpoint, rank};
 use crate::install;
 use crate::integrate::{Found, Scene};
 use crate::line::Line;

@@ -61,7 +61,7 @@ impl Tree {
         Self { dir, path, faults: Faults::default() }
     }
 
-    /// Where it is, for people. Nothing is opened by this path again.
+    /// Where it is: for people, and for programs that are started there. Nothing is opened by this path again.
     pub fn path(&self) -> &Path {
         &self.path
     }

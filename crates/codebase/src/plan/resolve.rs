@@ -14,6 +14,7 @@ use super::finding::{Finding, Severity, quoted};
 use super::imports::{self, Placed, Target};
 use super::outline::{self, Outline};
 use super::path::{self, Guard};
+use super::result::{false_claim, lost_statement};
 use super::spot::{Spot, after_imports, decorated, is_present, placed};
 use super::text::{Text, patched};
 use super::{LARGEST_FILE, LARGEST_PAYLOAD, MOST_EDITS};
@@ -428,8 +429,9 @@ impl Resolver<'_> {
                 }
                 _ => {}
             }
-            if let Some(lost) = lost_statement(&path, &subject, &resolved.new) {
-                self.findings.push(lost.of(at));
+            if let (Some(text), Some(outline)) = (&subject.text, &subject.outline) {
+                let lost = lost_statement(&path, text, outline, &subject.changes, &resolved.new);
+                self.findings.extend(lost.map(|finding| finding.of(at)));
             }
             files.push(resolved);
         }
@@ -472,26 +474,6 @@ fn anchored(edit: &Edit, code: &str, text: &Text, outline: Option<&Outline>) -> 
     if findings.is_empty() { Ok(spots) } else { Err(findings) }
 }
 
-/// What a plan says about exact changes must be what its edits come to.
-fn false_claim(edit: &Edit, claimed: &[Change], text: Option<&Text>) -> Option<Finding> {
-    if claimed.is_empty() || claimed == edit.changes {
-        return None;
-    }
-    let path = edit.filepath.as_str();
-    let stale = claimed.iter().find(|change| {
-        text.is_some_and(|text| text.content.get(change.start..change.end) != Some(change.old_text.as_str()))
-    });
-    if let (Some(change), Some(text)) = (stale, text) {
-        let says = format!("{path} is not as the plan says at byte {}", change.start);
-        let finding =
-            Finding::blocks("stale_file", says).at(path, text.line(change.start.min(text.content.len())));
-        return Some(finding.fix("the file has changed since the plan was made: propose a new one"));
-    }
-    let says =
-        format!("the exact changes that it names in {path} are not what its payload and anchors come to");
-    Some(Finding::blocks("lying_plan", says).fix("propose a new plan, or take out `changes`"))
-}
-
 /// One path cannot be a file and the folder of another.
 fn nested(subjects: &BTreeMap<String, Subject>) -> Option<Finding> {
     let under = |path: &String, other: &String| {
@@ -501,36 +483,6 @@ fn nested(subjects: &BTreeMap<String, Subject>) -> Option<Finding> {
         subjects.keys().find_map(|path| Some((path, subjects.keys().find(|other| under(path, other))?)))?;
     let says = format!("the plan wants {} to be a file and the folder of {}", quoted(pair.0), quoted(pair.1));
     Some(Finding::blocks("overlap", says))
-}
-
-/// An edit must leave the statements that it does not touch as they were: code that runs into its neighbour, or lands in a
-/// text, changes what is not its own.
-fn lost_statement(path: &str, subject: &Subject, new: &str) -> Option<Finding> {
-    let (text, outline) = (subject.text.as_ref()?, subject.outline.as_ref()?);
-    let after = outline::outline(path, new).ok().flatten()?;
-    let kept: std::collections::HashSet<&str> =
-        after.statements.iter().filter_map(|span| new.get(span.clone())).collect();
-    let is_python = language::of(path) == Some(Language::Python);
-    let touched = |span: &std::ops::Range<usize>| {
-        subject.changes.iter().any(|(_, change)| {
-            // A decorator becomes part of what is below it.
-            let above = is_python
-                && change.end <= span.start
-                && text.content[change.end..span.start].trim().is_empty();
-            above
-                || change.start < span.end && change.end > span.start
-                || span.contains(&change.start) && change.start > span.start
-        })
-    };
-    let lost = outline.statements.iter().find(|span| {
-        !touched(span) && text.content.get((*span).clone()).is_some_and(|statement| !kept.contains(statement))
-    })?;
-    let says = format!("the code would run into the statement at line {} of {path}", text.line(lost.start));
-    Some(
-        Finding::blocks("breaks_file", says)
-            .at(path, text.line(lost.start))
-            .fix("end the code with `;`, or put it elsewhere"),
-    )
 }
 
 /// Where an edit first uses what it imports: the function that it decorates.

@@ -190,8 +190,8 @@ fn is_default(value: &Expr) -> bool {
         return true;
     }
     let names = call.arguments.keywords.iter().filter_map(|keyword| keyword.arg.as_ref());
-    let named = names.into_iter().any(|name| matches!(name.as_str(), "default" | "default_factory"));
-    named || call.arguments.args.first().is_some_and(|first| !first.is_ellipsis_literal_expr())
+    let says_it = names.into_iter().any(|name| matches!(name.as_str(), "default" | "default_factory"));
+    says_it || call.arguments.args.first().is_some_and(|first| !first.is_ellipsis_literal_expr())
 }
 
 /// Defaults by which a framework knows what to fill in.
