@@ -95,16 +95,23 @@ pub(crate) fn run(quick: bool) -> Outcome<()> {
     for server in &mut servers {
         let profile = json!({ "root": root });
         let (found, _) = server.call("analyze_repository", &profile)?;
-        let propose = json!({ "root": root, "framework": "fastapi", "repository_profile": found });
+        let propose = json!({ "root": root, "framework": "fastapi", "repository_profile": found.get("data").unwrap_or(&found) });
         let validate = json!({ "root": root, "plan": fifty(&folder) });
+        let mut workflow = profile.clone();
+        if server.name != "fluxway" {
+            // It does not begin without one, and does not look at it.
+            workflow["question"] = "integrate".into();
+        }
         let times = vec![
             server.median("analyze_repository", &profile, rounds)?,
-            server.median("run_integration_workflow", &profile, rounds)?,
+            server.median("run_integration_workflow", &workflow, rounds)?,
             server.median("propose_edit_plan", &propose, rounds)?,
             server.median("validate_edit_plan", &validate, rounds)?,
         ];
-        let (plan, _) = server.call("run_integration_workflow", &profile)?;
-        println!("{}: {}", server.name, plan["edit_plan"]["summary"]);
+        let (reply, _) = server.call("run_integration_workflow", &workflow)?;
+        // The old one wraps its answers once more.
+        let plan = if reply["data"].is_object() { &reply["data"]["edit_plan"] } else { &reply["edit_plan"] };
+        println!("{}: {} {}", server.name, plan["summary"], plan["edits"][0]["filepath"]);
         table.row(server.name, times);
     }
     std::fs::remove_dir_all(&folder)?;
