@@ -176,7 +176,9 @@ impl Config {
 
     /// The server that these settings describe, and whoever calls it from this machine.
     pub(crate) fn build(self) -> (std::sync::Arc<server::App>, server::Principal) {
-        let scope = if self.read_only { server::Scope::Read } else { server::Scope::Write };
+        // Over HTTP anybody on this machine can ask: without keys nobody is known well enough to write.
+        let may_write = !self.read_only && self.http.is_none();
+        let scope = if may_write { server::Scope::Write } else { server::Scope::Read };
         let app = server::App::builder()
             .name(self.server_name)
             .roots(self.roots)

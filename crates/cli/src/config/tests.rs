@@ -96,3 +96,11 @@ fn page() -> String {
         rows.concat()
     )
 }
+
+#[test]
+fn nobody_writes_over_http_without_a_key() {
+    let may_write = |layer: Layer| resolve("", layer).unwrap().build().1.may(server::Scope::Write);
+    assert!(may_write(Layer::default()));
+    assert!(!may_write(Layer { read_only: Some(true), ..Layer::default() }));
+    assert!(!may_write(Layer { http: "127.0.0.1:0".parse().ok(), ..Layer::default() }));
+}
