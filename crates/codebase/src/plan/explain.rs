@@ -32,7 +32,9 @@ pub(crate) fn before(tree: &Tree, plan: &Plan, consent: &[String]) -> Result<Vec
     }
     let (made, edited): (Vec<Edit>, Vec<Edit>) =
         plan.edits.iter().cloned().partition(|edit| edit.strategy == Strategy::CreateFile);
-    let resolution = resolve_over(tree, edited, consent, &old, &Budget::unlimited());
+    let over =
+        old.iter().map(|(path, text): (&String, &String)| (path.clone(), (text.clone(), None))).collect();
+    let resolution = resolve_over(tree, edited, consent, &over, &Budget::unlimited());
     if let Some(finding) =
         resolution.findings.iter().find(|finding| finding.severity == super::Severity::Blocks)
     {

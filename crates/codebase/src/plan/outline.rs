@@ -13,7 +13,7 @@ use crate::manifest::document;
 use crate::source::{self, Unparsed};
 
 /// The places in one file.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Clone)]
 pub(crate) struct Outline {
     /// Every statement, nested ones too.
     pub(crate) statements: Vec<Range<usize>>,
@@ -28,7 +28,7 @@ pub(crate) struct Outline {
 }
 
 /// A function and what is above it.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct FunctionPlace {
     /// `Class.method` for a method.
     pub(crate) name: String,
@@ -107,14 +107,14 @@ pub(crate) fn outline(path: &str, content: &str) -> Result<Option<Outline>, Brok
     found.map(|outline| Some(outline.shifted(skipped)))
 }
 
-/// Whether a text has the form that its name promises: source code, JSON, TOML, YAML. Nothing if nobody can say.
+/// Whether a document has the form that its name promises: JSON, TOML, YAML. Nothing if nobody can say.
 pub(crate) fn well_formed(path: &str, content: &str) -> Option<Result<(), Broken>> {
     let text = content.strip_prefix('\u{feff}').unwrap_or(content);
     let parsed = match path.rsplit('.').next().unwrap_or_default() {
         "json" | "jsonc" => document::json(text),
         "toml" => document::toml(text),
         "yaml" | "yml" => document::yaml(text),
-        _ => return outline(path, content).map(|outline| outline.map(drop)).transpose(),
+        _ => return None,
     };
     Some(parsed.map(drop).map_err(|broken| Broken { line: broken.line, reason: broken.reason }))
 }

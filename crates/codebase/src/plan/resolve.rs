@@ -30,7 +30,12 @@ pub struct Resolution {
     pub files: Vec<Resolved>,
     /// What is wrong, or may be.
     pub findings: Vec<Finding>,
+    /// Where things stand in the files as they will be.
+    pub(super) outlines: BTreeMap<String, Outline>,
 }
+
+/// A file as if it stood in the tree: its text, and where things stand in it if somebody has looked.
+pub(super) type Over = BTreeMap<String, (String, Option<Outline>)>;
 
 /// A file that changes.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -65,7 +70,7 @@ pub(super) fn resolve_over(
     tree: &Tree,
     edits: Vec<Edit>,
     consent: &[String],
-    over: &BTreeMap<String, String>,
+    over: &Over,
     budget: &Budget,
 ) -> Resolution {
     let mut resolver = Resolver {
@@ -108,7 +113,7 @@ struct Subject {
 struct Resolver<'a> {
     tree: &'a Tree,
     consent: &'a [String],
-    over: &'a BTreeMap<String, String>,
+    over: &'a Over,
     budget: &'a Budget,
     /// Modules that were looked for in the tree.
     local: RefCell<BTreeMap<String, bool>>,
@@ -206,7 +211,7 @@ impl Resolver<'_> {
 
     fn read(&self, path: &str) -> Result<Vec<u8>, ReadError> {
         match self.over.get(path) {
-            Some(text) => Ok(text.clone().into_bytes()),
+            Some((text, _)) => Ok(text.clone().into_bytes()),
             None => self.tree.read(path, LARGEST_FILE),
         }
     }
@@ -241,10 +246,14 @@ impl Resolver<'_> {
             let says = format!("{} is binary, not UTF-8, or has line ends of old Macs", quoted(path));
             refused(Finding::blocks("not_text", says).fix("edit it by hand"))
         })?;
-        let outline = outline::outline(path, &text.content).map_err(|broken| {
-            let says = format!("{path} cannot be parsed as it is: {}", broken.reason);
-            refused(Finding::blocks("broken_file", says).at(path, broken.line).fix("repair it first"))
-        })?;
+        let known = self.over.get(path).and_then(|(_, outline)| outline.clone());
+        let outline = match known {
+            Some(outline) => Some(outline),
+            None => outline::outline(path, &text.content).map_err(|broken| {
+                let says = format!("{path} cannot be parsed as it is: {}", broken.reason);
+                refused(Finding::blocks("broken_file", says).at(path, broken.line).fix("repair it first"))
+            })?,
+        };
         if is_generated(&text.content) {
             let says = format!("{path} says of itself that it is generated; the edit may be lost");
             self.findings.push(Finding::warns("generated_file", says));
@@ -318,10 +327,11 @@ impl Resolver<'_> {
             return Ok(());
         }
         let is_local = |module: &str| {
+            let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
             *self
                 .local
                 .borrow_mut()
-                .entry(format!("{path}:{module}"))
+                .entry(format!("{folder}:{module}"))
                 .or_insert_with(|| is_local(self.tree, path, module))
         };
         let target =
@@ -393,7 +403,7 @@ impl Resolver<'_> {
     }
 
     fn finish(mut self, mut edits: Vec<Edit>) -> Resolution {
-        let mut files = Vec::new();
+        let (mut files, mut outlines) = (Vec::new(), BTreeMap::new());
         let subjects = std::mem::take(&mut self.files);
         self.findings.extend(nested(&subjects));
         let texts: BTreeMap<String, Option<Text>> =
@@ -416,23 +426,9 @@ impl Resolver<'_> {
             }
             let resolved = resolved(&path, &subject);
             let at = subject.changes[0].0;
-            match outline::well_formed(&path, &resolved.new) {
-                Some(Err(broken)) => {
-                    let says = format!("{path} could not be parsed after the edit: {}", broken.reason);
-                    let finding = Finding::blocks("breaks_file", says).at(&path, broken.line).of(at);
-                    self.findings.push(finding.fix("correct the code or the anchor"));
-                }
-                None if is_source(&path) => {
-                    let says =
-                        format!("{path} is in a language that is not parsed here: look at the diff closely");
-                    self.findings.push(Finding::warns("not_parsed", says).of(at));
-                }
-                _ => {}
-            }
-            if let (Some(text), Some(outline)) = (&subject.text, &subject.outline) {
-                let lost = lost_statement(&path, text, outline, &subject.changes, &resolved.new);
-                self.findings.extend(lost.map(|finding| finding.of(at)));
-            }
+            let (finding, after) = judged(&path, &subject, &resolved.new);
+            self.findings.extend(finding.map(|finding| finding.of(at)));
+            outlines.extend(after.map(|after| (path.clone(), after)));
             files.push(resolved);
         }
         for (at, (edit, changes)) in edits.iter_mut().zip(self.changes).enumerate() {
@@ -441,7 +437,7 @@ impl Resolver<'_> {
             self.findings.extend(false_claim(edit, &claimed, text).map(|finding| finding.of(at)));
         }
         self.findings.sort_by_key(|finding| (finding.edit, finding.severity));
-        Resolution { edits, files, findings: self.findings }
+        Resolution { edits, files, findings: self.findings, outlines }
     }
 }
 
@@ -472,6 +468,34 @@ fn anchored(edit: &Edit, code: &str, text: &Text, outline: Option<&Outline>) -> 
         }
     }
     if findings.is_empty() { Ok(spots) } else { Err(findings) }
+}
+
+/// Whether the result has the form that its name promises, and all that was there before; and where things stand in it.
+fn judged(path: &str, subject: &Subject, new: &str) -> (Option<Finding>, Option<Outline>) {
+    let breaks = |broken: outline::Broken| {
+        let says = format!("{path} could not be parsed after the edit: {}", broken.reason);
+        Finding::blocks("breaks_file", says).at(path, broken.line).fix("correct the code or the anchor")
+    };
+    match outline::outline(path, new) {
+        Err(broken) => (Some(breaks(broken)), None),
+        Ok(Some(after)) => {
+            let lost = match (&subject.text, &subject.outline) {
+                (Some(text), Some(outline)) => {
+                    lost_statement(path, text, outline, &subject.changes, new, &after)
+                }
+                _ => None,
+            };
+            (lost, Some(after))
+        }
+        Ok(None) => {
+            let unknown = || {
+                let says =
+                    format!("{path} is in a language that is not parsed here: look at the diff closely");
+                is_source(path).then(|| Finding::warns("not_parsed", says))
+            };
+            (outline::well_formed(path, new).map_or_else(unknown, |formed| formed.err().map(breaks)), None)
+        }
+    }
 }
 
 /// One path cannot be a file and the folder of another.

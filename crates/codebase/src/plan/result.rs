@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use super::document::{Change, Edit};
 use super::finding::Finding;
-use super::outline::{self, Outline};
+use super::outline::Outline;
 use super::text::Text;
 use crate::language::{self, Language};
 
@@ -37,8 +37,8 @@ pub(super) fn lost_statement(
     outline: &Outline,
     changes: &[(usize, Change)],
     new: &str,
+    after: &Outline,
 ) -> Option<Finding> {
-    let after = outline::outline(path, new).ok().flatten()?;
     let kept: HashSet<&str> = after.statements.iter().filter_map(|span| new.get(span.clone())).collect();
     let is_python = language::of(path) == Some(Language::Python);
     let touched = |span: &Range<usize>| {

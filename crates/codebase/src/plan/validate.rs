@@ -1,6 +1,5 @@
 //! Whether a plan can be applied, whoever wrote it.
 
-use std::collections::BTreeMap;
 use std::io;
 
 use serde_json::Value;
@@ -12,7 +11,7 @@ use super::document::{Edit, Plan, Rollback};
 use super::explain;
 use super::finding::{Finding, Severity, quoted};
 use super::read::{Draft, read};
-use super::resolve::{Resolution, resolve_over};
+use super::resolve::{Over, Resolution, resolve_over};
 use super::{LARGEST_FILE, diff::unified};
 use crate::source::with_stack;
 
@@ -123,7 +122,7 @@ impl Judge<'_> {
 
     fn resolve(&mut self, draft: &Draft) {
         let (numbers, edits): (Vec<usize>, Vec<Edit>) = draft.edits.iter().cloned().unzip();
-        let mut resolution = self.resolved(edits, &BTreeMap::new());
+        let mut resolution = self.resolved(edits, &Over::new());
         for finding in std::mem::take(&mut resolution.findings) {
             let edit = finding.edit.and_then(|at| numbers.get(at).copied());
             self.verdict.findings.push(Finding { edit, ..finding });
@@ -136,7 +135,7 @@ impl Judge<'_> {
         self.verdict.resolution = resolution;
     }
 
-    fn resolved(&self, edits: Vec<Edit>, over: &BTreeMap<String, String>) -> Resolution {
+    fn resolved(&self, edits: Vec<Edit>, over: &Over) -> Resolution {
         resolve_over(self.tree, edits, self.rules.consent, over, self.rules.budget)
     }
 
@@ -144,8 +143,13 @@ impl Judge<'_> {
     fn twice(&mut self, resolution: &Resolution, numbers: &[usize]) {
         let plain =
             resolution.edits.iter().cloned().map(|edit| Edit { changes: Vec::new(), ..edit }).collect();
-        let done: BTreeMap<String, String> =
-            resolution.files.iter().map(|file| (file.change.path.clone(), file.new.clone())).collect();
+        let outline = |path: &String| resolution.outlines.get(path).cloned();
+        let file = |file: &super::Resolved| {
+            let path = file.change.path.clone();
+            let outline = outline(&path);
+            (path, (file.new.clone(), outline))
+        };
+        let done: Over = resolution.files.iter().map(file).collect();
         let again = self.resolved(plain, &done);
         for (at, edit) in again.edits.iter().enumerate().filter(|(_, edit)| !edit.changes.is_empty()) {
             let says = format!("a second time it would change {} again", edit.filepath);
