@@ -41,8 +41,10 @@ impl Server {
         message["id"] = "1".into();
         message["tool"] = tool.into();
         message["params"] = params.clone();
+        // Written at once: a value that is printed to a pipe goes there word by word.
+        let bytes = format!("{message}\n").into_bytes();
         let start = Instant::now();
-        writeln!(self.input, "{message}")?;
+        self.input.write_all(&bytes)?;
         let mut line = String::new();
         self.output.read_line(&mut line)?;
         let milliseconds = start.elapsed().as_secs_f64() * 1000.0;
