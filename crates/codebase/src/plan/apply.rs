@@ -9,7 +9,7 @@ use super::LARGEST_FILE;
 use super::diff::unified;
 use super::digest::sha256;
 use super::document::{Change, Plan};
-use super::journal::{self, Entry, Journal, Now, Progress, Put, Side, into_io};
+use super::journal::{self, Entry, Journal, Now, Progress, Put, Side, digest_of, into_io};
 use super::resolve::Resolved;
 use super::text::patched;
 use crate::source::with_stack;
@@ -63,8 +63,6 @@ pub struct Applied {
     pub outcome: Outcome,
     /// The files that were written.
     pub files: Vec<String>,
-    /// Ids of plans that had been left half done and were put back first.
-    pub recovered: Vec<String>,
 }
 
 /// What was taken back.
@@ -87,7 +85,7 @@ struct Write {
 /// Applies a plan whose files have been resolved.
 pub fn apply(tree: &Tree, plan: &Plan, files: &[Resolved]) -> Result<Applied, ApplyError> {
     let _lock = locked(tree)?;
-    let recovered = recover_locked(tree)?;
+    recover_locked(tree)?;
     let write = |file: &Resolved| Write {
         path: file.change.path.clone(),
         old: file.old.clone().map(String::into_bytes),
@@ -101,7 +99,7 @@ pub fn apply(tree: &Tree, plan: &Plan, files: &[Resolved]) -> Result<Applied, Ap
     } else {
         Vec::new()
     };
-    Ok(Applied { outcome, files, recovered })
+    Ok(Applied { outcome, files })
 }
 
 /// Puts back what an earlier process left half done. Gives the ids. Where nothing was, nothing is locked.
@@ -302,7 +300,7 @@ fn edited(tree: &Tree, journal: &Journal, all: &[Journal]) -> Result<Vec<Conflic
     let mut conflicts = Vec::new();
     for (at, entry) in journal.files.iter().enumerate() {
         let now = Now::at(tree, &entry.path)?;
-        if now.is(entry.new.as_ref()) || now.is(entry.old.as_ref()) {
+        if now.is(digest_of(entry.new.as_ref())) || now.is(digest_of(entry.old.as_ref())) {
             continue;
         }
         let old = journal.old_text(tree, at);
@@ -344,10 +342,9 @@ pub fn undo_by_plan(tree: &Tree, plan: &Plan, consent: &[String]) -> Result<Undo
     let mut conflicts = Vec::new();
     let mut done = Vec::new();
     for file in &plan.files {
-        let side = |sha256: &String| Side { sha256: sha256.clone(), mode: 0 };
         let now = Now::at(tree, &file.path)?;
-        let is_new = now.is(Some(&side(&file.sha256)));
-        if !is_new && !now.is(file.before.as_ref().map(|before| side(&before.sha256)).as_ref()) {
+        let is_new = now.is(Some(&file.sha256));
+        if !is_new && !now.is(file.before.as_ref().map(|before| before.sha256.as_str())) {
             let says = format!(
                 "{} is neither as the plan found it nor as it left it; nothing was changed",
                 file.path

@@ -201,7 +201,7 @@ impl Location {
 }
 
 /// An exact change: this range becomes that text.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Default, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Change {
     /// In bytes.
@@ -217,7 +217,7 @@ pub struct Change {
 }
 
 /// A range as the Language Server Protocol counts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Range {
     /// Where it begins.
     pub start: Position,
@@ -226,7 +226,7 @@ pub struct Range {
 }
 
 /// A line, and the UTF-16 units before a place in it; both from 0.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Position {
     /// The line.
     pub line: u32,

@@ -35,9 +35,7 @@ pub(crate) fn before(tree: &Tree, plan: &Plan, consent: &[String]) -> Result<Vec
     let over =
         old.iter().map(|(path, text): (&String, &String)| (path.clone(), (text.clone(), None))).collect();
     let resolution = resolve_over(tree, edited, consent, &over, &Budget::unlimited());
-    if let Some(finding) =
-        resolution.findings.iter().find(|finding| finding.severity == super::Severity::Blocks)
-    {
+    if let Some(finding) = resolution.findings.iter().find(|finding| finding.is_blocking()) {
         return Err(finding.sentence());
     }
     let explained = |file: &super::FileChange| match &file.before {

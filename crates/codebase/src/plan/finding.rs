@@ -60,6 +60,19 @@ impl Finding {
         self
     }
 
+    /// Whether it stands in the way.
+    pub fn is_blocking(&self) -> bool {
+        self.severity == Severity::Blocks
+    }
+
+    /// The whole sentence, and what to do about it.
+    pub fn advice(&self) -> String {
+        match self.fix.as_str() {
+            "" => self.sentence(),
+            fix => format!("{} ({fix})", self.sentence()),
+        }
+    }
+
     /// The whole sentence: `Edit #0: …`.
     pub fn sentence(&self) -> String {
         match self.edit {

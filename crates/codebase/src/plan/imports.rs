@@ -1,6 +1,7 @@
 //! Where an import goes.
 
 use ruff_python_stdlib::sys::is_known_standard_library;
+use tree::Tree;
 
 use super::document::Change;
 use super::finding::{Finding, quoted};
@@ -223,5 +224,25 @@ impl Target<'_> {
         let rest = &content[at..];
         let after = if rest.is_empty() || rest.starts_with(['\n', '\r']) { "" } else { "\n" };
         self.text.change(at, at, &format!("{before}{statement}\n{after}"))
+    }
+}
+
+/// Whether a Python module of this name lies in the tree, as seen from a file.
+pub(crate) fn is_local(tree: &Tree, path: &str, module: &str) -> bool {
+    let mut folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
+    loop {
+        let prefix = if folder.is_empty() { String::new() } else { format!("{folder}/") };
+        for base in [format!("{prefix}{module}"), format!("{prefix}src/{module}")] {
+            let here = |path: &str| tree.find(path).ok().flatten();
+            if here(&format!("{base}.py")).is_some_and(|found| found.is_file)
+                || here(&format!("{base}/__init__.py")).is_some()
+            {
+                return true;
+            }
+        }
+        if folder.is_empty() {
+            return false;
+        }
+        folder = folder.rsplit_once('/').map_or("", |(folder, _)| folder);
     }
 }

@@ -64,6 +64,11 @@ pub(crate) struct Side {
     pub(crate) mode: u32,
 }
 
+/// The digest of a side, if there is one.
+pub(crate) fn digest_of(side: Option<&Side>) -> Option<&str> {
+    side.map(|side| side.sha256.as_str())
+}
+
 /// The old content of a file and the new one.
 pub(crate) type Sides<'a> = (Option<&'a [u8]>, Option<&'a [u8]>);
 
@@ -120,10 +125,10 @@ impl Journal {
             return Ok(Put::Foreign);
         }
         let now = Now::at(tree, &entry.path)?;
-        if now.is(want.as_ref()) {
+        if now.is(digest_of(want.as_ref())) {
             return Ok(Put::Done);
         }
-        if !now.is(other.as_ref()) {
+        if !now.is(digest_of(other.as_ref())) {
             return Ok(Put::Foreign);
         }
         match want {
@@ -287,11 +292,11 @@ impl Now {
         }
     }
 
-    /// Whether it is this side of a change.
-    pub(crate) fn is(&self, side: Option<&Side>) -> bool {
-        match (self, side) {
+    /// Whether it is a file with this digest; without one, whether it is nothing.
+    pub(crate) fn is(&self, digest: Option<&str>) -> bool {
+        match (self, digest) {
             (Self::Nothing, None) => true,
-            (Self::File { sha256, .. }, Some(side)) => *sha256 == side.sha256,
+            (Self::File { sha256, .. }, Some(digest)) => sha256 == digest,
             _ => false,
         }
     }

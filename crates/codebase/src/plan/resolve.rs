@@ -5,17 +5,16 @@ use std::collections::BTreeMap;
 
 use tree::{Budget, ReadError, Tree};
 
-use super::anchor;
 use super::config;
 use super::diff::unified;
 use super::digest::sha256;
-use super::document::{Anchor, AnchorKind, Change, Edit, FileChange, Location, Strategy};
-use super::finding::{Finding, Severity, quoted};
-use super::imports::{self, Placed, Target};
+use super::document::{AnchorKind, Change, Edit, FileChange, Location, Strategy};
+use super::finding::{Finding, quoted};
+use super::imports::{self, Placed, Target, is_local};
 use super::outline::{self, Outline};
 use super::path::{self, Guard};
 use super::result::{false_claim, lost_statement};
-use super::spot::{Spot, after_imports, decorated, is_present, placed};
+use super::spot::{Spot, after_imports, anchored, is_present, used_at};
 use super::text::{Text, patched};
 use super::{LARGEST_FILE, LARGEST_PAYLOAD, MOST_EDITS};
 use crate::language::{self, Language};
@@ -51,7 +50,7 @@ pub struct Resolved {
 impl Resolution {
     /// Whether nothing stands in the way.
     pub fn is_clean(&self) -> bool {
-        self.findings.iter().all(|finding| finding.severity == Severity::Warns)
+        !self.findings.iter().any(Finding::is_blocking)
     }
 }
 
@@ -288,15 +287,9 @@ impl Resolver<'_> {
                 ));
             }
         }
-        let change = Text::of(Vec::new()).map(|empty| empty.change(0, 0, "")).map(|mut change| {
-            change.new_text.clone_from(content);
-            change
-        });
-        let at = self.changes.len() - 1;
-        let changes: Vec<_> = change.into_iter().map(|change| (at, change)).collect();
-        self.changes[at].extend(changes.iter().map(|(_, change)| change.clone()));
-        let subject = Subject { text: None, outline: None, changes, imports: Vec::new() };
+        let subject = Subject { text: None, outline: None, changes: Vec::new(), imports: Vec::new() };
         self.files.insert(path.to_owned(), subject);
+        self.add(path, Change { new_text: content.clone(), ..Change::default() });
         Ok(())
     }
 
@@ -406,8 +399,11 @@ impl Resolver<'_> {
         let (mut files, mut outlines) = (Vec::new(), BTreeMap::new());
         let subjects = std::mem::take(&mut self.files);
         self.findings.extend(nested(&subjects));
-        let texts: BTreeMap<String, Option<Text>> =
-            subjects.iter().map(|(path, subject)| (path.clone(), subject.text.clone())).collect();
+        for (at, (edit, changes)) in edits.iter_mut().zip(self.changes).enumerate() {
+            let claimed = std::mem::replace(&mut edit.changes, changes);
+            let text = subjects.get(&edit.filepath).and_then(|subject| subject.text.as_ref());
+            self.findings.extend(false_claim(edit, &claimed, text).map(|finding| finding.of(at)));
+        }
         for (path, mut subject) in subjects {
             subject.changes.sort_by_key(|(edit, change)| (change.start, change.end, *edit));
             let overlaps = subject.changes.windows(2).find(|pair| {
@@ -431,43 +427,9 @@ impl Resolver<'_> {
             outlines.extend(after.map(|after| (path.clone(), after)));
             files.push(resolved);
         }
-        for (at, (edit, changes)) in edits.iter_mut().zip(self.changes).enumerate() {
-            let claimed = std::mem::replace(&mut edit.changes, changes);
-            let text = texts.get(&edit.filepath).and_then(Option::as_ref);
-            self.findings.extend(false_claim(edit, &claimed, text).map(|finding| finding.of(at)));
-        }
         self.findings.sort_by_key(|finding| (finding.edit, finding.severity));
         Resolution { edits, files, findings: self.findings, outlines }
     }
-}
-
-/// The places that the anchors mean.
-fn anchored(edit: &Edit, code: &str, text: &Text, outline: Option<&Outline>) -> Result<Vec<Spot>, Refused> {
-    if edit.anchors.is_empty() {
-        let says = "the edit has `code` but no anchor that says where it goes";
-        return Err(refused(Finding::blocks("no_anchor", says).fix("add an anchor, or a `location`")));
-    }
-    let path = edit.filepath.as_str();
-    let is_python = language::of(path) == Some(Language::Python);
-    let decorators = if is_python { outline::only_decorators(code) } else { None };
-    let above = edit.payload.location == Some(Location::AboveFunction)
-        || edit.payload.location.is_none() && edit.strategy == Strategy::AddDecorator;
-    let (mut spots, mut findings) = (Vec::new(), Vec::new());
-    for anchor in &edit.anchors {
-        if anchor.kind == AnchorKind::AppendFile {
-            spots.push(Spot::End);
-            continue;
-        }
-        let spot = match (&decorators, outline) {
-            (Some(calls), Some(outline)) if above => decorated(anchor, path, text, outline, calls),
-            _ => placed(anchor, edit.payload.location, path, text, outline),
-        };
-        match spot {
-            Ok(spot) => spots.push(spot),
-            Err(refusal) => findings.extend(refusal),
-        }
-    }
-    if findings.is_empty() { Ok(spots) } else { Err(findings) }
 }
 
 /// Whether the result has the form that its name promises, and all that was there before; and where things stand in it.
@@ -509,18 +471,6 @@ fn nested(subjects: &BTreeMap<String, Subject>) -> Option<Finding> {
     Some(Finding::blocks("overlap", says))
 }
 
-/// Where an edit first uses what it imports: the function that it decorates.
-fn used_at(edit: &Edit, text: &Text, outline: &Outline) -> Option<usize> {
-    let start = text.start();
-    let place = |anchor: &Anchor| {
-        let found = anchor::matches(&anchor.pattern, &text.content[start..]).ok()?;
-        let first = found.into_iter().nth(anchor.index.unwrap_or(0))?;
-        let function = outline.function(&(first.start + start..first.end + start))?;
-        Some(function.span.start)
-    };
-    edit.anchors.iter().filter_map(place).min()
-}
-
 /// In a file that is not there no anchor is found either; the documents say so for each.
 fn with_anchors(mut refused: Refused, edit: &Edit) -> Refused {
     if refused.iter().any(|finding| finding.code == "missing_file") {
@@ -559,24 +509,4 @@ fn is_generated(content: &str) -> bool {
 
 fn is_source(path: &str) -> bool {
     language::of(path).is_some_and(Language::is_programming)
-}
-
-/// Whether a Python module of this name lies in the tree, as seen from a file.
-fn is_local(tree: &Tree, path: &str, module: &str) -> bool {
-    let mut folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
-    loop {
-        let prefix = if folder.is_empty() { String::new() } else { format!("{folder}/") };
-        for base in [format!("{prefix}{module}"), format!("{prefix}src/{module}")] {
-            let here = |path: &str| tree.find(path).ok().flatten();
-            if here(&format!("{base}.py")).is_some_and(|found| found.is_file)
-                || here(&format!("{base}/__init__.py")).is_some()
-            {
-                return true;
-            }
-        }
-        if folder.is_empty() {
-            return false;
-        }
-        folder = folder.rsplit_once('/').map_or("", |(folder, _)| folder);
-    }
 }

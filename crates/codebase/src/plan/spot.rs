@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::anchor;
-use super::document::{Anchor, AnchorKind, Change, Edit, Location};
+use super::document::{Anchor, AnchorKind, Change, Edit, Location, Strategy};
 use super::finding::{Finding, quoted};
 use super::outline::{self, Outline};
 use super::text::Text;
@@ -21,8 +21,54 @@ pub(super) enum Spot {
     Nowhere,
 }
 
+/// The places that the anchors mean.
+pub(super) fn anchored(
+    edit: &Edit,
+    code: &str,
+    text: &Text,
+    outline: Option<&Outline>,
+) -> Result<Vec<Spot>, Vec<Finding>> {
+    if edit.anchors.is_empty() {
+        let says = "the edit has `code` but no anchor that says where it goes";
+        return Err(vec![Finding::blocks("no_anchor", says).fix("add an anchor, or a `location`")]);
+    }
+    let path = edit.filepath.as_str();
+    let is_python = language::of(path) == Some(Language::Python);
+    let decorators = if is_python { outline::only_decorators(code) } else { None };
+    let above = edit.payload.location == Some(Location::AboveFunction)
+        || edit.payload.location.is_none() && edit.strategy == Strategy::AddDecorator;
+    let (mut spots, mut findings) = (Vec::new(), Vec::new());
+    for anchor in &edit.anchors {
+        if anchor.kind == AnchorKind::AppendFile {
+            spots.push(Spot::End);
+            continue;
+        }
+        let spot = match (&decorators, outline) {
+            (Some(calls), Some(outline)) if above => decorated(anchor, path, text, outline, calls),
+            _ => placed(anchor, edit.payload.location, path, text, outline),
+        };
+        match spot {
+            Ok(spot) => spots.push(spot),
+            Err(refusal) => findings.extend(refusal),
+        }
+    }
+    if findings.is_empty() { Ok(spots) } else { Err(findings) }
+}
+
+/// Where an edit first uses what it imports: the function that it decorates.
+pub(super) fn used_at(edit: &Edit, text: &Text, outline: &Outline) -> Option<usize> {
+    let start = text.start();
+    let place = |anchor: &Anchor| {
+        let found = anchor::matches(&anchor.pattern, &text.content[start..]).ok()?;
+        let first = found.into_iter().nth(anchor.index.unwrap_or(0))?;
+        let function = outline.function(&(first.start + start..first.end + start))?;
+        Some(function.span.start)
+    };
+    edit.anchors.iter().filter_map(place).min()
+}
+
 /// Above the function that an anchor means, below its other decorators.
-pub(super) fn decorated(
+fn decorated(
     anchor: &Anchor,
     path: &str,
     text: &Text,
@@ -44,7 +90,7 @@ pub(super) fn decorated(
 }
 
 /// Where an anchor and its statement are.
-pub(super) fn placed(
+fn placed(
     anchor: &Anchor,
     location: Option<Location>,
     path: &str,

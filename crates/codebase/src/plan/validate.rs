@@ -9,7 +9,7 @@ use super::check;
 use super::digest;
 use super::document::{Edit, Plan, Rollback};
 use super::explain;
-use super::finding::{Finding, Severity, quoted};
+use super::finding::{Finding, quoted};
 use super::read::{Draft, read};
 use super::resolve::{Over, Resolution, resolve_over};
 use super::{LARGEST_FILE, diff::unified};
@@ -74,7 +74,7 @@ pub struct Verdict {
 impl Verdict {
     /// Whether nothing blocks.
     pub fn is_valid(&self) -> bool {
-        self.findings.iter().all(|finding| finding.severity == Severity::Warns)
+        !self.findings.iter().any(Finding::is_blocking)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use codebase::plan::{ApplyError, Conflict, Severity, Verdict};
+use codebase::plan::{ApplyError, Conflict, Verdict};
 use serde_json::{Value, json};
 
 /// Why a plan was not applied, or not taken back. Nothing has changed.
@@ -16,12 +16,8 @@ pub(crate) enum PlanProblem {
 
 impl PlanProblem {
     pub(crate) fn invalid(verdict: &Verdict) -> Self {
-        let blocking = verdict.findings.iter().filter(|finding| finding.severity == Severity::Blocks);
-        let sentence = |finding: &codebase::plan::Finding| match finding.fix.as_str() {
-            "" => finding.sentence(),
-            fix => format!("{} ({fix})", finding.sentence()),
-        };
-        Self::Invalid { issues: blocking.map(sentence).collect() }
+        let blocking = verdict.findings.iter().filter(|finding| finding.is_blocking());
+        Self::Invalid { issues: blocking.map(codebase::plan::Finding::advice).collect() }
     }
 
     pub(super) fn kind(&self) -> &'static str {

@@ -193,21 +193,13 @@ pub(super) fn rules<'a>(consent: &'a [String], budget: &'a Budget) -> Rules<'a> 
     Rules { consent, wrong_imports: fluxloop::WRONG_IMPORTS, commands: fluxloop::is_check, budget }
 }
 
-/// What is wrong and what to do about it, in one line.
-fn reason(finding: &plan::Finding) -> String {
-    match finding.fix.as_str() {
-        "" => finding.sentence(),
-        fix => format!("{} ({fix})", finding.sentence()),
-    }
-}
-
 /// The plan of an integration, resolved in the tree. Edits that cannot be placed are no edits.
 pub(super) fn plan(tree: &Tree, mut integration: Integration, budget: &Budget) -> Result<Plan, Failure> {
     let edits = std::mem::take(&mut integration.edits);
     let resolution = plan::resolve(tree, edits, &[], budget).map_err(|_| Failure::Internal)?;
     let mut facts = integration.facts;
-    let blocking = resolution.findings.iter().filter(|finding| finding.severity == plan::Severity::Blocks);
-    let reasons: Vec<String> = blocking.map(reason).collect();
+    let blocking = resolution.findings.iter().filter(|finding| finding.is_blocking());
+    let reasons: Vec<String> = blocking.map(plan::Finding::advice).collect();
     if reasons.is_empty() {
         let noted = resolution.findings.iter().filter(|finding| finding.code != "already_present");
         facts.warnings.extend(noted.map(plan::Finding::sentence));
