@@ -186,12 +186,13 @@ impl Endpoint {
         self.field.name()
     }
 
-    /// What of the answer is the reply, in Python.
-    fn python_pick(&self) -> String {
+    /// From the text of an answer to the text of the reply, in Python.
+    fn python_answer(&self) -> String {
         let pick = |name: &String| {
             format!("answer.get({}, answer) if isinstance(answer, dict) else answer", json!(name))
         };
-        self.reply.as_ref().map_or_else(|| "answer".to_owned(), pick)
+        let pick = self.reply.as_ref().map_or_else(|| "answer".to_owned(), pick);
+        filled(include_str!("templates/answer.py"), &[("PICK", &pick)]).trim_end().to_owned()
     }
 
     /// The same in JavaScript.
@@ -218,7 +219,7 @@ impl Endpoint {
         };
         filled(
             include_str!("templates/http_bridge.py"),
-            &[("URL", &json!(url).to_string()), ("REQUEST", &request), ("PICK", &self.python_pick())],
+            &[("URL", &json!(url).to_string()), ("REQUEST", &request), ("ANSWER", &self.python_answer())],
         )
     }
 
@@ -265,7 +266,7 @@ impl Endpoint {
     /// The file for a test client, from its template.
     pub(crate) fn client_file(&self, values: &[(&str, &str)]) -> String {
         let route = format!("{} {}", self.method, self.path).replace(['{', '}', '"', '\\'], "");
-        let own = [("ROUTE", route.as_str()), ("PICK", &self.python_pick())];
+        let own = [("ROUTE", route.as_str()), ("ANSWER", &self.python_answer())];
         filled(include_str!("templates/client.py"), &[values, own.as_slice()].concat())
     }
 
@@ -447,7 +448,10 @@ mod tests {
             get.python_bridge("u"),
             get.node_bridge("u"),
         ] {
-            assert!(!["@URL@", "@REQUEST@", "@PICK@"].iter().any(|mark| text.contains(mark)), "{text}");
+            assert!(
+                !["@URL@", "@REQUEST@", "@PICK@", "@ANSWER@"].iter().any(|mark| text.contains(mark)),
+                "{text}"
+            );
         }
         assert!(one.node_bridge("http://u").contains(r#""role": "user""#));
     }

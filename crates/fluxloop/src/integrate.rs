@@ -66,8 +66,6 @@ pub struct Integration {
     pub why_line: String,
     /// The project or scenario of FluxLoop.
     pub name: String,
-    /// The folder of the package; empty for the root.
-    pub package: String,
     /// The package manager.
     pub manager: Option<Manager>,
     /// What FluxLoop runs in the end.
@@ -150,6 +148,11 @@ impl Scene<'_> {
         if self.package.is_empty() { name.to_owned() } else { format!("{}/{name}", self.package) }
     }
 
+    /// Where it is, in a sentence: nothing for the root.
+    pub(crate) fn place(&self) -> String {
+        if self.package.is_empty() { String::new() } else { format!(" in {}", self.package) }
+    }
+
     pub(crate) fn entry_points(&self) -> Vec<String> {
         let project = self.profile.projects.iter().find(|project| project.folder == self.package);
         project.map(|project| project.entry_points.clone()).unwrap_or_default()
@@ -172,7 +175,7 @@ pub fn integrate(tree: &Tree, profile: &Profile, ask: &Ask) -> Result<Integratio
     let name = package::scenario(profile, &layout, &package, &mut notes);
     let scene = Scene { tree, profile, ask, package, framework, layout, variant, name };
     let found = if scene.framework.is_none() && recipe.name != "python" {
-        let place = if scene.package.is_empty() { String::new() } else { format!(" in {}", scene.package) };
+        let place = scene.place();
         Err(format!("nothing shows that {} is used{place}", recipe.title))
     } else if recipe.ecosystem == Ecosystem::Python {
         python::integrate(&scene)
@@ -288,7 +291,7 @@ fn conclude(
         facts.post_checks = checks(scene, &found.compiles, found.runner.is_some(), manager);
     }
     let verb = if refused.is_some() { "No FluxLoop integration" } else { "Add FluxLoop integration" };
-    let place = if scene.package.is_empty() { String::new() } else { format!(" in {}", scene.package) };
+    let place = scene.place();
     let target = if found.target.is_empty() { String::new() } else { format!(", running {}", found.target) };
     Integration {
         recipe,
@@ -297,7 +300,6 @@ fn conclude(
         line,
         why_line: scene.layout.why.clone(),
         name: scene.name.clone(),
-        package: scene.package.clone(),
         manager,
         target: found.target,
         url: found.url,

@@ -114,7 +114,7 @@ fn bridge(scene: &Scene<'_>, endpoint: &Endpoint, found: &mut Found) {
     }
     let manager = scene.manager().map_or("npm", Manager::name);
     let start = start_command(scene.tree, recipe, &scene.package, manager);
-    let place = if scene.package.is_empty() { String::new() } else { format!(" in {}", scene.package) };
+    let place = scene.place();
     found.start = Some(format!("{start}{place}"));
     found.warnings.extend(endpoint.doubts().iter().cloned());
     found.target = format!("{} {}", endpoint.method, endpoint.path);

@@ -49,10 +49,8 @@ pub(crate) fn integrate(scene: &Scene<'_>) -> Result<Found, String> {
 
 /// The repository's own module of that name would be imported instead of the SDK.
 fn shadowed(scene: &Scene<'_>) -> Result<(), String> {
-    let inside = |name: &str| {
-        if scene.package.is_empty() { name.to_owned() } else { format!("{}/{name}", scene.package) }
-    };
-    let names = ["fluxloop.py", "fluxloop/__init__.py", "src/fluxloop/__init__.py"].map(inside);
+    let names =
+        ["fluxloop.py", "fluxloop/__init__.py", "src/fluxloop/__init__.py"].map(|name| scene.inside(name));
     match names.iter().find(|path| scene.tree.find(path).ok().flatten().is_some()) {
         Some(path) => Err(format!(
             "`{path}` is a module of that name, and would be imported instead of the FluxLoop SDK"
@@ -270,6 +268,7 @@ fn finish(
 ) {
     // FluxLoop reports what the outermost decorated function gives; that has to be the text, not what it is made from.
     let traced = Some(scene.name.as_str()).filter(|_| scene.uses_sdk());
+    let wrapper = Wrapper { folder, root: "", django, traced };
     let content = match &way {
         Way::Function { function, module, .. }
             if function.is_direct() && django.is_none() && (is_traced || !scene.uses_sdk()) =>
@@ -283,24 +282,19 @@ fn finish(
         }
         Way::Function { function, module, passing, object } => {
             found.target = format!("{}:{}", module.name, function.name);
-            Wrapper { folder, root: &module.root, django, traced }.around(
-                module,
-                function,
-                passing,
-                object.as_deref(),
-            )
+            Wrapper { root: &module.root, ..wrapper }.around(module, function, passing, object.as_deref())
         }
         Way::Object { name, module, object, call, .. } => {
             found.target = format!("{}:{name}", module.name);
-            Wrapper { folder, root: &module.root, django, traced }.of_object(module, name, *object, call)
+            Wrapper { root: &module.root, ..wrapper }.of_object(module, name, *object, call)
         }
         Way::Route { route, endpoint } => {
             found.target = format!("{} {}", endpoint.method, endpoint.path);
             found.warnings.extend(endpoint.doubts().iter().cloned());
-            by_route(scene, route, endpoint, &Wrapper { folder, root: "", django, traced }, found)
+            by_route(scene, route, endpoint, &wrapper, found)
         }
     };
-    let path = Wrapper { folder, root: "", django, traced }.path();
+    let path = wrapper.path();
     found.compiles.insert(path.clone());
     found.edits.push(new_file(path, content, WRAPPED));
     found.runner = Some(Runner::Function { target: Wrapper::target(), folder: None });
@@ -406,12 +400,7 @@ fn django_settings(scene: &Scene<'_>) -> Option<String> {
     if scene.recipe().in_process != Some(InProcess::Django) {
         return None;
     }
-    let path = if scene.package.is_empty() {
-        "manage.py".to_owned()
-    } else {
-        format!("{}/manage.py", scene.package)
-    };
-    let text = String::from_utf8(scene.tree.read(&path, 1 << 16).ok()?).ok()?;
+    let text = String::from_utf8(scene.tree.read(&scene.inside("manage.py"), 1 << 16).ok()?).ok()?;
     let pattern = Regex::new(r#"DJANGO_SETTINGS_MODULE["']\s*,\s*["']([\w.]+)["']"#).ok()?;
     Some(pattern.captures(&text)?.get(1)?.as_str().to_owned())
 }

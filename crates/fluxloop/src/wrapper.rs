@@ -11,6 +11,7 @@ use crate::target::{Function, Module, Passing};
 pub(crate) const MODULE: &str = "fluxloop_target";
 
 /// What all such files have in common.
+#[derive(Clone, Copy)]
 pub(crate) struct Wrapper<'a> {
     /// The folder that the file goes to.
     pub(crate) folder: &'a str,
