@@ -1,7 +1,7 @@
 //! Which functions of a Python program are decorated, and which had better not be.
 
 use codebase::plan::{Edit, decorate};
-use codebase::{Agent, Does, Part, glance};
+use codebase::{Agent, Does, Part};
 use serde_json::json;
 
 use crate::integrate::{Found, Scene};
@@ -66,7 +66,7 @@ fn undecoratable(scene: &Scene<'_>, path: &str, name: &str, is_generator: bool) 
         );
     }
     let is_handler = scene.routes().any(|route| route.file == path && route.handler == name);
-    let postponed = glance(scene.tree, path).is_some_and(|seen| {
+    let postponed = scene.glance(path).is_some_and(|seen| {
         seen.imports
             .iter()
             .any(|(module, name)| module == "__future__" && name.as_deref() == Some("annotations"))

@@ -1,10 +1,12 @@
 //! From an analysed repository to the edits that make FluxLoop run it.
 
-use std::collections::BTreeSet;
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
 
 use codebase::manager::Manager;
 use codebase::plan::{Edit, Facts, judge_check};
-use codebase::{Agent, Ecosystem, Framework, Profile, Route};
+use codebase::{Agent, Ecosystem, Framework, Glance, Profile, Route, glance};
 use regex::Regex;
 use tree::Tree;
 
@@ -94,6 +96,8 @@ pub(crate) struct Scene<'a> {
     pub(crate) layout: Layout,
     pub(crate) variant: Variant,
     pub(crate) name: String,
+    /// Files that were looked at: parsing one again says nothing new.
+    seen: RefCell<BTreeMap<String, Option<Rc<Glance>>>>,
 }
 
 /// What a way of integrating contributes.
@@ -121,6 +125,12 @@ impl Scene<'_> {
 
     pub(crate) fn uses_sdk(&self) -> bool {
         self.variant == Variant::Sdk
+    }
+
+    /// What a file says about itself.
+    pub(crate) fn glance(&self, path: &str) -> Option<Rc<Glance>> {
+        let mut seen = self.seen.borrow_mut();
+        seen.entry(path.to_owned()).or_insert_with(|| glance(self.tree, path).map(Rc::new)).clone()
     }
 
     /// Whether a file stands beside the product, seen from the package: an example, a test.
@@ -173,7 +183,8 @@ pub fn integrate(tree: &Tree, profile: &Profile, ask: &Ask) -> Result<Integratio
     let layout = Layout::find(tree, &package, ask.line);
     let (variant, why_variant) = variant(tree, ask, &package);
     let name = package::scenario(profile, &layout, &package, &mut notes);
-    let scene = Scene { tree, profile, ask, package, framework, layout, variant, name };
+    let scene =
+        Scene { tree, profile, ask, package, framework, layout, variant, name, seen: RefCell::default() };
     let found = if scene.framework.is_none() && recipe.name != "python" {
         let place = scene.place();
         Err(format!("nothing shows that {} is used{place}", recipe.title))

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use codebase::{Agent, Glance, Parameter, Route, glance};
+use codebase::{Agent, Glance, Parameter, Route};
 use regex::Regex;
 
 use crate::config::{Runner, new_file};
@@ -134,8 +134,8 @@ fn named(scene: &Scene<'_>, wanted: &str) -> Result<(Way, Option<Agent>), String
     let (path, name) = wanted
         .split_once(':')
         .ok_or_else(|| format!("`agent` is \"{wanted}\"; it should be \"path/to/file.py:function\", or a route that leads to a model, such as \"POST /chat\""))?;
-    let seen = glance(scene.tree, path)
-        .ok_or_else(|| format!("there is no Python file `{path}` that can be parsed"))?;
+    let seen =
+        scene.glance(path).ok_or_else(|| format!("there is no Python file `{path}` that can be parsed"))?;
     let agent = scene.profile.agents.iter().find(|agent| agent.path == path && agent.name == name).cloned();
     if let Some(signature) = seen.functions.iter().find(|function| function.name == name) {
         let function = Function::of_signature(path, signature);
@@ -152,7 +152,7 @@ fn named(scene: &Scene<'_>, wanted: &str) -> Result<(Way, Option<Agent>), String
 
 /// An agent with what its own file says about what it gives back.
 fn function_of(scene: &Scene<'_>, agent: &Agent) -> Function {
-    let seen = glance(scene.tree, &agent.path).unwrap_or_default();
+    let seen = scene.glance(&agent.path).unwrap_or_default();
     let signature = seen.functions.iter().find(|function| function.name == agent.name);
     signature
         .map_or_else(|| Function::of_agent(agent), |signature| Function::of_signature(&agent.path, signature))
@@ -160,13 +160,12 @@ fn function_of(scene: &Scene<'_>, agent: &Agent) -> Function {
 
 fn by_function(scene: &Scene<'_>, function: &Function) -> Result<Way, String> {
     let passing = passing(&function.parameters)?;
-    let seen = glance(scene.tree, &function.path).unwrap_or_default();
+    let seen = scene.glance(&function.path).unwrap_or_default();
     let page = |module: &str| matches!(module.split('.').next(), Some("streamlit" | "chainlit" | "gradio"));
     if let Some((module, _)) = seen.imports.iter().find(|(module, _)| page(module)) {
         return Err(format!("its file is a page of {module}, which runs when it is imported"));
     }
-    let module = module_of(scene.tree, &scene.package, &function.path)
-        .ok_or("its file has a name that cannot be imported")?;
+    let module = module_of(scene, &function.path).ok_or("its file has a name that cannot be imported")?;
     let mut object = None;
     if let Some(owner) = function.owner() {
         object = seen.made.iter().find(|(_, callee)| callee == owner).map(|(name, _)| name.clone());
@@ -179,7 +178,7 @@ fn by_function(scene: &Scene<'_>, function: &Function) -> Result<Way, String> {
 
 /// An object of an agent framework in a file, if it is clear which; why it cannot be run, if that is so.
 fn by_object(scene: &Scene<'_>, path: &str) -> Option<Result<Way, String>> {
-    let seen = glance(scene.tree, path)?;
+    let seen = scene.glance(path)?;
     let made: Vec<(&String, Object)> = seen
         .made
         .iter()
@@ -203,7 +202,7 @@ fn object_way(
     name: &str,
     object: Object,
 ) -> Result<Option<Way>, String> {
-    let Some(module) = module_of(scene.tree, &scene.package, path) else { return Ok(None) };
+    let Some(module) = module_of(scene, path) else { return Ok(None) };
     let call = if object == Object::Graph {
         graph::call_of(scene.tree, path, seen, name)?
     } else {
@@ -217,7 +216,7 @@ fn by_graphs(scene: &Scene<'_>) -> Option<Result<Way, String>> {
     let graphs = graphs(scene);
     let mut reasons = Vec::new();
     for (path, name) in &graphs {
-        let Some(seen) = glance(scene.tree, path) else { continue };
+        let Some(seen) = scene.glance(path) else { continue };
         let made = seen.made.iter().find(|(known, _)| known == name);
         let object = made.and_then(|(_, callee)| Object::made_by(callee, &seen.imports));
         let is_factory = seen.functions.iter().any(|function| function.name == *name);
@@ -317,7 +316,7 @@ fn with_query(route: &Route, parameters: &[Parameter]) -> Result<Route, String> 
 
 /// The request for a route, if it can be sent from nowhere.
 fn endpoint_of(scene: &Scene<'_>, route: &Route) -> Result<Endpoint, String> {
-    let seen = glance(scene.tree, &route.file).unwrap_or_default();
+    let seen = scene.glance(&route.file).unwrap_or_default();
     let handler = seen.functions.iter().find(|function| function.name == route.handler);
     let parameters = handler.map(|handler| handler.parameters.as_slice()).unwrap_or_default();
     let endpoint = Endpoint::of(&with_query(route, parameters)?, scene.ask.request_field.as_deref())?;
@@ -378,7 +377,7 @@ fn in_process(scene: &Scene<'_>, django: Option<&str>) -> Option<(InProcess, Opt
         return django.map(|_| (by, None));
     }
     for anchor in framework.anchors.iter().filter(|anchor| scene.owns(&anchor.path)) {
-        let seen = glance(scene.tree, &anchor.path).unwrap_or_default();
+        let seen = scene.glance(&anchor.path).unwrap_or_default();
         let makes =
             |callee: &String| matches!(callee.rsplit('.').next(), Some("FastAPI" | "Starlette" | "Flask"));
         // An application that a function makes is mostly made at the top level by calling it.
@@ -388,7 +387,7 @@ fn in_process(scene: &Scene<'_>, django: Option<&str>) -> Option<(InProcess, Opt
                 .iter()
                 .find(|(_, callee)| matches!(callee.as_str(), "create_app" | "make_app" | "get_app"))
         });
-        if let (Some((name, _)), Some(module)) = (made, module_of(scene.tree, &scene.package, &anchor.path)) {
+        if let (Some((name, _)), Some(module)) = (made, module_of(scene, &anchor.path)) {
             return Some((by, Some((module, name.clone()))));
         }
     }

@@ -3,6 +3,8 @@
 use codebase::{Agent, Given, Parameter, Signature};
 use tree::Tree;
 
+use crate::integrate::Scene;
+
 /// A function, as far as it matters who calls it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
@@ -135,7 +137,8 @@ pub(crate) struct Module {
 }
 
 /// The module that a file is. The folder is the one from which most of its own imports are found.
-pub(crate) fn module_of(tree: &Tree, package: &str, path: &str) -> Option<Module> {
+pub(crate) fn module_of(scene: &Scene<'_>, path: &str) -> Option<Module> {
+    let (tree, package) = (scene.tree, scene.package.as_str());
     let join = |folder: &str, name: &str| {
         if folder.is_empty() { name.to_owned() } else { format!("{folder}/{name}") }
     };
@@ -147,7 +150,8 @@ pub(crate) fn module_of(tree: &Tree, package: &str, path: &str) -> Option<Module
         }
     }
     roots.retain(|root| root.is_empty() || path.starts_with(&format!("{root}/")));
-    let imports = codebase::glance(tree, path).map(|glance| glance.imports).unwrap_or_default();
+    let seen = scene.glance(path).unwrap_or_default();
+    let imports = &seen.imports;
     // `from ..x import y` needs as many packages around the file as it has dots.
     let dots = imports
         .iter()
