@@ -12,16 +12,12 @@ use crate::exit::{self, Failure};
 pub(crate) fn run(config: Config, tool: &str, rest: Vec<String>) -> Result<(), Failure> {
     let typed = Typed::parse(rest)?;
     let can_ask = std::io::stdin().is_terminal() && std::io::stderr().is_terminal();
-    let result = with_client(config, can_ask, async |client: &mut Client| {
+    let text = with_client(config, can_ask, async |client: &mut Client| {
         let tools = client.tools().await?;
         let arguments = typed.arguments(tools.iter().find(|listed| listed["name"] == tool))?;
-        client.call(tool, arguments).await
+        client.answer(tool, arguments).await
     })?;
-    let text = result["content"][0]["text"].as_str().unwrap_or_default();
-    if result["isError"] == true {
-        return Err(Failure::Refused(text.to_owned()));
-    }
-    exit::print(&if typed.json { text.to_owned() } else { readable(text) })
+    exit::print(&if typed.json { text } else { readable(&text) })
 }
 
 /// What stood behind the tool's name.

@@ -74,9 +74,20 @@ impl Client {
     }
 
     /// Calls a tool. How far it is shows on the terminal, if there is one.
-    pub(crate) async fn call(&mut self, tool: &str, arguments: Map<String, Value>) -> Result<Value, Failure> {
+    async fn call(&mut self, tool: &str, arguments: Map<String, Value>) -> Result<Value, Failure> {
         let meta = if terminal::shows_progress() { json!({ "progressToken": "cli" }) } else { json!({}) };
         self.request("tools/call", json!({ "name": tool, "arguments": arguments, "_meta": meta })).await
+    }
+
+    /// The text that a tool answers with; what it refuses with is a failure.
+    pub(crate) async fn answer(
+        &mut self,
+        tool: &str,
+        arguments: Map<String, Value>,
+    ) -> Result<String, Failure> {
+        let result = self.call(tool, arguments).await?;
+        let text = result["content"][0]["text"].as_str().unwrap_or_default().to_owned();
+        if result["isError"] == true { Err(Failure::Refused(text)) } else { Ok(text) }
     }
 
     /// Every tool, page by page.

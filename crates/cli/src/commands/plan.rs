@@ -118,9 +118,7 @@ pub(crate) fn undo(config: Config, args: UndoArgs) -> Result<(), Failure> {
 }
 
 fn called(config: Config, tool: &str, arguments: Map<String, Value>) -> Result<String, Failure> {
-    let result = with_client(config, false, async |client: &mut Client| client.call(tool, arguments).await)?;
-    let text = result["content"][0]["text"].as_str().unwrap_or_default().to_owned();
-    if result["isError"] == true { Err(Failure::Refused(text)) } else { Ok(text) }
+    with_client(config, false, async |client: &mut Client| client.answer(tool, arguments).await)
 }
 
 fn show(plan: &Value, file: Option<&Path>) -> Result<(), Failure> {
