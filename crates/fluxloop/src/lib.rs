@@ -28,6 +28,7 @@ mod wrapper;
 pub use checks::is_check;
 pub use integrate::{Ask, Integration, Variant, integrate};
 pub use line::Line;
+pub use package::likely;
 pub use pattern::{Pattern, pattern};
 pub use recipe::{RECIPES, Recipe, recipe};
 pub use steps::{Situation, Step, Steps, steps};

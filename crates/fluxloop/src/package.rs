@@ -1,18 +1,15 @@
 //! Which package of a repository is meant, and what its FluxLoop project is called.
 
 use codebase::language::{self, Language};
-use codebase::{Ecosystem, Profile, ProjectProfile};
+use codebase::{CANDIDATE, Ecosystem, Framework, Profile, ProjectProfile};
 
 use crate::integrate::Ask;
 use crate::layout::Layout;
+use crate::recipe::{Recipe, recipe};
 
 /// The package that is meant, and what is to be said about others.
 pub(crate) fn package(profile: &Profile, ask: &Ask) -> Result<(String, Vec<String>), String> {
     if let Some(wanted) = &ask.package {
-        let plain = wanted.trim_start_matches("./").trim_end_matches('/');
-        let plain = if plain == "." { "" } else { plain };
-        let is_it =
-            |project: &&ProjectProfile| project.folder == plain || project.name.as_deref() == Some(plain);
         let known = || {
             profile
                 .projects
@@ -20,8 +17,8 @@ pub(crate) fn package(profile: &Profile, ask: &Ask) -> Result<(String, Vec<Strin
                 .take(20)
                 .map(|project| if project.folder.is_empty() { "." } else { &project.folder })
         };
-        let found = profile.projects.iter().find(is_it);
-        let found = found.ok_or_else(|| {
+        let found = named(profile, wanted).ok_or_else(|| {
+            let plain = plain_name(wanted);
             format!("there is no package `{plain}`; there are {}", known().collect::<Vec<_>>().join(", "))
         })?;
         return Ok((found.folder.clone(), Vec::new()));
@@ -61,6 +58,53 @@ pub(crate) fn package(profile: &Profile, ask: &Ask) -> Result<(String, Vec<Strin
         )]
     };
     Ok((first.folder.clone(), notes))
+}
+
+/// What somebody calls a package, without what shells like to add.
+fn plain_name(wanted: &str) -> &str {
+    let plain = wanted.trim_start_matches("./").trim_end_matches('/');
+    if plain == "." { "" } else { plain }
+}
+
+/// The package that somebody names by its folder or its name.
+fn named<'p>(profile: &'p Profile, wanted: &str) -> Option<&'p ProjectProfile> {
+    let plain = plain_name(wanted);
+    profile.projects.iter().find(|project| project.folder == plain || project.name.as_deref() == Some(plain))
+}
+
+/// The framework that the repository is best integrated by, in the package and with the agent that are meant.
+pub fn likely(profile: &Profile, package: Option<&str>, agent: Option<&str>) -> Option<&'static Recipe> {
+    let project = package.and_then(|package| named(profile, package));
+    let agent = agent.and_then(|agent| agent.split_once(':')).map(|(path, _)| path);
+    if agent.is_some_and(is_python) {
+        let own =
+            profile.frameworks.iter().filter(|one| agent.is_some_and(|path| path.starts_with(&one.project)));
+        let mut recipes =
+            own.filter_map(|one| recipe(one.name).filter(|recipe| recipe.ecosystem == one.ecosystem));
+        return recipes.find(|recipe| recipe.ecosystem == Ecosystem::Python).or_else(|| recipe("python"));
+    }
+    let wanted = |one: &&Framework| {
+        package.is_none()
+            || project.is_some_and(|project| {
+                one.project == project.folder || project.frameworks.contains(&one.name)
+            })
+    };
+    let with_agents = |folder: &str| {
+        let inside = |path: &str| folder.is_empty() || path.starts_with(&format!("{folder}/"));
+        profile.agents.iter().any(|agent| inside(&agent.path))
+    };
+    let found = profile.frameworks.iter().filter(|one| one.confidence >= CANDIDATE && wanted(one));
+    let mut known: Vec<_> = found
+        .filter_map(|one| {
+            let recipe = recipe(one.name).filter(|recipe| recipe.ecosystem == one.ecosystem)?;
+            Some((!with_agents(&one.project), recipe))
+        })
+        .collect();
+    // The surest comes first; one with an agent goes before one without.
+    known.sort_by_key(|(without, _)| *without);
+    let python =
+        || profile.agents.iter().any(|agent| is_python(&agent.path)).then(|| recipe("python")).flatten();
+    known.first().map(|(_, recipe)| *recipe).or_else(python)
 }
 
 /// The name of the project or scenario: the one that is there, or one after the package.

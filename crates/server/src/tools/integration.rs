@@ -1,9 +1,8 @@
 //! What the tools about integrations have in common: their arguments, and how they get at a repository.
 
 use access::Scope;
-use codebase::language::{self, Language};
 use codebase::plan::{self, ApplyError, Plan, Rules};
-use codebase::{CANDIDATE, Profile, Reading, Request, analyze};
+use codebase::{Profile, Reading, Request, analyze};
 use fluxloop::{Ask, Integration, Line, RECIPES, Recipe, Variant, integrate, recipe};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Deserialize;
@@ -134,57 +133,6 @@ impl Subject {
 
     pub(super) fn integrate(&self, ask: &Ask) -> Result<Integration, Failure> {
         integrate(&self.tree, &self.profile, ask).map_err(|error| refused("package", error))
-    }
-
-    /// The framework that the repository is best integrated by, in the package and with the agent that are meant.
-    pub(super) fn likely(&self, wishes: &Wishes) -> Option<&'static Recipe> {
-        let named =
-            wishes.package.as_deref().map(|package| package.trim_start_matches("./").trim_end_matches('/'));
-        let named = named.map(|package| if package == "." { "" } else { package });
-        let project = self.profile.projects.iter().find(|project| {
-            named.is_some_and(|package| project.folder == package || project.name.as_deref() == Some(package))
-        });
-        let agent = wishes.agent.as_deref().and_then(|agent| agent.split_once(':')).map(|(path, _)| path);
-        if agent.is_some_and(|path| language::of(path) == Some(Language::Python)) {
-            let own = self
-                .profile
-                .frameworks
-                .iter()
-                .filter(|one| agent.is_some_and(|path| path.starts_with(&one.project)));
-            let mut recipes =
-                own.filter_map(|one| recipe(one.name).filter(|recipe| recipe.ecosystem == one.ecosystem));
-            return recipes
-                .find(|recipe| recipe.ecosystem == codebase::Ecosystem::Python)
-                .or_else(|| recipe("python"));
-        }
-        let wanted = |one: &&codebase::Framework| {
-            named.is_none()
-                || project.is_some_and(|project| {
-                    one.project == project.folder || project.frameworks.contains(&one.name)
-                })
-        };
-        let with_agents = |folder: &str| {
-            let inside = |path: &str| folder.is_empty() || path.starts_with(&format!("{folder}/"));
-            self.profile.agents.iter().any(|agent| inside(&agent.path))
-        };
-        let found = self.profile.frameworks.iter().filter(|one| one.confidence >= CANDIDATE && wanted(one));
-        let mut known: Vec<_> = found
-            .filter_map(|one| {
-                let recipe = recipe(one.name).filter(|recipe| recipe.ecosystem == one.ecosystem)?;
-                Some((!with_agents(&one.project), recipe))
-            })
-            .collect();
-        // The surest comes first; one with an agent goes before one without.
-        known.sort_by_key(|(without, _)| *without);
-        let python = || {
-            self.profile
-                .agents
-                .iter()
-                .any(|agent| language::of(&agent.path) == Some(Language::Python))
-                .then(|| recipe("python"))
-                .flatten()
-        };
-        known.first().map(|(_, recipe)| *recipe).or_else(python)
     }
 }
 

@@ -100,7 +100,8 @@ fn run(reach: &Reach, args: &Args, budget: &Budget) -> Result<Reply, Failure> {
     let subject = Subject::open(reach, &args.root, Vec::new(), budget)?;
     let root = subject.tree.path().display().to_string();
     let detection = detect_frameworks::of_profile(&subject.profile);
-    let recipe = named.or_else(|| subject.likely(&args.wishes()));
+    let likely = || fluxloop::likely(&subject.profile, args.package.as_deref(), args.agent.as_deref());
+    let recipe = named.or_else(likely);
     let [integration_steps, edit_plan, validation] = if let Some(recipe) = recipe {
         integrate(&subject, recipe, &args.wishes(), budget)?
     } else {
