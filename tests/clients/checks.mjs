@@ -1,14 +1,20 @@
 // The checks, in the order of the table, for clients that are Node libraries: the twin of checks.py.
 //
 // A library is an object with `version`, `tools`, `call`, `complete`, `resources`, `read`, `prompts` and `prompt`;
-// `call` gives { structured, error }, where `error` is a text or null.
+// `call` gives { structured, error }, where `error` is a text or null. Over HTTP there is also `hear`, which brings
+// about a change of the tools and waits until the client has heard of it.
 
-import { readFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 
 export const [era, log, ...server] = process.argv.slice(2);
 export const version = era === 'legacy' ? '2025-11-25' : '2026-07-28';
+
+// Over HTTP, `server` is an address; tap_http.py says what else there is to know.
+const served = JSON.parse(process.env.SERVED ?? 'null');
+export const endpoint = served && new URL(server[0]);
 
 // The packages are outside of the clone, where `import` would not look for them.
 export const load = createRequire(`${process.env.CLIENT_PACKAGES}/`);
@@ -23,6 +29,8 @@ const ANSWERS = {
 };
 const LIMIT = 20_000; // For a check that should take a second: a hanging client is a failure, not a hanging run.
 const ENDLESS = { steps: 1000, step_ms: 100 };
+const TAG = 'io.modelcontextprotocol/subscriptionId';
+const CANCELLED = 'fluxway_requests_total{method="tools/call",tool="wait",outcome="cancelled"}';
 
 // The user behind the client: fills in forms, or declines them.
 const user = { asked: 0, declines: false };
@@ -33,10 +41,33 @@ export function elicit({ params }) {
     return { action: 'accept', content: Object.fromEntries(fields.map(name => [name, ANSWERS[name]])) };
 }
 
-// Everything said so far. `way` is '>' for what the client said.
-export function wire() {
-    const lines = readFileSync(log, 'utf8').split('\n').filter(Boolean);
+function read(marks) {
+    const lines = readFileSync(log, 'utf8').split('\n').filter(line => line && marks.includes(line[0]));
     return lines.map(line => ({ way: line[0], ...JSON.parse(line.slice(2)) }));
+}
+
+// Everything said so far. `way` is '>' for what the client said.
+export const wire = () => read('><');
+
+// What HTTP said so far: requests, answers, ends of connections.
+const traffic = () => read('*');
+
+// A request that does not go through the tap.
+function askServer(method, path, key, headers) {
+    const init = { method, headers: { Authorization: `Bearer ${key}`, ...headers } };
+    return fetch(`http://${served.server}${path}`, init);
+}
+
+// Waits until one of the server's figures is as it should be. What was not counted yet is none.
+async function untilFigure(name, wanted) {
+    let found;
+    for (let attempt = 0; attempt < 50; attempt += 1) {
+        const page = await (await askServer('GET', '/metrics', served.admin)).text();
+        found = Number(page.split('\n').find(line => line.startsWith(`${name} `))?.slice(name.length) ?? 0);
+        if (found === wanted) return;
+        await sleep(100);
+    }
+    throw new Error(`${name} is ${found}, not ${wanted}`);
 }
 
 function expect(holds, what) {
@@ -116,12 +147,15 @@ const CHECKS = {
 
         await within(5000, client.call('tell_fortune', { category: 'career' }));
         // Lines come in order, so whoever answered that has read the cancellation. Give it time to break its silence.
+        // Requests over HTTP come in no order.
+        if (served) await untilFigure(CANCELLED, 1);
         const heard = wire().length;
         await client.call('wait', { steps: 3, step_ms: 100 });
         const said = wire();
         const { id, params } = said.find(m => m.way === '>' && isDeepStrictEqual(m.params?.arguments, ENDLESS));
         const told = said.filter(m => m.method === 'notifications/cancelled').map(m => m.params.requestId);
-        expect(isDeepStrictEqual(told, [id]), `the client cancelled ${told}`);
+        const hangsUp = served && era !== 'legacy'; // Then that is all there is to say.
+        expect(isDeepStrictEqual(told, hangsUp ? [] : [id]), `the client cancelled ${told}`);
         const answers = said.filter(m => m.way === '<' && m.id === id);
         expect(answers.length === 0, answers);
         const late = said.slice(heard).filter(m => m.params?.progressToken === params._meta.progressToken);
@@ -154,39 +188,121 @@ const CHECKS = {
     }
 };
 
-// What the client has to say against the server. Progress of a call that is over is not the server's fault: it may
-// cross the cancellation on its way.
-const complaints = [];
-export function complain(error) {
-    if (!error.message.includes('progress notification for an unknown token')) complaints.push(error.message);
+class NotApplicable extends Error {}
+
+// What there is only over HTTP. `open` makes another client.
+const CHECKS_OF_HTTP = {
+    async news(client) {
+        expect((await client.tools()).includes('analyze_repository'), 'not listed');
+        await client.hear(() => {
+            writeFileSync(served.config, 'toolsets = ["reference", "diagnostics"]\n');
+            process.kill(served.server_process, 'SIGHUP');
+        });
+        expect(!(await client.tools()).includes('analyze_repository'), 'the list is still the old one');
+        const said = wire().filter(m => m.way === '<' && m.method?.endsWith('/list_changed'));
+        const methods = said.map(({ method }) => method.split('/')[1]);
+        // In the modern era, only what the client has asked for.
+        const wanted = era === 'legacy' ? ['tools', 'resources', 'prompts'] : ['tools'];
+        expect(isDeepStrictEqual(methods, wanted), said);
+        const isTagged = said.map(({ params }) => TAG in (params?._meta ?? {}));
+        expect(isTagged.every(is => is === (era !== 'legacy')), said);
+        return era === 'legacy' ? `on ${endpoint.pathname}` : 'subscriptions/listen';
+    },
+
+    async 'wrong-key'(client, open) {
+        const before = traffic().length;
+        const tried = open(served.old_key).then(other => other.tools());
+        const said = await tried.then(() => 'welcome', error => error.message);
+        const statuses = [...new Set(traffic().slice(before).flatMap(({ status }) => status ?? []))];
+        expect(isDeepStrictEqual(statuses, [401]), `the server answered ${statuses}`);
+        if (endpoint.protocol === 'ws:') return `it cannot see why: ${said}`;
+        expect(/the API key or token is not valid|\b401\b/.test(said), `the client said ${said}`);
+    },
+
+    async 'lost-session'(client, open) {
+        if (era !== 'legacy') throw new NotApplicable('there are no sessions');
+        const other = await open(served.key);
+        await other.tools();
+        if (endpoint.pathname === '/mcp') {
+            const session = traffic().findLast(({ session }) => session).session;
+            const deleted = await askServer('DELETE', '/mcp', served.key, { 'Mcp-Session-Id': session });
+            expect(deleted.status === 204, `DELETE gave ${deleted.status}`);
+        } else {
+            process.kill(served.tap_process, 'SIGUSR1');
+            await untilFigure('fluxway_streams', 1);
+            await sleep(200); // The client needs a moment to see it too.
+        }
+        const before = wire().length;
+        const { structured, error } = await other.call('tell_fortune', { category: 'career' });
+        await other.close();
+        if (wire().slice(before).some(({ method }) => method === 'initialize')) {
+            expect(structured?.category === 'career', error);
+            return 'begun anew';
+        }
+        expect(/such session|Not connected/.test(error), `the client said ${error}`);
+        return `reported: ${error}`;
+    },
+
+    async quiet() {
+        if (endpoint.pathname !== '/mcp') throw new NotApplicable('there is one stream for everything');
+        if (era !== 'legacy') throw new NotApplicable('there are no streams to come back to');
+        // A call was cancelled: its stream is over without an answer. A client may ask for the rest, but not for ever.
+        await sleep(2500);
+        const before = traffic().length;
+        await sleep(1500);
+        const asked = traffic().slice(before).filter(({ request }) => request);
+        expect(asked.length === 0, `the client keeps coming back: ${JSON.stringify(asked)}`);
+    }
+};
+
+async function closed() {
+    for (const name of ['fluxway_streams', 'fluxway_sessions']) await untilFigure(name, 0);
+    const broken = traffic().filter(facts => facts.broken);
+    expect(broken.length === 0, broken);
 }
 
-// Runs all checks over one connection.
+// What the client has to say against the server. It is not the server's fault if progress crosses the cancellation on
+// its way, nor that a client which closes breaks off its own streams.
+const complaints = [];
+function complain({ message }) {
+    if (!/progress notification for an unknown token|AbortError/.test(message)) complaints.push(message);
+}
+
+// Runs all checks over one connection. `open` takes a key, if there is one, and what to do with complaints.
 export async function run(name, open) {
     const report = (check, status, note) => console.log(JSON.stringify({ client: name, era, check, status, note }));
-    try {
-        const client = await within(LIMIT, open());
-        for (const [check, body] of Object.entries(CHECKS)) {
-            try {
-                const note = await within(LIMIT, body(client));
-                expect(complaints.length === 0, `the client complained: ${complaints}`);
-                report(check, 'ok', note ?? '');
-            } catch (error) {
-                complaints.length = 0;
-                report(check, 'FAIL', `${error.name}: ${error.message}`);
-            }
+    const attempt = async (check, body) => {
+        try {
+            const note = await within(LIMIT, body());
+            expect(complaints.length === 0, `the client complained: ${complaints}`);
+            report(check, 'ok', note ?? '');
+        } catch (error) {
+            complaints.length = 0;
+            const status = error instanceof NotApplicable ? 'n/a' : 'FAIL';
+            report(check, status, status === 'n/a' ? error.message : `${error.name}: ${error.message}`);
         }
-        await within(LIMIT, client.close());
+    };
+    const another = key => open(key, () => {});
+    const checks = served ? { ...CHECKS, ...CHECKS_OF_HTTP } : CHECKS;
+    try {
+        const client = await within(LIMIT, open(served?.key, complain));
+        for (const [check, body] of Object.entries(checks)) await attempt(check, () => body(client, another));
+        await within(LIMIT, client.leave());
+        if (served) await attempt('close', closed);
     } catch (error) {
         report('connect', 'FAIL', `${error.name}: ${error.message}`); // Or the end of the connection: the log tells.
     }
 }
 
 // What the two TypeScript SDKs have in common. `callTool(params, options)` is the one thing that differs.
-export function library(client, negotiated, callTool) {
+export function library(client, transport, negotiated, callTool) {
     return {
         version: negotiated,
         close: () => client.close(),
+        async leave() {
+            await transport.terminateSession?.();
+            await client.close();
+        },
         tools: async () => (await client.listTools()).tools.map(tool => tool.name),
         async call(name, args, options) {
             try {

@@ -2,14 +2,23 @@
 
 A library is wrapped in an object with `version`, `tools`, `call`, `complete`, `resources`, `read`, `prompts` and
 `prompt`; `call` gives (structured content, text of the error or None). Questions of the server go to `Answerer`.
+Over HTTP there is also `hear`, which brings about a change of the tools and waits until the client has heard of it.
 """
+
+import os
+import signal
 
 import anyio
 
-from report import ANSWERS, ERA, VERSION, expect, expect_booking, expect_fortune, report, wire
+from report import ANSWERS, ERA, SERVED, VERSION
+from report import ask_server, expect, expect_booking, expect_fortune, figure, report, traffic, wire
 
 LIMIT = 20  # Seconds for a check that should take one: a hanging client is a failure, not a hanging run.
 ENDLESS = {"steps": 1000, "step_ms": 100}
+
+
+class NotApplicable(Exception):
+    """The client cannot do this, or there is no such thing in its era."""
 
 
 class Answerer:
@@ -92,12 +101,15 @@ async def cancel(client, user):
     with anyio.fail_after(5):
         await client.call("tell_fortune", {"category": "career"})
     # Lines come in order, so whoever answered that has read the cancellation. Give it the time to break its silence.
+    if SERVED:  # Requests over HTTP come in no order.
+        await until_figure('fluxway_requests_total{method="tools/call",tool="wait",outcome="cancelled"}', 1)
     heard = len(wire())
     await client.call("wait", {"steps": 3, "step_ms": 100})
     said = wire()
     endless = next(m for way, m in said if way == ">" and m.get("params", {}).get("arguments") == ENDLESS)
-    told = [m for _, m in said if m.get("method") == "notifications/cancelled"]
-    expect([m["params"]["requestId"] for m in told] == [endless["id"]], f"the client cancelled {told}")
+    told = [m["params"]["requestId"] for _, m in said if m.get("method") == "notifications/cancelled"]
+    hangs_up = SERVED and ERA != "legacy"  # Then that is all there is to say.
+    expect(told == ([] if hangs_up else [endless["id"]]), f"the client cancelled {told}")
     answers = [m for way, m in said if way == "<" and m.get("id") == endless["id"]]
     expect(not answers, f"the server answered the cancelled call: {answers}")
     token = endless["params"]["_meta"]["progressToken"]
@@ -140,22 +152,116 @@ async def book_args(client, user):
     expect(user.asked == 0, "the user was asked")
 
 
+async def until_figure(name, wanted):
+    """Waits until one of the server's figures is as it should be."""
+    for _ in range(50):
+        found = figure(name)
+        if found == wanted:
+            return
+        await anyio.sleep(0.1)
+    raise AssertionError(f"{name} is {found}, not {wanted}")
+
+
+async def news(client, user):
+    expect("analyze_repository" in await client.tools(), "not listed")
+
+    async def change():
+        with open(SERVED["config"], "w") as config:
+            config.write('toolsets = ["reference", "diagnostics"]\n')
+        os.kill(SERVED["server_process"], signal.SIGHUP)
+
+    await client.hear(change)
+    expect("analyze_repository" not in await client.tools(), "the list is still the old one")
+    said = [m for way, m in wire() if way == "<" and m.get("method", "").endswith("/list_changed")]
+    kinds = [m["method"].split("/")[1] for m in said]
+    # In the modern era, only what the client has asked for.
+    expect(kinds == (["tools", "resources", "prompts"] if ERA == "legacy" else ["tools"]), f"the server said {said}")
+    is_tagged = ["io.modelcontextprotocol/subscriptionId" in m.get("params", {}).get("_meta", {}) for m in said]
+    expect(all(tagged == (ERA != "legacy") for tagged in is_tagged), f"the server said {said}")
+    return "on /mcp" if ERA == "legacy" else "subscriptions/listen"
+
+
+async def wrong_key(client, user):
+    before = len(traffic())
+    try:
+        async with client.again(user, SERVED["old_key"]) as other:
+            await other.tools()  # Before this, some say nothing.
+        said = "welcome"
+    except Exception as error:
+        said = str(innermost(error))
+    statuses = {facts["status"] for facts in traffic()[before:] if "status" in facts}
+    expect(statuses == {401}, f"the server answered {statuses}")
+    expect("the API key or token is not valid" in said or "401" in said, f"the client said {said}")
+
+
+async def lost_session(client, user):
+    if ERA != "legacy":
+        raise NotApplicable("there are no sessions")
+    async with client.again(user, SERVED["key"]) as other:
+        await other.tools()
+        session = [facts["session"] for facts in traffic() if "session" in facts][-1]
+        status, _ = ask_server("DELETE", "/mcp", SERVED["key"], **{"Mcp-Session-Id": session})
+        expect(status == 204, f"DELETE gave {status}")
+        before = len(wire())
+        fortune, error = await other.call("tell_fortune", {"category": "career"})
+        if any(m.get("method") == "initialize" for _, m in wire()[before:]):
+            expect_fortune(fortune)
+            return "begun anew"
+        expect(error and "session" in error, f"the client said {error}")
+        return f"reported: {error}"
+
+
+async def quiet(client, user):
+    if ERA != "legacy":
+        raise NotApplicable("there are no streams to come back to")
+    # A call was cancelled: its stream is over without an answer. A client may ask for the rest of it, but not for ever.
+    await anyio.sleep(2.5)
+    before = len(traffic())
+    await anyio.sleep(1.5)
+    asked = [facts for facts in traffic()[before:] if "request" in facts]
+    expect(not asked, f"the client keeps coming back: {asked}")
+
+
+async def close():
+    for name in ["fluxway_streams", "fluxway_sessions"]:
+        await until_figure(name, 0)
+    broken = [facts for facts in traffic() if "broken" in facts]
+    expect(not broken, f"not HTTP: {broken}")
+
+
+def innermost(error):
+    while getattr(error, "exceptions", None):  # What went wrong is inside of groups of one.
+        error = error.exceptions[0]
+    return error
+
+
+async def attempt(name, column, check, *arguments):
+    try:
+        with anyio.fail_after(LIMIT):
+            note = await check(*arguments)
+        report(name, column, "ok", note or "")
+    except NotApplicable as why:
+        report(name, column, "n/a", why)
+    except Exception as error:
+        report(name, column, "FAIL", f"{type(error).__name__}: {error}")
+
+
 async def run(name, open_client):
-    """Runs all checks over one connection. `open_client` takes an `Answerer` and gives an async context manager."""
+    """Runs all checks over one connection. `open_client` takes an `Answerer` and a key, if there is one, and gives an
+    async context manager."""
     user = Answerer()
     checks = [connect, list_tools, call, bad_call, completion, resources, prompts, progress, cancel]
     checks += [book_asked, book_declined, book_args]
+    if SERVED:
+        checks += [news, wrong_key, lost_session, quiet]
     try:
-        async with open_client(user) as client:
+        async with open_client(user, SERVED and SERVED["key"]) as client:
+            client.again = open_client
             for check in checks:
                 column = "list" if check is list_tools else check.__name__.replace("_", "-")
-                try:
-                    with anyio.fail_after(LIMIT):
-                        note = await check(client, user)
-                    report(name, column, "ok", note or "")
-                except Exception as error:
-                    report(name, column, "FAIL", f"{type(error).__name__}: {error}")
+                await attempt(name, column, check, client, user)
+        if SERVED:
+            await attempt(name, "close", close)
     except Exception as error:  # Or the end of the connection: the log tells.
-        while getattr(error, "exceptions", None):  # What went wrong is inside of groups of one.
-            error = error.exceptions[0]
+        error = innermost(error)
         report(name, "connect", "FAIL", f"{type(error).__name__}: {error}")

@@ -5,18 +5,19 @@ from contextlib import asynccontextmanager
 import anyio
 from fastmcp import Client
 from fastmcp.client.elicitation import ElicitResult
-from fastmcp.client.transports import StdioTransport
+from fastmcp.client.transports import StdioTransport, StreamableHttpTransport
 from fastmcp.exceptions import ToolError
 from mcp import MCPError
-from mcp_types import PromptReference
+from mcp_types import PromptReference, ToolListChangedNotification
 
 import checks
 from report import ERA, SERVER, VERSION, expect
 
 
 class Library:
-    def __init__(self, client):
+    def __init__(self, client, heard):
         self.client = client
+        self.heard = heard
         self.version = client.protocol_version
 
     async def tools(self):
@@ -46,18 +47,32 @@ class Library:
     async def prompt(self, name, arguments):
         return (await self.client.get_prompt(name, arguments)).messages[0].content.text
 
+    async def hear(self, change):
+        if ERA != "legacy":
+            raise checks.NotApplicable("it has no subscriptions/listen")
+        await change()
+        await self.heard.wait()
+
 
 @asynccontextmanager
-async def connection(user):
+async def connection(user, key):
+    heard = anyio.Event()
+
     async def on_elicit(message, response_type, params, context):
         content = user.answer(params.requested_schema)
         return ElicitResult(action="accept" if content else "decline", content=content)
 
+    async def on_message(message):
+        if isinstance(message, ToolListChangedNotification):
+            heard.set()
+
     mode = VERSION if ERA == "pin" else ERA
-    client = Client(StdioTransport(SERVER[0], SERVER[1:]), mode=mode, elicitation_handler=on_elicit)
+    # The key as most people give it: FastMCP makes the header of it.
+    transport = StreamableHttpTransport(SERVER[0], auth=key) if key else StdioTransport(SERVER[0], SERVER[1:])
+    client = Client(transport, mode=mode, elicitation_handler=on_elicit, message_handler=on_message)
     try:
         async with client:
-            yield Library(client)
+            yield Library(client, heard)
     finally:
         await client.close()  # The transport would keep the server for the next client.
 

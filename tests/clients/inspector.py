@@ -4,15 +4,18 @@ import json
 import os
 import subprocess
 
-from report import ANSWERS, ERA, SERVER, VERSION, expect, expect_booking, expect_fortune, report, wire
+from report import ANSWERS, ERA, SERVED, SERVER, VERSION
+from report import expect, expect_booking, expect_fortune, figure, report, traffic, wire
 
 PACKAGES = os.environ["CLIENT_PACKAGES"] + "/node_modules/"
 INSPECTOR = [os.environ["NODE"], PACKAGES + "@modelcontextprotocol/inspector/clients/launcher/build/index.js", "--cli"]
 
 
-def ask(method, *options):
+def ask(method, *options, key=SERVED and SERVED["key"]):
     """The result and the error, as the Inspector prints them: on stdout, and as the last line of stderr."""
-    command = [*INSPECTOR, *SERVER, "--protocol-era", ERA, "--format", "json", "--method", method, *options]
+    # With a header that does not open the door it would start a browser.
+    over_http = ["--header", f"Authorization: Bearer {key}", "--stored-auth-only"] if key else []
+    command = [*INSPECTOR, *SERVER, *over_http, "--protocol-era", ERA, "--format", "json", "--method", method, *options]
     done = subprocess.run(command, capture_output=True, text=True, timeout=30, stdin=subprocess.DEVNULL)
     result = json.loads(done.stdout)["result"] if done.stdout else None
     error = json.loads(done.stderr.splitlines()[-1])["error"] if done.returncode else None
@@ -73,6 +76,23 @@ def book_args():
     expect_booking(result["structuredContent"])
 
 
+def wrong_key():
+    before = len(traffic())
+    _, error = ask("tools/list", key=SERVED["old_key"])
+    statuses = {facts["status"] for facts in traffic()[before:] if "status" in facts}
+    expect(statuses == {401}, f"the server answered {statuses}")
+    expect(error and error["code"] == "auth_required", f"the client said {error}")
+
+
+def close():
+    expect(figure("fluxway_streams") == 0, "a stream is still open")
+    begun = sum("status" in facts and "session" in facts for facts in traffic())
+    expect(figure("fluxway_sessions") == begun, f"{figure('fluxway_sessions')} of {begun} sessions are left")
+    broken = [facts for facts in traffic() if "broken" in facts]
+    expect(not broken, f"not HTTP: {broken}")
+    return f"it deletes none of its {begun} sessions" if begun else ""
+
+
 CHECKS = {
     "connect": connect,
     "list": list_tools,
@@ -87,6 +107,14 @@ CHECKS = {
     "book-declined": "--cli declares no elicitation",
     "book-args": book_args,
 }
+if SERVED:
+    CHECKS |= {
+        "news": "--cli makes one request and ends",
+        "wrong-key": wrong_key,
+        "lost-session": "--cli makes one request and ends",
+        "quiet": "--cli makes one request and ends",
+        "close": close,
+    }
 
 for name, check in CHECKS.items():
     if isinstance(check, str):

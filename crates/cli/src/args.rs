@@ -16,11 +16,11 @@ use crate::config::Layer;
 pub(crate) struct Args {
     #[command(subcommand)]
     pub(crate) command: Option<Command>,
-    #[command(flatten)]
-    pub(crate) settings: Layer,
     /// A TOML file with settings [default: fluxway/config.toml in the user's configuration folder, if it is there]
     #[arg(long, global = true, value_name = "FILE", env = "FLUXWAY_CONFIG")]
     pub(crate) config: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) settings: Layer,
 }
 
 const EXAMPLES: &str = "\
@@ -33,7 +33,8 @@ Examples:
   fluxway apply plan.json --root ~/src/app          do it; fluxway undo takes it back
   fluxway call booking                              a tool that asks
   fluxway serve --root ~/src/app --read-only        the server, for one folder, without writing
-  fluxway serve --http 127.0.0.1:8080               POST http://127.0.0.1:8080/api/mcp
+  fluxway keys create --scope read,write            a key for the server over HTTP
+  fluxway serve --http 127.0.0.1:8080               MCP on http://127.0.0.1:8080/mcp
 
 Settings come from flags, then FLUXWAY_… variables, then a TOML file; docs/configuration.md lists all of them.";
 
@@ -104,9 +105,70 @@ pub(crate) struct UndoArgs {
     pub(crate) json: bool,
 }
 
+/// What `keys` can do.
+#[expect(clippy::doc_markdown, reason = "help texts are shown as they stand")]
+#[derive(Subcommand)]
+pub(crate) enum KeysCommand {
+    /// Make a key. It is printed once, alone, on stdout; only a hash of it is kept.
+    #[command(
+        after_help = "Examples:\n  fluxway keys create --label laptop                      a key that reads\n  \
+        fluxway keys create --scope read,write --expires 90d    a key that writes, for 90 days\n  \
+        KEY=$(fluxway keys create --label ci)                   the key alone is on stdout"
+    )]
+    Create {
+        /// What the key allows, separated by commas: read, write, admin. The largest contains the others
+        #[arg(long, value_name = "SCOPES", value_delimiter = ',', default_value = "read")]
+        scope: Vec<server::Scope>,
+        /// The one project that the key is good for [default: all]
+        #[arg(long, value_name = "ID")]
+        project: Option<String>,
+        /// When the key ends by itself: 30m, 12h, 90d, 8w [default: never]
+        #[arg(long, value_name = "TIME", value_parser = crate::commands::keys::time)]
+        expires: Option<std::time::Duration>,
+        /// What people call the key
+        #[arg(long, value_name = "TEXT", default_value = "")]
+        label: String,
+        /// Whose key it is: what one tenant has, no other sees
+        #[arg(long, value_name = "NAME", default_value = "main")]
+        tenant: String,
+        /// A key for trying out: cf_test_sk_… instead of cf_live_sk_…
+        #[arg(long)]
+        test: bool,
+        /// Print the key and what is known about it as JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// List the keys. Secrets cannot be shown again.
+    List {
+        /// Only the keys of this tenant
+        #[arg(long, value_name = "NAME")]
+        tenant: Option<String>,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// End a key. Within two seconds no replica takes it any more.
+    Revoke {
+        /// The key's id, as `fluxway keys list` shows it
+        id: String,
+    },
+    /// Give a key a new secret, which is printed once. The old one is good for some time more.
+    Rotate {
+        /// The key's id, as `fluxway keys list` shows it
+        id: String,
+        /// For how long the old secret is good: 0m, 30m, 12h, 7d
+        #[arg(long, value_name = "TIME", default_value = "24h", value_parser = crate::commands::keys::time)]
+        overlap: std::time::Duration,
+    },
+}
+
 #[derive(Subcommand)]
 pub(crate) enum Command {
-    /// Serve on stdin and stdout, or over HTTP with --http. SIGHUP reads the toolsets again.
+    /// Serve on stdin and stdout, or over HTTP with --http.
+    ///
+    /// Over HTTP, callers need a key (`fluxway keys create`), or with --issuer a token. /mcp is MCP of every revision, /api/mcp
+    /// the CODEFLUSS endpoint, /ws and /sse are for clients that know nothing else; /healthz, /readyz and /metrics are for
+    /// whoever runs the server. SIGHUP reads toolsets, limits, certificates and --jwks again; SIGTERM lets running calls end.
     Serve,
     /// List the tools that would be served.
     Tools {
@@ -145,6 +207,9 @@ pub(crate) enum Command {
     /// Files that have been edited since are not touched: then nothing is undone, and both changes are shown.
     /// --root DIR chooses the repository.
     Undo(UndoArgs),
+    /// Make, list and end the API keys that open the server over HTTP.
+    #[command(subcommand)]
+    Keys(KeysCommand),
     /// Show a scripted conversation with the real server.
     Demo,
     /// Print completions for a shell.

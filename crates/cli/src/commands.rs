@@ -3,6 +3,9 @@
 pub(crate) mod call;
 pub(crate) mod completions;
 pub(crate) mod demo;
+pub(crate) mod http;
+mod kept;
+pub(crate) mod keys;
 mod paint;
 pub(crate) mod plan;
 mod readable;

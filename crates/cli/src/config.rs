@@ -1,5 +1,7 @@
 //! Settings: from flags, from the environment, from a TOML file. Unknown ones are refused, wherever they stand.
 
+mod serving;
+
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
@@ -7,7 +9,8 @@ use clap::{Args, CommandFactory, ValueEnum};
 use secrecy::{ExposeSecret, SecretString};
 use serde::Deserialize;
 use server::tools::Toolset;
-use server::{EnvelopeErrors, SealKey};
+use server::{EnvelopeErrors, Language, SealKey};
+pub(crate) use serving::Serving;
 use tracing::level_filters::LevelFilter;
 
 /// Every variable begins with this.
@@ -26,7 +29,7 @@ pub(crate) struct Layer {
     /// Serve no tool that writes [default: false]
     #[arg(long, global = true, env = "FLUXWAY_READ_ONLY", num_args = 0..=1, require_equals = true, default_missing_value = "true", value_name = "BOOL")]
     read_only: Option<bool>,
-    /// Serve HTTP on this loopback address instead of stdin and stdout
+    /// Serve HTTP on this address instead of stdin and stdout, such as 127.0.0.1:8080
     #[arg(long, global = true, value_name = "ADDRESS", env = "FLUXWAY_HTTP")]
     http: Option<SocketAddr>,
     /// The name that the server gives itself in `initialize` [default: fluxway]
@@ -38,8 +41,17 @@ pub(crate) struct Layer {
     /// How much to log on stderr [default: warn]
     #[arg(long, global = true, value_name = "LEVEL", env = "FLUXWAY_LOG")]
     log: Option<LogLevel>,
-    /// The key for state that clients keep: 32 bytes as base64 or hexadecimal. Without it, such state ends with the
-    /// process [default: drawn at start]
+    /// How to write logs: text or json [default: text]
+    #[arg(long, global = true, value_name = "FORMAT", env = "FLUXWAY_LOG_FORMAT")]
+    log_format: Option<LogFormat>,
+    /// The language of texts on /api/mcp where the client asks for none: en or de [default: en]
+    #[arg(long, global = true, value_name = "LANGUAGE", env = "FLUXWAY_LANG")]
+    lang: Option<Lang>,
+    /// Everything about HTTP.
+    #[command(flatten)]
+    #[serde(default)]
+    serve: serving::ServingLayer,
+    /// The key for state that clients keep: 32 bytes as base64 or hexadecimal.
     // Not a flag: flags can be read by everybody on the machine.
     #[arg(skip)]
     seal_key: Option<SecretString>,
@@ -65,10 +77,32 @@ enum LogLevel {
     Trace,
 }
 
+/// How logs are written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum LogFormat {
+    /// For people.
+    #[default]
+    Text,
+    /// For programs: one object a line.
+    Json,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum Lang {
+    /// English.
+    En,
+    /// German.
+    De,
+}
+
 /// Flags and environment on one side, the file on the other.
 pub(crate) struct Sources {
     typed: Layer,
     file: Option<PathBuf>,
+    /// The folder of the user's data.
+    data: Option<PathBuf>,
 }
 
 /// Complete, checked, immutable.
@@ -81,6 +115,9 @@ pub(crate) struct Config {
     pub(crate) server_name: String,
     pub(crate) envelope_errors: EnvelopeErrors,
     pub(crate) log: LevelFilter,
+    pub(crate) log_format: LogFormat,
+    pub(crate) language: Language,
+    pub(crate) serving: Serving,
     pub(crate) seal_key: Option<SealKey>,
 }
 
@@ -99,6 +136,16 @@ pub(crate) enum ConfigError {
     Root(PathBuf),
     #[error("seal-key: want 32 bytes as base64 or hexadecimal")]
     SealKey,
+    #[error("key-pepper: want 32 bytes as base64 or hexadecimal")]
+    Pepper,
+    #[error("database: {0}")]
+    Database(store::LocationError),
+    #[error("database: name one, such as sqlite:fluxway.db; there is no home folder to put it in")]
+    NoDataFolder,
+    #[error("{one} needs {other} beside it")]
+    Alone { one: &'static str, other: &'static str },
+    #[error("public-url: `{0}` is not like https://mcp.example.com, without a path")]
+    PublicUrl(String),
 }
 
 impl Sources {
@@ -112,13 +159,15 @@ impl Sources {
             return Err(ConfigError::UnknownVariable { name, known: variables() });
         }
         typed.seal_key = std::env::var("FLUXWAY_SEAL_KEY").ok().map(SecretString::from);
+        typed.serve.key_pepper = std::env::var("FLUXWAY_KEY_PEPPER").ok().map(SecretString::from);
+        let home = |folder: &str| std::env::var_os("HOME").map(|home| Path::new(&home).join(folder));
+        let data = std::env::var_os("XDG_DATA_HOME").map(PathBuf::from).or_else(|| home(".local/share"));
         let usual = || {
-            let home = std::env::var_os("XDG_CONFIG_HOME").map(PathBuf::from);
-            let home =
-                home.or_else(|| std::env::var_os("HOME").map(|home| Path::new(&home).join(".config")))?;
-            Some(home.join("fluxway/config.toml")).filter(|path| path.exists())
+            let folder =
+                std::env::var_os("XDG_CONFIG_HOME").map(PathBuf::from).or_else(|| home(".config"))?;
+            Some(folder.join("fluxway/config.toml")).filter(|path| path.exists())
         };
-        Ok(Self { typed, file: file.or_else(usual) })
+        Ok(Self { typed, file: file.or_else(usual), data })
     }
 
     /// The file is read anew on every call, so that SIGHUP can ask again.
@@ -167,6 +216,12 @@ impl Config {
                 LogLevel::Debug => LevelFilter::DEBUG,
                 LogLevel::Trace => LevelFilter::TRACE,
             },
+            log_format: typed.log_format.or(file.log_format).unwrap_or_default(),
+            language: match typed.lang.or(file.lang) {
+                None | Some(Lang::En) => Language::English,
+                Some(Lang::De) => Language::German,
+            },
+            serving: Serving::resolve(typed.serve, file.serve, sources.data.clone())?,
             seal_key: match seal_key {
                 None => None,
                 Some(text) => Some(SealKey::parse(text.expose_secret()).ok_or(ConfigError::SealKey)?),
@@ -174,19 +229,22 @@ impl Config {
         })
     }
 
-    /// The server that these settings describe, and whoever calls it from this machine.
-    pub(crate) fn build(self) -> (std::sync::Arc<server::App>, server::Principal) {
-        // Over HTTP anybody on this machine can ask: without keys nobody is known well enough to write.
-        let may_write = !self.read_only && self.http.is_none();
-        let scope = if may_write { server::Scope::Write } else { server::Scope::Read };
-        let app = server::App::builder()
-            .name(self.server_name)
-            .roots(self.roots)
+    /// The server that these settings describe, as far as they do.
+    pub(crate) fn builder(&mut self) -> server::AppBuilder {
+        server::App::builder()
+            .name(std::mem::take(&mut self.server_name))
+            .roots(std::mem::take(&mut self.roots))
             .toolsets(&self.toolsets)
             .envelope_errors(self.envelope_errors)
-            .seal_key(self.seal_key)
-            .build();
-        (app, server::Principal::local_user(scope))
+            .language(self.language)
+            .seal_key(self.seal_key.take())
+    }
+
+    /// Whoever calls from this machine.
+    pub(crate) fn local_user(&self) -> server::Principal {
+        // Over HTTP anybody on this machine can ask: without keys nobody is known well enough to write.
+        let may_write = !self.read_only && self.http.is_none();
+        server::Principal::local_user(if may_write { server::Scope::Write } else { server::Scope::Read })
     }
 }
 
@@ -198,21 +256,26 @@ fn settings() -> Vec<[String; 4]> {
         .filter(|arg| arg.get_env().is_some())
         .map(|arg| {
             let flag = arg.get_long().unwrap_or_default();
-            // The file cannot name another file.
-            let name = if flag == "config" { "" } else { flag };
+            let name = match arg.get_help_heading() {
+                Some(serving::HEADING) => format!("serve.{flag}"),
+                // The file cannot name another file.
+                _ if flag == "config" => String::new(),
+                _ => flag.to_owned(),
+            };
             let variable = arg.get_env().map(|env| env.to_string_lossy().into_owned()).unwrap_or_default();
             let help = arg.get_help().map(ToString::to_string).unwrap_or_default();
-            [name.to_owned(), format!("--{flag}"), variable, help]
+            [name, format!("--{flag}"), variable, help]
         })
         .collect();
-    rows.push([
-        "seal-key".to_owned(),
-        String::new(),
-        "FLUXWAY_SEAL_KEY".to_owned(),
-        "The key for state that clients keep: 32 bytes as base64 or hexadecimal. Without it, such state ends with the \
-         process [default: drawn at start]"
-            .to_owned(),
-    ]);
+    // Secrets are no flags.
+    let seal_key = "The key for state that clients keep: 32 bytes as base64 or hexadecimal [default: drawn at start; with a \
+                    database, drawn once and kept there]";
+    for (name, variable, help) in [
+        ("seal-key", "FLUXWAY_SEAL_KEY", seal_key),
+        ("serve.key-pepper", "FLUXWAY_KEY_PEPPER", serving::PEPPER_HELP),
+    ] {
+        rows.push([name.to_owned(), String::new(), variable.to_owned(), help.to_owned()]);
+    }
     rows
 }
 

@@ -17,6 +17,10 @@ pub(crate) enum Failure {
     /// The tool's own words.
     #[error("{0}")]
     Refused(String),
+    #[error(transparent)]
+    Store(#[from] store::OpenError),
+    #[error("{0}")]
+    Kept(#[from] server::access::StoreError),
     #[error("{what}: {source}")]
     Io { what: String, source: io::Error },
 }
@@ -33,7 +37,8 @@ pub(crate) fn report(failure: &Failure) -> ExitCode {
         Failure::Config(_) => (2, "docs/configuration.md lists every setting"),
         Failure::Usage(_) => (2, "try --help"),
         Failure::Refused(_) => (1, ""),
-        Failure::Io { .. } => (3, ""),
+        Failure::Store(_) => (3, "--database names another one"),
+        Failure::Io { .. } | Failure::Kept(_) => (3, ""),
     };
     let hint = if hint.is_empty() { String::new() } else { format!("\nhint: {hint}") };
     let _ = writeln!(io::stderr(), "error: {failure}{hint}");
@@ -47,6 +52,11 @@ pub(crate) fn survive_file_limits() {
     const FILE_TOO_LARGE: i32 = 25;
     // The handler stays when the stream is gone.
     drop(tokio::signal::unix::signal(SignalKind::from_raw(FILE_TOO_LARGE)));
+}
+
+/// Says something to whoever sits at the terminal.
+pub(crate) fn tell(text: &str) {
+    let _ = writeln!(io::stderr(), "{text}");
 }
 
 /// Prints an answer. A reader that went away has seen enough.

@@ -2,15 +2,25 @@
 
 use std::io::IsTerminal;
 
-use tracing::level_filters::LevelFilter;
+use tracing_subscriber::filter::Targets;
+use tracing_subscriber::layer::SubscriberExt;
+use tracing_subscriber::util::SubscriberInitExt;
+use tracing_subscriber::{Layer, fmt};
 
-pub(crate) fn start(level: LevelFilter) {
-    tracing_subscriber::fmt()
-        .with_max_level(level)
-        .with_writer(std::io::stderr)
-        .with_ansi(std::io::stderr().is_terminal())
-        .with_target(false)
-        .init();
+use crate::config::{Config, LogFormat};
+
+/// Begins to log. Who was denied and what was changed over HTTP is told at any level but `off`.
+pub(crate) fn start(config: &Config) {
+    let mut wanted = Targets::new().with_default(config.log);
+    if config.http.is_some() && config.log != tracing::level_filters::LevelFilter::OFF {
+        wanted = wanted.with_target("audit", tracing::Level::INFO);
+    }
+    let lines = fmt::layer().with_writer(std::io::stderr);
+    let lines = match config.log_format {
+        LogFormat::Text => lines.with_ansi(std::io::stderr().is_terminal()).boxed(),
+        LogFormat::Json => lines.json().flatten_event(true).boxed(),
+    };
+    tracing_subscriber::registry().with(lines.with_filter(wanted)).init();
     // A panic is caught where it happens and answered; the log says where, and not what: messages can hold data.
     std::panic::set_hook(Box::new(|panic| {
         let place = panic.location().map(ToString::to_string).unwrap_or_default();

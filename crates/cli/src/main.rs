@@ -38,7 +38,7 @@ fn run(args: Args) -> Result<(), Failure> {
     }
     let sources = config::Sources::gather(args.settings, args.config)?;
     let config = Config::resolve(&sources)?;
-    logs::start(config.log);
+    logs::start(&config);
     match command {
         Command::Serve => commands::serve::run(config, sources),
         Command::Tools { json } => commands::tools::run(config, json),
@@ -46,6 +46,7 @@ fn run(args: Args) -> Result<(), Failure> {
         Command::Plan(args) => commands::plan::plan(config, args),
         Command::Apply(args) => commands::plan::apply(config, args),
         Command::Undo(args) => commands::plan::undo(config, args),
+        Command::Keys(command) => commands::keys::run(config, command),
         Command::Demo => commands::demo::run(),
         Command::Completions { .. } => Ok(()),
     }

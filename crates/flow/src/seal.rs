@@ -6,10 +6,11 @@ use chacha20poly1305::aead::{Aead, KeyInit, Payload};
 use chacha20poly1305::{Key, XChaCha20Poly1305, XNonce};
 use jiff::Timestamp;
 use secrecy::{ExposeSecret, SecretBox};
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use crate::{Entropy, Journal};
+use crate::Entropy;
 
 const VERSION: u8 = 1;
 const NONCE: usize = 24;
@@ -29,6 +30,11 @@ impl SealKey {
         let mut bytes = Box::new([0; 32]);
         entropy.fill(bytes.as_mut());
         Self::new(bytes)
+    }
+
+    /// Of these bytes.
+    pub fn of(bytes: [u8; 32]) -> Self {
+        Self::new(Box::new(bytes))
     }
 
     /// Reads 32 bytes of base64 (with or without padding, in either alphabet) or of hexadecimal digits.
@@ -127,9 +133,9 @@ impl Seal {
     }
 
     /// Makes a token of a journal.
-    pub fn seal(
+    pub fn seal<S: Serialize>(
         &self,
-        journal: &Journal,
+        journal: &S,
         binding: &Binding<'_>,
         expires: Timestamp,
         entropy: &dyn Entropy,
@@ -148,16 +154,21 @@ impl Seal {
         URL_SAFE_NO_PAD.encode(token)
     }
 
-    /// Gets the journal back.
-    pub fn open(&self, token: &str, binding: &Binding<'_>, now: Timestamp) -> Result<Journal, SealError> {
-        let sealed = self.decrypt(token, binding).ok_or(SealError::Invalid)?;
+    /// Gets back what was sealed: a journal, or whatever the caller put there.
+    pub fn open<S: DeserializeOwned>(
+        &self,
+        token: &str,
+        binding: &Binding<'_>,
+        now: Timestamp,
+    ) -> Result<S, SealError> {
+        let sealed: Sealed<S> = self.decrypt(token, binding).ok_or(SealError::Invalid)?;
         if now.as_millisecond() >= sealed.expires {
             return Err(SealError::Expired);
         }
         Ok(sealed.journal)
     }
 
-    fn decrypt(&self, token: &str, binding: &Binding<'_>) -> Option<Sealed<Journal>> {
+    fn decrypt<S: DeserializeOwned>(&self, token: &str, binding: &Binding<'_>) -> Option<Sealed<S>> {
         if token.len() > MOST_BYTES {
             return None;
         }
@@ -185,6 +196,7 @@ mod tests {
     use serde_json::{Map, json};
 
     use super::*;
+    use crate::Journal;
 
     struct Counting(std::sync::atomic::AtomicU8);
     impl Entropy for Counting {
@@ -207,7 +219,7 @@ mod tests {
         let token = seal.seal(&journal, &binding, at(100), &entropy);
 
         assert_eq!(seal.open(&token, &binding, at(99)), Ok(journal));
-        assert_eq!(seal.open(&token, &binding, at(100)), Err(SealError::Expired));
+        assert_eq!(seal.open(&token, &binding, at(100)), Err::<Journal, _>(SealError::Expired));
         let empty = Map::new();
         for other in [
             Binding { owner: "eve", ..binding },
@@ -215,16 +227,19 @@ mod tests {
             Binding { tool: "other", ..binding },
             Binding { arguments: &empty, ..binding },
         ] {
-            assert_eq!(seal.open(&token, &other, at(1)), Err(SealError::Invalid));
+            assert_eq!(seal.open(&token, &other, at(1)), Err::<Journal, _>(SealError::Invalid));
         }
         let mut bytes = URL_SAFE_NO_PAD.decode(&token).unwrap();
         for n in 0..bytes.len() {
             bytes[n] ^= 1;
-            assert_eq!(seal.open(&URL_SAFE_NO_PAD.encode(&bytes), &binding, at(1)), Err(SealError::Invalid));
+            assert_eq!(
+                seal.open(&URL_SAFE_NO_PAD.encode(&bytes), &binding, at(1)),
+                Err::<Journal, _>(SealError::Invalid)
+            );
             bytes[n] ^= 1;
         }
         for nonsense in ["", "AA", "!!", &token[..20]] {
-            assert_eq!(seal.open(nonsense, &binding, at(1)), Err(SealError::Invalid));
+            assert_eq!(seal.open(nonsense, &binding, at(1)), Err::<Journal, _>(SealError::Invalid));
         }
     }
 
@@ -236,9 +251,9 @@ mod tests {
         let key = || SealKey::parse(&"0a".repeat(32)).unwrap();
         let old = Seal::new(key()).seal(&Journal::default(), &binding, at(9), &entropy);
         let rotated = Seal::new(SealKey::generate(&entropy)).also_opening(key());
-        assert!(rotated.open(&old, &binding, at(1)).is_ok());
+        assert!(rotated.open::<Journal>(&old, &binding, at(1)).is_ok());
         let removed = Seal::new(SealKey::generate(&entropy));
-        assert_eq!(removed.open(&old, &binding, at(1)), Err(SealError::Invalid));
+        assert_eq!(removed.open(&old, &binding, at(1)), Err::<Journal, _>(SealError::Invalid));
     }
 
     #[test]

@@ -1,74 +1,102 @@
-//! `POST /api/mcp`: one body, one answer, HTTP 200 whatever the answer says.
+//! `POST /api/mcp`: one body, one answer, HTTP 200 whatever the answer says; but for the few cases that the CODEFLUSS document
+//! names.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::net::IpAddr;
+use std::sync::Arc;
 
-use axum::body::to_bytes;
-use axum::extract::{Request, State as FromState};
-use axum::http::{Method, StatusCode, header};
-use axum::response::{IntoResponse, Response};
-use server::{Connection, Outbox, Rules};
-use tokio::sync::oneshot;
+use axum::extract::Request;
+use axum::http::{HeaderMap, StatusCode, header};
+use axum::response::Response;
+use server::{Connection, Delivery, Language, Outbox, Principal, Refusal, Rules, Scope};
 
-use crate::State;
+use crate::body::{self, Accepts};
+use crate::channel::Channel;
+use crate::door::Takes;
+use crate::reply::{self, First, HangUp};
+use crate::{State, oauth, route};
 
-/// Takes the one answer and drops everything else: a POST carries no news.
-struct OneAnswer(Mutex<Option<oneshot::Sender<Vec<u8>>>>);
+/// The most that is read of a body whose sender is not let in, to find the id that the refusal should carry.
+const STRANGERS: usize = 64 * 1024;
 
-impl Outbox for OneAnswer {
-    fn answer(&self, message: Vec<u8>) {
-        if let Some(waiting) = self.0.lock().unwrap_or_else(PoisonError::into_inner).take() {
-            // Nobody waits any more when the client hung up.
-            let _ = waiting.send(message);
+pub(crate) async fn handle(state: &Arc<State>, from: IpAddr, request: Request) -> Response {
+    let (parts, body) = request.into_parts();
+    let rules = Rules::Codefluss(language(state, &parts.headers));
+    let outcome = async {
+        body::check_type(&parts.headers)?;
+        let entered = state.door.enter(&parts.headers, from, Takes::Keys, state.app.now()).await;
+        let most = state.app.longest_message();
+        match entered {
+            Ok(principal) => {
+                let bytes = body::read(body, most).await?;
+                answer(state, principal, rules, &bytes).await
+            }
+            Err(refusal) => {
+                let bytes = body::read(body, most.min(STRANGERS)).await.unwrap_or_default();
+                Ok(turn_away(state, rules, &bytes, refusal).await)
+            }
         }
-    }
-
-    fn stay_silent(&self) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
-    }
-
-    fn ask(&self, _: Vec<u8>) -> bool {
-        false
-    }
-
-    fn push(&self, _: Vec<u8>) {}
-}
-
-pub(crate) async fn handle(FromState(state): FromState<State>, request: Request) -> Response {
-    if request.method() != Method::POST {
-        return (StatusCode::METHOD_NOT_ALLOWED, [(header::ALLOW, "POST")]).into_response();
-    }
-    if !is_json(&request) {
-        return StatusCode::UNSUPPORTED_MEDIA_TYPE.into_response();
-    }
-    let (sender, answer) = oneshot::channel();
-    let outbox = Arc::new(OneAnswer(Mutex::new(Some(sender))));
-    let connection = Connection::new(state.app, state.principal, Rules::Codefluss, outbox);
-    let Ok(body) = to_bytes(request.into_body(), connection.longest_message()).await else {
-        return StatusCode::PAYLOAD_TOO_LARGE.into_response();
     };
-    if !connection.receive(&body) {
-        return StatusCode::OK.into_response();
-    }
+    outcome.await.unwrap_or_else(|refusal| route::refuse(state, rules, refusal))
+}
+
+fn language(state: &State, headers: &HeaderMap) -> Language {
+    let header = headers.get(header::ACCEPT_LANGUAGE).and_then(|value| value.to_str().ok());
+    header.map_or(state.app.language(), |header| state.app.language().preferred_by(header))
+}
+
+async fn answer(
+    state: &Arc<State>,
+    principal: Principal,
+    rules: Rules,
+    bytes: &[u8],
+) -> Result<Response, Refusal> {
+    let letter = state.app.decode(bytes);
+    let standing = state.door.count(&principal, letter.weight(), state.app.now()).await?;
+    let channel = Channel::for_request(false);
+    let outbox = Arc::clone(&channel) as Arc<dyn Outbox>;
+    let connection = Connection::new(Arc::clone(&state.app), principal, rules, Arc::clone(&outbox));
+    let is_answerable = connection.handle(letter, body::delivery(outbox, standing));
     let _hang_up = HangUp(connection);
-    match answer.await {
-        Ok(body) => ([(header::CONTENT_TYPE, "application/json")], body).into_response(),
+    let mut response = if is_answerable { only(&channel).await } else { reply::empty(StatusCode::OK) };
+    body::tell_standing(&mut response, standing);
+    Ok(response)
+}
+
+/// Refuses every message in the body, each with its own id.
+async fn turn_away(state: &Arc<State>, rules: Rules, bytes: &[u8], refusal: Refusal) -> Response {
+    state.metrics.refused(refusal.kind());
+    let is_missing = refusal == Refusal::NoKey;
+    let answer = server::refusal(rules, refusal.clone());
+    let letter = state.app.decode(bytes);
+    if bytes.is_empty() || letter.is_malformed() {
+        return challenged(state, reply::plain(answer));
+    }
+    let channel = Channel::for_request(false);
+    let outbox = Arc::clone(&channel) as Arc<dyn Outbox>;
+    let nobody = Principal::local_user(Scope::Read);
+    let connection = Connection::new(Arc::clone(&state.app), nobody, rules, Arc::clone(&outbox));
+    if !connection.handle(letter, Delivery::to(outbox).granted(0, refusal)) {
+        // Only notifications, which are never answered but for the status.
+        return challenged(state, reply::plain(answer));
+    }
+    let mut response = only(&channel).await;
+    if is_missing {
+        *response.status_mut() = StatusCode::UNAUTHORIZED;
+    }
+    challenged(state, response)
+}
+
+fn challenged(state: &State, mut response: Response) -> Response {
+    if response.status() == StatusCode::UNAUTHORIZED {
+        oauth::challenge(state, &mut response);
+    }
+    response
+}
+
+async fn only(channel: &Arc<Channel>) -> Response {
+    match reply::first(&mut channel.read_after(0), Accepts { json: true, stream: false }).await {
+        First::Plain(response) => response,
         // Everything in the body was cancelled by the body itself.
-        Err(_) => StatusCode::OK.into_response(),
+        First::Nothing | First::Stream(_) => reply::empty(StatusCode::OK),
     }
-}
-
-/// Stops what still runs when the client hangs up, which drops the handler.
-struct HangUp(Arc<Connection>);
-
-impl Drop for HangUp {
-    fn drop(&mut self) {
-        self.0.cancel_all();
-    }
-}
-
-fn is_json(request: &Request) -> bool {
-    let media_type = request.headers().get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
-    media_type
-        .and_then(|value| value.split(';').next())
-        .is_some_and(|m| m.trim().eq_ignore_ascii_case("application/json"))
 }

@@ -21,6 +21,9 @@ impl Revision {
     /// Every revision that is spoken here, newest first.
     pub const ALL: [Self; 5] = [V2026_07_28, V2025_11_25, V2025_06_18, V2025_03_26, V2024_11_05];
 
+    /// The newest of all.
+    pub const NEWEST: Self = V2026_07_28;
+
     /// What is offered to a client whose `initialize` asks for something else: the newest with a handshake.
     pub const OFFERED: Self = V2025_11_25;
 
@@ -118,6 +121,16 @@ impl Revision {
     /// `ping` exists.
     pub fn has_ping(self) -> bool {
         self < V2026_07_28
+    }
+
+    /// A resource is watched by `resources/subscribe`; later by `subscriptions/listen`.
+    pub fn has_resource_subscriptions(self) -> bool {
+        self < V2026_07_28
+    }
+
+    /// A stream begins with an event that has an id and no message, so that a client can come back to it at once.
+    pub fn primes_streams(self) -> bool {
+        self == V2025_11_25
     }
 
     /// A resource that does not exist has an error code of its own (-32002); later it is a bad parameter.

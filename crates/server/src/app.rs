@@ -3,13 +3,20 @@
 use std::path::PathBuf;
 use std::sync::{Arc, PoisonError, RwLock};
 
+use access::Principal;
 use flow::{Entropy, Seal, SealKey};
 use jiff::Timestamp;
 use protocol::Limits;
 use protocol::mcp::Implementation;
-use tokio::sync::watch;
+use tokio::sync::broadcast;
+use tokio_util::sync::CancellationToken;
 
+use crate::crowd::{Crowd, Place, Places, Seat};
+use crate::error::Refusal;
+use crate::observe::Observer;
+use crate::subscriptions::{self, News};
 use crate::tools::{Catalog, ToolEntry, Toolset};
+use crate::{Guest, Language, Letter};
 
 /// What a model should know before it uses the tools.
 pub(crate) const INSTRUCTIONS: &str = "Begin with analyze_repository when it is about a folder of code; \
@@ -64,9 +71,15 @@ pub struct App {
     pub(crate) roots: Arc<[PathBuf]>,
     pub(crate) page_size: usize,
     pub(crate) envelope_errors: EnvelopeErrors,
+    pub(crate) language: Language,
+    pub(crate) observer: Option<Arc<dyn Observer>>,
+    pub(crate) guest: Option<Arc<dyn Guest>>,
+    crowd: Arc<Crowd>,
+    /// Cancelled when the whole server ends.
+    pub(crate) closing: CancellationToken,
     tools: Vec<Arc<ToolEntry>>,
     catalog: RwLock<Arc<Catalog>>,
-    changes: watch::Sender<u64>,
+    news: broadcast::Sender<News>,
 }
 
 impl App {
@@ -89,12 +102,63 @@ impl App {
         }
         *current = catalog;
         drop(current);
-        self.changes.send_modify(|version| *version += 1);
+        self.announce_lists();
     }
 
-    /// Learns of every change to the set of tools.
-    pub(crate) fn changes(&self) -> watch::Receiver<u64> {
-        self.changes.subscribe()
+    /// Learns of everything that changes from now on.
+    pub(crate) fn news(&self) -> broadcast::Receiver<News> {
+        self.news.subscribe()
+    }
+
+    /// Tells everybody who listens that the lists have changed.
+    pub(crate) fn announce_lists(&self) {
+        // Nobody may be listening.
+        let _ = self.news.send(News::Lists);
+    }
+
+    /// Tells everybody who watches this resource that it has changed.
+    pub fn resource_changed(&self, uri: &str) {
+        let _ = self.news.send(News::Resource(uri.into()));
+    }
+
+    /// A place for something that a caller may have only so much of.
+    pub fn place(&self, principal: &Principal, place: Place) -> Result<Seat, Refusal> {
+        self.crowd.take(principal, place)
+    }
+
+    /// Ends whatever only waits for news, on every connection.
+    pub fn shut_down(&self) {
+        self.closing.cancel();
+    }
+
+    /// Resolves when the whole server ends.
+    pub async fn closing(&self) {
+        self.closing.cancelled().await;
+    }
+
+    /// The time, by the clock that the server goes by.
+    pub fn now(&self) -> Timestamp {
+        self.clock.now()
+    }
+
+    /// Random bytes.
+    pub fn random(&self, bytes: &mut [u8]) {
+        self.entropy.fill(bytes);
+    }
+
+    /// The language of texts where nobody asks for one.
+    pub fn language(&self) -> Language {
+        self.language
+    }
+
+    /// Decodes one line, frame or body.
+    pub fn decode(&self, bytes: &[u8]) -> Letter {
+        Letter(protocol::decode(bytes, &self.limits))
+    }
+
+    /// The longest message that is taken.
+    pub fn longest_message(&self) -> usize {
+        self.limits.bytes
     }
 }
 
@@ -108,6 +172,10 @@ pub struct AppBuilder {
     toolsets: Vec<Toolset>,
     page_size: usize,
     envelope_errors: EnvelopeErrors,
+    language: Language,
+    observer: Option<Arc<dyn Observer>>,
+    guest: Option<Arc<dyn Guest>>,
+    places: Places,
 }
 
 impl Default for AppBuilder {
@@ -121,6 +189,10 @@ impl Default for AppBuilder {
             toolsets: Toolset::DEFAULT.to_vec(),
             page_size: 100,
             envelope_errors: EnvelopeErrors::default(),
+            language: Language::default(),
+            observer: None,
+            guest: None,
+            places: Places::default(),
         }
     }
 }
@@ -182,6 +254,34 @@ impl AppBuilder {
         self
     }
 
+    /// The language of texts where nobody asks for one.
+    #[must_use]
+    pub fn language(mut self, language: Language) -> Self {
+        self.language = language;
+        self
+    }
+
+    /// Somebody who looks on.
+    #[must_use]
+    pub fn observer(mut self, observer: Arc<dyn Observer>) -> Self {
+        self.observer = Some(observer);
+        self
+    }
+
+    /// Somebody who brings tools of their own.
+    #[must_use]
+    pub fn guest(mut self, guest: Arc<dyn Guest>) -> Self {
+        self.guest = Some(guest);
+        self
+    }
+
+    /// How much one caller may have open at once.
+    #[must_use]
+    pub fn places(mut self, places: Places) -> Self {
+        self.places = places;
+        self
+    }
+
     /// Puts it together.
     pub fn build(self) -> Arc<App> {
         let tools: Vec<Arc<ToolEntry>> = crate::tools::all().into_iter().map(Arc::new).collect();
@@ -196,9 +296,14 @@ impl AppBuilder {
             roots: self.roots.into(),
             page_size: self.page_size,
             envelope_errors: self.envelope_errors,
+            language: self.language,
+            observer: self.observer,
+            guest: self.guest,
+            crowd: Crowd::new(self.places),
+            closing: CancellationToken::new(),
             tools,
             catalog,
-            changes: watch::Sender::new(0),
+            news: subscriptions::channel(),
         })
     }
 }

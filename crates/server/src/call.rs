@@ -127,6 +127,16 @@ impl Outlet {
         }
     }
 
+    /// Sends a finished notification.
+    pub(crate) fn push(&self, message: Vec<u8>) {
+        self.inner.outbox.push(message);
+    }
+
+    /// Where the answer of this request goes, and whatever belongs to it.
+    pub(crate) fn outbox(&self) -> &Arc<dyn Outbox> {
+        &self.inner.outbox
+    }
+
     /// Sends a log message to the client, if it wants messages of this level.
     pub fn log(&self, level: LogLevel, logger: &str, text: &str) {
         if self.inner.stop.is_cancelled() || self.inner.log_level.is_none_or(|least| level < least) {

@@ -8,27 +8,69 @@ use access::Principal;
 use protocol::mcp::RequestMeta;
 use protocol::{
     Dialect, EnvelopeRequest, Id, Incoming, Malformed, Message, Notification, Params, Problem, Request,
-    Revision, decode,
+    Revision,
 };
 use serde_json::{Map, Value};
-use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
 use crate::context::Context;
-use crate::error::Failure;
+use crate::error::{self, Failure, Refusal};
+use crate::observe::{Notes, Watch};
 use crate::outbox::{Batch, Destination, Responder};
 use crate::peer::Peer;
 use crate::session::Session;
 use crate::work::Workload;
-use crate::{App, Call, Outbox, Outlet, dispatch, envelope, subscriptions};
+use crate::{
+    Answer, App, Call, Claims, Delivery, Language, Letter, Outbox, Outlet, dispatch, envelope, subscriptions,
+};
 
 /// The rules of the place where a connection was made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rules {
     /// A pipe: MCP of every revision with its lifecycle, and the envelope, mixed as the client likes.
     Pipe,
-    /// A POST to `/api/mcp`: one body, no greeting, no news.
-    Codefluss,
+    /// A POST to `/api/mcp`: one body, no greeting, no news. Errors are told in this language.
+    Codefluss(Language),
+    /// A session on `/mcp`: MCP up to 2025-11-25.
+    Session,
+    /// A POST to `/mcp` that stands for itself: MCP from 2026-07-28 on.
+    Stateless,
+}
+
+impl Rules {
+    /// Messages may carry their own version.
+    fn take_stateless(self) -> bool {
+        matches!(self, Self::Pipe | Self::Stateless)
+    }
+
+    fn language(self) -> Language {
+        match self {
+            Self::Codefluss(language) => language,
+            Self::Pipe | Self::Session | Self::Stateless => Language::English,
+        }
+    }
+
+    /// The dialect of a message that does not say which one it is in, before anything was agreed on.
+    fn dialect(self) -> Dialect {
+        match self {
+            Self::Codefluss(_) => Dialect::Codefluss,
+            Self::Pipe | Self::Session => Dialect::Mcp(Revision::OFFERED),
+            Self::Stateless => Dialect::Mcp(Revision::NEWEST),
+        }
+    }
+}
+
+/// The answer to a message that is refused before there is a connection, as these rules would put it.
+pub fn refusal(rules: Rules, refusal: Refusal) -> Answer {
+    error::render(&refusal.into(), rules.dialect(), rules.language(), None)
+}
+
+/// What goes with a message on its way.
+#[derive(Clone, Copy)]
+struct Way<'a> {
+    outbox: &'a Arc<dyn Outbox>,
+    claims: Option<&'a Claims>,
+    in_batch: bool,
 }
 
 /// One client's connection.
@@ -40,7 +82,6 @@ pub struct Connection {
     session: Session,
     peer: Peer,
     work: Arc<Workload>,
-    streams: Semaphore,
     /// Cancelled when no more requests are taken: what only waits for news ends.
     ending: CancellationToken,
     speaks_envelope: AtomicBool,
@@ -50,14 +91,13 @@ impl Connection {
     /// A new connection.
     pub fn new(app: Arc<App>, principal: Principal, rules: Rules, outbox: Arc<dyn Outbox>) -> Arc<Self> {
         Arc::new(Self {
-            peer: Peer::new(Arc::clone(&outbox)),
+            peer: Peer::new(),
             app,
             principal,
             rules,
             outbox,
             session: Session::new(),
             work: Workload::new(),
-            streams: subscriptions::places(),
             ending: CancellationToken::new(),
             speaks_envelope: AtomicBool::new(false),
         })
@@ -71,16 +111,8 @@ impl Connection {
         &self.peer
     }
 
-    pub(crate) fn outbox(&self) -> &Arc<dyn Outbox> {
-        &self.outbox
-    }
-
     pub(crate) fn work(&self) -> &Arc<Workload> {
         &self.work
-    }
-
-    pub(crate) fn streams(&self) -> &Semaphore {
-        &self.streams
     }
 
     pub(crate) fn ending(&self) -> &CancellationToken {
@@ -92,49 +124,97 @@ impl Connection {
     /// What can be answered at once is answered before this returns; the rest goes on as a task of the current tokio
     /// runtime.
     pub fn receive(self: &Arc<Self>, bytes: &[u8]) -> bool {
-        match decode(bytes, &self.app.limits) {
+        self.handle(self.app.decode(bytes), Delivery::to(Arc::clone(&self.outbox)))
+    }
+
+    /// The same for what is decoded already, with answers to wherever the delivery says.
+    pub fn handle(self: &Arc<Self>, letter: Letter, delivery: Delivery) -> bool {
+        let way = Way { outbox: &delivery.outbox, claims: delivery.claims.as_ref(), in_batch: false };
+        let to = || Destination::Outbox(Arc::clone(&delivery.outbox));
+        match letter.0 {
             Incoming::One(message) => {
                 if let Ok(message) = &message {
                     self.note_dialect(message);
                 }
                 let answerable = is_answerable(&message);
-                self.take(message, Destination::Outbox(Arc::clone(&self.outbox)), false);
+                match delivery.refusal.filter(|_| delivery.granted == 0) {
+                    None => self.take(message, to(), way),
+                    Some(refusal) if answerable => self.turn_away(&message, to(), refusal),
+                    Some(_) => {}
+                }
                 answerable
             }
-            Incoming::Batch(messages) => self.receive_batch(messages),
+            Incoming::Batch(messages) => {
+                let way = Way { in_batch: true, ..way };
+                self.receive_batch(messages, way, delivery.granted, delivery.refusal)
+            }
         }
+    }
+
+    /// Refuses a message before anybody has looked at what it wants.
+    fn turn_away(&self, message: &Result<Message, Malformed>, to: Destination, refusal: Refusal) {
+        let id = match message {
+            Ok(Message::Request(request)) => Some(request.id.clone()),
+            Err(malformed) => malformed.id.clone(),
+            Ok(_) => None,
+        };
+        self.responder(to, self.default_dialect(), id).fail(&refusal.into());
+    }
+
+    fn responder(&self, to: Destination, dialect: Dialect, id: Option<Id>) -> Responder {
+        Responder::new(to, dialect, self.rules.language(), id)
     }
 
     /// Answers for a line that was longer than a message may be.
     pub fn receive_too_long(self: &Arc<Self>) {
         let problem = Problem::TooLarge { limit: self.app.limits.bytes };
         let malformed = Malformed { id: None, problem, envelope: None };
-        self.take(Err(malformed), Destination::Outbox(Arc::clone(&self.outbox)), false);
+        let way = Way { outbox: &self.outbox, claims: None, in_batch: false };
+        self.take(Err(malformed), Destination::Outbox(Arc::clone(&self.outbox)), way);
     }
 
     /// The longest line that is taken.
     pub fn longest_message(&self) -> usize {
-        self.app.limits.bytes
+        self.app.longest_message()
     }
 
-    fn receive_batch(self: &Arc<Self>, messages: Vec<Result<Message, Malformed>>) -> bool {
+    fn receive_batch(
+        self: &Arc<Self>,
+        messages: Vec<Result<Message, Malformed>>,
+        way: Way<'_>,
+        granted: u32,
+        refusal: Option<Refusal>,
+    ) -> bool {
         self.speaks_envelope.store(false, Ordering::Relaxed);
-        if self.rules == Rules::Pipe
-            && let Some(revision) = self.session.negotiated().filter(|revision| !revision.has_batches())
-        {
-            let to = Destination::Outbox(Arc::clone(&self.outbox));
-            Responder::new(to, Dialect::Mcp(revision), None).fail(&Failure::BatchNotAllowed(revision));
+        if let Some(revision) = self.revision_without_batches() {
+            let to = Destination::Outbox(Arc::clone(way.outbox));
+            self.responder(to, Dialect::Mcp(revision), None).fail(&Failure::BatchNotAllowed(revision));
             return true;
         }
         let slots = messages.iter().filter(|message| is_answerable(message)).count();
-        let batch = Batch::new(slots, Arc::clone(&self.outbox));
+        let batch = Batch::new(slots, Arc::clone(way.outbox));
         let mut slot = 0;
-        for message in messages {
+        for (count, message) in (0..).zip(messages) {
             let to = Destination::Slot(Arc::clone(&batch), slot);
-            slot += usize::from(is_answerable(&message));
-            self.take(message, to, true);
+            let answerable = is_answerable(&message);
+            slot += usize::from(answerable);
+            match refusal.clone().filter(|_| count >= granted) {
+                None => self.take(message, to, way),
+                Some(refusal) if answerable => self.turn_away(&message, to, refusal),
+                Some(_) => {}
+            }
         }
         slots > 0
+    }
+
+    /// The revision that is spoken, if it is one that knows no batches.
+    fn revision_without_batches(&self) -> Option<Revision> {
+        let spoken = match self.rules {
+            Rules::Codefluss(_) => None,
+            Rules::Stateless => Some(Revision::NEWEST),
+            Rules::Pipe | Rules::Session => self.session.negotiated(),
+        };
+        spoken.filter(|revision| !revision.has_batches())
     }
 
     fn note_dialect(&self, message: &Message) {
@@ -144,22 +224,22 @@ impl Connection {
     /// The dialect of a message that does not say which one it is in.
     fn default_dialect(&self) -> Dialect {
         match self.rules {
-            Rules::Pipe => Dialect::Mcp(self.session.revision()),
-            Rules::Codefluss => Dialect::Codefluss,
+            Rules::Pipe | Rules::Session => Dialect::Mcp(self.session.revision()),
+            Rules::Codefluss(_) | Rules::Stateless => self.rules.dialect(),
         }
     }
 
-    fn take(self: &Arc<Self>, message: Result<Message, Malformed>, to: Destination, in_batch: bool) {
+    fn take(self: &Arc<Self>, message: Result<Message, Malformed>, to: Destination, way: Way<'_>) {
         match message {
-            Ok(Message::Request(request)) => self.start(request, to, in_batch),
+            Ok(Message::Request(request)) => self.start(request, to, way),
             Ok(Message::Notification(notification)) => self.note(notification),
             Ok(Message::Response(response)) => {
                 if let Some(question) = self.peer.settle(&response.id, response.outcome) {
                     self.work.answered(question);
                 }
             }
-            Ok(Message::Envelope(request)) => self.start_envelope(request, to, in_batch),
-            Err(malformed) => self.refuse(malformed, to, in_batch),
+            Ok(Message::Envelope(request)) => self.start_envelope(request, to, way),
+            Err(malformed) => self.refuse(malformed, to, way.in_batch),
         }
     }
 
@@ -170,20 +250,24 @@ impl Connection {
             Rules::Pipe if speaks_envelope && !in_batch => Dialect::Envelope,
             _ => self.default_dialect(),
         };
-        Responder::new(to, dialect, malformed.id).fail(&Failure::Malformed(malformed.problem));
+        self.responder(to, dialect, malformed.id).fail(&Failure::Malformed(malformed.problem));
     }
 
-    fn start_envelope(self: &Arc<Self>, request: EnvelopeRequest, to: Destination, in_batch: bool) {
-        if self.rules == Rules::Codefluss || in_batch {
+    fn start_envelope(self: &Arc<Self>, request: EnvelopeRequest, to: Destination, way: Way<'_>) {
+        if self.rules != Rules::Pipe || way.in_batch {
             let problem = Problem::MissingField { field: "jsonrpc" };
-            return self.refuse(Malformed { id: request.id, problem, envelope: Some(false) }, to, in_batch);
+            return self.refuse(
+                Malformed { id: request.id, problem, envelope: Some(false) },
+                to,
+                way.in_batch,
+            );
         }
-        let responder = Responder::new(to, Dialect::Envelope, request.id.clone());
+        let responder = self.responder(to, Dialect::Envelope, request.id.clone());
         if let Err(failure) = self.session.admit("handshake or tool", false) {
             return responder.fail(&failure);
         }
         let stop = CancellationToken::new();
-        let call = self.call(None, None, None, stop.clone());
+        let call = self.call(way.outbox, None, None, None, stop.clone());
         let connection = Arc::clone(self);
         self.work.run(
             None,
@@ -193,15 +277,15 @@ impl Connection {
         );
     }
 
-    fn start(self: &Arc<Self>, request: Request, to: Destination, in_batch: bool) {
+    fn start(self: &Arc<Self>, request: Request, to: Destination, way: Way<'_>) {
         let Request { id, method, params } = request;
         let default = self.default_dialect();
-        let (dialect, meta, params) = match self.identify(params) {
+        let (dialect, meta, params) = match self.identify(&method, params, way.claims) {
             Ok((dialect, meta, params)) => (dialect, meta, params),
-            Err(failure) => return Responder::new(to, default, Some(id)).fail(&failure),
+            Err(failure) => return self.responder(to, default, Some(id)).fail(&failure),
         };
-        let responder = Responder::new(to, dialect, Some(id.clone()));
-        if let Err(failure) = self.admit(dialect, &method, &id, in_batch) {
+        let responder = self.responder(to, dialect, Some(id.clone()));
+        if let Err(failure) = self.admit(dialect, &method, &id, way.in_batch) {
             return responder.fail(&failure);
         }
         let (client, log_level) = match &meta.stateless {
@@ -209,16 +293,25 @@ impl Connection {
             None => (self.session.capabilities(), self.session.log_level()),
         };
         let stop = CancellationToken::new();
-        let call = self.call(dialect.revision(), meta.progress_token, log_level, stop.clone());
+        let call = self.call(way.outbox, dialect.revision(), meta.progress_token, log_level, stop.clone());
         let key = id.key().into_owned();
-        let context = Context { connection: Arc::clone(self), dialect, client, id, call };
+        let (connection, claims, notes) = (Arc::clone(self), way.claims.cloned(), Notes::default());
+        let context = Context { connection, dialect, client, id, call, claims, notes };
         self.work.run(Some(key), stop, responder, async move {
-            dispatch::dispatch(&context, &method, params).await
+            let watch = Watch::start(context.app(), &context.call.principal, &method, &context.notes);
+            let outcome = dispatch::dispatch(&context, &method, params).await;
+            watch.end(outcome.as_ref().err().map(Failure::kind));
+            outcome
         });
     }
 
     /// Finds out which revision a request is written in.
-    fn identify(&self, params: Params) -> Result<(Dialect, RequestMeta, Map<String, Value>), Failure> {
+    fn identify(
+        &self,
+        method: &str,
+        params: Params,
+        claims: Option<&Claims>,
+    ) -> Result<(Dialect, RequestMeta, Map<String, Value>), Failure> {
         let params = match params {
             Params::Object(params) => params,
             Params::NotAnObject(found) => {
@@ -229,31 +322,41 @@ impl Connection {
             let field = if field.is_empty() { "_meta".to_owned() } else { format!("_meta.{field}") };
             Failure::params(field, "has the wrong type")
         })?;
-        let Some(stateless) = meta.stateless.as_ref().filter(|_| self.rules == Rules::Pipe) else {
-            return Ok((self.default_dialect(), meta, params));
-        };
         let missing = |field: &str| Failure::params(format!("_meta.{field}"), "Required field missing");
+        let stateless = match meta.stateless.as_ref().filter(|_| self.rules.take_stateless()) {
+            Some(stateless) => stateless,
+            None if self.rules == Rules::Stateless => {
+                return Err(missing(protocol::mcp::keys::PROTOCOL_VERSION));
+            }
+            None => return Ok((self.default_dialect(), RequestMeta { stateless: None, ..meta }, params)),
+        };
         let version =
             stateless.version.as_deref().ok_or_else(|| missing(protocol::mcp::keys::PROTOCOL_VERSION))?;
+        claims.map_or(Ok(()), |claims| claims.check_version(version))?;
         let revision = Revision::parse(version)
             .filter(|revision| revision.is_stateless())
-            .ok_or_else(|| Failure::UnsupportedVersion { requested: version.to_owned() })?;
+            .ok_or_else(|| Refusal::UnsupportedVersion { requested: version.chars().take(64).collect() })?;
         if stateless.capabilities.is_none() {
             return Err(missing(protocol::mcp::keys::CLIENT_CAPABILITIES));
         }
+        claims.map_or(Ok(()), |claims| claims.check_method(method, &params))?;
         Ok((Dialect::Mcp(revision), meta, params))
     }
 
     /// Whether a request may be served at all, now.
     fn admit(&self, dialect: Dialect, method: &str, id: &Id, in_batch: bool) -> Result<(), Failure> {
-        let is_pipe = self.rules == Rules::Pipe;
+        let has_lifecycle = matches!(self.rules, Rules::Pipe | Rules::Session);
         let stateless = dialect.revision().is_some_and(Revision::is_stateless);
+        if self.rules == Rules::Session && method != "initialize" {
+            // POSTs can overtake each other; who sends a request has seen the answer to `initialize`.
+            self.session.initialized();
+        }
         // `server/discover` without its `_meta` is a mistake of its own kind, not a request that came too early.
-        self.session.admit(method, is_pipe && !stateless && method != "server/discover")?;
+        self.session.admit(method, has_lifecycle && !stateless && method != "server/discover")?;
         if let Some(revision) = dialect.revision().filter(|_| stateless && in_batch) {
             return Err(Failure::BatchNotAllowed(revision));
         }
-        if is_pipe && in_batch && method == "initialize" {
+        if has_lifecycle && in_batch && method == "initialize" {
             return Err(Failure::InitializeInBatch);
         }
         if self.work.is_running(&id.key()) {
@@ -264,6 +367,7 @@ impl Connection {
 
     fn call(
         &self,
+        outbox: &Arc<dyn Outbox>,
         revision: Option<Revision>,
         progress_token: Option<Value>,
         log_level: Option<protocol::mcp::LogLevel>,
@@ -271,7 +375,7 @@ impl Connection {
     ) -> Call {
         Call {
             principal: self.principal.clone(),
-            outlet: Outlet::new(Arc::clone(&self.outbox), revision, progress_token, log_level, stop.clone()),
+            outlet: Outlet::new(Arc::clone(outbox), revision, progress_token, log_level, stop.clone()),
             stop,
             roots: Arc::clone(&self.app.roots),
             now: self.app.clock.now(),
@@ -310,20 +414,28 @@ impl Connection {
         self.work.room().await;
     }
 
-    /// Tells the client whenever the set of tools changes, for as long as the connection lives.
+    /// Tells the client whenever something changes that it wants to hear of, for as long as the connection lives.
     pub async fn announce_changes(self: Arc<Self>) {
-        let mut changes = self.app.changes();
+        let mut news = self.app.news();
         loop {
-            tokio::select! {
+            let news = tokio::select! {
                 () = self.ending.cancelled() => return,
-                news = changes.changed() => if news.is_err() { return },
+                news = subscriptions::next(&mut news) => news,
+            };
+            let Some(news) = news else { return };
+            if !self.session.is_ready() {
+                continue;
             }
-            if self.session.is_ready() {
-                for list in subscriptions::Lists::ALL.methods() {
-                    self.outbox.push(protocol::encode::notification(list, None::<&()>));
-                }
+            for (method, params) in self.session.interests(|interests| interests.notices(&news)) {
+                let params = Some(&params).filter(|params| !params.is_empty());
+                self.outbox.push(protocol::encode::notification(method, params));
             }
         }
+    }
+
+    /// The revision that was agreed on.
+    pub fn negotiated(&self) -> Option<Revision> {
+        self.session.negotiated()
     }
 
     /// Takes no new requests, lets what runs come to its end, and stops it when `patience` is over.

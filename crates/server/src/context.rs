@@ -9,8 +9,9 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
 use crate::error::Failure;
+use crate::observe::Notes;
 use crate::session::Session;
-use crate::{App, Call, Connection};
+use crate::{App, Call, Claims, Connection};
 
 /// For how long a client may keep a list. Changes are announced, so this is only for those who do not listen.
 const LIST_TTL_MS: u64 = 60_000;
@@ -23,6 +24,9 @@ pub(crate) struct Context {
     pub(crate) client: ClientCapabilities,
     pub(crate) id: Id,
     pub(crate) call: Call,
+    /// What the headers say about it.
+    pub(crate) claims: Option<Claims>,
+    pub(crate) notes: Notes,
 }
 
 impl Context {

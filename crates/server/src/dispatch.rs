@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 
 use crate::context::Context;
 use crate::error::Failure;
-use crate::{completion, lifecycle, prompts, resources, subscriptions, tools};
+use crate::{completion, guests, lifecycle, prompts, resources, subscriptions, tools};
 
 /// Answers one JSON-RPC request.
 pub(crate) async fn dispatch(
@@ -13,6 +13,13 @@ pub(crate) async fn dispatch(
     method: &str,
     params: Map<String, Value>,
 ) -> Result<Vec<u8>, Failure> {
+    match guests::answer(ctx, method, &params).await {
+        Some(answer) => answer,
+        None => ours(ctx, method, params).await.map(|answer| guests::extend(ctx, method, answer)),
+    }
+}
+
+async fn ours(ctx: &Context, method: &str, params: Map<String, Value>) -> Result<Vec<u8>, Failure> {
     let stateless = matches!(ctx.dialect, Dialect::Mcp(revision) if revision.is_stateless());
     match method {
         "initialize" if !stateless => lifecycle::initialize(ctx, params),
@@ -27,6 +34,12 @@ pub(crate) async fn dispatch(
         "resources/list" => resources::list(ctx, params),
         "resources/templates/list" => resources::templates(ctx, params),
         "resources/read" => resources::read(ctx, params),
+        "resources/subscribe" if ctx.revision().has_resource_subscriptions() => {
+            subscriptions::subscribe(ctx, params)
+        }
+        "resources/unsubscribe" if ctx.revision().has_resource_subscriptions() => {
+            subscriptions::unsubscribe(ctx, params)
+        }
         "prompts/list" => prompts::list(ctx, params),
         "prompts/get" => prompts::get(ctx, params),
 

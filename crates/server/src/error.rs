@@ -3,17 +3,23 @@
 //! Domain crates have error enums without numbers. [`Failure::policy`] is exhaustive: a new failure does not compile
 //! until somebody has decided who reads it.
 
+use std::time::Duration;
+
 use flow::{Halt, Question, SealError};
 use protocol::mcp::codes;
 use protocol::{Dialect, Id, Problem, Revision, encode};
 use serde_json::{Value, json};
 use tree::RootError;
 
-use crate::front;
+use crate::{Answer, Language, front};
 
+mod german;
 mod plan;
+mod refusal;
 
 pub(crate) use plan::PlanProblem;
+pub use refusal::Refusal;
+use refusal::whole_seconds;
 
 /// Everything that can come out instead of a result. The texts are for whoever [`Audience`] says.
 #[derive(Clone, Debug, thiserror::Error)]
@@ -38,10 +44,8 @@ pub(crate) enum Failure {
     MethodNotFound { method: String },
     #[error("`{field}`: {error}")]
     InvalidParams { field: String, error: String },
-    #[error("this server does not speak MCP {requested} without a handshake")]
-    UnsupportedVersion { requested: String },
-    #[error("this call goes on only with a client that can show forms (the capability `elicitation`)")]
-    MissingCapability,
+    #[error("this call goes on only with a client that has the capabilities {required}")]
+    MissingCapability { required: Value },
     #[error("Unknown tool: {name}")]
     UnknownTool { name: String, available: Vec<String>, code: &'static str },
     #[error("{0}")]
@@ -54,8 +58,8 @@ pub(crate) enum Failure {
     MissingResource { uri: String },
     #[error("the cursor is not one that this list gave; begin again without it")]
     BadCursor,
-    #[error("too many subscriptions are open ({limit}); close one first")]
-    TooManySubscriptions { limit: usize },
+    #[error(transparent)]
+    Refused(#[from] Refusal),
     #[error(transparent)]
     Forbidden(#[from] access::Forbidden),
     #[error(transparent)]
@@ -139,6 +143,11 @@ impl Failure {
         Self::InvalidParams { field: field.into(), error: error.into() }
     }
 
+    /// The client would have to show a form.
+    pub(crate) fn forms_needed() -> Self {
+        Self::MissingCapability { required: json!({ "elicitation": { "form": {} } }) }
+    }
+
     /// The one place where all of this is decided. No `_` arm.
     fn policy(&self, dialect: Dialect) -> Policy {
         match self {
@@ -154,10 +163,9 @@ impl Failure {
             Self::DuplicateId => Policy::request("duplicate_id"),
             Self::MethodNotFound { .. } => Policy::client("method_not_found", codes::METHOD_NOT_FOUND),
             Self::InvalidParams { .. } => Policy::params("invalid_params"),
-            Self::UnsupportedVersion { .. } => {
-                Policy::client("unsupported_version", codes::UNSUPPORTED_VERSION)
+            Self::MissingCapability { .. } => {
+                Policy::client("missing_capability", codes::MISSING_CLIENT_CAPABILITY)
             }
-            Self::MissingCapability => Policy::client("missing_capability", codes::MISSING_CLIENT_CAPABILITY),
             Self::UnknownTool { code, .. } => Policy::params("tool_not_found").envelope(code),
             Self::BadArguments(problem) => problem.policy(dialect),
             Self::InputNeeded { .. } => Policy::model("input_needed", codes::INVALID_PARAMS),
@@ -166,7 +174,7 @@ impl Failure {
                 Policy::client("resource_not_found", missing_resource(dialect)).envelope("file_not_found")
             }
             Self::BadCursor => Policy::params("invalid_cursor"),
-            Self::TooManySubscriptions { .. } => Policy::params("too_many_subscriptions"),
+            Self::Refused(refusal) => Policy::client(refusal.kind(), refusal.code(dialect)),
             Self::Forbidden(_) => Policy::model("forbidden", codefluss::FORBIDDEN),
             Self::Root(RootError::NotAllowed { .. }) => {
                 Policy::model("root_not_allowed", codefluss::VALIDATION)
@@ -204,15 +212,38 @@ impl Failure {
         }
     }
 
+    /// The HTTP status that goes with it. On `/api/mcp` and with sessions an error is an answer like any other; without
+    /// sessions the status tells a proxy what the client did wrong.
+    fn status(&self, dialect: Dialect) -> u16 {
+        let is_mcp = matches!(dialect, Dialect::Mcp(_));
+        let is_stateless = dialect.revision().is_some_and(Revision::is_stateless);
+        match self {
+            Self::Refused(refusal) => refusal.status(dialect),
+            Self::Malformed(Problem::TooLarge { .. }) => 413,
+            Self::Malformed(_) | Self::BatchNotAllowed(_) if is_mcp => 400,
+            Self::ShuttingDown if is_mcp => 503,
+            Self::Forbidden(_) if is_mcp => 403,
+            Self::MethodNotFound { .. } if is_stateless => 404,
+            Self::MissingCapability { .. } if is_stateless => 400,
+            Self::InvalidParams { field, .. } if is_stateless && field.starts_with("_meta") => 400,
+            _ => 200,
+        }
+    }
+
+    fn retry_after(&self) -> Option<Duration> {
+        match self {
+            Self::Refused(refusal) => refusal.retry_after(),
+            Self::ShuttingDown => Some(Duration::from_secs(1)),
+            _ => None,
+        }
+    }
+
     /// Facts for programs, beside the text.
     fn data(&self, dialect: Dialect) -> Value {
         match self {
             Self::MethodNotFound { method } => json!({ "method": method }),
             Self::InvalidParams { field, error } => json!({ "field": field, "error": error }),
-            Self::UnsupportedVersion { requested } => {
-                json!({ "requested": requested, "supported": Revision::ALL })
-            }
-            Self::MissingCapability => json!({ "requiredCapabilities": { "elicitation": { "form": {} } } }),
+            Self::MissingCapability { required } => json!({ "requiredCapabilities": required }),
             Self::UnknownTool { available, code, .. } => {
                 let alias = if *code == "tool_not_found" { "unknown_tool" } else { "tool_not_found" };
                 match dialect {
@@ -226,7 +257,7 @@ impl Failure {
             Self::Plan(problem) => problem.data(),
             Self::InputNeeded { question, .. } => front::arguments::data(question, dialect),
             Self::MissingResource { uri } => json!({ "uri": uri }),
-            Self::TooManySubscriptions { limit } => json!({ "limit": limit }),
+            Self::Refused(refusal) => refusal.data(dialect),
             Self::Internal => json!({}),
             // Elsewhere the message says it all; on `/api/mcp` the message is only a name.
             _ if dialect == Dialect::Codefluss => json!({ "detail": self.to_string() }),
@@ -275,6 +306,8 @@ fn plural(name: &str) -> String {
 
 /// Codes of the CODEFLUSS document.
 mod codefluss {
+    pub(super) const LIMITED: i64 = -32000;
+    pub(super) const UNAUTHENTICATED: i64 = -32001;
     pub(super) const FORBIDDEN: i64 = -32002;
     pub(super) const NOT_FOUND: i64 = -32003;
     pub(super) const VALIDATION: i64 = -32004;
@@ -286,6 +319,8 @@ mod codefluss {
             -32600 => "Invalid Request",
             -32601 => "Method not found",
             -32602 => "Invalid params",
+            LIMITED => "Rate limit exceeded",
+            UNAUTHENTICATED => "Authentication failed",
             FORBIDDEN => "Authorization failed",
             NOT_FOUND => "Resource not found",
             VALIDATION => "Validation error",
@@ -294,8 +329,8 @@ mod codefluss {
     }
 }
 
-/// The error message that tells of a failure, in the dialect of the question.
-pub(crate) fn render(failure: &Failure, dialect: Dialect, id: Option<&Id>) -> Vec<u8> {
+/// The answer that tells of a failure, in the dialect of the question.
+pub(crate) fn render(failure: &Failure, dialect: Dialect, language: Language, id: Option<&Id>) -> Answer {
     let Policy { kind, mut code, envelope, audience } = failure.policy(dialect);
     if audience == Audience::Model && matches!(dialect, Dialect::Mcp(_)) {
         // Meant for a model and asked for where no model reads: the codes of CODEFLUSS have no place in MCP.
@@ -303,11 +338,15 @@ pub(crate) fn render(failure: &Failure, dialect: Dialect, id: Option<&Id>) -> Ve
     }
     let mut data = failure.data(dialect);
     data["kind"] = kind.into();
-    match dialect {
+    if dialect == Dialect::Codefluss && language == Language::German {
+        german::translate(failure, code, &mut data);
+    }
+    let message = match dialect {
         Dialect::Envelope => encode::envelope_error(id, envelope, &failure.to_string(), &data),
         Dialect::Codefluss => encode::error(id, code, codefluss::name(code), Some(&data)),
         Dialect::Mcp(_) => encode::error(id, code, &failure.to_string(), Some(&data)),
-    }
+    };
+    Answer { message, status: failure.status(dialect), retry_after: failure.retry_after().map(whole_seconds) }
 }
 
 fn missing_resource(dialect: Dialect) -> i64 {

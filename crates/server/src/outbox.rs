@@ -5,16 +5,37 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use protocol::{Dialect, Id, encode};
 
+use crate::Language;
 use crate::error::{self, Failure};
 
-/// The sending half of a transport. Both calls return at once.
+/// A finished answer, and how HTTP would put it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Answer {
+    /// The message.
+    pub message: Vec<u8>,
+    /// The HTTP status. Pipes have no word for it.
+    pub status: u16,
+    /// After how many seconds trying again could help.
+    pub retry_after: Option<u64>,
+}
+
+impl Answer {
+    /// An answer that carries a result.
+    pub(crate) fn fine(message: Vec<u8>) -> Self {
+        Self { message, status: 200, retry_after: None }
+    }
+}
+
+/// The sending half of a transport. All calls return at once.
 pub trait Outbox: Send + Sync + 'static {
     /// Sends the answer to something that came in.
-    fn answer(&self, message: Vec<u8>);
+    fn answer(&self, answer: Answer);
     /// Called instead of [`answer`](Self::answer) when the client no longer wants to hear it.
     fn stay_silent(&self) {}
     /// Sends a question to the client. `false` where the transport has no way to carry one.
     fn ask(&self, message: Vec<u8>) -> bool;
+    /// Closes the stream that the answer would go to, where the client can come back for it.
+    fn let_go(&self) {}
     /// Sends a notification. A transport that cannot carry these drops them, as does one whose reader has fallen far
     /// behind.
     fn push(&self, message: Vec<u8>);
@@ -24,6 +45,7 @@ pub trait Outbox: Send + Sync + 'static {
 pub(crate) struct Responder {
     to: Option<Destination>,
     dialect: Dialect,
+    language: Language,
     id: Option<Id>,
 }
 
@@ -34,19 +56,18 @@ pub(crate) enum Destination {
 }
 
 impl Responder {
-    pub(crate) fn new(to: Destination, dialect: Dialect, id: Option<Id>) -> Self {
-        Self { to: Some(to), dialect, id }
+    pub(crate) fn new(to: Destination, dialect: Dialect, language: Language, id: Option<Id>) -> Self {
+        Self { to: Some(to), dialect, language, id }
     }
 
     /// Sends a finished answer.
     pub(crate) fn answer(mut self, message: Vec<u8>) {
-        self.send(Some(message));
+        self.send(Some(Answer::fine(message)));
     }
 
     /// Sends the error that tells of this failure.
     pub(crate) fn fail(mut self, failure: &Failure) {
-        let message = error::render(failure, self.dialect, self.id.as_ref());
-        self.send(Some(message));
+        self.send(Some(error::render(failure, self.dialect, self.language, self.id.as_ref())));
     }
 
     /// Sends nothing, because the client said that it no longer wants to hear.
@@ -54,11 +75,11 @@ impl Responder {
         self.send(None);
     }
 
-    fn send(&mut self, message: Option<Vec<u8>>) {
-        match (self.to.take(), message) {
-            (Some(Destination::Outbox(outbox)), Some(message)) => outbox.answer(message),
+    fn send(&mut self, answer: Option<Answer>) {
+        match (self.to.take(), answer) {
+            (Some(Destination::Outbox(outbox)), Some(answer)) => outbox.answer(answer),
             (Some(Destination::Outbox(outbox)), None) => outbox.stay_silent(),
-            (Some(Destination::Slot(batch, slot)), message) => batch.fill(slot, message),
+            (Some(Destination::Slot(batch, slot)), answer) => batch.fill(slot, answer.map(|a| a.message)),
             (None, _) => {}
         }
     }
@@ -67,8 +88,7 @@ impl Responder {
 impl Drop for Responder {
     fn drop(&mut self) {
         if self.to.is_some() {
-            let message = error::render(&Failure::Internal, self.dialect, self.id.as_ref());
-            self.send(Some(message));
+            self.send(Some(error::render(&Failure::Internal, self.dialect, self.language, self.id.as_ref())));
         }
     }
 }
@@ -92,7 +112,7 @@ impl Batch {
             return;
         }
         if answers.iter().any(Option::is_some) {
-            self.to.answer(encode::batch(answers.iter().flatten().map(Vec::as_slice)));
+            self.to.answer(Answer::fine(encode::batch(answers.iter().flatten().map(Vec::as_slice))));
         } else {
             self.to.stay_silent();
         }

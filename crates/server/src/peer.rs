@@ -34,7 +34,6 @@ pub(crate) fn last_question() -> Option<u64> {
 
 /// The client, as somebody who can be asked.
 pub(crate) struct Peer {
-    outbox: Arc<dyn Outbox>,
     next: AtomicU64,
     /// `None` once the client is gone.
     pending: Mutex<Option<Pending>>,
@@ -50,12 +49,18 @@ pub(crate) enum Unanswered {
 }
 
 impl Peer {
-    pub(crate) fn new(outbox: Arc<dyn Outbox>) -> Self {
-        Self { outbox, next: AtomicU64::new(1), pending: Mutex::new(Some(HashMap::new())) }
+    pub(crate) fn new() -> Self {
+        Self { next: AtomicU64::new(1), pending: Mutex::new(Some(HashMap::new())) }
     }
 
-    /// Asks the client and waits for its answer. Dropping this future tells the client to forget the question.
-    pub(crate) async fn request(&self, method: &str, params: &impl Serialize) -> Result<Value, Unanswered> {
+    /// Asks the client through this outbox, and waits for its answer. Dropping this future tells the client to forget the
+    /// question.
+    pub(crate) async fn request(
+        &self,
+        outbox: &Arc<dyn Outbox>,
+        method: &str,
+        params: &impl Serialize,
+    ) -> Result<Value, Unanswered> {
         let question = self.next.fetch_add(1, Ordering::Relaxed);
         let (sender, receiver) = oneshot::channel();
         {
@@ -64,8 +69,8 @@ impl Peer {
                 pending.as_mut().filter(|pending| pending.len() < OPEN).ok_or(Unanswered::Unreachable)?;
             pending.insert(question, sender);
         }
-        let mut withdraw = Withdraw { peer: self, question, answered: false };
-        if !self.outbox.ask(encode::request(&id(question), method, params)) {
+        let mut withdraw = Withdraw { peer: self, outbox, question, answered: false };
+        if !outbox.ask(encode::request(&id(question), method, params)) {
             return Err(Unanswered::Unreachable);
         }
         LAST_QUESTION.set(Some(question));
@@ -105,6 +110,7 @@ fn id(question: u64) -> Id {
 /// Takes a question back that is dropped before it was answered.
 struct Withdraw<'a> {
     peer: &'a Peer,
+    outbox: &'a Arc<dyn Outbox>,
     question: u64,
     answered: bool,
 }
@@ -118,6 +124,6 @@ impl Drop for Withdraw<'_> {
             pending.remove(&self.question);
         }
         let params = json!({ "requestId": id(self.question), "reason": "the call was cancelled" });
-        self.peer.outbox.push(encode::notification("notifications/cancelled", Some(&params)));
+        self.outbox.push(encode::notification("notifications/cancelled", Some(&params)));
     }
 }

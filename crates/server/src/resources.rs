@@ -8,6 +8,7 @@ use serde_json::{Map, Value};
 
 use crate::context::{self, Context};
 use crate::error::Failure;
+use crate::guests;
 use crate::page::page;
 use crate::tools::ToolEntry;
 
@@ -54,6 +55,12 @@ pub(crate) fn read(ctx: &Context, params: Map<String, Value>) -> Result<Vec<u8>,
     };
     let contents = [ResourceContents { uri, mime_type: MARKDOWN, text: tool.reference() }];
     Ok(ctx.list(&ReadResourceResult { contents }))
+}
+
+/// Whether there is such a resource, of ours or of a guest.
+pub(crate) fn exists(ctx: &Context, uri: &str) -> bool {
+    let ours = uri.strip_prefix(TOOL_PREFIX).and_then(|name| ctx.app().catalog().find(name));
+    ours.is_some() || guests::has_resource(ctx, uri)
 }
 
 /// What could stand in a template.

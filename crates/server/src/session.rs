@@ -6,6 +6,7 @@ use protocol::Revision;
 use protocol::mcp::{ClientCapabilities, LogLevel};
 
 use crate::error::Failure;
+use crate::subscriptions::Interests;
 
 /// The lifecycle of the reference document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,12 +23,12 @@ pub(crate) struct Session {
 }
 
 /// What is known about the client.
-#[derive(Clone, Debug)]
 struct Facts {
     state: State,
     revision: Option<Revision>,
     capabilities: ClientCapabilities,
     log_level: Option<LogLevel>,
+    interests: Interests,
 }
 
 impl Session {
@@ -37,6 +38,7 @@ impl Session {
             revision: None,
             capabilities: ClientCapabilities::default(),
             log_level: None,
+            interests: Interests::LISTS,
         };
         Self { facts: Mutex::new(facts) }
     }
@@ -65,6 +67,11 @@ impl Session {
 
     pub(crate) fn set_log_level(&self, level: LogLevel) {
         self.with(|facts| facts.log_level = Some(level));
+    }
+
+    /// What the client wants to hear of.
+    pub(crate) fn interests<T>(&self, f: impl FnOnce(&mut Interests) -> T) -> T {
+        self.with(|facts| f(&mut facts.interests))
     }
 
     pub(crate) fn is_ready(&self) -> bool {

@@ -1,63 +1,132 @@
-//! `subscriptions/listen`: news for clients without a session.
+//! News: what changes, and who is told. `subscriptions/listen` for clients without a session, `resources/subscribe` for
+//! those with one.
+
+use std::sync::Arc;
 
 use protocol::encode;
 use protocol::mcp::keys;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
+use tokio::sync::broadcast;
 
 use crate::context::{self, Context};
+use crate::crowd::Place;
 use crate::error::Failure;
+use crate::resources;
 
-/// Streams that may be open at once on one connection.
-const OPEN: usize = 8;
+/// Resources that one client may watch.
+const WATCHED: usize = 100;
+/// News that may wait for a slow listener. Who falls further behind is told to look at everything again.
+const BACKLOG: usize = 256;
 
-/// Lists whose changes a client may hear of. All three follow the set of tools, so they change together.
-#[derive(Clone, Copy, Default, Deserialize, Serialize)]
+/// Something that changed.
+#[derive(Clone, Debug)]
+pub(crate) enum News {
+    /// The lists of tools, resources and prompts. All three follow the set of tools, so they change together.
+    Lists,
+    /// One resource.
+    Resource(Arc<str>),
+}
+
+/// Where news is told.
+pub(crate) fn channel() -> broadcast::Sender<News> {
+    broadcast::Sender::new(BACKLOG)
+}
+
+/// The next news; `None` when there will be no more.
+pub(crate) async fn next(news: &mut broadcast::Receiver<News>) -> Option<News> {
+    match news.recv().await {
+        Ok(news) => Some(news),
+        Err(broadcast::error::RecvError::Lagged(_)) => Some(News::Lists),
+        Err(broadcast::error::RecvError::Closed) => None,
+    }
+}
+
+/// What a client may hear of.
+#[derive(Clone, Default, Deserialize, Serialize)]
 #[serde(rename_all = "camelCase", default)]
-pub(crate) struct Lists {
+pub(crate) struct Interests {
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     tools_list_changed: bool,
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     resources_list_changed: bool,
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     prompts_list_changed: bool,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    resource_subscriptions: Vec<String>,
 }
 
-impl Lists {
-    /// Everything there is news about.
-    pub(crate) const ALL: Self =
-        Self { tools_list_changed: true, resources_list_changed: true, prompts_list_changed: true };
+impl Interests {
+    /// All lists.
+    pub(crate) const LISTS: Self = Self {
+        tools_list_changed: true,
+        resources_list_changed: true,
+        prompts_list_changed: true,
+        resource_subscriptions: Vec::new(),
+    };
 
-    /// The notifications that tell of a change.
-    pub(crate) fn methods(self) -> impl Iterator<Item = &'static str> {
-        let tools = self.tools_list_changed.then_some("notifications/tools/list_changed");
-        let resources = self.resources_list_changed.then_some("notifications/resources/list_changed");
-        let prompts = self.prompts_list_changed.then_some("notifications/prompts/list_changed");
-        [tools, resources, prompts].into_iter().flatten()
+    /// The notifications that tell of this news, with their parameters.
+    pub(crate) fn notices(&self, news: &News) -> Vec<(&'static str, Map<String, Value>)> {
+        let wanted = match news {
+            News::Resource(uri) if self.resource_subscriptions.iter().any(|one| **one == **uri) => {
+                let params = Map::from_iter([("uri".to_owned(), json!(&**uri))]);
+                return vec![("notifications/resources/updated", params)];
+            }
+            News::Resource(_) => return Vec::new(),
+            News::Lists => [
+                (self.tools_list_changed, "notifications/tools/list_changed"),
+                (self.resources_list_changed, "notifications/resources/list_changed"),
+                (self.prompts_list_changed, "notifications/prompts/list_changed"),
+            ],
+        };
+        wanted.into_iter().filter(|(wanted, _)| *wanted).map(|(_, method)| (method, Map::new())).collect()
+    }
+
+    /// Watches a resource too. `false`: these are too many.
+    pub(crate) fn watch(&mut self, uri: String) -> bool {
+        let is_new = !self.resource_subscriptions.contains(&uri);
+        if is_new && self.resource_subscriptions.len() < WATCHED {
+            self.resource_subscriptions.push(uri);
+            return true;
+        }
+        !is_new
+    }
+
+    /// Watches it no longer.
+    pub(crate) fn forget(&mut self, uri: &str) {
+        self.resource_subscriptions.retain(|one| one != uri);
     }
 }
 
 #[derive(Deserialize)]
 struct Listen {
-    notifications: Lists,
+    notifications: Interests,
 }
 
 /// Stays open until the client cancels it or the connection ends.
 pub(crate) async fn listen(ctx: &Context, params: Map<String, Value>) -> Result<Vec<u8>, Failure> {
-    let Listen { notifications: lists } = context::params(params, &["notifications"])?;
-    let _stream =
-        ctx.connection.streams().try_acquire().map_err(|_| Failure::TooManySubscriptions { limit: OPEN })?;
-    let mut changes = ctx.app().changes();
-    let meta = json!({ keys::SUBSCRIPTION_ID: ctx.id });
+    let Listen { notifications: mut interests } = context::params(params, &["notifications"])?;
+    let _seat = ctx.app().place(&ctx.call.principal, Place::Stream)?;
     // What is not offered is left out of the acknowledgement, which is how the client learns of it.
-    push(ctx, "notifications/subscriptions/acknowledged", &json!({ "_meta": meta, "notifications": lists }));
+    interests.resource_subscriptions.retain(|uri| resources::exists(ctx, uri));
+    interests.resource_subscriptions.truncate(WATCHED);
+    let mut news = ctx.app().news();
+    let meta = json!({ keys::SUBSCRIPTION_ID: ctx.id });
+    push(
+        ctx,
+        "notifications/subscriptions/acknowledged",
+        &json!({ "_meta": meta, "notifications": interests }),
+    );
     loop {
-        tokio::select! {
+        let news = tokio::select! {
             () = ctx.connection.ending().cancelled() => break,
-            news = changes.changed() => if news.is_err() { break },
-        }
-        for list in lists.methods() {
-            push(ctx, list, &json!({ "_meta": meta }));
+            () = ctx.app().closing.cancelled() => break,
+            news = next(&mut news) => news,
+        };
+        let Some(news) = news else { break };
+        for (method, mut params) in interests.notices(&news) {
+            params.insert("_meta".to_owned(), meta.clone());
+            push(ctx, method, &params);
         }
     }
     let info = &ctx.app().info;
@@ -66,11 +135,31 @@ pub(crate) async fn listen(ctx: &Context, params: Map<String, Value>) -> Result<
     Ok(encode::result(&ctx.id, &json!({ "resultType": "complete", "_meta": meta })))
 }
 
-fn push(ctx: &Context, method: &str, params: &Value) {
-    ctx.connection.outbox().push(encode::notification(method, Some(params)));
+fn push(ctx: &Context, method: &str, params: &impl Serialize) {
+    ctx.call.outlet.push(encode::notification(method, Some(params)));
 }
 
-/// The places for streams.
-pub(crate) fn places() -> tokio::sync::Semaphore {
-    tokio::sync::Semaphore::new(OPEN)
+#[derive(Deserialize)]
+struct Watched {
+    uri: String,
+}
+
+/// `resources/subscribe`.
+pub(crate) fn subscribe(ctx: &Context, params: Map<String, Value>) -> Result<Vec<u8>, Failure> {
+    let Watched { uri } = context::params(params, &["uri"])?;
+    if !resources::exists(ctx, &uri) {
+        return Err(Failure::MissingResource { uri: uri.chars().take(512).collect() });
+    }
+    if ctx.session().interests(|interests| interests.watch(uri)) {
+        Ok(ctx.result(&json!({})))
+    } else {
+        Err(Failure::params("uri", format!("{WATCHED} resources are watched already; forget one first")))
+    }
+}
+
+/// `resources/unsubscribe`.
+pub(crate) fn unsubscribe(ctx: &Context, params: Map<String, Value>) -> Result<Vec<u8>, Failure> {
+    let Watched { uri } = context::params(params, &["uri"])?;
+    ctx.session().interests(|interests| interests.forget(&uri));
+    Ok(ctx.result(&json!({})))
 }

@@ -216,6 +216,7 @@ pub(crate) async fn call(ctx: &Context, params: Map<String, Value>) -> Result<Ve
         request_state: params.request_state,
         input_responses: params.input_responses,
     };
+    let _ = ctx.notes.tool.set((tool.spec.name, tool.spec.effect == Effect::Writes));
     match run(&ctx.connection, &tool, ctx.call.clone(), invocation).await {
         Ok(Outcome::Done(reply)) => {
             let mut result = CallToolResult::success(reply.text(), &reply.structured, ctx.revision());
@@ -224,7 +225,10 @@ pub(crate) async fn call(ctx: &Context, params: Map<String, Value>) -> Result<Ve
             Ok(ctx.result(&result))
         }
         Ok(Outcome::InputRequired(input)) => Ok(ctx.input_required(&input)),
+        // A client with a token can get another one, with more scopes: it is told in the way that it knows.
+        Err(failure @ Failure::Forbidden(_)) if ctx.call.principal.came_by_token() => Err(failure),
         Err(failure) if failure.audience(ctx.dialect) == Audience::Model => {
+            let _ = ctx.notes.failure.set(failure.kind());
             Ok(ctx.result(&CallToolResult::failure(&failure.to_string())))
         }
         Err(failure) => Err(failure),

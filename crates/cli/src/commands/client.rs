@@ -15,7 +15,7 @@ pub(crate) struct Client {
 
 /// Runs `work` with a client. The user is asked on the terminal if `can_ask`.
 pub(crate) fn with_client<T>(
-    config: Config,
+    mut config: Config,
     can_ask: bool,
     work: impl AsyncFnOnce(&mut Client) -> Result<T, Failure>,
 ) -> Result<T, Failure> {
@@ -25,7 +25,8 @@ pub(crate) fn with_client<T>(
         .map_err(Failure::io("cannot start the runtime"))?;
     runtime.block_on(async {
         exit::survive_file_limits();
-        let (app, principal) = config.build();
+        let principal = config.local_user();
+        let app = config.builder().build();
         let mut client = Client { wire: memory::connect(&app, principal), next: 1 };
         let capabilities = if can_ask { json!({ "elicitation": {} }) } else { json!({}) };
         let about = json!({ "name": "fluxway-cli", "version": env!("CARGO_PKG_VERSION") });

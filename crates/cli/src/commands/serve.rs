@@ -1,15 +1,14 @@
 //! `fluxway serve`.
 
-use std::io::ErrorKind;
-use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use server::{App, Principal};
+use server::App;
 use tokio::runtime::Builder;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
+use super::http::{Http, Live};
 use crate::config::{Config, Sources};
 use crate::exit::{self, Failure};
 
@@ -29,40 +28,20 @@ pub(crate) fn run(config: Config, sources: Sources) -> Result<(), Failure> {
     outcome
 }
 
-async fn serve(config: Config, sources: Sources) -> Result<(), Failure> {
+async fn serve(mut config: Config, sources: Sources) -> Result<(), Failure> {
     exit::survive_file_limits();
-    let http = config.http;
-    let (app, principal) = config.build();
     let stop = CancellationToken::new();
-    handle_signals(&app, sources, &stop)?;
-    if let Some(address) = http {
-        return serve_http(app, principal, address, stop).await;
+    if let Some(address) = config.http {
+        let http = Http::prepare(config, address).await?;
+        handle_signals(&http.app, Some(http.live.clone()), sources, &stop)?;
+        return http.serve(stop).await;
     }
+    let principal = config.local_user();
+    let app = config.builder().build();
+    handle_signals(&app, None, sources, &stop)?;
     tokio::spawn(watch_parent(stop.clone()));
     server::transport::stdio::serve(app, principal, stdin()?, stdout()?, stop).await;
     Ok(())
-}
-
-async fn serve_http(
-    app: Arc<App>,
-    principal: Principal,
-    address: SocketAddr,
-    stop: CancellationToken,
-) -> Result<(), Failure> {
-    let listener = http_transport::listen(address).await.map_err(|error| match error.kind() {
-        ErrorKind::InvalidInput => Failure::Usage(error.to_string()),
-        _ => Failure::io(format!("cannot listen on {address}"))(error),
-    })?;
-    // Whoever asked for port 0 has to learn which one it became.
-    if let Ok(address) = listener.local_addr() {
-        tell(&format!("fluxway listens on http://{address}/api/mcp"));
-    }
-    http_transport::serve(app, principal, listener, stop).await.map_err(Failure::io("cannot serve"))
-}
-
-fn tell(text: &str) {
-    use std::io::Write;
-    let _ = writeln!(std::io::stderr(), "{text}");
 }
 
 /// The pipe itself, without the buffers and locks of the standard library's handle.
@@ -76,7 +55,12 @@ fn stdout() -> Result<std::fs::File, Failure> {
     std::io::stdout().as_fd().try_clone_to_owned().map(Into::into).map_err(Failure::io("cannot open stdout"))
 }
 
-fn handle_signals(app: &Arc<App>, sources: Sources, stop: &CancellationToken) -> Result<(), Failure> {
+fn handle_signals(
+    app: &Arc<App>,
+    live: Option<Live>,
+    sources: Sources,
+    stop: &CancellationToken,
+) -> Result<(), Failure> {
     let on = |kind| signal(kind).map_err(Failure::io("cannot listen to signals"));
     let (mut terminate, mut interrupt, mut hang_up) =
         (on(SignalKind::terminate())?, on(SignalKind::interrupt())?, on(SignalKind::hangup())?);
@@ -84,20 +68,34 @@ fn handle_signals(app: &Arc<App>, sources: Sources, stop: &CancellationToken) ->
     tokio::spawn(async move {
         loop {
             tokio::select! {
-                _ = terminate.recv() => stop.cancel(),
-                _ = interrupt.recv() => stop.cancel(),
-                _ = hang_up.recv() => reload(&app, &sources),
+                _ = terminate.recv() => end(&stop),
+                _ = interrupt.recv() => end(&stop),
+                _ = hang_up.recv() => reload(&app, live.as_ref(), &sources),
             }
         }
     });
     Ok(())
 }
 
-/// Serves the toolsets that the settings name now. Settings that are not usable change nothing.
-fn reload(app: &App, sources: &Sources) {
+/// The first time, what runs may come to its end; whoever says it twice means at once.
+fn end(stop: &CancellationToken) {
+    if stop.is_cancelled() {
+        tracing::warn!("told twice to end");
+        std::process::exit(130);
+    }
+    stop.cancel();
+}
+
+/// Takes over what the settings say now, as far as it may change. Settings that are not usable change nothing.
+fn reload(app: &App, live: Option<&Live>, sources: &Sources) {
     match Config::resolve(sources) {
-        Ok(config) => app.serve_toolsets(&config.toolsets),
-        Err(error) => tracing::error!(%error, "kept the toolsets as they were"),
+        Ok(config) => {
+            app.serve_toolsets(&config.toolsets);
+            if let Some(live) = live {
+                live.reload(&config.serving);
+            }
+        }
+        Err(error) => tracing::error!(%error, "kept the settings as they were"),
     }
 }
 

@@ -5,7 +5,7 @@ use super::*;
 fn sources(toml: &str, typed: Layer) -> (tempfile::NamedTempFile, Sources) {
     let mut file = tempfile::NamedTempFile::new().unwrap();
     file.write_all(toml.as_bytes()).unwrap();
-    let sources = Sources { typed, file: Some(file.path().to_owned()) };
+    let sources = Sources { typed, file: Some(file.path().to_owned()), data: None };
     (file, sources)
 }
 
@@ -99,7 +99,7 @@ fn page() -> String {
 
 #[test]
 fn nobody_writes_over_http_without_a_key() {
-    let may_write = |layer: Layer| resolve("", layer).unwrap().build().1.may(server::Scope::Write);
+    let may_write = |layer: Layer| resolve("", layer).unwrap().local_user().may(server::Scope::Write);
     assert!(may_write(Layer::default()));
     assert!(!may_write(Layer { read_only: Some(true), ..Layer::default() }));
     assert!(!may_write(Layer { http: "127.0.0.1:0".parse().ok(), ..Layer::default() }));

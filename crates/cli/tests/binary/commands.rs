@@ -75,7 +75,7 @@ fn wrong_use_exits_with_2() {
         ),
         (&["serve", "--root", "/no/such/folder"], "/no/such/folder is not a folder"),
         (&["serve", "--config", "/no/such/file"], "cannot read the settings in /no/such/file"),
-        (&["serve", "--http", "0.0.0.0:80"], "0.0.0.0:80 is not a loopback address"),
+        (&["serve", "--http", "0.0.0.0:80", "--no-auth"], "--no-auth is for loopback alone"),
         (&["call", "tell_fortune", "career"], "`career` stands where --NAME VALUE was expected"),
     ] {
         let (code, out, err) = run(args);

@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 const ALLOWED: &[(&str, &[&str])] = &[
     ("cli", &["http", "server", "store"]),
     ("http", &["server"]),
+    ("conformance", &["http", "server"]),
     ("server", &["protocol", "flow", "tree", "codebase", "fluxloop", "knowledge", "projects", "access"]),
     ("codebase", &["tree"]),
     ("fluxloop", &["tree", "codebase"]),
@@ -22,7 +23,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
 const BANNED: &[(&str, &[&str])] = &[
     ("protocol", &["tokio", "axum", "schemars"]),
     ("flow", &["tokio", "axum", "getrandom"]),
-    ("access", &["tokio", "axum", "serde"]),
+    ("access", &["tokio", "axum", "getrandom"]),
     ("server", &["hyper", "axum", "rusqlite", "tokio-postgres"]),
 ];
 

@@ -153,7 +153,7 @@ fn reading_only_means_no_writing() {
     assert!(!tools.contains("apply_edit_plan") && tools.contains("validate_edit_plan"), "{tools}");
     let args = r#"{"plan":{"summary":"s","edits":[]}}"#;
     let (code, _, err) = run(&["call", "apply_edit_plan", "--read-only", "--root", root, "--args", args]);
-    assert!(code == 1 && err.contains("scope Write"), "{err}");
+    assert!(code == 1 && err.contains("scope `write`"), "{err}");
 }
 
 #[test]

@@ -30,12 +30,26 @@ pub struct InitializeParams {
 #[derive(Clone, Debug, Default, Deserialize)]
 pub struct ClientCapabilities {
     elicitation: Option<Map<String, Value>>,
+    sampling: Option<Map<String, Value>>,
+    roots: Option<Map<String, Value>>,
 }
 
 impl ClientCapabilities {
     /// The client can show a form. An empty `elicitation` object means forms, since there was nothing else at first.
     pub fn has_forms(&self) -> bool {
         self.elicitation.as_ref().is_some_and(|modes| modes.is_empty() || modes.contains_key("form"))
+    }
+}
+
+impl ClientCapabilities {
+    /// The client can ask a model for the server.
+    pub fn has_sampling(&self) -> bool {
+        self.sampling.is_some()
+    }
+
+    /// The client can say which folders it is about.
+    pub fn has_roots(&self) -> bool {
+        self.roots.is_some()
     }
 }
 
@@ -72,7 +86,7 @@ pub struct Capabilities {
     tools: ListChanged,
     #[serde(skip_serializing_if = "Option::is_none")]
     completions: Option<Empty>,
-    resources: ListChanged,
+    resources: Watchable,
     #[serde(skip_serializing_if = "Option::is_none")]
     prompts: Option<ListChanged>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -87,6 +101,16 @@ struct ListChanged {
     list_changed: bool,
 }
 
+/// The same, and whether a client may watch a single one.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Watchable {
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    subscribe: bool,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    list_changed: bool,
+}
+
 #[derive(Serialize)]
 struct Empty {}
 
@@ -96,7 +120,7 @@ impl Capabilities {
         Self {
             tools: ListChanged { list_changed: true },
             completions: revision.announces_completions().then_some(Empty {}),
-            resources: ListChanged { list_changed: true },
+            resources: Watchable { subscribe: true, list_changed: true },
             prompts: Some(ListChanged { list_changed: true }),
             logging: Some(Empty {}),
         }
@@ -107,7 +131,7 @@ impl Capabilities {
         Self {
             tools: ListChanged { list_changed: false },
             completions: None,
-            resources: ListChanged { list_changed: false },
+            resources: Watchable { subscribe: false, list_changed: false },
             prompts: None,
             logging: None,
         }

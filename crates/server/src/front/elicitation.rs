@@ -30,7 +30,7 @@ pub(super) async fn run(talk: &Talk<'_>, peer: &Peer, revision: Revision) -> Res
         let params =
             ElicitParams::form(form::message(&asked), form::form(&asked.question, revision), revision);
         talk.call.outlet.send_held();
-        let answer = match peer.request("elicitation/create", &params).await {
+        let answer = match peer.request(talk.call.outlet.outbox(), "elicitation/create", &params).await {
             Ok(answer) => serde_json::from_value::<ElicitResult>(answer).ok(),
             // It said that it can be asked and then could not: do as with a client that never said so.
             Err(Unanswered::Refused | Unanswered::Unreachable) => None,

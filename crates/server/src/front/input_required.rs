@@ -38,7 +38,7 @@ pub(super) async fn run(
         Turn::Ask(asked) => asked,
     };
     if !invocation.client.has_forms() {
-        return Err(Failure::MissingCapability);
+        return Err(Failure::forms_needed());
     }
     let params = ElicitParams::form(form::message(&asked), form::form(&asked.question, revision), revision);
     let expires = talk.call.now.checked_add(LIFE).unwrap_or(talk.call.now);

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use access::Principal;
 use tokio::sync::mpsc;
 
-use crate::{App, Connection, Outbox, Rules};
+use crate::{Answer, App, Connection, Outbox, Rules};
 
 /// The client's end.
 pub struct MemoryClient {
@@ -16,9 +16,8 @@ pub struct MemoryClient {
 struct Queue(mpsc::UnboundedSender<Vec<u8>>);
 
 impl Outbox for Queue {
-    fn answer(&self, message: Vec<u8>) {
-        // A client that is gone needs no answer.
-        let _ = self.0.send(message);
+    fn answer(&self, answer: Answer) {
+        self.push(answer.message);
     }
 
     fn ask(&self, message: Vec<u8>) -> bool {
@@ -26,7 +25,8 @@ impl Outbox for Queue {
     }
 
     fn push(&self, message: Vec<u8>) {
-        self.answer(message);
+        // A client that is gone needs no message.
+        let _ = self.0.send(message);
     }
 }
 

@@ -15,7 +15,7 @@ use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
 use super::lines::{Line, LineReader};
-use crate::{App, Connection, Outbox, Rules};
+use crate::{Answer, App, Connection, Outbox, Rules};
 
 /// Answers are written when this much has gathered, or when there is nothing more to read.
 const FLUSH_AT: usize = 64 * 1024;
@@ -217,8 +217,8 @@ impl Output {
 }
 
 impl Outbox for Output {
-    fn answer(&self, message: Vec<u8>) {
-        self.add(&message);
+    fn answer(&self, answer: Answer) {
+        self.add(&answer.message);
     }
 
     fn ask(&self, message: Vec<u8>) -> bool {

@@ -109,7 +109,7 @@ async fn subscriptions_are_counted() {
             )
             .await;
         let answer: Value = serde_json::from_str(&answers[0]).unwrap();
-        assert_eq!(answer["error"]["data"]["kind"] == "too_many_subscriptions", n == 8, "{answer}");
+        assert_eq!(answer["error"]["data"]["kind"] == "too_many_streams", n == 8, "{answer}");
     }
 }
 

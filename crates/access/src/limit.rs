@@ -1,0 +1,185 @@
+//! How often somebody may call.
+//!
+//! The tokens of a caller lie in one bucket in the store, whatever number of replicas serve them. A replica takes a block of
+//! them at a time and hands them out until the block is used up or has grown old. A block's life is the time in which as
+//! many tokens come in again, and the bucket is smaller than the burst by one block: so in any time `t` at most
+//! `burst + rate * t` calls are let in, by all replicas together.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+use std::time::Duration;
+
+use jiff::Timestamp;
+
+use crate::{AccessStore, StoreError, Terms};
+
+/// Callers that are remembered at once.
+const MOST: usize = 16_384;
+
+/// How often one caller may call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rate {
+    /// Calls a minute, in the long run.
+    pub per_minute: u32,
+    /// Calls at once, after a pause.
+    pub burst: u32,
+}
+
+/// A rate in the terms of the store.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Plan {
+    rate: Rate,
+    terms: Terms,
+    life: Duration,
+}
+
+impl Plan {
+    fn of(rate: Rate) -> Self {
+        let per_second = f64::from(rate.per_minute) / 60.0;
+        // A tenth of the burst at a time; nothing is kept where that is less than one.
+        let block = rate.burst / 10;
+        let life = Duration::try_from_secs_f64(f64::from(block) / per_second).unwrap_or_default();
+        let terms = Terms { per_second, capacity: rate.burst - block, block: block.max(1) };
+        Self { rate, terms, life }
+    }
+}
+
+/// Counts calls.
+pub struct Limiter {
+    store: Arc<dyn AccessStore>,
+    /// `None`: nobody counts.
+    plan: RwLock<Option<Plan>>,
+    callers: Mutex<HashMap<String, Arc<Caller>>>,
+}
+
+/// One caller's tokens on this replica.
+#[derive(Default)]
+struct Caller {
+    purse: Mutex<Purse>,
+    /// One at a time asks the store.
+    asking: futures_util::lock::Mutex<()>,
+}
+
+#[derive(Clone, Copy, Default)]
+struct Purse {
+    tokens: u32,
+    /// When the tokens are worth nothing any more.
+    good_until: Timestamp,
+    /// What the store had left.
+    left: u32,
+    /// Before this it is no use to ask the store.
+    nothing_before: Timestamp,
+}
+
+/// What a caller was given, and how they stand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Standing {
+    /// How many of the calls may be made.
+    pub granted: u32,
+    /// The rate that they are held to.
+    pub rate: Rate,
+    /// How many more could be made at once.
+    pub remaining: u32,
+    /// When it makes sense to try again, if not all were granted.
+    pub retry_after: Duration,
+}
+
+impl Limiter {
+    /// Counts in this store. Without a rate, nothing is counted.
+    pub fn new(store: Arc<dyn AccessStore>, rate: Option<Rate>) -> Self {
+        let limiter = Self { store, plan: RwLock::default(), callers: Mutex::default() };
+        limiter.set_rate(rate);
+        limiter
+    }
+
+    /// Holds callers to another rate from now on.
+    pub fn set_rate(&self, rate: Option<Rate>) {
+        let plan = rate.filter(|rate| rate.per_minute > 0 && rate.burst > 0).map(Plan::of);
+        *self.plan.write().unwrap_or_else(PoisonError::into_inner) = plan;
+        self.callers().clear();
+    }
+
+    /// Takes as many of the wanted tokens as there are. `None`: nobody counts.
+    pub async fn take(
+        &self,
+        subject: &str,
+        wanted: u32,
+        now: Timestamp,
+    ) -> Result<Option<Standing>, StoreError> {
+        let Some(plan) = *self.plan.read().unwrap_or_else(PoisonError::into_inner) else { return Ok(None) };
+        let caller = self.caller(subject, now);
+        let mut granted = caller.purse().spend(wanted, now);
+        if granted < wanted {
+            let _turn = caller.asking.lock().await;
+            // Whoever asked meanwhile may have brought enough for both.
+            granted += caller.purse().spend(wanted - granted, now);
+            if granted < wanted && caller.purse().nothing_before <= now {
+                granted += self.refill(&caller, subject, plan, wanted - granted, now).await?;
+            }
+        }
+        let purse = *caller.purse();
+        let retry_after =
+            purse.nothing_before.duration_since(now).max(jiff::SignedDuration::ZERO).unsigned_abs();
+        Ok(Some(Standing { granted, rate: plan.rate, remaining: purse.tokens + purse.left, retry_after }))
+    }
+
+    /// Gets tokens from the store and spends what is missing.
+    async fn refill(
+        &self,
+        caller: &Caller,
+        subject: &str,
+        plan: Plan,
+        missing: u32,
+        now: Timestamp,
+    ) -> Result<u32, StoreError> {
+        let terms = Terms { block: plan.terms.block.max(missing), ..plan.terms };
+        let lease = self.store.lease(subject, terms, now).await?;
+        let spent = lease.taken.min(missing);
+        let mut purse = caller.purse();
+        purse.left = lease.left;
+        if spent < missing {
+            purse.nothing_before = now.checked_add(lease.next_in).unwrap_or(now);
+        }
+        purse.tokens = lease.taken - spent;
+        purse.good_until = now.checked_add(plan.life).unwrap_or(now);
+        Ok(spent)
+    }
+
+    fn caller(&self, subject: &str, now: Timestamp) -> Arc<Caller> {
+        let mut callers = self.callers();
+        if let Some(caller) = callers.get(subject) {
+            return Arc::clone(caller);
+        }
+        if callers.len() >= MOST {
+            // Whoever has nothing in hand loses nothing by being forgotten.
+            callers.retain(|_, caller| caller.purse().good_until > now);
+        }
+        let caller = Arc::<Caller>::default();
+        callers.insert(subject.to_owned(), Arc::clone(&caller));
+        caller
+    }
+
+    fn callers(&self) -> MutexGuard<'_, HashMap<String, Arc<Caller>>> {
+        self.callers.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Caller {
+    fn purse(&self) -> MutexGuard<'_, Purse> {
+        self.purse.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Purse {
+    fn spend(&mut self, wanted: u32, now: Timestamp) -> u32 {
+        if self.good_until <= now {
+            self.tokens = 0;
+        }
+        let spent = self.tokens.min(wanted);
+        self.tokens -= spent;
+        spent
+    }
+}
+
+#[cfg(test)]
+mod tests;

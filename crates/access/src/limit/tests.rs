@@ -1,0 +1,154 @@
+use std::sync::atomic::Ordering;
+
+use futures_util::FutureExt;
+use proptest::prelude::*;
+
+use super::*;
+use crate::testing::{Fake, at};
+
+fn limiter(fake: &Arc<Fake>, per_minute: u32, burst: u32) -> Limiter {
+    Limiter::new(Arc::clone(fake) as Arc<dyn AccessStore>, Some(Rate { per_minute, burst }))
+}
+
+fn take(limiter: &Limiter, wanted: u32, now: i64) -> Standing {
+    limiter.take("me", wanted, at(now)).now_or_never().unwrap().unwrap().unwrap()
+}
+
+#[test]
+fn a_burst_then_the_rate() {
+    let fake = Arc::default();
+    let limiter = limiter(&fake, 60, 5);
+    for (now, granted, remaining, retry_after) in [
+        (0, 1, 4, 0),
+        (0, 1, 3, 0),
+        (0, 1, 2, 0),
+        (0, 1, 1, 0),
+        (0, 1, 0, 0),
+        (0, 0, 0, 1000),
+        (400, 0, 0, 600),
+        (1000, 1, 0, 0),
+        (1000, 0, 0, 1000),
+        (61_000, 1, 4, 0),
+    ] {
+        let standing = take(&limiter, 1, now);
+        assert_eq!((standing.granted, standing.remaining), (granted, remaining), "{now} ms");
+        if granted == 0 {
+            assert_eq!(standing.retry_after, Duration::from_millis(retry_after), "{now} ms");
+        }
+    }
+}
+
+#[test]
+fn who_waits_as_told_is_let_in() {
+    for (per_minute, burst) in [(60, 5), (7, 1), (600, 100), (90, 33)] {
+        let fake = Arc::default();
+        let limiter = limiter(&fake, per_minute, burst);
+        let mut now = 0;
+        while take(&limiter, 1, now).granted == 1 {}
+        for _ in 0..20 {
+            let wait = take(&limiter, 1, now).retry_after;
+            assert!(wait > Duration::ZERO, "{per_minute} {burst}");
+            now += i64::try_from(wait.as_millis()).unwrap() + 1;
+            assert_eq!(take(&limiter, 1, now).granted, 1, "{per_minute} {burst}");
+            while take(&limiter, 1, now).granted == 1 {}
+        }
+    }
+}
+
+#[test]
+fn a_batch_gets_as_much_as_there_is() {
+    let fake = Arc::default();
+    let limiter = limiter(&fake, 60, 5);
+    assert_eq!(take(&limiter, 3, 0).granted, 3);
+    let rest = take(&limiter, 3, 0);
+    assert_eq!((rest.granted, rest.remaining, rest.retry_after), (2, 0, Duration::from_secs(1)));
+}
+
+#[test]
+fn callers_are_counted_apart() {
+    let fake = Arc::default();
+    let limiter = limiter(&fake, 60, 1);
+    assert_eq!(take(&limiter, 1, 0).granted, 1);
+    assert_eq!(take(&limiter, 1, 0).granted, 0);
+    let other = limiter.take("other", 1, at(0)).now_or_never().unwrap().unwrap().unwrap();
+    assert_eq!(other.granted, 1);
+}
+
+#[test]
+fn the_store_is_not_asked_for_every_call() {
+    let fake = Arc::default();
+    let limiter = limiter(&fake, 6000, 1000);
+    let granted: u32 = (0..900).map(|_| take(&limiter, 1, 0).granted).sum();
+    assert_eq!((granted, fake.asked()), (900, 9));
+    while take(&limiter, 1, 0).granted > 0 {}
+    let asked = fake.asked();
+    (0..1000).for_each(|_| assert_eq!(take(&limiter, 1, 0).granted, 0));
+    assert_eq!(fake.asked(), asked, "nor for those who have to wait");
+}
+
+#[test]
+fn a_store_that_is_away_is_an_error_and_not_a_no() {
+    let fake: Arc<Fake> = Arc::default();
+    let limiter = limiter(&fake, 60, 5);
+    fake.is_away.store(true, Ordering::Relaxed);
+    assert!(limiter.take("me", 1, at(0)).now_or_never().unwrap().is_err());
+    fake.is_away.store(false, Ordering::Relaxed);
+    assert_eq!(take(&limiter, 1, 0).granted, 1);
+}
+
+#[test]
+fn without_a_rate_nobody_counts() {
+    let fake: Arc<Fake> = Arc::default();
+    for rate in [None, Some(Rate { per_minute: 0, burst: 5 }), Some(Rate { per_minute: 5, burst: 0 })] {
+        let limiter = Limiter::new(Arc::clone(&fake) as Arc<dyn AccessStore>, rate);
+        assert_eq!(limiter.take("me", 1000, at(0)).now_or_never().unwrap().unwrap(), None);
+    }
+    let limiter = limiter(&fake, 60, 1);
+    assert_eq!((take(&limiter, 2, 0).granted, take(&limiter, 1, 0).granted), (1, 0));
+    limiter.set_rate(None);
+    assert_eq!(limiter.take("me", 9, at(0)).now_or_never().unwrap().unwrap(), None);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(256))]
+
+    /// Three replicas, one bucket: in any time `t` at most `burst + rate * t`.
+    #[test]
+    fn all_replicas_together_keep_to_the_rate(
+        per_minute in 1_u32..2000,
+        burst in 1_u32..120,
+        calls in prop::collection::vec((0_usize..3, prop_oneof![Just(0_i64), 0_i64..50, 0_i64..20_000], 1_u32..40), 1..120),
+    ) {
+        let fake = Arc::default();
+        let limiters = [(); 3].map(|()| limiter(&fake, per_minute, burst));
+        let mut now = 0;
+        let mut granted = Vec::new();
+        for (replica, wait, wanted) in calls {
+            now += wait;
+            let standing = take(&limiters[replica], wanted, now);
+            prop_assert!(standing.granted <= wanted && standing.remaining <= burst);
+            granted.push((now, standing.granted));
+        }
+        for (first, (from, _)) in granted.iter().enumerate() {
+            let mut sum = 0;
+            for (to, count) in &granted[first..] {
+                sum += count;
+                #[expect(clippy::cast_precision_loss, reason = "small numbers")]
+                let seconds = (to - from) as f64 / 1000.0;
+                let most = f64::from(burst) + f64::from(per_minute) / 60.0 * seconds;
+                prop_assert!(f64::from(sum) <= most + 1e-6, "{sum} in {seconds} s, {most} allowed");
+            }
+        }
+    }
+
+    /// Nobody who keeps to the rate is ever refused.
+    #[test]
+    fn who_keeps_to_the_rate_is_let_in(per_minute in 1_u32..2000, burst in 1_u32..120) {
+        let fake = Arc::default();
+        let limiter = limiter(&fake, per_minute, burst);
+        let pause = 60_000_i64.div_euclid(i64::from(per_minute)) + 1;
+        for n in 0..200 {
+            prop_assert_eq!(take(&limiter, 1, n * pause).granted, 1, "call {}", n);
+        }
+    }
+}

@@ -1,0 +1,92 @@
+//! What access needs of a store. A method is a whole use case: it happens or it does not.
+
+use std::pin::Pin;
+use std::time::Duration;
+
+use jiff::Timestamp;
+
+use crate::{Credential, KeyRecord};
+
+/// What a store gives, sooner or later.
+pub type Stored<'a, T> = Pin<Box<dyn Future<Output = Result<T, StoreError>> + Send + 'a>>;
+
+/// Why a store did not do it. The texts are for logs: they name no secret and no content.
+#[derive(Clone, Debug, thiserror::Error)]
+pub enum StoreError {
+    /// It cannot be reached at the moment. Trying again may help.
+    #[error("the store cannot be reached: {0}")]
+    Unreachable(String),
+    /// It refuses or is damaged. Trying again will not help.
+    #[error("the store failed: {0}")]
+    Broken(String),
+}
+
+/// A key as lists show it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KeyListing {
+    /// The key.
+    pub key: KeyRecord,
+    /// The prefixes of its secrets that still open something, the newest first.
+    pub prefixes: Vec<String>,
+    /// When a limit was last counted for it: about the time of its last use.
+    pub last_used: Option<Timestamp>,
+}
+
+/// The tokens that one subject may have: a bucket that fills steadily up to its capacity.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Terms {
+    /// Tokens that come in each second.
+    pub per_second: f64,
+    /// The most that the bucket holds.
+    pub capacity: u32,
+    /// The most that is taken at a time.
+    pub block: u32,
+}
+
+/// Tokens taken out of a bucket.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Lease {
+    /// How many were taken: at most a block, none if the bucket holds less than one.
+    pub taken: u32,
+    /// How many whole tokens are left in the bucket.
+    pub left: u32,
+    /// How long until the bucket holds the next whole token, counted from now.
+    pub next_in: Duration,
+}
+
+/// Keys, limits and the secrets of the server itself.
+pub trait AccessStore: Send + Sync {
+    /// The key that has a secret with this prefix, whatever its state, and that secret.
+    fn key_by_prefix<'a>(&'a self, prefix: &'a str) -> Stored<'a, Option<(KeyRecord, Credential)>>;
+
+    /// Whether any key could be used now.
+    fn has_usable_key(&self, now: Timestamp) -> Stored<'_, bool>;
+
+    /// Keeps a new key with its first secret.
+    fn add_key(&self, key: KeyRecord, credential: Credential) -> Stored<'_, ()>;
+
+    /// The keys of a tenant, or all, the oldest first.
+    fn keys<'a>(&'a self, tenant: Option<&'a str>) -> Stored<'a, Vec<KeyListing>>;
+
+    /// Ends a key. One that was ended before keeps its time. `None`: there is no such key.
+    fn revoke_key<'a>(&'a self, id: &'a str, now: Timestamp) -> Stored<'a, Option<KeyRecord>>;
+
+    /// Gives a key a new secret; the old ones end at `old_until`, unless they end before. `None`: there is no such key,
+    /// or it has been revoked.
+    fn rotate_key<'a>(
+        &'a self,
+        id: &'a str,
+        credential: Credential,
+        old_until: Timestamp,
+    ) -> Stored<'a, Option<KeyRecord>>;
+
+    /// Takes tokens out of the bucket of this name, in one statement; a new bucket is full. `now` counts where the store
+    /// has no clock that all replicas share.
+    fn lease<'a>(&'a self, bucket: &'a str, terms: Terms, now: Timestamp) -> Stored<'a, Lease>;
+
+    /// The secret of this name: what was kept first. `fresh` is kept if there is none.
+    fn secret<'a>(&'a self, name: &'a str, fresh: &'a [u8]) -> Stored<'a, Vec<u8>>;
+
+    /// Whether the store can be read and written.
+    fn ready(&self) -> Stored<'_, ()>;
+}

@@ -1,0 +1,158 @@
+//! `fluxway serve --http`: puts store, keys, limits and the server together.
+
+use std::net::SocketAddr;
+use std::path::Path;
+use std::sync::Arc;
+
+use http_transport::{Door, Guard, Metrics, Settings, Tls, Watcher};
+use server::access::{AccessStore, Gate, Limiter, Tokens};
+use server::{App, Clock, Places, Scope, SealKey, SystemClock};
+use store::Store;
+use tokio::net::TcpListener;
+use tokio_util::sync::CancellationToken;
+
+use super::kept;
+use crate::config::{Config, Serving};
+use crate::exit::{Failure, tell};
+
+/// A server that is ready to listen, and what of it can be changed while it runs.
+pub(crate) struct Http {
+    pub(crate) app: Arc<App>,
+    pub(crate) live: Live,
+    settings: Settings,
+    listener: TcpListener,
+}
+
+/// What can be changed while the server runs.
+#[derive(Clone)]
+pub(crate) struct Live {
+    door: Arc<Door>,
+    tls: Option<Tls>,
+}
+
+impl Http {
+    /// Puts everything together and begins to listen. Whoever connects now waits.
+    pub(crate) async fn prepare(mut config: Config, address: SocketAddr) -> Result<Self, Failure> {
+        let metrics = Arc::new(Metrics::default());
+        let most = if config.read_only { Scope::Read } else { Scope::Admin };
+        let (door, store) = door(&mut config, address, most).await?;
+        if let Some(store) = store.as_ref().filter(|_| config.seal_key.is_none()) {
+            // Replicas must open what another has sealed, and a restart must not end what clients keep.
+            config.seal_key = Some(SealKey::of(kept::secret(store.as_ref(), "seal_key").await?));
+        }
+        let places = Places { streams: config.serving.streams, ..Places::default() };
+        let app = config.builder().observer(Arc::new(Watcher(Arc::clone(&metrics)))).places(places).build();
+        let serving = &config.serving;
+        let tls = serving.tls.as_ref().map(|(chain, key)| tls(chain, key)).transpose()?;
+        let live = Live { door: Arc::new(door), tls: tls.clone() };
+        live.read_tokens(serving)?;
+        let listener =
+            TcpListener::bind(address).await.map_err(Failure::io(format!("cannot listen on {address}")))?;
+        let listening = listener.local_addr().map_err(Failure::io("cannot listen"))?;
+        let settings = Settings {
+            app: Arc::clone(&app),
+            door: Arc::clone(&live.door),
+            guard: Guard::new(listening, &serving.hosts, &serving.origins),
+            metrics,
+            store: store.map(|store| store as Arc<dyn AccessStore>),
+            public_url: serving.public_url.clone(),
+            tls,
+            connections: serving.connections,
+        };
+        // Whoever asked for port 0 has to learn which one it became.
+        let scheme = if settings.tls.is_some() { "https" } else { "http" };
+        tell(&format!("fluxway listens on {scheme}://{listening}/mcp (and /api/mcp, /ws, /sse)"));
+        Ok(Self { app, live, settings, listener })
+    }
+
+    /// Serves until `stop`.
+    pub(crate) async fn serve(self, stop: CancellationToken) -> Result<(), Failure> {
+        http_transport::serve(self.settings, self.listener, stop).await.map_err(Failure::io("cannot serve"))
+    }
+}
+
+impl Live {
+    /// Takes over what may change: limits, keys for tokens, certificates. What cannot be used stays as it was.
+    pub(crate) fn reload(&self, serving: &Serving) {
+        self.door.set_rate(serving.rate);
+        if let Err(error) = self.read_tokens(serving) {
+            tracing::error!(%error, "kept the keys for tokens as they were");
+        }
+        if let (Some(tls), Some((chain, key))) = (&self.tls, &serving.tls)
+            && let Err(error) =
+                pem(chain, key).and_then(|(chain, key)| tls.replace(&chain, &key).map_err(Failure::Usage))
+        {
+            tracing::error!(%error, "kept the certificate as it was");
+        }
+    }
+
+    fn read_tokens(&self, serving: &Serving) -> Result<(), Failure> {
+        let Some((trust, file)) = &serving.tokens else { return Ok(()) };
+        let text = read(file)?;
+        let text = String::from_utf8_lossy(&text);
+        let tokens = Tokens::new(trust.clone(), &text)
+            .map_err(|problem| Failure::Usage(format!("jwks: {}: {problem}", file.display())))?;
+        self.door.set_tokens(Some(tokens));
+        Ok(())
+    }
+}
+
+/// Who is let in, and the store that knows them.
+async fn door(
+    config: &mut Config,
+    address: SocketAddr,
+    most: Scope,
+) -> Result<(Door, Option<Arc<dyn Store>>), Failure> {
+    let is_local = address.ip().is_loopback();
+    if config.serving.no_auth {
+        if !is_local {
+            let why = format!(
+                "--no-auth is for loopback alone, and {address} is not; make a key with `fluxway keys create`"
+            );
+            return Err(Failure::Usage(why));
+        }
+        return Ok((Door::open(config.local_user()), None));
+    }
+    let store = kept::open(&config.serving).await?;
+    let has_key = store.has_usable_key(SystemClock.now()).await?;
+    if !has_key && config.serving.tokens.is_none() {
+        if !is_local {
+            let why = format!(
+                "there is no key yet, and without one the server listens on loopback alone, not on {address}; make one with \
+                 `fluxway keys create --scope read,write`"
+            );
+            return Err(Failure::Usage(why));
+        }
+        tell(
+            "There is no key yet, so nobody can call. `fluxway keys create` makes one; the server need not be restarted.",
+        );
+    }
+    let pepper = kept::pepper(&mut config.serving, store.as_ref()).await?;
+    let kept = || Arc::clone(&store) as Arc<dyn AccessStore>;
+    let door = Door::with_keys(Gate::new(kept(), pepper), Limiter::new(kept(), config.serving.rate), most);
+    Ok((door, Some(store)))
+}
+
+fn tls(chain: &Path, key: &Path) -> Result<Tls, Failure> {
+    let (chain, key) = pem(chain, key)?;
+    Tls::new(&chain, &key).map_err(Failure::Usage)
+}
+
+fn pem(chain: &Path, key: &Path) -> Result<(Vec<u8>, Vec<u8>), Failure> {
+    Ok((read(chain)?, read(key)?))
+}
+
+/// Reads a small file that the settings name.
+#[expect(clippy::disallowed_methods, reason = "certificates and keys lie in no repository")]
+fn read(path: &Path) -> Result<Vec<u8>, Failure> {
+    use std::io::Read;
+    const MOST: u64 = 1024 * 1024;
+    let describe = || format!("cannot read {}", path.display());
+    let file = std::fs::File::open(path).map_err(Failure::io(describe()))?;
+    let mut bytes = Vec::new();
+    file.take(MOST + 1).read_to_end(&mut bytes).map_err(Failure::io(describe()))?;
+    if bytes.len() as u64 > MOST {
+        return Err(Failure::Usage(format!("{} is larger than {MOST} bytes", path.display())));
+    }
+    Ok(bytes)
+}

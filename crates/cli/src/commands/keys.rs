@@ -1,0 +1,245 @@
+//! `fluxway keys`.
+
+use std::time::Duration;
+
+use secrecy::{ExposeSecret, SecretString};
+use serde_json::{Value, json};
+use server::access::{Environment, KeyListing, KeyRecord, Pepper};
+use server::{Clock, Entropy, OsEntropy, Scope, SystemClock, Timestamp};
+use store::Store;
+
+use super::kept;
+use crate::args::KeysCommand;
+use crate::config::Config;
+use crate::exit::{self, Failure, tell};
+
+pub(crate) fn run(mut config: Config, command: KeysCommand) -> Result<(), Failure> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(Failure::io("cannot start the runtime"))?;
+    runtime.block_on(async {
+        let store = kept::open(&config.serving).await?;
+        let pepper = kept::pepper(&mut config.serving, store.as_ref()).await?;
+        let desk = Desk { store: store.as_ref(), pepper, now: SystemClock.now() };
+        match command {
+            KeysCommand::Create { scope, project, expires, label, tenant, test, json } => {
+                let scope = scope.into_iter().max().unwrap_or(Scope::Read);
+                let environment = if test { Environment::Test } else { Environment::Live };
+                let record = desk.record(label, tenant, environment, scope, project, expires)?;
+                desk.create(record, json).await
+            }
+            KeysCommand::List { tenant, json } => desk.list(tenant.as_deref(), json).await,
+            KeysCommand::Revoke { id } => desk.revoke(&id).await,
+            KeysCommand::Rotate { id, overlap } => desk.rotate(&id, overlap).await,
+        }
+    })
+}
+
+/// Where keys are made and ended.
+struct Desk<'a> {
+    store: &'a dyn Store,
+    pepper: Pepper,
+    now: Timestamp,
+}
+
+impl Desk<'_> {
+    fn record(
+        &self,
+        label: String,
+        tenant: String,
+        environment: Environment,
+        scope: Scope,
+        project: Option<String>,
+        expires: Option<Duration>,
+    ) -> Result<KeyRecord, Failure> {
+        for (name, text) in
+            [("label", Some(&label)), ("tenant", Some(&tenant)), ("project", project.as_ref())]
+        {
+            decent(name, text.map(String::as_str).unwrap_or_default())?;
+        }
+        if tenant.is_empty() {
+            return Err(Failure::Usage("a key belongs to somebody: --tenant cannot be empty".to_owned()));
+        }
+        let expires = expires.map(|life| self.now.checked_add(life)).transpose();
+        let expires = expires.map_err(|_| Failure::Usage("--expires: that is too far away".to_owned()))?;
+        let (id, created) = (new_id(), self.now);
+        Ok(KeyRecord { id, tenant, label, environment, scope, project, created, expires, revoked: None })
+    }
+
+    async fn create(&self, record: KeyRecord, as_json: bool) -> Result<(), Failure> {
+        let (key, credential) = self.pepper.issue(record.environment, |bytes| OsEntropy.fill(bytes));
+        self.store.add_key(record.clone(), credential).await?;
+        if as_json {
+            let mut shown = about(&record, self.now);
+            shown["key"] = key.expose_secret().into();
+            return exit::print(&shown.to_string());
+        }
+        show(&key, &record)
+    }
+
+    async fn list(&self, tenant: Option<&str>, as_json: bool) -> Result<(), Failure> {
+        let keys = self.store.keys(tenant).await?;
+        if as_json {
+            let keys: Vec<Value> = keys.iter().map(|listing| self.entry(listing)).collect();
+            return exit::print(&json!({ "keys": keys }).to_string());
+        }
+        if keys.is_empty() {
+            tell("There are no keys. `fluxway keys create` makes one.");
+            return Ok(());
+        }
+        let head =
+            ["ID", "PREFIX", "TENANT", "SCOPE", "STATE", "CREATED", "LAST USED", "LABEL"].map(str::to_owned);
+        let rows: Vec<[String; 8]> =
+            std::iter::once(head).chain(keys.iter().map(|key| self.row(key))).collect();
+        exit::print(&table(&rows))
+    }
+
+    fn entry(&self, listing: &KeyListing) -> Value {
+        let mut entry = about(&listing.key, self.now);
+        entry["prefixes"] = json!(listing.prefixes);
+        entry["lastUsed"] = json!(listing.last_used.map(|time| time.to_string()));
+        entry
+    }
+
+    fn row(&self, listing: &KeyListing) -> [String; 8] {
+        let key = &listing.key;
+        let project = key.project.as_ref().map_or_else(String::new, |project| format!(" ({project})"));
+        [
+            key.id.clone(),
+            listing.prefixes.first().map_or_else(|| "-".to_owned(), |prefix| format!("{prefix}…")),
+            key.tenant.clone(),
+            format!("{}{project}", key.scope),
+            state(key, self.now),
+            day(key.created),
+            listing.last_used.map_or_else(|| "never".to_owned(), day),
+            key.label.clone(),
+        ]
+    }
+
+    async fn revoke(&self, id: &str) -> Result<(), Failure> {
+        let key = self.store.revoke_key(id, self.now).await?.ok_or_else(|| no_such(id))?;
+        tell(&format!("{} is revoked; within two seconds nobody takes it any more.", key.id));
+        Ok(())
+    }
+
+    async fn rotate(&self, id: &str, overlap: Duration) -> Result<(), Failure> {
+        let keys = self.store.keys(None).await?;
+        let known = keys.iter().find(|listing| listing.key.id == id).ok_or_else(|| no_such(id))?;
+        let (key, credential) = self.pepper.issue(known.key.environment, |bytes| OsEntropy.fill(bytes));
+        let old_until = self.now.checked_add(overlap).unwrap_or(Timestamp::MAX);
+        let record = self.store.rotate_key(id, credential, old_until).await?;
+        let record = record
+            .ok_or_else(|| Failure::Refused(format!("{id} has been revoked; make a new key instead")))?;
+        tell(&format!("The old secret of {id} is good until {}.", day(old_until)));
+        show(&key, &record)
+    }
+}
+
+/// The key alone on stdout; everything else is for people.
+fn show(key: &SecretString, record: &KeyRecord) -> Result<(), Failure> {
+    let end = record.expires.map_or_else(String::new, |end| format!(", until {}", day(end)));
+    tell(&format!("{}: {} for {}{end}. It is shown this once.", record.id, record.scope, record.tenant));
+    exit::print(key.expose_secret())
+}
+
+fn no_such(id: &str) -> Failure {
+    Failure::Refused(format!("there is no key `{id}`; `fluxway keys list` shows the ids"))
+}
+
+fn new_id() -> String {
+    let mut bytes = [0; 8];
+    OsEntropy.fill(&mut bytes);
+    format!("key_{:016x}", u64::from_be_bytes(bytes))
+}
+
+fn state(key: &KeyRecord, now: Timestamp) -> String {
+    match (key.revoked, key.expires) {
+        (Some(_), _) => "revoked".to_owned(),
+        (None, Some(end)) if end <= now => "expired".to_owned(),
+        (None, Some(end)) => format!("until {}", day(end)),
+        (None, None) => "active".to_owned(),
+    }
+}
+
+fn about(key: &KeyRecord, now: Timestamp) -> Value {
+    let state = state(key, now);
+    json!({
+        "id": key.id,
+        "tenant": key.tenant,
+        "label": key.label,
+        "environment": key.environment.as_str(),
+        "scope": key.scope.as_str(),
+        "project": key.project,
+        "created": key.created.to_string(),
+        "expires": key.expires.map(|time| time.to_string()),
+        "revoked": key.revoked.map(|time| time.to_string()),
+        "state": state.split(' ').next().map(|word| if word == "until" { "active" } else { word }),
+    })
+}
+
+/// Names are for lists and logs: one line, and not too long.
+fn decent(name: &str, text: &str) -> Result<(), Failure> {
+    if text.chars().count() > 200 || text.chars().any(char::is_control) {
+        return Err(Failure::Usage(format!(
+            "--{name} takes up to 200 characters, and none that control terminals"
+        )));
+    }
+    Ok(())
+}
+
+fn day(time: Timestamp) -> String {
+    time.strftime("%Y-%m-%d %H:%M").to_string()
+}
+
+fn table(rows: &[[String; 8]]) -> String {
+    let widths: Vec<usize> =
+        (0..8).map(|column| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0)).collect();
+    let line = |row: &[String; 8]| {
+        let cells: Vec<String> =
+            row.iter().zip(&widths).map(|(cell, width)| format!("{cell:<width$}")).collect();
+        cells.join("  ").trim_end().to_owned()
+    };
+    rows.iter().map(line).collect::<Vec<_>>().join("\n")
+}
+
+/// A span of time as people write it.
+pub(crate) fn time(text: &str) -> Result<Duration, String> {
+    let wrong = || format!("`{text}` is no time; write a number and m, h, d or w, such as 90d");
+    let unit = text.chars().last().ok_or_else(wrong)?;
+    let number: u64 = text[..text.len() - unit.len_utf8()].parse().map_err(|_| wrong())?;
+    let minutes = match unit {
+        'm' => 1,
+        'h' => 60,
+        'd' => 24 * 60,
+        'w' => 7 * 24 * 60,
+        _ => return Err(wrong()),
+    };
+    number.checked_mul(minutes * 60).map(Duration::from_secs).ok_or_else(wrong)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::time;
+
+    #[test]
+    fn times_are_numbers_with_a_unit() {
+        for (text, seconds) in [
+            ("30m", Some(1_800)),
+            ("12h", Some(43_200)),
+            ("90d", Some(7_776_000)),
+            ("2w", Some(1_209_600)),
+            ("0m", Some(0)),
+            ("90", None),
+            ("d", None),
+            ("", None),
+            ("-1d", None),
+            ("1y", None),
+            ("99999999999999999999d", None),
+            ("9999999999999999d", None),
+            ("1é", None),
+        ] {
+            assert_eq!(time(text).ok().map(|time| time.as_secs()), seconds, "{text}");
+        }
+    }
+}

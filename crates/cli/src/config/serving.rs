@@ -1,0 +1,233 @@
+//! Settings for serving over HTTP, and for the store beneath.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use secrecy::{ExposeSecret, SecretString};
+use serde::Deserialize;
+use server::access::{Pepper, Rate, Trust};
+use store::Location;
+
+use super::ConfigError;
+
+/// The heading that these settings stand under, in `--help` and on the page of settings.
+pub(super) const HEADING: &str = "Serving over HTTP";
+
+#[expect(clippy::doc_markdown, reason = "help texts are shown as they stand")]
+/// One source of these settings. In the file they stand under `[serve]`.
+#[derive(Args, Clone, Debug, Default, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+#[command(next_help_heading = HEADING)]
+pub(super) struct ServingLayer {
+    /// Where keys and limits are kept: sqlite:PATH or postgres://USER@HOST/DATABASE [default: fluxway/fluxway.db in the user's
+    /// data folder]
+    #[arg(
+        long,
+        global = true,
+        hide_short_help = true,
+        value_name = "URL",
+        env = "FLUXWAY_DATABASE",
+        hide_env_values = true
+    )]
+    database: Option<String>,
+    /// Certificates (PEM) to check a PostgreSQL server with [default: those of the system]
+    #[arg(long, global = true, hide_short_help = true, value_name = "FILE", env = "FLUXWAY_DATABASE_CA")]
+    database_ca: Option<PathBuf>,
+    /// Let everybody in, without a key: on loopback alone, and only to read [default: false]
+    #[arg(long, global = true, hide_short_help = true, env = "FLUXWAY_NO_AUTH", num_args = 0..=1, require_equals = true, default_missing_value = "true", value_name = "BOOL")]
+    no_auth: Option<bool>,
+    /// Messages that each key may send in a minute, in the long run; 0 is no limit [default: 600]
+    #[arg(long, global = true, hide_short_help = true, value_name = "NUMBER", env = "FLUXWAY_RATE_LIMIT")]
+    rate_limit: Option<u32>,
+    /// Messages that each key may send at once, after a pause [default: 100]
+    #[arg(long, global = true, hide_short_help = true, value_name = "NUMBER", env = "FLUXWAY_RATE_BURST")]
+    rate_burst: Option<u32>,
+    /// The address that clients know, such as https://mcp.example.com
+    #[arg(long, global = true, hide_short_help = true, value_name = "URL", env = "FLUXWAY_PUBLIC_URL")]
+    public_url: Option<String>,
+    /// A name that clients may call the server by, beside loopback, its own address and the public one; may be given several times
+    #[arg(
+        long,
+        global = true,
+        hide_short_help = true,
+        value_name = "NAME",
+        env = "FLUXWAY_ALLOW_HOST",
+        value_delimiter = ','
+    )]
+    allow_host: Option<Vec<String>>,
+    /// The origin of web pages that may call the server, such as https://app.example.com; may be given several times
+    #[arg(
+        long,
+        global = true,
+        hide_short_help = true,
+        value_name = "ORIGIN",
+        env = "FLUXWAY_ALLOW_ORIGIN",
+        value_delimiter = ','
+    )]
+    allow_origin: Option<Vec<String>>,
+    /// Speak TLS with this certificate chain (PEM)
+    #[arg(
+        long,
+        global = true,
+        hide_short_help = true,
+        value_name = "FILE",
+        env = "FLUXWAY_TLS_CERT",
+        requires = "tls_key"
+    )]
+    tls_cert: Option<PathBuf>,
+    /// The private key (PEM) of that certificate
+    #[arg(
+        long,
+        global = true,
+        hide_short_help = true,
+        value_name = "FILE",
+        env = "FLUXWAY_TLS_KEY",
+        requires = "tls_cert"
+    )]
+    tls_key: Option<PathBuf>,
+    /// Take access tokens (JWT) of this authorization server on /mcp
+    #[arg(
+        long,
+        global = true,
+        hide_short_help = true,
+        value_name = "URL",
+        env = "FLUXWAY_ISSUER",
+        requires = "jwks"
+    )]
+    issuer: Option<String>,
+    /// The authorization server's public keys: a JSON Web Key Set. Read again on SIGHUP
+    #[arg(
+        long,
+        global = true,
+        hide_short_help = true,
+        value_name = "FILE",
+        env = "FLUXWAY_JWKS",
+        requires = "issuer"
+    )]
+    jwks: Option<PathBuf>,
+    /// Whom tokens must be for [default: the public address with /mcp]
+    #[arg(
+        long,
+        global = true,
+        hide_short_help = true,
+        value_name = "URL",
+        env = "FLUXWAY_AUDIENCE",
+        requires = "issuer"
+    )]
+    audience: Option<String>,
+    /// Connections that may be open at once [default: 1024]
+    #[arg(
+        long,
+        global = true,
+        hide_short_help = true,
+        value_name = "NUMBER",
+        env = "FLUXWAY_MAX_CONNECTIONS"
+    )]
+    max_connections: Option<usize>,
+    /// Streams that one key may have open at once [default: 8]
+    #[arg(long, global = true, hide_short_help = true, value_name = "NUMBER", env = "FLUXWAY_MAX_STREAMS")]
+    max_streams: Option<usize>,
+    /// The secret that hashes of keys are made with: 32 bytes as base64 or hexadecimal
+    // Not a flag: flags can be read by everybody on the machine.
+    #[arg(skip)]
+    pub(super) key_pepper: Option<SecretString>,
+}
+
+/// What `key-pepper` is for.
+pub(super) const PEPPER_HELP: &str = "The secret that hashes of keys are made with: 32 bytes as base64 or hexadecimal. With \
+    it, who can write to the database still cannot make keys [default: drawn once and kept in the database]";
+
+/// Complete and checked.
+#[derive(Debug)]
+pub(crate) struct Serving {
+    /// `None`: none was named, and there is no folder for the usual one.
+    pub(crate) database: Option<Location>,
+    pub(crate) database_ca: Option<PathBuf>,
+    pub(crate) no_auth: bool,
+    pub(crate) rate: Option<Rate>,
+    pub(crate) public_url: Option<String>,
+    pub(crate) hosts: Vec<String>,
+    pub(crate) origins: Vec<String>,
+    pub(crate) tls: Option<(PathBuf, PathBuf)>,
+    pub(crate) tokens: Option<(Trust, PathBuf)>,
+    pub(crate) connections: usize,
+    pub(crate) streams: usize,
+    pub(crate) pepper: Option<Pepper>,
+}
+
+impl Serving {
+    /// What was typed goes before the file, the file before the defaults. `data` is the folder that the user's data is in.
+    pub(super) fn resolve(
+        typed: ServingLayer,
+        file: ServingLayer,
+        data: Option<PathBuf>,
+    ) -> Result<Self, ConfigError> {
+        let per_minute = typed.rate_limit.or(file.rate_limit).unwrap_or(600);
+        let burst = typed.rate_burst.or(file.rate_burst).unwrap_or(100);
+        let public_url = typed.public_url.or(file.public_url).map(|url| url.trim_end_matches('/').to_owned());
+        let host = public_url.as_deref().map(host_of).transpose()?;
+        let tls =
+            both("tls-cert", typed.tls_cert.or(file.tls_cert), "tls-key", typed.tls_key.or(file.tls_key))?;
+        let issuer = both("issuer", typed.issuer.or(file.issuer), "jwks", typed.jwks.or(file.jwks))?;
+        let audience =
+            typed.audience.or(file.audience).or_else(|| Some(format!("{}/mcp", public_url.as_ref()?)));
+        let tokens = match (issuer, audience) {
+            (None, _) => None,
+            (Some((issuer, jwks)), Some(audience)) => Some((Trust { issuer, audience }, jwks)),
+            (Some(_), None) => {
+                return Err(ConfigError::Alone { one: "issuer", other: "audience or public-url" });
+            }
+        };
+        let mut hosts = typed.allow_host.or(file.allow_host).unwrap_or_default();
+        hosts.extend(host);
+        let mut origins = typed.allow_origin.or(file.allow_origin).unwrap_or_default();
+        origins.extend(public_url.clone());
+        let pepper = typed.key_pepper.or(file.key_pepper);
+        Ok(Self {
+            database: location(typed.database.or(file.database), data)?,
+            database_ca: typed.database_ca.or(file.database_ca),
+            no_auth: typed.no_auth.or(file.no_auth).unwrap_or(false),
+            rate: (per_minute > 0 && burst > 0).then_some(Rate { per_minute, burst }),
+            public_url,
+            hosts,
+            origins,
+            tls,
+            tokens,
+            connections: typed.max_connections.or(file.max_connections).unwrap_or(1024).max(1),
+            streams: typed.max_streams.or(file.max_streams).unwrap_or(8).max(1),
+            pepper: pepper.map(|text| pepper_of(&text)).transpose()?,
+        })
+    }
+}
+
+fn both<A, B>(
+    one: &'static str,
+    a: Option<A>,
+    other: &'static str,
+    b: Option<B>,
+) -> Result<Option<(A, B)>, ConfigError> {
+    match (a, b) {
+        (Some(a), Some(b)) => Ok(Some((a, b))),
+        (None, None) => Ok(None),
+        (Some(_), None) => Err(ConfigError::Alone { one, other }),
+        (None, Some(_)) => Err(ConfigError::Alone { one: other, other: one }),
+    }
+}
+
+fn location(url: Option<String>, data: Option<PathBuf>) -> Result<Option<Location>, ConfigError> {
+    match url {
+        Some(url) => url.parse().map(Some).map_err(ConfigError::Database),
+        None => Ok(data.map(|data| Location::Sqlite(data.join("fluxway/fluxway.db")))),
+    }
+}
+
+/// The name in a URL, with its port if it has one.
+fn host_of(url: &str) -> Result<String, ConfigError> {
+    let rest = url.strip_prefix("https://").or_else(|| url.strip_prefix("http://"));
+    let host = rest.filter(|rest| !rest.is_empty() && !rest.contains(['/', '@', '?', '#', ' ']));
+    host.map(str::to_owned).ok_or_else(|| ConfigError::PublicUrl(url.to_owned()))
+}
+
+fn pepper_of(text: &SecretString) -> Result<Pepper, ConfigError> {
+    Pepper::parse(text.expose_secret()).ok_or(ConfigError::Pepper)
+}

@@ -1,0 +1,134 @@
+//! Connections: taking them, and keeping those from doing harm that are slow, many, or never end.
+
+use std::convert::Infallible;
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::body::Body;
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::Semaphore;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use crate::pace::Pace;
+use crate::session::Sessions;
+use crate::{Settings, State, Tls, route};
+
+/// How long running requests may take to come to their end.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// How long a connection may wait for the next request.
+const IDLE: Duration = Duration::from_mins(1);
+/// How long a TLS handshake may take.
+const HANDSHAKE: Duration = Duration::from_secs(10);
+/// The most headers that a request may have, and the most bytes of them.
+const HEADERS: usize = 100;
+const HEADER_BYTES: usize = 64 * 1024;
+
+/// Serves until `stop` is cancelled, then lets running requests come to their end.
+pub async fn serve(settings: Settings, listener: TcpListener, stop: CancellationToken) -> io::Result<()> {
+    let Settings { app, door, guard, metrics, store, public_url, tls, connections } = settings;
+    let sessions = Sessions::default();
+    let state = Arc::new(State { app, door, guard, metrics, store, public_url, sessions });
+    let places = Arc::new(Semaphore::new(connections));
+    let tasks = TaskTracker::new();
+    let sweeper = tokio::spawn(sweep(Arc::clone(&state)));
+    loop {
+        let accepted = tokio::select! {
+            () = stop.cancelled() => break,
+            accepted = listener.accept() => accepted,
+        };
+        let (stream, peer) = match accepted {
+            Ok(accepted) => accepted,
+            Err(error) => {
+                // Out of file descriptors, most likely. The next one may find some.
+                tracing::warn!(%error, "cannot take a connection");
+                tokio::time::sleep(Duration::from_millis(50)).await;
+                continue;
+            }
+        };
+        let Ok(place) = Arc::clone(&places).try_acquire_owned() else {
+            state.metrics.refused("too_many_connections");
+            continue;
+        };
+        let (state, tls, stop) = (Arc::clone(&state), tls.clone(), stop.clone());
+        tasks.spawn(async move {
+            let _place = place;
+            let _counted = state.metrics.connection();
+            if let Err(error) = connect(state, stream, peer, tls, stop).await {
+                tracing::debug!(%error, "a connection ended");
+            }
+        });
+    }
+    drop(listener);
+    state.app.shut_down();
+    state.sessions.end_all(PATIENCE).await;
+    tasks.close();
+    if tokio::time::timeout(PATIENCE, tasks.wait()).await.is_err() {
+        tracing::warn!(connections = tasks.len(), "closed connections that were still at work");
+    }
+    sweeper.abort();
+    Ok(())
+}
+
+async fn sweep(state: Arc<State>) {
+    let mut tick = tokio::time::interval(Duration::from_secs(30));
+    loop {
+        tick.tick().await;
+        state.sessions.sweep();
+    }
+}
+
+async fn connect(
+    state: Arc<State>,
+    stream: TcpStream,
+    peer: SocketAddr,
+    tls: Option<Tls>,
+    stop: CancellationToken,
+) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
+    // Small events must not wait for more to come.
+    stream.set_nodelay(true)?;
+    match tls {
+        None => talk(state, stream, peer, stop).await,
+        Some(tls) => {
+            let stream = tokio::time::timeout(HANDSHAKE, tls.accept(stream)).await??;
+            talk(state, stream, peer, stop).await
+        }
+    }
+}
+
+async fn talk(
+    state: Arc<State>,
+    stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    peer: SocketAddr,
+    stop: CancellationToken,
+) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
+    let (stream, head) = Pace::new(stream);
+    let service = service_fn(move |request: hyper::Request<hyper::body::Incoming>| {
+        let (state, head) = (Arc::clone(&state), head.clone());
+        async move {
+            let _is_read = head.is_read();
+            let response = route::answer(&state, peer.ip(), request.map(Body::new)).await;
+            Ok::<_, Infallible>(response)
+        }
+    });
+    let connection = http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(IDLE)
+        .max_headers(HEADERS)
+        .max_buf_size(HEADER_BYTES)
+        .serve_connection(TokioIo::new(stream), service)
+        .with_upgrades();
+    let mut connection = std::pin::pin!(connection);
+    tokio::select! {
+        ended = connection.as_mut() => return ended.map_err(Into::into),
+        () = stop.cancelled() => {}
+    }
+    connection.as_mut().graceful_shutdown();
+    connection.await.map_err(Into::into)
+}

@@ -1,0 +1,56 @@
+//! What a client has to know to get a token (RFC 9728).
+
+use axum::body::Body;
+use axum::http::{HeaderValue, header};
+use axum::response::Response;
+use serde_json::json;
+use server::{Refusal, Rules, Scope};
+
+use crate::{State, route};
+
+/// Where the metadata is.
+const PATH: &str = "/.well-known/oauth-protected-resource/mcp";
+
+/// Which authorization server gives tokens for this server.
+pub(crate) fn metadata(state: &State) -> Response {
+    let Some(tokens) = state.door.tokens() else {
+        return route::refuse(state, Rules::Session, Refusal::NoSuchPath);
+    };
+    let body = json!({
+        "resource": tokens.trust().audience,
+        "authorization_servers": [tokens.trust().issuer],
+        "scopes_supported": Scope::ALL.map(Scope::as_str),
+        "bearer_methods_supported": ["header"],
+        "resource_name": "fluxway",
+    });
+    let mut response = Response::new(Body::from(body.to_string()));
+    response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    response
+}
+
+/// Says on a refusal what would be needed.
+pub(crate) fn challenge(state: &State, response: &mut Response) {
+    let place = state.public_url.as_ref().filter(|_| state.door.tokens().is_some());
+    let challenge = match place {
+        Some(url) => format!("Bearer resource_metadata=\"{}{PATH}\"", url.trim_end_matches('/')),
+        None => "Bearer".to_owned(),
+    };
+    if let Ok(challenge) = HeaderValue::try_from(challenge) {
+        response.headers_mut().insert(header::WWW_AUTHENTICATE, challenge);
+    }
+}
+
+/// Says on a refusal which scope would be needed.
+pub(crate) fn challenge_scope(state: &State, response: &mut Response) {
+    challenge(state, response);
+    let challenge = response.headers().get(header::WWW_AUTHENTICATE).and_then(|value| value.to_str().ok());
+    let separator = if challenge == Some("Bearer") { " " } else { ", " };
+    let text = format!(
+        "{}{separator}error=\"insufficient_scope\", scope=\"{}\"",
+        challenge.unwrap_or("Bearer"),
+        Scope::Write
+    );
+    if let Ok(text) = HeaderValue::try_from(text) {
+        response.headers_mut().insert(header::WWW_AUTHENTICATE, text);
+    }
+}

@@ -1,0 +1,129 @@
+//! A stream whose client has to get on with it: once the head of a request has begun, it must be there in time.
+//!
+//! Between requests a connection may be silent for longer, and a body has a limit of its own; so it is the head alone that is
+//! timed here, from its first byte.
+
+use std::io;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::time::{Instant, Sleep, sleep_until};
+
+/// How long the head of a request may take.
+const HEAD: Duration = Duration::from_secs(10);
+
+/// The stream.
+pub(crate) struct Pace<T> {
+    stream: T,
+    head: Head,
+    /// When the head has to be there, if one has begun.
+    deadline: Option<Instant>,
+    alarm: Option<Pin<Box<Sleep>>>,
+    /// How many requests there were when the head began.
+    requests: u64,
+}
+
+/// How many heads have been read, and whether the request of the last one is being answered.
+#[derive(Clone, Default)]
+pub(crate) struct Head(Arc<Reading>);
+
+#[derive(Default)]
+struct Reading {
+    requests: AtomicU64,
+    is_answering: AtomicBool,
+}
+
+/// The request is being answered, until this is dropped.
+pub(crate) struct Answering(Head);
+
+impl Head {
+    /// The head is there: time is not counted until the request is answered.
+    pub(crate) fn is_read(&self) -> Answering {
+        self.0.requests.fetch_add(1, Ordering::Relaxed);
+        self.0.is_answering.store(true, Ordering::Relaxed);
+        Answering(self.clone())
+    }
+}
+
+impl Drop for Answering {
+    fn drop(&mut self) {
+        self.0.0.is_answering.store(false, Ordering::Relaxed);
+    }
+}
+
+impl<T> Pace<T> {
+    pub(crate) fn new(stream: T) -> (Self, Head) {
+        let head = Head::default();
+        (Self { stream, head: head.clone(), deadline: None, alarm: None, requests: 0 }, head)
+    }
+
+    /// Whether the time for the head is over.
+    fn is_late(&mut self, context: &mut Context<'_>) -> bool {
+        let Some(deadline) = self.deadline else { return false };
+        let alarm = self.alarm.get_or_insert_with(|| Box::pin(sleep_until(deadline)));
+        alarm.as_mut().poll(context).is_ready()
+    }
+}
+
+impl<T: AsyncRead + Unpin> AsyncRead for Pace<T> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let before = buffer.filled().len();
+        let polled = Pin::new(&mut self.stream).poll_read(context, buffer);
+        let requests = self.head.0.requests.load(Ordering::Relaxed);
+        let is_answering = self.head.0.is_answering.load(Ordering::Relaxed);
+        if is_answering || requests != self.requests {
+            (self.deadline, self.alarm, self.requests) = (None, None, requests);
+        }
+        if is_answering {
+            return polled;
+        }
+        match polled {
+            Poll::Ready(Ok(())) if buffer.filled().len() > before && self.deadline.is_none() => {
+                self.deadline = Some(Instant::now() + HEAD);
+            }
+            Poll::Pending if self.is_late(context) => {
+                return Poll::Ready(Err(io::ErrorKind::TimedOut.into()));
+            }
+            _ => {}
+        }
+        polled
+    }
+}
+
+impl<T: AsyncWrite + Unpin> AsyncWrite for Pace<T> {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.stream).poll_write(context, bytes)
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_flush(context)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_shutdown(context)
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.stream).poll_write_vectored(context, bytes)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.stream.is_write_vectored()
+    }
+}

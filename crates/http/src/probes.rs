@@ -1,0 +1,55 @@
+//! Whether the server lives, whether it is ready, and its figures.
+
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::body::Body;
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+use axum::response::Response;
+use server::{Rules, Scope};
+
+use crate::door::Takes;
+use crate::{State, reply, route};
+
+/// How long the store may take to say that it is there.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// It lives: it answers.
+pub(crate) fn healthy() -> Response {
+    text(StatusCode::OK, "text/plain; charset=utf-8", "ok\n".to_owned())
+}
+
+/// It is ready: its store can be reached.
+pub(crate) async fn ready(state: &State) -> Response {
+    let is_ready = match &state.store {
+        None => true,
+        Some(store) => matches!(tokio::time::timeout(PATIENCE, store.ready()).await, Ok(Ok(()))),
+    };
+    state.metrics.store_is_ready(is_ready);
+    if is_ready {
+        return text(StatusCode::OK, "text/plain; charset=utf-8", "ready\n".to_owned());
+    }
+    let not_ready = "the store cannot be reached\n".to_owned();
+    text(StatusCode::SERVICE_UNAVAILABLE, "text/plain; charset=utf-8", not_ready)
+}
+
+/// The figures, for those who may see them.
+pub(crate) async fn metrics(state: &Arc<State>, from: IpAddr, headers: &HeaderMap) -> Response {
+    match state.door.enter(headers, from, Takes::KeysAndTokens, state.app.now()).await {
+        Ok(principal) if state.door.is_open() || principal.may(Scope::Admin) => text(
+            StatusCode::OK,
+            "application/openmetrics-text; version=1.0.0; charset=utf-8",
+            state.metrics.page(),
+        ),
+        Ok(_) => reply::empty(StatusCode::FORBIDDEN),
+        Err(refusal) => route::refuse(state, Rules::Session, refusal),
+    }
+}
+
+fn text(status: StatusCode, kind: &'static str, text: String) -> Response {
+    let mut response = Response::new(Body::from(text));
+    *response.status_mut() = status;
+    response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(kind));
+    response
+}

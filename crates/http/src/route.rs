@@ -1,0 +1,164 @@
+//! Path to endpoint: what every request goes through, and where to.
+
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Instant;
+
+use axum::extract::Request;
+use axum::http::{HeaderMap, HeaderValue, Method, header};
+use axum::response::Response;
+use server::{Refusal, Rules, refusal};
+
+use crate::{State, api_mcp, guard, mcp, oauth, probes, reply, sse, ws};
+
+/// Where a request may go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Endpoint {
+    Mcp,
+    Api,
+    Socket,
+    Sse,
+    Messages,
+    Metadata,
+    Healthy,
+    Ready,
+    Metrics,
+}
+
+impl Endpoint {
+    fn at(path: &str) -> Option<Self> {
+        Some(match path {
+            "/mcp" => Self::Mcp,
+            "/api/mcp" => Self::Api,
+            "/ws" => Self::Socket,
+            "/sse" => Self::Sse,
+            "/messages" => Self::Messages,
+            "/.well-known/oauth-protected-resource" | "/.well-known/oauth-protected-resource/mcp" => {
+                Self::Metadata
+            }
+            "/healthz" => Self::Healthy,
+            "/readyz" => Self::Ready,
+            "/metrics" => Self::Metrics,
+            _ => return None,
+        })
+    }
+
+    /// The name for figures and logs.
+    fn name(self) -> &'static str {
+        match self {
+            Self::Mcp => "mcp",
+            Self::Api => "api_mcp",
+            Self::Socket => "ws",
+            Self::Sse => "sse",
+            Self::Messages => "messages",
+            Self::Metadata => "metadata",
+            Self::Healthy => "healthz",
+            Self::Ready => "readyz",
+            Self::Metrics => "metrics",
+        }
+    }
+
+    fn methods(self) -> &'static str {
+        match self {
+            Self::Mcp => "GET, POST, DELETE",
+            Self::Api | Self::Messages => "POST",
+            Self::Metadata | Self::Healthy | Self::Ready | Self::Metrics => "GET, HEAD",
+            Self::Socket | Self::Sse => "GET",
+        }
+    }
+
+    fn takes(self, method: &Method) -> bool {
+        self.methods().split(", ").any(|name| name == method.as_str())
+    }
+
+    /// Whoever asks whether the server lives may call it by any name.
+    fn is_probe(self) -> bool {
+        matches!(self, Self::Healthy | Self::Ready)
+    }
+}
+
+/// Answers one request.
+pub(crate) async fn answer(state: &Arc<State>, from: IpAddr, request: Request) -> Response {
+    let began = Instant::now();
+    let id = request_id(request.headers());
+    let method = request.method().clone();
+    let endpoint = Endpoint::at(request.uri().path());
+    let mut response = match admit(state, endpoint, &request) {
+        Ok(endpoint) => enter(state, endpoint, from, request).await,
+        Err(refusal) => refuse(state, rules(endpoint), refusal),
+    };
+    let status = response.status().as_u16();
+    let name = endpoint.map_or("none", Endpoint::name);
+    state.metrics.replied(name, status);
+    tracing::debug!(request = id.as_str(), %method, endpoint = name, status, took = ?began.elapsed(), "answered");
+    let headers = response.headers_mut();
+    headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    if let Ok(id) = HeaderValue::try_from(id) {
+        headers.insert("x-request-id", id);
+    }
+    response
+}
+
+fn admit(state: &State, endpoint: Option<Endpoint>, request: &Request) -> Result<Endpoint, Refusal> {
+    if !endpoint.is_some_and(Endpoint::is_probe) {
+        state.guard.check(request.uri(), request.headers())?;
+    }
+    let endpoint = endpoint.ok_or(Refusal::NoSuchPath)?;
+    if !endpoint.takes(request.method()) {
+        return Err(Refusal::MethodNotAllowed { allowed: endpoint.methods() });
+    }
+    Ok(endpoint)
+}
+
+async fn enter(state: &Arc<State>, endpoint: Endpoint, from: IpAddr, request: Request) -> Response {
+    match endpoint {
+        Endpoint::Mcp => mcp::handle(state, from, request).await,
+        Endpoint::Api => api_mcp::handle(state, from, request).await,
+        Endpoint::Socket => ws::handle(state, from, request).await,
+        Endpoint::Sse => sse::open(state, from, request).await,
+        Endpoint::Messages => sse::message(state, from, request).await,
+        Endpoint::Metadata => oauth::metadata(state),
+        Endpoint::Healthy => probes::healthy(),
+        Endpoint::Ready => probes::ready(state).await,
+        Endpoint::Metrics => probes::metrics(state, from, &request.into_parts().0.headers).await,
+    }
+}
+
+fn rules(endpoint: Option<Endpoint>) -> Rules {
+    match endpoint {
+        Some(Endpoint::Api) => Rules::Codefluss(server::Language::English),
+        _ => Rules::Session,
+    }
+}
+
+/// The answer to what is refused before it comes to any connection.
+pub(crate) fn refuse(state: &State, rules: Rules, why: Refusal) -> Response {
+    state.metrics.refused(why.kind());
+    let allowed = match &why {
+        Refusal::MethodNotAllowed { allowed } => Some(*allowed),
+        _ => None,
+    };
+    let mut response = reply::plain(refusal(rules, why));
+    if let Some(allowed) = allowed {
+        response.headers_mut().insert(header::ALLOW, HeaderValue::from_static(allowed));
+    }
+    if response.status() == 401 {
+        oauth::challenge(state, &mut response);
+    }
+    response
+}
+
+/// The request's own id if it is a decent one, else the next of ours.
+fn request_id(headers: &HeaderMap) -> String {
+    static NEXT: AtomicU64 = AtomicU64::new(1);
+    let given = guard::single(headers, &header::HeaderName::from_static("x-request-id"));
+    let is_decent = |id: &&str| {
+        (1..=64).contains(&id.len())
+            && id.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte))
+    };
+    match given.filter(is_decent) {
+        Some(id) => id.to_owned(),
+        None => format!("{:x}", NEXT.fetch_add(1, Ordering::Relaxed)),
+    }
+}

@@ -1,0 +1,82 @@
+//! The way of 2024-11-05: `GET /sse` is the stream that everything comes on, `POST /messages` what the client says.
+
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::extract::Request;
+use axum::http::StatusCode;
+use axum::response::Response;
+use server::access::Standing;
+use server::{Connection, Outbox, Place, Refusal, Rules};
+
+use crate::body::{self, Accepts};
+use crate::channel::Channel;
+use crate::door::Takes;
+use crate::reply::{self, Flow, HangUp, Kept};
+use crate::session::{Kind, Session};
+use crate::{State, route};
+
+/// Takes a session away when its stream ends.
+pub(crate) struct Farewell {
+    state: Arc<State>,
+    name: String,
+}
+
+impl Drop for Farewell {
+    fn drop(&mut self) {
+        if let Some(session) = self.state.sessions.remove(&self.name) {
+            tokio::spawn(async move { session.end(Duration::ZERO).await });
+        }
+    }
+}
+
+pub(crate) async fn open(state: &Arc<State>, from: IpAddr, request: Request) -> Response {
+    let headers = &request.into_parts().0.headers;
+    let outcome = async {
+        let principal = state.door.enter(headers, from, Takes::KeysAndTokens, state.app.now()).await?;
+        if !Accepts::of(headers).stream {
+            return Err(Refusal::NotAcceptable { offered: "text/event-stream" });
+        }
+        let seat = state.app.place(&principal, Place::Stream)?;
+        let held = (state.app.place(&principal, Place::Session)?, state.metrics.session());
+        let channel = Channel::for_stream();
+        let outbox = Arc::clone(&channel) as Arc<dyn Outbox>;
+        let connection = Connection::new(Arc::clone(&state.app), principal.clone(), Rules::Session, outbox);
+        let hang_up = HangUp(Arc::clone(&connection));
+        let session = Session::new(Kind::Pair, &principal, connection, Arc::clone(&channel), held);
+        let name = state.sessions.add(&state.app, session)?;
+        let greeting = format!("event: endpoint\ndata: /messages?sessionId={name}\n\n");
+        let farewell = Farewell { state: Arc::clone(state), name };
+        let gauge = state.metrics.stream();
+        let kept: Vec<Kept> = vec![Box::new(seat), Box::new(hang_up), Box::new(gauge), Box::new(farewell)];
+        let pass = Some((Arc::clone(state), state.door.pass(headers)));
+        Ok(reply::stream(Flow { head: Some(greeting.into()), pass, kept, ..Flow::of(channel.read_after(0)) }))
+    };
+    outcome.await.unwrap_or_else(|refusal| route::refuse(state, Rules::Session, refusal))
+}
+
+pub(crate) async fn message(state: &Arc<State>, from: IpAddr, request: Request) -> Response {
+    let (parts, body) = request.into_parts();
+    let outcome = async {
+        let principal = state.door.enter(&parts.headers, from, Takes::KeysAndTokens, state.app.now()).await?;
+        body::check_type(&parts.headers)?;
+        let name =
+            parts.uri.query().unwrap_or_default().split('&').find_map(|pair| pair.strip_prefix("sessionId="));
+        let session = state.sessions.find(name.ok_or(Refusal::SessionRequired)?, Kind::Pair, &principal)?;
+        let bytes = body::read(body, state.app.longest_message()).await?;
+        let letter = state.app.decode(&bytes);
+        let standing = state.door.count(&principal, letter.weight(), state.app.now()).await?;
+        if let Some(Standing { granted: 0, retry_after, .. }) = standing {
+            return Err(Refusal::RateLimited { retry_after });
+        }
+        if !session.connection.has_room() {
+            return Err(Refusal::Busy);
+        }
+        session.connection.handle(letter, body::delivery(session.news(), standing));
+        let mut response = reply::empty(StatusCode::ACCEPTED);
+        body::tell_standing(&mut response, standing);
+        Ok(response)
+    };
+    outcome.await.unwrap_or_else(|refusal| route::refuse(state, Rules::Session, refusal))
+}

@@ -1,0 +1,159 @@
+//! `/ws`: a pipe through a WebSocket, one message in each text frame.
+
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::body::Bytes;
+use axum::extract::ws::{CloseFrame, Message, Utf8Bytes, WebSocket, WebSocketUpgrade, close_code};
+use axum::extract::{FromRequestParts, Request};
+use axum::response::{IntoResponse, Response};
+use server::{Answer, Connection, Delivery, Outbox, Place, Principal, Rules};
+use tokio::sync::mpsc;
+
+use crate::door::{Pass, Takes};
+use crate::{State, body, route};
+
+/// How often to ask whether the client is still there, and whether it is still welcome.
+const TICK: Duration = Duration::from_secs(15);
+/// How long running calls may take to come to their end when the server ends.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+struct Queue(mpsc::UnboundedSender<Vec<u8>>);
+
+impl Outbox for Queue {
+    fn answer(&self, answer: Answer) {
+        self.push(answer.message);
+    }
+
+    fn ask(&self, message: Vec<u8>) -> bool {
+        self.0.send(message).is_ok()
+    }
+
+    fn push(&self, message: Vec<u8>) {
+        // A client that is gone needs no message.
+        let _ = self.0.send(message);
+    }
+}
+
+pub(crate) async fn handle(state: &Arc<State>, from: IpAddr, request: Request) -> Response {
+    let (mut parts, _) = request.into_parts();
+    let headers = &parts.headers;
+    let entered = async {
+        let principal = state.door.enter(headers, from, Takes::KeysAndTokens, state.app.now()).await?;
+        let seat = state.app.place(&principal, Place::Stream)?;
+        Ok((principal, seat, state.door.pass(headers)))
+    };
+    let (principal, seat, pass) = match entered.await {
+        Ok(entered) => entered,
+        Err(refusal) => return route::refuse(state, Rules::Session, refusal),
+    };
+    let upgrade = match WebSocketUpgrade::from_request_parts(&mut parts, &()).await {
+        Ok(upgrade) => upgrade,
+        Err(rejection) => return rejection.into_response(),
+    };
+    let longest = state.app.longest_message();
+    let state = Arc::clone(state);
+    upgrade.protocols(["mcp"]).max_message_size(longest).max_frame_size(longest).on_upgrade(
+        async move |socket| {
+            let _held = (seat, state.metrics.stream());
+            Talk::new(state, principal, pass, socket).run().await;
+        },
+    )
+}
+
+struct Talk {
+    state: Arc<State>,
+    principal: Principal,
+    pass: Pass,
+    socket: WebSocket,
+    connection: Arc<Connection>,
+    outgoing: mpsc::UnboundedReceiver<Vec<u8>>,
+    queue: Arc<Queue>,
+}
+
+impl Talk {
+    fn new(state: Arc<State>, principal: Principal, pass: Pass, socket: WebSocket) -> Self {
+        let (sender, outgoing) = mpsc::unbounded_channel();
+        let queue = Arc::new(Queue(sender));
+        let outbox = Arc::clone(&queue) as Arc<dyn Outbox>;
+        let connection = Connection::new(Arc::clone(&state.app), principal.clone(), Rules::Pipe, outbox);
+        tokio::spawn(Arc::clone(&connection).announce_changes());
+        Self { state, principal, pass, socket, connection, outgoing, queue }
+    }
+
+    async fn run(mut self) {
+        let mut tick = tokio::time::interval(TICK);
+        let app = Arc::clone(&self.state.app);
+        let mut closing = std::pin::pin!(app.closing());
+        let end = loop {
+            // What is to be sent goes first: while the client does not read, nothing more is read from it.
+            tokio::select! {
+                biased;
+                Some(message) = self.outgoing.recv() => {
+                    if self.send(message).await.is_err() {
+                        break None;
+                    }
+                }
+                incoming = self.socket.recv(), if self.connection.has_room() => match incoming {
+                    Some(Ok(message)) => if let Some(end) = self.take(message).await { break end },
+                    Some(Err(_)) | None => break None,
+                },
+                () = self.connection.room(), if !self.connection.has_room() => {}
+                _ = tick.tick() => {
+                    if !self.state.door.still_good(&self.pass, app.now()).await {
+                        break Some((close_code::POLICY, "the key is no longer valid"));
+                    }
+                    if self.socket.send(Message::Ping(Bytes::new())).await.is_err() {
+                        break None;
+                    }
+                }
+                () = closing.as_mut() => break Some((close_code::AWAY, "the server ends")),
+            }
+        };
+        self.finish(end).await;
+    }
+
+    async fn send(&mut self, message: Vec<u8>) -> Result<(), axum::Error> {
+        match Utf8Bytes::try_from(message) {
+            Ok(text) => self.socket.send(Message::Text(text)).await,
+            // Messages are JSON, and so they are text.
+            Err(_) => Ok(()),
+        }
+    }
+
+    /// Takes one frame. Says how to end, if it is to end.
+    async fn take(&mut self, message: Message) -> Option<Option<(u16, &'static str)>> {
+        let text = match message {
+            Message::Text(text) => text,
+            Message::Binary(_) => return Some(Some((close_code::UNSUPPORTED, "send text frames"))),
+            Message::Ping(_) | Message::Pong(_) => return None,
+            Message::Close(_) => return Some(None),
+        };
+        let now = self.state.app.now();
+        if !self.state.door.still_good(&self.pass, now).await {
+            return Some(Some((close_code::POLICY, "the key is no longer valid")));
+        }
+        let letter = self.state.app.decode(text.as_bytes());
+        let outbox = Arc::clone(&self.queue) as Arc<dyn Outbox>;
+        let delivery = match self.state.door.count(&self.principal, letter.weight(), now).await {
+            Ok(standing) => body::delivery(outbox, standing),
+            Err(refusal) => Delivery::to(outbox).granted(0, refusal),
+        };
+        self.connection.handle(letter, delivery);
+        None
+    }
+
+    async fn finish(mut self, end: Option<(u16, &'static str)>) {
+        if end.is_none() {
+            self.connection.cancel_all();
+        }
+        self.connection.drain(PATIENCE, end.is_none()).await;
+        if let Some((code, reason)) = end {
+            while let Ok(message) = self.outgoing.try_recv() {
+                let _ = self.send(message).await;
+            }
+            let _ = self.socket.send(Message::Close(Some(CloseFrame { code, reason: reason.into() }))).await;
+        }
+    }
+}

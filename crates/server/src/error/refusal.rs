@@ -1,0 +1,194 @@
+//! What is refused before any method is looked at. Most of it happens on HTTP alone.
+
+use std::time::Duration;
+
+use protocol::mcp::codes;
+use protocol::{Dialect, Revision};
+use serde_json::{Value, json};
+
+use super::codefluss;
+
+/// Why something is refused before any method is looked at. The texts end with what to do.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Refusal {
+    /// No credential came along.
+    #[error("no API key came along; send it as `Authorization: Bearer cf_live_sk_…`")]
+    NoKey,
+    /// A credential came along that opens nothing.
+    #[error("the API key or token is not valid here; `fluxway keys create` makes a key")]
+    BadKey,
+    /// The caller called too often.
+    #[error("too many calls; try again in {} s", retry_after.as_secs().max(1))]
+    RateLimited {
+        /// When to try again.
+        retry_after: Duration,
+    },
+    /// Nobody can say who calls or how often: the store is out of reach.
+    #[error("the server cannot reach its store; try again in a few seconds")]
+    StoreUnavailable,
+    /// The server has no room.
+    #[error("the server has as many calls at work as it takes; try again in a second")]
+    Busy,
+    /// `Host` is not a name of this server.
+    #[error(
+        "the Host header does not name this server; whoever runs it may allow the name with --allow-host"
+    )]
+    HostNotAllowed,
+    /// `Origin` is a page that has no business here.
+    #[error(
+        "pages of this origin may not call this server; whoever runs it may allow it with --allow-origin"
+    )]
+    OriginNotAllowed,
+    /// There is nothing at this path.
+    #[error("there is nothing here; the endpoints are /mcp, /api/mcp, /ws and /sse")]
+    NoSuchPath,
+    /// The path takes other HTTP methods.
+    #[error("this endpoint takes {allowed} only")]
+    MethodNotAllowed {
+        /// What it takes.
+        allowed: &'static str,
+    },
+    /// The client takes no answer that could be given.
+    #[error("the answer is {offered}; send an Accept header that allows it")]
+    NotAcceptable {
+        /// What it could be.
+        offered: &'static str,
+    },
+    /// The body is not JSON.
+    #[error("the body must be JSON; send `Content-Type: application/json`")]
+    NotJson,
+    /// The body is too large.
+    #[error("the body is longer than {limit} bytes")]
+    TooLarge {
+        /// The most that is taken.
+        limit: usize,
+    },
+    /// The body did not come in time, or not to its end.
+    #[error("the body did not arrive in time; send it again")]
+    TooSlow,
+    /// A session is needed and none was named.
+    #[error("this needs a session; send `initialize` first, then its Mcp-Session-Id with every request")]
+    SessionRequired,
+    /// There is no such session, or it is somebody else's.
+    #[error("there is no such session here (any more); send `initialize` again")]
+    SessionUnknown,
+    /// The caller has too many sessions.
+    #[error("{limit} sessions are open; end one with DELETE first")]
+    TooManySessions {
+        /// The most that a caller may have.
+        limit: usize,
+    },
+    /// The caller has too many streams.
+    #[error("{limit} streams are open; close one first")]
+    TooManyStreams {
+        /// The most that a caller may have.
+        limit: usize,
+    },
+    /// A version that is not spoken here, or not without a handshake.
+    #[error("this server does not speak MCP {requested} in this way")]
+    UnsupportedVersion {
+        /// What was asked for.
+        requested: String,
+    },
+    /// The headers tell of another message than the body is.
+    #[error("the header {header} does not go with the body: {problem}")]
+    HeaderMismatch {
+        /// Which header.
+        header: String,
+        /// What is wrong.
+        problem: String,
+    },
+}
+
+impl Refusal {
+    /// A stable name for programs.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::NoKey => "unauthenticated",
+            Self::BadKey => "invalid_key",
+            Self::RateLimited { .. } => "rate_limited",
+            Self::StoreUnavailable => "store_unavailable",
+            Self::Busy => "busy",
+            Self::HostNotAllowed => "host_not_allowed",
+            Self::OriginNotAllowed => "origin_not_allowed",
+            Self::NoSuchPath => "no_such_path",
+            Self::MethodNotAllowed { .. } => "method_not_allowed",
+            Self::NotAcceptable { .. } => "not_acceptable",
+            Self::NotJson => "not_json",
+            Self::TooLarge { .. } => "message_too_large",
+            Self::TooSlow => "too_slow",
+            Self::SessionRequired => "session_required",
+            Self::SessionUnknown => "session_unknown",
+            Self::TooManySessions { .. } => "too_many_sessions",
+            Self::TooManyStreams { .. } => "too_many_streams",
+            Self::UnsupportedVersion { .. } => "unsupported_version",
+            Self::HeaderMismatch { .. } => "header_mismatch",
+        }
+    }
+
+    pub(super) fn code(&self, dialect: Dialect) -> i64 {
+        let is_codefluss = dialect == Dialect::Codefluss;
+        match self {
+            Self::NoKey | Self::BadKey if is_codefluss => codefluss::UNAUTHENTICATED,
+            Self::RateLimited { .. } | Self::TooManySessions { .. } | Self::TooManyStreams { .. }
+                if is_codefluss =>
+            {
+                codefluss::LIMITED
+            }
+            Self::StoreUnavailable | Self::Busy => codes::INTERNAL_ERROR,
+            Self::UnsupportedVersion { .. } => codes::UNSUPPORTED_VERSION,
+            Self::HeaderMismatch { .. } => codes::HEADER_MISMATCH,
+            _ => codes::INVALID_REQUEST,
+        }
+    }
+
+    pub(super) fn status(&self, dialect: Dialect) -> u16 {
+        let is_codefluss = dialect == Dialect::Codefluss;
+        match self {
+            // A key that is there and opens nothing is an answer like any other there.
+            Self::BadKey if is_codefluss => 200,
+            Self::NoKey | Self::BadKey => 401,
+            Self::RateLimited { .. } | Self::TooManySessions { .. } | Self::TooManyStreams { .. } => 429,
+            Self::StoreUnavailable | Self::Busy if is_codefluss => 500,
+            Self::StoreUnavailable | Self::Busy => 503,
+            Self::HostNotAllowed | Self::OriginNotAllowed => 403,
+            Self::NoSuchPath | Self::SessionUnknown => 404,
+            Self::MethodNotAllowed { .. } => 405,
+            Self::NotAcceptable { .. } => 406,
+            Self::NotJson => 415,
+            Self::TooLarge { .. } => 413,
+            Self::TooSlow => 408,
+            Self::SessionRequired | Self::UnsupportedVersion { .. } | Self::HeaderMismatch { .. } => 400,
+        }
+    }
+
+    pub(super) fn retry_after(&self) -> Option<Duration> {
+        match self {
+            Self::RateLimited { retry_after } => Some(*retry_after),
+            Self::StoreUnavailable => Some(Duration::from_secs(2)),
+            Self::Busy => Some(Duration::from_secs(1)),
+            _ => None,
+        }
+    }
+
+    pub(super) fn data(&self, dialect: Dialect) -> Value {
+        match self {
+            Self::NoKey | Self::BadKey => json!({ "reason": "Invalid or missing API key" }),
+            Self::RateLimited { retry_after } => json!({ "retryAfter": whole_seconds(*retry_after) }),
+            Self::TooManySessions { limit } | Self::TooManyStreams { limit } | Self::TooLarge { limit } => {
+                json!({ "limit": limit })
+            }
+            Self::UnsupportedVersion { requested } => {
+                json!({ "requested": requested, "supported": Revision::ALL })
+            }
+            Self::HeaderMismatch { header, .. } => json!({ "header": header }),
+            _ if dialect == Dialect::Codefluss => json!({ "detail": self.to_string() }),
+            _ => json!({}),
+        }
+    }
+}
+
+/// Seconds as headers have them: whole ones, and never too few.
+pub(super) fn whole_seconds(duration: Duration) -> u64 {
+    (duration.as_secs() + u64::from(duration.subsec_nanos() > 0)).max(1)
+}

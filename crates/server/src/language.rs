@@ -1,0 +1,60 @@
+//! The language of texts for people. Codes and kinds have none.
+
+/// A language that texts are written in.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Language {
+    /// English.
+    #[default]
+    English,
+    /// German, as the CODEFLUSS document is.
+    German,
+}
+
+impl Language {
+    /// What an `Accept-Language` header likes best of what there is; `self` where it likes neither.
+    #[must_use]
+    pub fn preferred_by(self, header: &str) -> Self {
+        let wish = |part: &str| {
+            let mut words = part.split(';').map(str::trim);
+            let language = match words.next()?.split('-').next()?.to_ascii_lowercase().as_str() {
+                "en" => Self::English,
+                "de" => Self::German,
+                _ => return None,
+            };
+            let weight = words.find_map(|word| word.strip_prefix("q="));
+            let weight = weight.map_or(Some(1.0), |weight| weight.parse::<f32>().ok())?;
+            (weight > 0.0).then_some((weight, language))
+        };
+        // The first of those that are liked most.
+        let best = header
+            .split(',')
+            .take(32)
+            .filter_map(wish)
+            .reduce(|best, next| if next.0 > best.0 { next } else { best });
+        best.map_or(self, |(_, language)| language)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Language::{self, English, German};
+
+    #[test]
+    fn the_header_decides_where_it_can() {
+        for (header, language) in [
+            ("de", German),
+            ("de-AT, en;q=0.9", German),
+            ("en;q=0.3, de;q=0.7", German),
+            ("en, de", English),
+            ("fr, de;q=0.1", German),
+            ("fr", English),
+            ("", English),
+            ("de;q=0", English),
+            ("de;q=x", English),
+            ("*", English),
+        ] {
+            assert_eq!(Language::English.preferred_by(header), language, "{header}");
+        }
+        assert_eq!(Language::German.preferred_by("fr"), German);
+    }
+}

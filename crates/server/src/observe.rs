@@ -1,0 +1,79 @@
+//! What is known about a request when it is over: for metrics and the audit log.
+
+use std::sync::OnceLock;
+use std::time::{Duration, Instant};
+
+use access::Principal;
+
+use crate::App;
+
+/// A request that is over.
+#[derive(Debug)]
+pub struct Seen<'a> {
+    /// Who asked.
+    pub principal: &'a Principal,
+    /// The method; `unknown` if there is none of this name. So there are only so many.
+    pub method: &'a str,
+    /// The tool, where one was called that exists.
+    pub tool: Option<&'static str>,
+    /// The tool changes things.
+    pub changes: bool,
+    /// `ok`, `cancelled`, or the kind of the failure.
+    pub outcome: &'static str,
+    /// How long it took.
+    pub took: Duration,
+}
+
+/// Somebody who looks on.
+pub trait Observer: Send + Sync {
+    /// A request is over.
+    fn seen(&self, seen: &Seen<'_>);
+}
+
+/// What handlers note down about the request that they answer.
+#[derive(Default)]
+pub(crate) struct Notes {
+    pub(crate) tool: OnceLock<(&'static str, bool)>,
+    /// The kind of a failure that went out as a result, for a model to read.
+    pub(crate) failure: OnceLock<&'static str>,
+}
+
+/// Looks on while a request is at work, and tells when it is over, however that comes.
+pub(crate) struct Watch<'a> {
+    app: &'a App,
+    principal: &'a Principal,
+    method: &'a str,
+    notes: &'a Notes,
+    began: Instant,
+    outcome: &'static str,
+}
+
+impl<'a> Watch<'a> {
+    pub(crate) fn start(app: &'a App, principal: &'a Principal, method: &'a str, notes: &'a Notes) -> Self {
+        Self { app, principal, method, notes, began: Instant::now(), outcome: "cancelled" }
+    }
+
+    /// It came to an end of its own: well, or with a failure of this kind.
+    pub(crate) fn end(mut self, failure: Option<&'static str>) {
+        self.outcome = failure.or_else(|| self.notes.failure.get().copied()).unwrap_or("ok");
+        if self.outcome == "method_not_found" {
+            self.method = "unknown";
+        }
+    }
+}
+
+impl Drop for Watch<'_> {
+    fn drop(&mut self) {
+        let Some(observer) = &self.app.observer else { return };
+        let (tool, changes) =
+            self.notes.tool.get().map_or((None, false), |(tool, changes)| (Some(*tool), *changes));
+        observer.seen(&Seen {
+            principal: self.principal,
+            method: self.method,
+            tool,
+            changes,
+            outcome: self.outcome,
+            took: self.began.elapsed(),
+        });
+    }
+}

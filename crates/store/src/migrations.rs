@@ -1,0 +1,37 @@
+//! The steps from an empty database to the one that this program knows. A step that was released is never changed.
+
+/// The steps of SQLite. Step n leads to schema n.
+pub(crate) const SQLITE: &[&str] = &[include_str!("../migrations/sqlite/0001_access.sql")];
+
+/// The steps of PostgreSQL.
+pub(crate) const POSTGRES: &[&str] = &[include_str!("../migrations/postgres/0001_access.sql")];
+
+/// The schema that all steps together lead to.
+pub(crate) fn newest(steps: &[&str]) -> i64 {
+    i64::try_from(steps.len()).unwrap_or(i64::MAX)
+}
+
+/// The steps that a database of this schema lacks. `None`: it has more than are known here.
+pub(crate) fn missing<'s>(steps: &'s [&'s str], schema: i64) -> Option<&'s [&'s str]> {
+    steps.get(usize::try_from(schema).ok()?..)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn both_databases_have_the_same_schemas() {
+        assert_eq!(newest(SQLITE), newest(POSTGRES));
+    }
+
+    #[test]
+    fn what_is_there_is_not_done_again_and_what_is_newer_is_refused() {
+        let steps = ["one", "two"];
+        assert_eq!(missing(&steps, 0), Some(&steps[..]));
+        assert_eq!(missing(&steps, 1), Some(&steps[1..]));
+        assert_eq!(missing(&steps, 2), Some(&[][..]));
+        assert_eq!(missing(&steps, 3), None);
+        assert_eq!(missing(&steps, -1), None);
+    }
+}

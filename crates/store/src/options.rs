@@ -1,0 +1,28 @@
+//! What can be set about a store.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// What can be set about a store. PostgreSQL alone has any of it; SQLite needs nothing.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// The most connections that are open at a time.
+    pub connections: usize,
+    /// How long to wait for a connection, whether it has to be made or is in use by others.
+    pub connect_timeout: Duration,
+    /// How long a statement may take.
+    pub statement_timeout: Duration,
+    /// The certificates (PEM) that the database server's must lead to, in place of those of the system.
+    pub ca_file: Option<PathBuf>,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            connections: 8,
+            connect_timeout: Duration::from_secs(3),
+            statement_timeout: Duration::from_secs(5),
+            ca_file: None,
+        }
+    }
+}

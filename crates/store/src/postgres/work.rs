@@ -1,0 +1,165 @@
+//! How statements get to the database and come back, and when they are sent again.
+//!
+//! Every transaction first tells the database who asks, because its policies show nothing otherwise. Statements that do
+//! not need each other's answers travel together: a look-up costs one round trip.
+//!
+//! When a connection breaks, the work is done again on a new one, once, if that cannot do harm: what is only read, what
+//! was not committed yet, and single statements for which twice is as good as once. A commit without an answer is an
+//! error, because nobody knows whether it happened.
+
+use access::StoreError;
+use deadpool_postgres::Object;
+use futures_util::future::join_all;
+use tokio::time::timeout;
+use tokio_postgres::types::ToSql;
+use tokio_postgres::{Error, Row, Statement};
+
+use super::{Postgres, fault};
+
+/// Who asks: what the policies let them see.
+#[derive(Clone, Copy)]
+pub(super) enum View<'a> {
+    /// What belongs to this tenant.
+    Tenant(&'a str),
+    /// The key with this prefix.
+    Prefix(&'a str),
+    /// Everything.
+    Operator,
+}
+
+/// One statement.
+pub(super) struct Step<'a> {
+    pub(super) sql: &'static str,
+    pub(super) values: &'a [&'a (dyn ToSql + Sync)],
+}
+
+/// What is to be done, as a whole.
+pub(super) enum Work<'a> {
+    /// A statement without a transaction, on tables that have no policies. Twice must be as good as once.
+    Alone(Step<'a>),
+    /// A question.
+    Read(View<'a>, Step<'a>),
+    /// Changes: all of them or none.
+    Write(View<'a>, &'a [Step<'a>]),
+}
+
+/// Why it was not done.
+enum Failure {
+    /// The connection is gone, and nothing is done that may not be done again.
+    Lost(StoreError),
+    /// Final.
+    Failed(StoreError),
+}
+
+impl View<'_> {
+    fn setting(&self) -> (&str, &str) {
+        match self {
+            Self::Tenant(tenant) => ("fluxway.tenant", tenant),
+            Self::Prefix(prefix) => ("fluxway.prefix", prefix),
+            Self::Operator => ("fluxway.operator", "on"),
+        }
+    }
+}
+
+const SET: &str = "SELECT set_config($1, $2, true)";
+const BEGIN: Step<'_> = Step { sql: "BEGIN", values: &[] };
+const BEGIN_READ: Step<'_> = Step { sql: "BEGIN READ ONLY", values: &[] };
+const COMMIT: Step<'_> = Step { sql: "COMMIT", values: &[] };
+
+impl Failure {
+    fn of(error: Error) -> Self {
+        if fault::is_lost(&error) { Self::Lost(fault::of(&error)) } else { Self::Failed(fault::of(&error)) }
+    }
+
+    /// What was committed may have happened, whatever the answer was.
+    fn of_commit(self) -> Self {
+        let (Self::Lost(error) | Self::Failed(error)) = self;
+        Self::Failed(match error {
+            StoreError::Unreachable(reason) => {
+                StoreError::Unreachable(format!("{reason}; it may have been done"))
+            }
+            StoreError::Broken(reason) => StoreError::Broken(reason),
+        })
+    }
+}
+
+fn too_late() -> StoreError {
+    StoreError::Unreachable("no answer in time".to_owned())
+}
+
+impl Postgres {
+    /// Does it. Gives the rows of every statement.
+    pub(super) async fn run(&self, work: Work<'_>) -> Result<Vec<Vec<Row>>, StoreError> {
+        let result = match self.attempt(&work).await {
+            Err(Failure::Lost(_)) => {
+                // The others in the pool have likely gone with it.
+                self.pool.retain(|_, _| false);
+                self.attempt(&work).await
+            }
+            result => result,
+        };
+        result.map_err(|(Failure::Lost(error) | Failure::Failed(error))| error)
+    }
+
+    /// Does what is one statement.
+    pub(super) async fn run_one(&self, work: Work<'_>) -> Result<Vec<Row>, StoreError> {
+        Ok(self.run(work).await?.pop().unwrap_or_default())
+    }
+
+    async fn attempt(&self, work: &Work<'_>) -> Result<Vec<Vec<Row>>, Failure> {
+        let client = self.pool.get().await.map_err(|error| Failure::Failed(fault::of_pool(&error)))?;
+        // Whoever stops waiting for changes may leave an open transaction behind; what is only read travels whole.
+        let mut lent = Lent { client: Some(client), is_clean: !matches!(work, Work::Write(..)) };
+        let Some(client) = &lent.client else { return Err(Failure::Failed(too_late())) };
+        let result = timeout(self.patience, travel(client, work)).await;
+        let result = result.unwrap_or_else(|_| Err(Failure::Failed(too_late())));
+        lent.is_clean = result.is_ok();
+        result
+    }
+}
+
+/// A connection in use. It goes back to the pool if it is clean, else it is closed.
+struct Lent {
+    client: Option<Object>,
+    is_clean: bool,
+}
+
+impl Drop for Lent {
+    fn drop(&mut self) {
+        if !self.is_clean {
+            self.client.take().map(Object::take);
+        }
+    }
+}
+
+async fn travel(client: &Object, work: &Work<'_>) -> Result<Vec<Vec<Row>>, Failure> {
+    match work {
+        Work::Alone(step) => together(client, &[step]).await,
+        Work::Read(view, step) => {
+            let (name, value) = view.setting();
+            let set = Step { sql: SET, values: &[&name, &value] };
+            let mut answers = together(client, &[&BEGIN_READ, &set, step, &COMMIT]).await?;
+            Ok(vec![answers.swap_remove(2)])
+        }
+        Work::Write(view, steps) => {
+            let (name, value) = view.setting();
+            let set = Step { sql: SET, values: &[&name, &value] };
+            let all: Vec<&Step<'_>> = [&BEGIN, &set].into_iter().chain(*steps).collect();
+            let answers = together(client, &all).await?;
+            together(client, &[&COMMIT]).await.map_err(Failure::of_commit)?;
+            Ok(answers.into_iter().skip(2).collect())
+        }
+    }
+}
+
+/// Sends all statements at once, and waits for all answers. The first error is the one that counts.
+async fn together(client: &Object, steps: &[&Step<'_>]) -> Result<Vec<Vec<Row>>, Failure> {
+    let mut prepared: Vec<Statement> = Vec::with_capacity(steps.len());
+    for step in steps {
+        prepared.push(client.prepare_cached(step.sql).await.map_err(Failure::of)?);
+    }
+    // Each is sent when its future is first polled, and they are polled in order.
+    let answers =
+        join_all(prepared.iter().zip(steps).map(|(sql, step)| client.query(sql, step.values))).await;
+    answers.into_iter().collect::<Result<_, _>>().map_err(Failure::of)
+}

@@ -1,0 +1,97 @@
+//! SQLite: one thread writes, a few read. They answer through channels, so that nobody waits for a disk on a thread
+//! that others need.
+//!
+//! The file is in WAL mode: readers and the writer do not wait for each other, and other processes may use it as well.
+
+mod access;
+mod fault;
+mod file;
+mod schema;
+mod worker;
+
+use std::path::PathBuf;
+use std::sync::atomic::AtomicU32;
+
+use ::access::StoreError;
+use rusqlite::Connection;
+
+use crate::{OpenError, Store};
+use worker::Worker;
+
+/// How many threads read.
+const READERS: usize = 2;
+
+/// A store in SQLite. Its threads end when it is dropped.
+pub(crate) struct Sqlite {
+    writer: Worker,
+    readers: Worker,
+    leases: AtomicU32,
+}
+
+impl Store for Sqlite {}
+
+impl Sqlite {
+    /// Opens the file, or a database without one.
+    pub(crate) async fn open(path: Option<PathBuf>) -> Result<Self, OpenError> {
+        let opening = tokio::task::spawn_blocking(move || match path {
+            Some(path) => Self::open_file(path),
+            None => Self::open_memory(),
+        });
+        opening.await.unwrap_or_else(|_| Err(failed("SQLite", "its thread has ended")))
+    }
+
+    fn open_memory() -> Result<Self, OpenError> {
+        let place = "sqlite::memory:";
+        let opened = Connection::open_in_memory().and_then(schema::prepare);
+        let mut connection = opened.map_err(|error| fault::opening(place, error))?;
+        schema::migrate(place, &mut connection)?;
+        let worker = Worker::start("store", vec![connection]).map_err(|error| failed(place, &error))?;
+        Ok(Self { readers: worker.clone(), writer: worker, leases: AtomicU32::default() })
+    }
+
+    fn open_file(path: PathBuf) -> Result<Self, OpenError> {
+        let place = format!("sqlite:{}", path.display());
+        let path = file::provide(&path).map_err(|source| OpenError::File { place: place.clone(), source })?;
+        schema::judge(&place, &path)?;
+        let connect = || schema::connect(&path).map_err(|error| fault::opening(&place, error));
+        let mut writing = connect()?;
+        schema::migrate(&place, &mut writing)?;
+        let reading = (0..READERS).map(|_| connect()).collect::<Result<_, _>>()?;
+        let start =
+            |name, connections| Worker::start(name, connections).map_err(|error| failed(&place, &error));
+        Ok(Self {
+            writer: start("store-write", vec![writing])?,
+            readers: start("store-read", reading)?,
+            leases: AtomicU32::default(),
+        })
+    }
+}
+
+fn failed(place: &str, reason: impl ToString) -> OpenError {
+    OpenError::Failed { place: place.to_owned(), cause: StoreError::Broken(reason.to_string()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use ::access::{AccessStore, Terms};
+    use jiff::Timestamp;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn writes_are_synced_also_after_a_lease_was_not() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Sqlite::open(Some(folder.path().join("store.db"))).await.unwrap();
+        let terms = Terms { per_second: 1.0, capacity: 1, block: 1 };
+        store.lease("one", terms, Timestamp::UNIX_EPOCH).await.unwrap();
+        for worker in [&store.writer, &store.readers] {
+            for (pragma, expected) in [("synchronous", "2"), ("foreign_keys", "1"), ("journal_mode", "wal")] {
+                let sql = format!("SELECT CAST({pragma} AS TEXT) FROM pragma_{pragma}");
+                let found = worker
+                    .run(move |connection| connection.query_row(&sql, [], |row| row.get::<_, String>(0)))
+                    .await;
+                assert_eq!(found.unwrap(), expected, "{pragma}");
+            }
+        }
+    }
+}

@@ -1,0 +1,286 @@
+//! Keys, limits and secrets in SQLite.
+
+use std::sync::atomic::Ordering;
+
+use access::{
+    AccessStore, Credential, Environment, KeyListing, KeyRecord, Lease, Scope, StoreError, Stored, Terms,
+};
+use jiff::Timestamp;
+use rusqlite::types::Type;
+use rusqlite::{Connection, Error, OptionalExtension, Result, Row, Transaction, TransactionBehavior, params};
+
+use super::Sqlite;
+use crate::names::{check_key, check_name, is_name};
+use crate::{lease, listing};
+
+/// The columns of a key, in the order that [`key`] reads them.
+macro_rules! key_columns {
+    () => {
+        "k.id, k.tenant, k.label, k.environment, k.scope, k.project, k.created, k.expires, k.revoked"
+    };
+}
+
+const BY_PREFIX: &str = concat!(
+    "SELECT ",
+    key_columns!(),
+    ", s.prefix, s.hash, s.until FROM api_key_secrets s JOIN api_keys k ON k.id = s.key_id WHERE s.prefix = ?1"
+);
+
+const BY_ID: &str = concat!("SELECT ", key_columns!(), " FROM api_keys k WHERE k.id = ?1");
+
+const HAS_USABLE: &str = "SELECT EXISTS (
+    SELECT 1 FROM api_keys k JOIN api_key_secrets s ON s.key_id = k.id
+    WHERE (k.revoked IS NULL OR k.revoked > ?1) AND (k.expires IS NULL OR k.expires > ?1)
+        AND (s.until IS NULL OR s.until > ?1))";
+
+const ADD_KEY: &str = "INSERT INTO api_keys
+    (id, tenant, label, environment, scope, project, created, expires, revoked)
+    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)";
+
+const ADD_SECRET: &str = "INSERT INTO api_key_secrets (prefix, key_id, hash, until, ordinal)
+    SELECT ?1, ?2, ?3, ?4, coalesce(max(ordinal), 0) + 1 FROM api_key_secrets WHERE key_id = ?2";
+
+const END_SECRETS: &str = "UPDATE api_key_secrets SET until = ?2
+    WHERE key_id = ?1 AND (until IS NULL OR until > ?2)";
+
+const REVOKE: &str = "UPDATE api_keys SET revoked = ?2 WHERE id = ?1 AND revoked IS NULL";
+
+const READABLE: &str = "SELECT count(*) FROM server_secrets";
+
+/// The time of the machine: the trait has none for lists.
+const LIST: &str = concat!(
+    "WITH clock (now) AS (SELECT CAST(unixepoch('subsec') * 1e6 AS INTEGER))
+    SELECT ",
+    key_columns!(),
+    ", b.updated, s.prefix FROM api_keys k JOIN clock
+    LEFT JOIN api_key_secrets s ON s.key_id = k.id AND (s.until IS NULL OR s.until > now)
+        AND (k.revoked IS NULL OR k.revoked > now) AND (k.expires IS NULL OR k.expires > now)
+    LEFT JOIN rate_buckets b ON b.name = 'key:' || k.id
+    WHERE ?1 IS NULL OR k.tenant = ?1
+    ORDER BY k.created, k.id, s.ordinal DESC"
+);
+
+/// Name, capacity, block, tokens per second, now, time to fill an empty bucket.
+const LEASE: &str = "INSERT INTO rate_buckets (name, tokens, taken, updated, full_by)
+    VALUES (?1, ?2 - min(?2, ?3), min(?2, ?3), ?5, ?5 + ?6)
+    ON CONFLICT (name) DO UPDATE SET (tokens, taken, updated, full_by) = (
+        SELECT max(0.0, held - granted), granted, since, since + ?6 FROM (
+            SELECT held, since, CAST(min(?3, held + 1e-9) AS INTEGER) AS granted FROM (
+                SELECT min(?2, tokens + max(0, ?5 - updated) * ?4 / 1e6) AS held, max(updated, ?5) AS since)))
+    RETURNING taken, tokens";
+
+/// A day later, so that clocks which differ do no harm. What belongs to a key stays: it tells its last use.
+const SWEEP: &str = "DELETE FROM rate_buckets WHERE full_by < ?1 - 86400000000 AND name NOT LIKE 'key:%'";
+
+const SECRET: &str = "INSERT INTO server_secrets (name, value) VALUES (?1, ?2)
+    ON CONFLICT (name) DO UPDATE SET value = value RETURNING value";
+
+impl AccessStore for Sqlite {
+    fn key_by_prefix<'a>(&'a self, prefix: &'a str) -> Stored<'a, Option<(KeyRecord, Credential)>> {
+        Box::pin(async move {
+            if !is_name(prefix) {
+                return Ok(None);
+            }
+            let prefix = prefix.to_owned();
+            self.readers
+                .run(move |connection| {
+                    let mut statement = connection.prepare_cached(BY_PREFIX)?;
+                    statement.query_row([prefix], |row| Ok((key(row)?, credential(row)?))).optional()
+                })
+                .await
+        })
+    }
+
+    fn has_usable_key(&self, now: Timestamp) -> Stored<'_, bool> {
+        Box::pin(self.readers.run(move |connection| {
+            connection.prepare_cached(HAS_USABLE)?.query_row([now.as_microsecond()], |row| row.get(0))
+        }))
+    }
+
+    fn add_key(&self, key: KeyRecord, credential: Credential) -> Stored<'_, ()> {
+        Box::pin(async move {
+            check_key(&key, &credential)?;
+            self.write(move |transaction| {
+                insert_key(transaction, &key)?;
+                insert_secret(transaction, &key.id, &credential)
+            })
+            .await
+        })
+    }
+
+    fn keys<'a>(&'a self, tenant: Option<&'a str>) -> Stored<'a, Vec<KeyListing>> {
+        let tenant = tenant.map(str::to_owned);
+        Box::pin(self.readers.run(move |connection| {
+            let mut statement = connection.prepare_cached(LIST)?;
+            let rows = statement.query_map([tenant], |row| {
+                Ok(listing::Row { key: key(row)?, last_used: time(row, 9)?, prefix: row.get(10)? })
+            })?;
+            rows.collect::<Result<Vec<_>>>().map(listing::fold)
+        }))
+    }
+
+    fn revoke_key<'a>(&'a self, id: &'a str, now: Timestamp) -> Stored<'a, Option<KeyRecord>> {
+        let id = id.to_owned();
+        Box::pin(self.write(move |transaction| {
+            transaction.prepare_cached(REVOKE)?.execute(params![id, now.as_microsecond()])?;
+            by_id(transaction, &id)
+        }))
+    }
+
+    fn rotate_key<'a>(
+        &'a self,
+        id: &'a str,
+        credential: Credential,
+        old_until: Timestamp,
+    ) -> Stored<'a, Option<KeyRecord>> {
+        Box::pin(async move {
+            check_name("the prefix of a key", &credential.prefix)?;
+            let id = id.to_owned();
+            self.write(move |transaction| {
+                let Some(key) = by_id(transaction, &id)?.filter(|key| key.revoked.is_none()) else {
+                    return Ok(None);
+                };
+                transaction.prepare_cached(END_SECRETS)?.execute(params![id, old_until.as_microsecond()])?;
+                insert_secret(transaction, &id, &credential)?;
+                Ok(Some(key))
+            })
+            .await
+        })
+    }
+
+    fn lease<'a>(&'a self, bucket: &'a str, terms: Terms, now: Timestamp) -> Stored<'a, Lease> {
+        Box::pin(async move {
+            check_name("a bucket", bucket)?;
+            let (bucket, now) = (bucket.to_owned(), now.as_microsecond());
+            let sweeps = self.leases.fetch_add(1, Ordering::Relaxed).is_multiple_of(lease::SWEEP_EVERY);
+            self.writer
+                .run(move |connection| {
+                    without_sync(connection, |connection| {
+                        if sweeps {
+                            connection.prepare_cached(SWEEP)?.execute([now])?;
+                        }
+                        take(connection, &bucket, terms, now)
+                    })
+                })
+                .await
+        })
+    }
+
+    fn secret<'a>(&'a self, name: &'a str, fresh: &'a [u8]) -> Stored<'a, Vec<u8>> {
+        Box::pin(async move {
+            check_name("a secret", name)?;
+            let (name, fresh) = (name.to_owned(), fresh.to_vec());
+            self.write(move |transaction| {
+                transaction.prepare_cached(SECRET)?.query_row(params![name, fresh], |row| row.get(0))
+            })
+            .await
+        })
+    }
+
+    fn ready(&self) -> Stored<'_, ()> {
+        Box::pin(async move {
+            self.readers.run(|connection| connection.query_row(READABLE, [], |_| Ok(()))).await?;
+            // To begin is to take the lock that writers need.
+            self.writer.run(|connection| begin(connection)?.rollback()).await
+        })
+    }
+}
+
+impl Sqlite {
+    /// Does all of it or nothing.
+    async fn write<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Transaction<'_>) -> Result<T> + Send + 'static,
+    ) -> std::result::Result<T, StoreError> {
+        self.writer
+            .run(move |connection| {
+                let transaction = begin(connection)?;
+                let result = work(&transaction)?;
+                transaction.commit()?;
+                Ok(result)
+            })
+            .await
+    }
+}
+
+fn begin(connection: &mut Connection) -> Result<Transaction<'_>> {
+    connection.transaction_with_behavior(TransactionBehavior::Immediate)
+}
+
+/// Tokens come back by themselves, so nobody waits for the disk to have them: a power cut may give some back early.
+fn without_sync<T>(connection: &Connection, work: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
+    connection.pragma_update(None, "synchronous", "NORMAL")?;
+    let result = work(connection);
+    connection.pragma_update(None, "synchronous", "FULL")?;
+    result
+}
+
+fn take(connection: &Connection, bucket: &str, terms: Terms, now: i64) -> Result<Lease> {
+    let (capacity, block) = (f64::from(terms.capacity), f64::from(terms.block));
+    let fill_time = i64::try_from(lease::fill_time(terms).as_micros()).unwrap_or(i64::MAX);
+    let values = params![bucket, capacity, block, lease::rate(terms), now, fill_time];
+    let (taken, tokens) =
+        connection.prepare_cached(LEASE)?.query_row(values, |row| Ok((row.get(0)?, row.get(1)?)))?;
+    Ok(lease::answer(terms, taken, tokens))
+}
+
+fn by_id(transaction: &Transaction<'_>, id: &str) -> Result<Option<KeyRecord>> {
+    transaction.prepare_cached(BY_ID)?.query_row([id], key).optional()
+}
+
+fn insert_key(transaction: &Transaction<'_>, key: &KeyRecord) -> Result<()> {
+    let values = params![
+        key.id,
+        key.tenant,
+        key.label,
+        key.environment.as_str(),
+        key.scope.as_str(),
+        key.project,
+        key.created.as_microsecond(),
+        key.expires.map(Timestamp::as_microsecond),
+        key.revoked.map(Timestamp::as_microsecond),
+    ];
+    transaction.prepare_cached(ADD_KEY)?.execute(values).map(drop)
+}
+
+fn insert_secret(transaction: &Transaction<'_>, key_id: &str, credential: &Credential) -> Result<()> {
+    let Credential { prefix, hash, until } = credential;
+    let values = params![prefix, key_id, hash, until.map(Timestamp::as_microsecond)];
+    transaction.prepare_cached(ADD_SECRET)?.execute(values).map(drop)
+}
+
+fn key(row: &Row<'_>) -> Result<KeyRecord> {
+    Ok(KeyRecord {
+        id: row.get(0)?,
+        tenant: row.get(1)?,
+        label: row.get(2)?,
+        environment: word(row, 3, Environment::parse)?,
+        scope: word(row, 4, |name| name.parse::<Scope>().ok())?,
+        project: row.get(5)?,
+        created: time(row, 6)?.ok_or_else(|| unreadable(row, 6))?,
+        expires: time(row, 7)?,
+        revoked: time(row, 8)?,
+    })
+}
+
+fn credential(row: &Row<'_>) -> Result<Credential> {
+    Ok(Credential { prefix: row.get(9)?, hash: row.get(10)?, until: time(row, 11)? })
+}
+
+fn word<T>(row: &Row<'_>, column: usize, parse: impl Fn(&str) -> Option<T>) -> Result<T> {
+    let name: String = row.get(column)?;
+    parse(&name).ok_or_else(|| unreadable(row, column))
+}
+
+fn time(row: &Row<'_>, column: usize) -> Result<Option<Timestamp>> {
+    let microseconds: Option<i64> = row.get(column)?;
+    microseconds
+        .map(|time| Timestamp::from_microsecond(time).map_err(|_| unreadable(row, column)))
+        .transpose()
+}
+
+/// Something that this program never wrote.
+fn unreadable(row: &Row<'_>, column: usize) -> Error {
+    let name = row.as_ref().column_name(column).unwrap_or_default().to_owned();
+    Error::InvalidColumnType(column, name, Type::Null)
+}

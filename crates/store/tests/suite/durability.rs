@@ -1,0 +1,128 @@
+//! What was acknowledged is there, whoever is killed.
+
+use std::collections::BTreeSet;
+use std::io::{BufRead, BufReader};
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use store::{Options, Store};
+
+use crate::harness::{self, Place, credential, key};
+
+on_both!(a_killed_writer_loses_nothing_that_it_was_told_is_kept);
+
+/// Where the writer writes. Only [`writer`] in a process of its own has it.
+const WRITER_STORE: &str = "WRITER_STORE";
+const ACKNOWLEDGED: &str = "acknowledged ";
+
+/// Not a test: what the tests start as another process.
+#[tokio::test]
+async fn writer() {
+    let Ok(url) = std::env::var(WRITER_STORE) else { return };
+    let store = store::open(&url.parse().unwrap(), &Options::default()).await.unwrap();
+    for number in 0.. {
+        let id = format!("{}-{number}", std::process::id());
+        store.add_key(key(&id), credential(&id)).await.unwrap();
+        println!("{ACKNOWLEDGED}{id}");
+    }
+}
+
+/// Lets a writer run until it has written this much and some more, and kills it. Gives what it was told is kept.
+fn write_and_kill(place: &Place, enough: usize, moment: Duration) -> Vec<String> {
+    let mut child = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "durability::writer", "--nocapture"])
+        .env(WRITER_STORE, &place.url)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    // The harness of the tests may write before it on the same line.
+    let mut next = || Some(lines.next()?.unwrap().split_once(ACKNOWLEDGED).map(|(_, id)| id.to_owned()));
+    let mut acknowledged = Vec::new();
+    while acknowledged.len() < enough {
+        acknowledged.extend(next().expect("the writer ended by itself"));
+    }
+    std::thread::sleep(moment);
+    child.kill().unwrap();
+    while let Some(id) = next() {
+        acknowledged.extend(id);
+    }
+    child.wait().unwrap();
+    acknowledged
+}
+
+async fn a_killed_writer_loses_nothing_that_it_was_told_is_kept(place: &Place) {
+    let mut acknowledged = Vec::new();
+    for round in 0..6_usize {
+        let moment = Duration::from_micros(731 * round as u64);
+        acknowledged.extend(tokio::task::block_in_place(|| write_and_kill(place, 1 + round * 17, moment)));
+        let store = place.open().await;
+        let listings = store.keys(None).await.unwrap();
+        let kept: BTreeSet<&str> = listings.iter().map(|listing| listing.key.id.as_str()).collect();
+        for id in &acknowledged {
+            assert!(kept.contains(id.as_str()), "{id} is lost");
+        }
+        assert!(listings.iter().all(|listing| listing.prefixes.len() == 1), "half of a key was kept");
+        store.ready().await.unwrap();
+    }
+    println!("{} acknowledged, none lost", acknowledged.len());
+}
+
+/// Writes until it is told to stop. Gives what it was told is kept, and when.
+async fn write_through(store: Arc<dyn Store>, name: usize, stop: Arc<AtomicBool>) -> Vec<(String, Instant)> {
+    let mut acknowledged = Vec::new();
+    for number in 0.. {
+        if stop.load(Ordering::Relaxed) {
+            break;
+        }
+        let id = format!("{name}-{number}");
+        match store.add_key(key(&id), credential(&id)).await {
+            Ok(()) => acknowledged.push((id, Instant::now())),
+            Err(_) => tokio::time::sleep(Duration::from_millis(20)).await,
+        }
+    }
+    acknowledged
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_killed_server_loses_nothing_and_is_found_again() {
+    let Some(superuser) = harness::setting("TEST_POSTGRES") else { return };
+    let Some(restart) = harness::setting("TEST_POSTGRES_RESTART") else { return };
+    let _alone = harness::SERVER.write().await;
+    let place = harness::fresh_database(&superuser).await;
+    let store = place.open().await;
+    let stop = Arc::new(AtomicBool::new(false));
+    let writers: Vec<_> =
+        (0..4).map(|name| tokio::spawn(write_through(store.clone(), name, stop.clone()))).collect();
+    let mut restarts = Vec::new();
+    for _ in 0..3 {
+        tokio::time::sleep(Duration::from_millis(400)).await;
+        let restart = restart.clone();
+        let status =
+            tokio::task::spawn_blocking(move || Command::new(restart).status()).await.unwrap().unwrap();
+        assert!(status.success());
+        restarts.push(Instant::now());
+        // Whoever comes now finds connections in the pool that are dead, and must not notice.
+        store.keys(Some("nobody")).await.unwrap();
+    }
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    stop.store(true, Ordering::Relaxed);
+    let mut acknowledged = Vec::new();
+    for writer in writers {
+        acknowledged.extend(writer.await.unwrap());
+    }
+    let listings = store.keys(None).await.unwrap();
+    let kept: BTreeSet<&str> = listings.iter().map(|listing| listing.key.id.as_str()).collect();
+    for (id, _) in &acknowledged {
+        assert!(kept.contains(id.as_str()), "{id} is lost");
+    }
+    for restart in restarts {
+        let first = acknowledged.iter().map(|(_, at)| *at).filter(|at| *at > restart).min().unwrap();
+        assert!(first - restart < Duration::from_secs(5), "{:?}", first - restart);
+        println!("writing again after {:?}", first - restart);
+    }
+    println!("{} acknowledged, none lost", acknowledged.len());
+}

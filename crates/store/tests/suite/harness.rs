@@ -1,0 +1,121 @@
+//! Fresh databases, and keys to put into them.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+use access::{Credential, Environment, KeyRecord, Scope};
+use jiff::Timestamp;
+use store::{Location, Options, Store};
+use tempfile::TempDir;
+use tokio::sync::{RwLock, RwLockReadGuard};
+use tokio_postgres::{Client, NoTls};
+
+/// Held by everybody who uses PostgreSQL, and alone by who restarts it.
+pub(crate) static SERVER: RwLock<()> = RwLock::const_new(());
+
+/// A database of its own for one case. Gone at the end, or with the server.
+pub(crate) struct Place {
+    pub(crate) url: String,
+    pub(crate) folder: TempDir,
+    _server: Option<RwLockReadGuard<'static, ()>>,
+}
+
+impl Place {
+    pub(crate) fn location(&self) -> Location {
+        self.url.parse().unwrap()
+    }
+
+    pub(crate) async fn open(&self) -> Arc<dyn Store> {
+        store::open(&self.location(), &Options::default()).await.unwrap()
+    }
+
+    pub(crate) fn file(&self) -> PathBuf {
+        self.folder.path().join("store.db")
+    }
+
+    /// A connection that knows nothing of our rules.
+    pub(crate) async fn connect(&self) -> Client {
+        connect(&self.url).await
+    }
+}
+
+pub(crate) fn sqlite() -> Place {
+    let folder = tempfile::tempdir().unwrap();
+    Place { url: format!("sqlite:{}", folder.path().join("store.db").display()), folder, _server: None }
+}
+
+/// `None` where there is no PostgreSQL.
+pub(crate) async fn postgres() -> Option<Place> {
+    let url = setting("TEST_POSTGRES")?;
+    let server = SERVER.read().await;
+    Some(Place { _server: Some(server), ..fresh_database(&url).await })
+}
+
+/// The same for somebody who holds the lock already.
+pub(crate) async fn fresh_database(superuser: &str) -> Place {
+    static NEXT: AtomicU32 = AtomicU32::new(0);
+    let name = format!("t{}_{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
+    let admin = connect(superuser).await;
+    admin
+        .batch_execute(&format!("CREATE ROLE {name} LOGIN PASSWORD 'p%2Fw' NOSUPERUSER NOBYPASSRLS"))
+        .await
+        .unwrap();
+    admin.batch_execute(&format!("CREATE DATABASE {name} OWNER {name}")).await.unwrap();
+    let (_, host) = superuser.rsplit_once('@').unwrap();
+    let (host, _) = host.split_once('/').unwrap();
+    // The password is `p%2Fw` itself.
+    let url = format!("postgres://{name}:p%252Fw@{host}/{name}");
+    Place { url, folder: tempfile::tempdir().unwrap(), _server: None }
+}
+
+pub(crate) async fn connect(url: &str) -> Client {
+    let (client, connection) = tokio_postgres::connect(url, NoTls).await.unwrap();
+    tokio::spawn(connection);
+    client
+}
+
+/// What `tests/database/run` says, and a line about what is not run without it.
+pub(crate) fn setting(name: &str) -> Option<String> {
+    let value = std::env::var(name).ok();
+    if value.is_none() {
+        println!("not run: {name} is not set; tests/database/run sets it");
+    }
+    value
+}
+
+/// The time, as stores keep it.
+pub(crate) fn now() -> Timestamp {
+    Timestamp::from_microsecond(Timestamp::now().as_microsecond()).unwrap()
+}
+
+pub(crate) fn ago(seconds: u64) -> Timestamp {
+    now() - Duration::from_secs(seconds)
+}
+
+pub(crate) fn later(seconds: u64) -> Timestamp {
+    now() + Duration::from_secs(seconds)
+}
+
+pub(crate) fn key(id: &str) -> KeyRecord {
+    KeyRecord {
+        id: id.to_owned(),
+        tenant: "acme".to_owned(),
+        label: "a key".to_owned(),
+        environment: Environment::Live,
+        scope: Scope::Write,
+        project: None,
+        created: ago(100),
+        expires: None,
+        revoked: None,
+    }
+}
+
+pub(crate) fn credential(prefix: &str) -> Credential {
+    let mut hash = [7; 32];
+    for (to, from) in hash.iter_mut().zip(prefix.bytes()) {
+        *to = from;
+    }
+    Credential { prefix: prefix.to_owned(), hash, until: None }
+}

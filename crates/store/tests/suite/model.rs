@@ -1,0 +1,93 @@
+//! Leases of SQLite, where the time is told, against a bucket that anybody can read.
+
+use std::time::Duration;
+
+use access::Terms;
+use jiff::Timestamp;
+use proptest::prelude::*;
+use store::Options;
+
+/// A bucket in quarters of tokens, at a clock that ticks in quarters of seconds: no fraction is ever lost.
+struct Bucket {
+    quarters: u64,
+    updated: i64,
+}
+
+impl Bucket {
+    /// What is taken, and what is left.
+    fn lease(&mut self, rate: u64, capacity: u32, block: u32, tick: i64) -> (u64, u64) {
+        let ticks = u64::try_from(tick - self.updated).unwrap_or(0);
+        self.updated = self.updated.max(tick);
+        self.quarters = (self.quarters + ticks * rate).min(u64::from(capacity) * 4);
+        let taken = (self.quarters / 4).min(u64::from(block));
+        self.quarters -= taken * 4;
+        (taken, self.quarters / 4)
+    }
+}
+
+/// One call: tokens per second, capacity, block, and by how many ticks the clock moves before it.
+fn calls() -> impl Strategy<Value = Vec<(u32, u32, u32, i64)>> {
+    let moves = prop_oneof![4 => 0..8_i64, 1 => -20..0_i64, 1 => 0..4000_i64];
+    prop::collection::vec((0..6_u32, 0..12_u32, 0..6_u32, moves), 1..40)
+}
+
+fn at(tick: i64) -> Timestamp {
+    Timestamp::from_microsecond(1_900_000_000_000_000 + tick * 250_000).unwrap()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn sqlite_leases_as_the_model_does(calls in calls()) {
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        runtime.block_on(async {
+            let store = store::open(&"sqlite::memory:".parse().unwrap(), &Options::default()).await.unwrap();
+            let mut tick = 0;
+            let mut model: Option<Bucket> = None;
+            for (rate, capacity, block, ticks) in calls {
+                tick += ticks;
+                let full = || Bucket { quarters: u64::from(capacity) * 4, updated: tick };
+                let bucket = model.get_or_insert_with(full);
+                let (taken, left) = bucket.lease(u64::from(rate), capacity, block, tick);
+                let terms = Terms { per_second: f64::from(rate), capacity, block };
+                let lease = store.lease("one", terms, at(tick)).await.unwrap();
+                assert_eq!((u64::from(lease.taken), u64::from(lease.left)), (taken, left), "{terms:?} at {tick}");
+                assert_eq!(lease.next_in.is_zero(), left > 0);
+            }
+        });
+    }
+
+    #[test]
+    fn whatever_the_rate_nobody_gets_more_than_comes_in(
+        rate in 0.001..5000.0_f64,
+        (capacity, block) in (1..50_u32, 1..50_u32),
+        moves in prop::collection::vec(-1_000_000..3_000_000_i64, 1..60),
+    ) {
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        runtime.block_on(async {
+            let store = store::open(&"sqlite::memory:".parse().unwrap(), &Options::default()).await.unwrap();
+            let terms = Terms { per_second: rate, capacity, block };
+            let (mut time, mut taken) = (at(0), 0.0);
+            let (start, mut latest) = (time, time);
+            for step in moves {
+                time = Timestamp::from_microsecond(time.as_microsecond() + step).unwrap();
+                latest = latest.max(time);
+                let lease = store.lease("one", terms, time).await.unwrap();
+                taken += f64::from(lease.taken);
+                assert!(lease.taken <= block);
+                // The first call may be before the start, which then is its own.
+                let elapsed = latest.duration_since(start).as_secs_f64() + 1.0;
+                assert!(taken <= f64::from(capacity) + rate * elapsed + 1e-6);
+                if lease.left == 0 {
+                    let enough = latest.max(time) + lease.next_in + Duration::from_micros(1);
+                    time = enough;
+                    latest = enough;
+                    let next = store.lease("one", terms, enough).await.unwrap();
+                    taken += f64::from(next.taken);
+                    assert!(next.taken >= 1, "told to wait {:?}", lease.next_in);
+                }
+            }
+        });
+    }
+}

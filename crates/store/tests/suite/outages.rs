@@ -1,0 +1,176 @@
+//! Databases that do not answer, and connections that break.
+
+use std::net::TcpListener;
+use std::time::{Duration, Instant};
+
+use access::{StoreError, Terms};
+use store::{OpenError, Options};
+
+use crate::harness::{self, credential, key, now};
+
+fn hasty() -> Options {
+    Options { connect_timeout: Duration::from_millis(300), ..Options::default() }
+}
+
+#[tokio::test]
+async fn nobody_there_is_said_soon() {
+    // One port that nobody listens at, and one where nobody says anything.
+    let silent = TcpListener::bind("127.0.0.1:0").unwrap();
+    let closed = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    for address in [silent.local_addr().unwrap(), closed] {
+        let location = format!("postgres://ann:hunter2@{address}/flux").parse().unwrap();
+        let start = Instant::now();
+        let error = store::open(&location, &hasty()).await.err().unwrap();
+        assert!(start.elapsed() < Duration::from_secs(2), "{:?}", start.elapsed());
+        let unreachable = matches!(error, OpenError::Failed { cause: StoreError::Unreachable(_), .. });
+        assert!(unreachable && !error.to_string().contains("hunter2"), "{error}");
+    }
+}
+
+#[tokio::test]
+async fn a_wrong_password_is_no_outage() {
+    let Some(place) = harness::postgres().await else { return };
+    let location = place.url.replace("p%252Fw", "wrong").parse().unwrap();
+    let error = store::open(&location, &Options::default()).await.err().unwrap();
+    assert!(matches!(error, OpenError::Failed { cause: StoreError::Broken(_), .. }), "{error}");
+}
+
+/// Ends every connection of the store, as a restart or a firewall does.
+async fn break_connections(place: &harness::Place) {
+    let sql = "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity
+        WHERE datname = current_database() AND pid <> pg_backend_pid()";
+    place.connect().await.query_one(sql, &[]).await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn broken_connections_are_not_noticed() {
+    let Some(place) = harness::postgres().await else { return };
+    let store = place.open().await;
+    let terms = Terms { per_second: 1.0, capacity: 5, block: 1 };
+    for round in 0..10 {
+        let id = format!("k-{round}");
+        store.add_key(key(&id), credential(&id)).await.unwrap();
+        break_connections(&place).await;
+        assert!(store.key_by_prefix(&id).await.unwrap().is_some(), "round {round}");
+        break_connections(&place).await;
+        store.lease(&id, terms, now()).await.unwrap();
+        break_connections(&place).await;
+    }
+    assert_eq!(store.keys(None).await.unwrap().len(), 10);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_busy_pool_is_an_outage_and_not_a_queue_without_end() {
+    let Some(place) = harness::postgres().await else { return };
+    let options = Options { connections: 1, ..hasty() };
+    let store = store::open(&place.location(), &options).await.unwrap();
+    store.add_key(key("one"), credential("p")).await.unwrap();
+    let other = place.connect().await;
+    other.batch_execute("BEGIN; LOCK TABLE api_keys").await.unwrap();
+    let waiting = tokio::spawn({
+        let store = store.clone();
+        async move { store.key_by_prefix("p").await }
+    });
+    tokio::time::sleep(Duration::from_millis(100)).await;
+    let error = store.key_by_prefix("p").await.unwrap_err();
+    assert!(matches!(error, StoreError::Unreachable(_)), "{error}");
+    other.batch_execute("ROLLBACK").await.unwrap();
+    assert!(waiting.await.unwrap().unwrap().is_some());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_statement_that_takes_too_long_is_an_outage() {
+    let Some(place) = harness::postgres().await else { return };
+    let options = Options { statement_timeout: Duration::from_millis(200), ..Options::default() };
+    let store = store::open(&place.location(), &options).await.unwrap();
+    store.add_key(key("one"), credential("p")).await.unwrap();
+    let other = place.connect().await;
+    other.batch_execute("BEGIN; LOCK TABLE api_keys").await.unwrap();
+    let start = Instant::now();
+    for error in
+        [store.key_by_prefix("p").await.unwrap_err(), store.revoke_key("one", now()).await.unwrap_err()]
+    {
+        assert!(matches!(error, StoreError::Unreachable(_)), "{error}");
+    }
+    assert!(start.elapsed() < Duration::from_secs(2), "{:?}", start.elapsed());
+    other.batch_execute("ROLLBACK").await.unwrap();
+    assert_eq!(store.key_by_prefix("p").await.unwrap().unwrap().0.revoked, None);
+}
+
+/// A caller who goes away leaves no transaction to the next one.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn callers_who_go_away_do_no_harm() {
+    for place in [Some(harness::sqlite()), harness::postgres().await].into_iter().flatten() {
+        let options = Options { connections: 2, ..Options::default() };
+        let store = store::open(&place.location(), &options).await.unwrap();
+        for number in 0..200_u64 {
+            let id = format!("k-{number}");
+            let patience = Duration::from_micros(number * 20);
+            let change = async {
+                store.add_key(key(&id), credential(&id)).await?;
+                store.rotate_key(&id, credential(&format!("{id}-2")), now()).await
+            };
+            let _ = tokio::time::timeout(patience, change).await;
+            let _ = tokio::time::timeout(patience, store.key_by_prefix(&id)).await;
+        }
+        store.add_key(key("last"), credential("last")).await.unwrap();
+        for listing in store.keys(None).await.unwrap() {
+            assert!(!listing.prefixes.is_empty(), "half of {}", listing.key.id);
+        }
+        drop(store);
+        assert!(place.open().await.key_by_prefix("last").await.unwrap().is_some());
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_file_that_somebody_else_holds_is_an_outage() {
+    let place = harness::sqlite();
+    let store = place.open().await;
+    let other = rusqlite::Connection::open(place.file()).unwrap();
+    other.execute_batch("BEGIN IMMEDIATE").unwrap();
+    assert_eq!(store.keys(None).await.unwrap(), [], "reading goes on");
+    let error = store.ready().await.unwrap_err();
+    assert!(matches!(error, StoreError::Unreachable(_)), "{error}");
+    other.execute_batch("ROLLBACK").unwrap();
+    store.ready().await.unwrap();
+}
+
+/// On one thread, so that nobody has seen that the connections are gone when the next statement is sent.
+#[tokio::test]
+async fn a_statement_on_a_dead_connection_is_sent_again() {
+    let Some(place) = harness::postgres().await else { return };
+    let (store, place) = (place.open().await, &place);
+    let finds = || futures_util::future::join_all([store.key_by_prefix("p"), store.key_by_prefix("p")]);
+    for round in 0..5 {
+        let id = format!("k-{round}");
+        for found in finds().await {
+            assert_eq!(found.unwrap(), None);
+        }
+        std::thread::scope(|scope| {
+            let elsewhere = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+            scope.spawn(move || elsewhere.block_on(break_connections(place))).join().unwrap();
+        });
+        if round % 2 == 0 {
+            store.add_key(key(&id), credential(&id)).await.unwrap();
+        } else {
+            assert_eq!(store.key_by_prefix(&id).await.unwrap(), None);
+        }
+    }
+    assert_eq!(store.keys(None).await.unwrap().len(), 3);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_was_given_up_is_not_finished_by_the_next_caller() {
+    let Some(place) = harness::postgres().await else { return };
+    let options = Options { connections: 1, ..Options::default() };
+    let store = store::open(&place.location(), &options).await.unwrap();
+    store.add_key(key("one"), credential("p-1")).await.unwrap();
+    let other = place.connect().await;
+    other.batch_execute("BEGIN; LOCK TABLE api_keys IN EXCLUSIVE MODE").await.unwrap();
+    let given_up = store.add_key(key("two"), credential("p-2"));
+    assert!(tokio::time::timeout(Duration::from_millis(200), given_up).await.is_err());
+    other.batch_execute("ROLLBACK").await.unwrap();
+    store.add_key(key("three"), credential("p-3")).await.unwrap();
+    let ids: Vec<_> = store.keys(None).await.unwrap().into_iter().map(|listing| listing.key.id).collect();
+    assert_eq!(ids, ["one", "three"]);
+}

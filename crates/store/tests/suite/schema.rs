@@ -1,0 +1,215 @@
+//! What is found when a store is opened, and what is left there.
+
+use std::os::unix::fs::PermissionsExt;
+
+use access::Terms;
+use rusqlite::Connection;
+use store::{OpenError, Options};
+
+use crate::harness::{self, Place, credential, key, later, now};
+
+on_both!(
+    what_was_kept_is_there_after_reopening,
+    stores_on_one_database_see_each_other,
+    ten_opens_at_once_are_one
+);
+
+async fn what_was_kept_is_there_after_reopening(place: &Place) {
+    let store = place.open().await;
+    let terms = Terms { per_second: 1e-6, capacity: 5, block: 2 };
+    store.add_key(key("one"), credential("p-1")).await.unwrap();
+    store.rotate_key("one", credential("p-2"), later(60)).await.unwrap();
+    store.lease("key:one", terms, now()).await.unwrap();
+    store.secret("pepper", b"hot").await.unwrap();
+    let before = store.keys(None).await.unwrap();
+    drop(store);
+    let store = place.open().await;
+    assert_eq!(store.keys(None).await.unwrap(), before);
+    assert_eq!(before[0].prefixes, ["p-2", "p-1"]);
+    assert_eq!(store.lease("key:one", terms, now()).await.unwrap().left, 1);
+    assert_eq!(store.secret("pepper", b"cold").await.unwrap(), b"hot");
+}
+
+async fn stores_on_one_database_see_each_other(place: &Place) {
+    let (server, command) = (place.open().await, place.open().await);
+    let writers: Vec<_> = [("s", &server), ("c", &command)]
+        .into_iter()
+        .map(|(name, store)| {
+            let store = store.clone();
+            tokio::spawn(async move {
+                for number in 0..30 {
+                    let id = format!("{name}-{number}");
+                    store.add_key(key(&id), credential(&id)).await.unwrap();
+                }
+            })
+        })
+        .collect();
+    for writer in writers {
+        writer.await.unwrap();
+    }
+    assert_eq!(server.keys(None).await.unwrap().len(), 60);
+    command.revoke_key("s-7", now()).await.unwrap().unwrap();
+    assert!(server.key_by_prefix("s-7").await.unwrap().unwrap().0.revoked.is_some());
+}
+
+async fn ten_opens_at_once_are_one(place: &Place) {
+    let opens: Vec<_> = (0..10)
+        .map(|number| {
+            let location = place.location();
+            tokio::spawn(async move {
+                let store = store::open(&location, &Options::default()).await.unwrap();
+                let id = format!("k-{number}");
+                store.add_key(key(&id), credential(&id)).await.unwrap();
+            })
+        })
+        .collect();
+    for open in opens {
+        open.await.unwrap();
+    }
+    assert_eq!(place.open().await.keys(None).await.unwrap().len(), 10);
+}
+
+async fn refusal(place: &Place) -> OpenError {
+    store::open(&place.location(), &Options::default()).await.err().unwrap()
+}
+
+/// Opens in vain, and sees that the file is as it was.
+async fn refused_untouched(place: &Place) -> OpenError {
+    let before = std::fs::read(place.file()).unwrap();
+    let error = refusal(place).await;
+    assert!(before == std::fs::read(place.file()).unwrap(), "the file was changed");
+    error
+}
+
+#[tokio::test]
+async fn a_newer_sqlite_file_is_refused() {
+    let place = harness::sqlite();
+    place.open().await.add_key(key("one"), credential("p")).await.unwrap();
+    let file = Connection::open(place.file()).unwrap();
+    file.pragma_update(None, "journal_mode", "DELETE").ok();
+    file.pragma_update(None, "user_version", 7).unwrap();
+    drop(file);
+    let error = refusal(&place).await.to_string();
+    assert!(
+        error.ends_with(
+            "was made by a newer fluxway (schema 7, this one knows 1); use that version or another database"
+        ),
+        "{error}"
+    );
+    let file = Connection::open(place.file()).unwrap();
+    let keys: i64 = file.query_row("SELECT count(*) FROM api_keys", [], |row| row.get(0)).unwrap();
+    assert_eq!(keys, 1);
+}
+
+#[tokio::test]
+async fn the_sqlite_file_of_another_program_is_refused_untouched() {
+    for journal in ["DELETE", "WAL"] {
+        let place = harness::sqlite();
+        let file = Connection::open(place.file()).unwrap();
+        file.pragma_update(None, "journal_mode", journal).unwrap();
+        file.execute_batch("CREATE TABLE songs (title TEXT); INSERT INTO songs VALUES ('So What')").unwrap();
+        drop(file);
+        let error = refused_untouched(&place).await;
+        assert!(matches!(error, OpenError::Foreign { .. }), "{journal} {error}");
+    }
+}
+
+#[tokio::test]
+async fn a_file_that_is_no_database_is_refused_untouched() {
+    let almost = [b"SQLite format 3\0".as_slice(), &[0; 4096]].concat();
+    for bytes in [b"Dear diary".as_slice(), &[0; 5000], &almost, "x".repeat(9000).as_bytes()] {
+        let place = harness::sqlite();
+        std::fs::write(place.file(), bytes).unwrap();
+        let error = refused_untouched(&place).await;
+        assert!(matches!(error, OpenError::NotADatabase { .. } | OpenError::Foreign { .. }), "{error:?}");
+    }
+}
+
+#[tokio::test]
+async fn an_empty_file_becomes_a_store() {
+    let place = harness::sqlite();
+    std::fs::write(place.file(), b"").unwrap();
+    place.open().await.ready().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_new_file_and_its_folders_are_for_the_owner_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("deep/er/file:store.db");
+    let location = format!("sqlite:{}", path.display()).parse().unwrap();
+    let store = store::open(&location, &Options::default()).await.unwrap();
+    store.secret("pepper", b"hot").await.unwrap();
+    let mode = |name: &str| std::fs::metadata(folder.path().join(name)).unwrap().permissions().mode() & 0o777;
+    assert_eq!([mode("deep"), mode("deep/er")], [0o700, 0o700]);
+    for name in ["file:store.db", "file:store.db-wal", "file:store.db-shm"] {
+        assert_eq!(mode(&format!("deep/er/{name}")), 0o600, "{name}");
+    }
+}
+
+#[tokio::test]
+async fn a_place_that_cannot_be_is_an_error() {
+    let folder = tempfile::tempdir().unwrap();
+    for path in [folder.path().to_path_buf(), "/proc/nowhere/store.db".into()] {
+        let location = format!("sqlite:{}", path.display()).parse().unwrap();
+        let error = store::open(&location, &Options::default()).await.err().unwrap();
+        assert!(matches!(error, OpenError::File { .. } | OpenError::Failed { .. }), "{error:?}");
+    }
+}
+
+#[tokio::test]
+async fn old_buckets_are_swept_but_those_of_keys() {
+    let place = harness::sqlite();
+    let terms = Terms { per_second: 10.0, capacity: 5, block: 1 };
+    let slow = Terms { per_second: 1e-6, ..terms };
+    let store = place.open().await;
+    for (name, terms) in [("ip:1", terms), ("key:one", terms), ("ip:slow", slow)] {
+        store.lease(name, terms, now()).await.unwrap();
+    }
+    // The first lease of a store sweeps.
+    place.open().await.lease("ip:2", terms, later(2 * 86400)).await.unwrap();
+    let file = Connection::open(place.file()).unwrap();
+    let mut statement = file.prepare("SELECT name FROM rate_buckets ORDER BY name").unwrap();
+    let names =
+        statement.query_map([], |row| row.get(0)).unwrap().collect::<Result<Vec<String>, _>>().unwrap();
+    assert_eq!(names, ["ip:2", "ip:slow", "key:one"]);
+}
+
+#[tokio::test]
+async fn a_newer_postgres_database_is_refused() {
+    let Some(place) = harness::postgres().await else { return };
+    drop(place.open().await);
+    place.connect().await.batch_execute("UPDATE fluxway_schema SET version = 7").await.unwrap();
+    let error = refusal(&place).await;
+    assert!(matches!(error, OpenError::TooNew { found: 7, known: 1, .. }), "{error}");
+}
+
+#[tokio::test]
+async fn the_postgres_database_of_another_program_is_refused() {
+    let Some(place) = harness::postgres().await else { return };
+    place.connect().await.batch_execute("CREATE TABLE songs (title text)").await.unwrap();
+    let error = refusal(&place).await;
+    assert!(matches!(error, OpenError::Foreign { .. }), "{error}");
+    let count = "SELECT count(*) FROM pg_tables WHERE schemaname = 'public'";
+    let row = place.connect().await.query_one(count, &[]).await.unwrap();
+    assert_eq!(row.get::<_, i64>(0), 1);
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn a_dropped_store_lets_go_of_its_file() {
+    let place = harness::sqlite();
+    let is_open = || {
+        let files = std::fs::read_dir("/proc/self/fd").unwrap();
+        files.filter_map(|file| std::fs::read_link(file.ok()?.path()).ok()).any(|path| path == place.file())
+    };
+    let store = place.open().await;
+    assert!(is_open());
+    drop(store);
+    for _ in 0..500 {
+        if !is_open() {
+            return;
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(10)).await;
+    }
+    panic!("its threads did not end");
+}
