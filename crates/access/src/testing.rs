@@ -71,10 +71,10 @@ impl Fake {
 
     fn reach(&self) -> Result<(), StoreError> {
         self.asked.fetch_add(1, Ordering::Relaxed);
-        match self.is_away.load(Ordering::Relaxed) {
-            true => Err(StoreError::Unreachable("made up".to_owned())),
-            false => Ok(()),
+        if self.is_away.load(Ordering::Relaxed) {
+            return Err(StoreError::Unreachable("made up".to_owned()));
         }
+        Ok(())
     }
 
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "small numbers")]

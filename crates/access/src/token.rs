@@ -10,6 +10,8 @@ use crate::{Principal, Scope};
 
 /// The largest token that is looked at.
 const MOST_BYTES: usize = 16 * 1024;
+/// The longest name of somebody.
+const MOST_NAME: usize = 256;
 /// The most keys that are taken from a file.
 const MOST_KEYS: usize = 100;
 /// How far the clocks of two machines may be apart, in seconds.
@@ -113,13 +115,24 @@ impl Tokens {
     }
 
     fn admit(&self, claims: Claims, now: Timestamp) -> Result<Principal, BadToken> {
+        // Names become names in the store, which have a limit.
+        if claims.sub.is_empty()
+            || claims.sub.len() > MOST_NAME
+            || claims.tenant.as_ref().is_some_and(|tenant| tenant.len() > MOST_NAME)
+        {
+            return Err(BadToken::Malformed);
+        }
         let now = now.as_second();
         let is_early = claims.nbf.is_some_and(|start| start > now.saturating_add(LEEWAY));
         if is_early || claims.exp <= now.saturating_sub(LEEWAY) {
             return Err(BadToken::Expired);
         }
-        let listed =
-            claims.scp.as_ref().and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str);
+        // A list, or words in one text: both are in use.
+        let listed = match &claims.scp {
+            Some(Value::Array(list)) => list.iter().filter_map(Value::as_str).collect(),
+            Some(Value::String(words)) => words.split_ascii_whitespace().collect(),
+            _ => Vec::new(),
+        };
         let written = claims.scope.as_deref().unwrap_or_default().split_ascii_whitespace();
         let scope = Scope::largest(written.chain(listed)).ok_or(BadToken::NoScope)?;
         let issuer = self.trust.issuer.as_str();

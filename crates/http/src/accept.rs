@@ -26,17 +26,28 @@ const PATIENCE: Duration = Duration::from_secs(10);
 const IDLE: Duration = Duration::from_mins(1);
 /// How long a TLS handshake may take.
 const HANDSHAKE: Duration = Duration::from_secs(10);
-/// The most headers that a request may have, and the most bytes of them.
+/// The most headers that a request may have.
 const HEADERS: usize = 100;
-const HEADER_BYTES: usize = 64 * 1024;
+/// After how much of this those are told who still wait for an answer.
+const LAST_WORD: Duration = Duration::from_secs(9);
 
 /// Serves until `stop` is cancelled, then lets running requests come to their end.
 pub async fn serve(settings: Settings, listener: TcpListener, stop: CancellationToken) -> io::Result<()> {
     let Settings { app, door, guard, metrics, store, public_url, tls, connections } = settings;
     let sessions = Sessions::default();
-    let state = Arc::new(State { app, door, guard, metrics, store, public_url, sessions });
-    let places = Arc::new(Semaphore::new(connections));
     let tasks = TaskTracker::new();
+    let state = Arc::new(State {
+        app,
+        door,
+        guard,
+        metrics,
+        store,
+        public_url,
+        sessions,
+        tasks: tasks.clone(),
+        time_is_up: CancellationToken::new(),
+    });
+    let places = Arc::new(Semaphore::new(connections));
     let sweeper = tokio::spawn(sweep(Arc::clone(&state)));
     loop {
         let accepted = tokio::select! {
@@ -67,12 +78,20 @@ pub async fn serve(settings: Settings, listener: TcpListener, stop: Cancellation
     }
     drop(listener);
     state.app.shut_down();
-    state.sessions.end_all(PATIENCE).await;
     tasks.close();
-    if tokio::time::timeout(PATIENCE, tasks.wait()).await.is_err() {
+    let all_ended = async { tokio::join!(state.sessions.end_all(LAST_WORD), tasks.wait()) };
+    let told = tokio::spawn({
+        let state = Arc::clone(&state);
+        async move {
+            tokio::time::sleep(LAST_WORD).await;
+            state.time_is_up.cancel();
+        }
+    });
+    if tokio::time::timeout(PATIENCE, all_ended).await.is_err() {
         tracing::warn!(connections = tasks.len(), "closed connections that were still at work");
     }
     sweeper.abort();
+    told.abort();
     Ok(())
 }
 
@@ -108,12 +127,14 @@ async fn talk(
     peer: SocketAddr,
     stop: CancellationToken,
 ) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
-    let (stream, head) = Pace::new(stream);
+    let (stream, progress) = Pace::new(stream);
     let service = service_fn(move |request: hyper::Request<hyper::body::Incoming>| {
-        let (state, head) = (Arc::clone(&state), head.clone());
+        let (state, progress) = (Arc::clone(&state), progress.clone());
         async move {
-            let _is_read = head.is_read();
-            let response = route::answer(&state, peer.ip(), request.map(Body::new)).await;
+            let _is_read = progress.is_read();
+            let mut request = request.map(Body::new);
+            request.extensions_mut().insert(progress);
+            let response = route::answer(&state, peer.ip(), request).await;
             Ok::<_, Infallible>(response)
         }
     });
@@ -121,7 +142,7 @@ async fn talk(
         .timer(TokioTimer::new())
         .header_read_timeout(IDLE)
         .max_headers(HEADERS)
-        .max_buf_size(HEADER_BYTES)
+        .max_buf_size(2 * route::HEADER_BYTES)
         .serve_connection(TokioIo::new(stream), service)
         .with_upgrades();
     let mut connection = std::pin::pin!(connection);

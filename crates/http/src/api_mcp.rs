@@ -7,7 +7,7 @@ use std::sync::Arc;
 use axum::extract::Request;
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::Response;
-use server::{Connection, Delivery, Language, Outbox, Principal, Refusal, Rules, Scope};
+use server::{Answer, Connection, Delivery, Language, Outbox, Principal, Refusal, Rules, Scope};
 
 use crate::body::{self, Accepts};
 use crate::channel::Channel;
@@ -17,6 +17,9 @@ use crate::{State, oauth, route};
 
 /// The most that is read of a body whose sender is not let in, to find the id that the refusal should carry.
 const STRANGERS: usize = 64 * 1024;
+
+/// There are no streams here.
+const PLAIN: Accepts = Accepts { json: true, stream: false };
 
 pub(crate) async fn handle(state: &Arc<State>, from: IpAddr, request: Request) -> Response {
     let (parts, body) = request.into_parts();
@@ -28,7 +31,10 @@ pub(crate) async fn handle(state: &Arc<State>, from: IpAddr, request: Request) -
         match entered {
             Ok(principal) => {
                 let bytes = body::read(body, most).await?;
-                answer(state, principal, rules, &bytes).await
+                match answer(state, principal, rules, &bytes).await {
+                    Ok(response) => Ok(response),
+                    Err(refusal) => Ok(turn_away(state, rules, &bytes, refusal).await),
+                }
             }
             Err(refusal) => {
                 let bytes = body::read(body, most.min(STRANGERS)).await.unwrap_or_default();
@@ -39,7 +45,7 @@ pub(crate) async fn handle(state: &Arc<State>, from: IpAddr, request: Request) -
     outcome.await.unwrap_or_else(|refusal| route::refuse(state, rules, refusal))
 }
 
-fn language(state: &State, headers: &HeaderMap) -> Language {
+pub(crate) fn language(state: &State, headers: &HeaderMap) -> Language {
     let header = headers.get(header::ACCEPT_LANGUAGE).and_then(|value| value.to_str().ok());
     header.map_or(state.app.language(), |header| state.app.language().preferred_by(header))
 }
@@ -56,8 +62,12 @@ async fn answer(
     let outbox = Arc::clone(&channel) as Arc<dyn Outbox>;
     let connection = Connection::new(Arc::clone(&state.app), principal, rules, Arc::clone(&outbox));
     let is_answerable = connection.handle(letter, body::delivery(outbox, standing));
-    let _hang_up = HangUp(connection);
-    let mut response = if is_answerable { only(&channel).await } else { reply::empty(StatusCode::OK) };
+    let hang_up = HangUp(connection);
+    let mut response = if is_answerable {
+        answered(reply::first_of(state, &hang_up.0, &mut channel.read_after(0), PLAIN).await)
+    } else {
+        reply::empty(StatusCode::OK)
+    };
     body::tell_standing(&mut response, standing);
     Ok(response)
 }
@@ -65,24 +75,21 @@ async fn answer(
 /// Refuses every message in the body, each with its own id.
 async fn turn_away(state: &Arc<State>, rules: Rules, bytes: &[u8], refusal: Refusal) -> Response {
     state.metrics.refused(refusal.kind());
-    let is_missing = refusal == Refusal::NoKey;
-    let answer = server::refusal(rules, refusal.clone());
-    let letter = state.app.decode(bytes);
-    if bytes.is_empty() || letter.is_malformed() {
-        return challenged(state, reply::plain(answer));
-    }
+    let whole = server::refusal(rules, refusal.clone());
+    let (status, retry_after) = (whole.status, whole.retry_after);
     let channel = Channel::for_request(false);
     let outbox = Arc::clone(&channel) as Arc<dyn Outbox>;
     let nobody = Principal::local_user(Scope::Read);
     let connection = Connection::new(Arc::clone(&state.app), nobody, rules, Arc::clone(&outbox));
-    if !connection.handle(letter, Delivery::to(outbox).granted(0, refusal)) {
-        // Only notifications, which are never answered but for the status.
-        return challenged(state, reply::plain(answer));
-    }
-    let mut response = only(&channel).await;
-    if is_missing {
-        *response.status_mut() = StatusCode::UNAUTHORIZED;
-    }
+    let is_answered = !bytes.is_empty()
+        && connection.handle(state.app.decode(bytes), Delivery::to(outbox).granted(0, refusal));
+    let response = match reply::first_if(is_answered, &channel).await {
+        // Whatever the entries say, it is refused as a whole.
+        Some(message) => reply::plain(Answer { message: message.to_vec(), status, retry_after }),
+        // Notifications are never answered, but for the status.
+        None if status == 200 && !bytes.is_empty() => reply::empty(StatusCode::OK),
+        None => reply::plain(whole),
+    };
     challenged(state, response)
 }
 
@@ -93,8 +100,8 @@ fn challenged(state: &State, mut response: Response) -> Response {
     response
 }
 
-async fn only(channel: &Arc<Channel>) -> Response {
-    match reply::first(&mut channel.read_after(0), Accepts { json: true, stream: false }).await {
+fn answered(first: First) -> Response {
+    match first {
         First::Plain(response) => response,
         // Everything in the body was cancelled by the body itself.
         First::Nothing | First::Stream(_) => reply::empty(StatusCode::OK),

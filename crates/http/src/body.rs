@@ -17,8 +17,15 @@ pub(crate) async fn read(body: Body, limit: usize) -> Result<Bytes, Refusal> {
     match tokio::time::timeout(BODY, to_bytes(body, limit)).await {
         Ok(Ok(bytes)) => Ok(bytes),
         Ok(Err(error)) if is_too_long(&error) => Err(Refusal::TooLarge { limit }),
-        Ok(Err(_)) | Err(_) => Err(Refusal::TooSlow),
+        Ok(Err(_)) => Err(Refusal::Broken),
+        Err(_) => Err(Refusal::TooSlow),
     }
+}
+
+/// Lets somebody who is refused send what they were sending, so that they are there to hear it.
+pub(crate) async fn drain(body: Body) {
+    const SOME: usize = 64 * 1024;
+    let _ = tokio::time::timeout(Duration::from_secs(1), to_bytes(body, SOME)).await;
 }
 
 fn is_too_long(error: &axum::Error) -> bool {

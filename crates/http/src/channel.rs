@@ -14,7 +14,9 @@ use tokio::sync::Notify;
 /// Notifications that may wait for a client that does not read. More are dropped.
 const WAITING: usize = 256;
 /// Bytes that are kept for clients that come back.
-const KEPT: usize = 1024 * 1024;
+const KEPT: usize = 256 * 1024;
+/// Bytes that may wait for a client that does not read, before nothing more is taken from it.
+const BEHIND: usize = 8 * 1024 * 1024;
 
 /// One stream's worth of messages.
 pub(crate) struct Channel {
@@ -95,6 +97,11 @@ impl Channel {
         self.news.notify_waiters();
     }
 
+    /// Whether so much waits for the client that it should read first.
+    pub(crate) fn is_far_behind(&self) -> bool {
+        !self.keeps && self.lock().kept > BEHIND
+    }
+
     /// Nothing more will come.
     pub(crate) fn end(&self) {
         self.lock().is_over = true;
@@ -165,6 +172,10 @@ impl Outbox for Channel {
         self.carries_news
     }
 
+    fn carries_news(&self) -> bool {
+        self.carries_news
+    }
+
     fn let_go(&self) {
         if self.keeps {
             self.is_let_go.store(true, Ordering::Relaxed);
@@ -212,7 +223,7 @@ impl Reader {
         let event = if self.channel.keeps {
             inner.events.iter().find(|event| event.number > self.after).cloned()
         } else {
-            inner.events.pop_front()
+            inner.events.pop_front().inspect(|event| inner.kept -= event.message.len())
         };
         if let Some(event) = event {
             self.after = event.number;

@@ -3,7 +3,7 @@
 use std::net::{IpAddr, SocketAddr};
 
 use axum::http::uri::Authority;
-use axum::http::{HeaderMap, HeaderName, Uri, header};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Uri, header};
 use server::Refusal;
 
 /// By which names this server may be called, and from which pages.
@@ -42,6 +42,12 @@ impl Guard {
         let page = origin.strip_prefix("http://").or_else(|| origin.strip_prefix("https://"));
         let is_own = page.is_some_and(|page| page.eq_ignore_ascii_case(host));
         if is_own || self.origins.contains(&origin) { Ok(()) } else { Err(Refusal::OriginNotAllowed) }
+    }
+
+    /// The origin of a page of somebody else that was expressly allowed.
+    pub(crate) fn allowed_origin<'a>(&self, headers: &'a HeaderMap) -> Option<&'a HeaderValue> {
+        let origin = single(headers, &header::ORIGIN)?.to_ascii_lowercase();
+        headers.get(header::ORIGIN).filter(|_| self.origins.contains(&origin))
     }
 
     fn is_ours(&self, host: &str) -> bool {

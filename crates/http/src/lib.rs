@@ -8,8 +8,10 @@ mod accept;
 mod api_mcp;
 mod body;
 mod channel;
+mod cors;
 mod door;
 mod guard;
+mod head;
 mod mcp;
 mod metrics;
 mod oauth;
@@ -34,6 +36,8 @@ pub use metrics::{Metrics, Watcher};
 pub use tls::Tls;
 
 use session::Sessions;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
 
 /// What a server over HTTP is made of.
 pub struct Settings {
@@ -64,4 +68,8 @@ struct State {
     store: Option<Arc<dyn AccessStore>>,
     public_url: Option<String>,
     sessions: Sessions,
+    /// Connections, and what has become of them. The server waits for them when it ends.
+    tasks: TaskTracker,
+    /// Cancelled when whoever still waits for an answer has to be told that there will be none.
+    time_is_up: CancellationToken,
 }

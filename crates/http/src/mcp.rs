@@ -47,7 +47,10 @@ pub(crate) async fn handle(state: &Arc<State>, from: IpAddr, request: Request) -
                 _ => visit.delete(),
             }
         }
-        Err(refusal) => Err(refusal),
+        Err(refusal) => {
+            body::drain(body).await;
+            Err(refusal)
+        }
     };
     outcome.unwrap_or_else(|refusal| route::refuse(state, Rules::Session, refusal))
 }
@@ -76,11 +79,27 @@ impl Visit<'_> {
 
     /// Whether the message stands for itself: the version says so, in the header or in the body.
     fn is_stateless(&self, letter: &Letter) -> Result<bool, Refusal> {
-        let Some(version) = guard::single(&self.headers, &VERSION) else { return Ok(letter.is_stateless()) };
-        match Revision::parse(version) {
-            Some(revision) => Ok(revision.is_stateless() || letter.is_stateless()),
-            None if letter.is_stateless() => Ok(true),
-            None => Err(Refusal::UnsupportedVersion { requested: version.chars().take(64).collect() }),
+        if letter.is_stateless() {
+            return Ok(true);
+        }
+        Ok(self.version()?.is_some_and(Revision::is_stateless))
+    }
+
+    /// The version that the header names. One that is not spoken here, or comes twice, is refused.
+    fn version(&self) -> Result<Option<Revision>, Refusal> {
+        if !self.headers.contains_key(VERSION) {
+            return Ok(None);
+        }
+        let version = guard::single(&self.headers, &VERSION).unwrap_or_default();
+        let refusal = || Refusal::UnsupportedVersion { requested: version.chars().take(64).collect() };
+        Revision::parse(version).map(Some).ok_or_else(refusal)
+    }
+
+    /// Streams and sessions are for revisions that have sessions.
+    fn check_has_sessions(&self) -> Result<(), Refusal> {
+        match self.version()? {
+            Some(revision) if revision.is_stateless() => Err(Refusal::MethodNotAllowed { allowed: "POST" }),
+            _ => Ok(()),
         }
     }
 
@@ -97,7 +116,7 @@ impl Visit<'_> {
         }
         let mut reader = channel.read_after(0);
         let hang_up = HangUp(connection);
-        match reply::first(&mut reader, self.accepts).await {
+        match reply::first_of(self.state, &hang_up.0, &mut reader, self.accepts).await {
             First::Plain(response) => response,
             First::Nothing => reply::empty(StatusCode::ACCEPTED),
             First::Stream(first) => {
@@ -185,10 +204,8 @@ impl Visit<'_> {
             return route::refuse(self.state, Rules::Session, Refusal::Busy);
         }
         let channel = Channel::for_session(self.accepts.stream);
-        if !session
-            .connection
-            .handle(letter, body::delivery(Arc::clone(&channel) as Arc<dyn Outbox>, standing))
-        {
+        let delivery = body::delivery(Arc::clone(&channel) as Arc<dyn Outbox>, standing);
+        if !session.connection.handle(letter, delivery.by(self.principal.clone())) {
             return reply::empty(StatusCode::ACCEPTED);
         }
         let mut reader = channel.read_after(0);
@@ -216,10 +233,7 @@ impl Visit<'_> {
 
     /// The stream for what belongs to no request, or one that was broken off.
     fn get(self) -> Result<Response, Refusal> {
-        let version = guard::single(&self.headers, &VERSION).and_then(Revision::parse);
-        if version.is_some_and(Revision::is_stateless) {
-            return Err(Refusal::MethodNotAllowed { allowed: "POST" });
-        }
+        self.check_has_sessions()?;
         if !self.accepts.stream {
             return Err(Refusal::NotAcceptable { offered: "text/event-stream" });
         }
@@ -242,6 +256,7 @@ impl Visit<'_> {
     }
 
     fn delete(self) -> Result<Response, Refusal> {
+        self.check_has_sessions()?;
         let session = self.session()?;
         if let Some(name) = guard::single(&self.headers, &SESSION) {
             self.state.sessions.remove(name);

@@ -87,7 +87,9 @@ impl Default for Metrics {
         let connections = gauge("connections", "Open connections");
         let sessions = gauge("sessions", "Open sessions of /mcp and /sse");
         let streams = gauge("streams", "Open streams: SSE and WebSocket");
-        let store_ready = gauge("store_ready", "Whether the store could be reached when last asked");
+        let store_ready = gauge("store_ready", "Whether the store could be reached when /readyz last asked");
+        // It was there when the server started.
+        store_ready.set(1);
         Self { registry, requests, seconds, replies, refusals, connections, sessions, streams, store_ready }
     }
 }
@@ -136,7 +138,11 @@ impl Observer for Watcher {
         self.0.seconds.get_or_create(&Method { method: method.clone() }).observe(seen.took.as_secs_f64());
         self.0.requests.get_or_create(&Request { method, tool, outcome }).inc();
         if seen.changes || outcome == "forbidden" {
-            let event = if outcome == "forbidden" { "denied" } else { "changed" };
+            let event = match outcome {
+                "forbidden" => "denied",
+                "ok" => "changed",
+                _ => "not_changed",
+            };
             let (subject, tenant) = (seen.principal.subject(), seen.principal.tenant());
             tracing::info!(target: "audit", event, subject, tenant, tool, outcome);
         }

@@ -1,7 +1,8 @@
-//! A stream whose client has to get on with it: once the head of a request has begun, it must be there in time.
+//! A stream whose client has to get on with it: once the head of a request has begun, it must be there in time; and what is
+//! written to it must be read in time.
 //!
-//! Between requests a connection may be silent for longer, and a body has a limit of its own; so it is the head alone that is
-//! timed here, from its first byte.
+//! Between requests a connection may be silent for longer, and a body has a limit of its own; so the head alone is timed here,
+//! from its first byte.
 
 use std::io;
 use std::pin::Pin;
@@ -10,37 +11,54 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
+use crate::head::Head;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-use tokio::time::{Instant, Sleep, sleep_until};
+use tokio::time::{Instant, Sleep, sleep, sleep_until};
 
 /// How long the head of a request may take.
 const HEAD: Duration = Duration::from_secs(10);
 
+/// What no reader takes for the head of a request.
+const NONSENSE: &[u8] = b"\0\r\n\r\n";
+/// How long a client may leave unread what is written to it.
+const UNREAD: Duration = Duration::from_mins(1);
+
 /// The stream.
 pub(crate) struct Pace<T> {
     stream: T,
+    progress: Progress,
+    /// What has come of the head so far.
     head: Head,
     /// When the head has to be there, if one has begun.
     deadline: Option<Instant>,
     alarm: Option<Pin<Box<Sleep>>>,
     /// How many requests there were when the head began.
     requests: u64,
+    /// Rings when nothing could be written for too long.
+    unread: Option<Pin<Box<Sleep>>>,
 }
 
 /// How many heads have been read, and whether the request of the last one is being answered.
 #[derive(Clone, Default)]
-pub(crate) struct Head(Arc<Reading>);
+pub(crate) struct Progress(Arc<Reading>);
 
 #[derive(Default)]
 struct Reading {
     requests: AtomicU64,
     is_answering: AtomicBool,
+    /// It is no HTTP any more that comes.
+    is_upgraded: AtomicBool,
 }
 
 /// The request is being answered, until this is dropped.
-pub(crate) struct Answering(Head);
+pub(crate) struct Answering(Progress);
 
-impl Head {
+impl Progress {
+    /// From here on it is no HTTP that comes, and nothing is timed.
+    pub(crate) fn is_upgraded(&self) {
+        self.0.is_upgraded.store(true, Ordering::Relaxed);
+    }
+
     /// The head is there: time is not counted until the request is answered.
     pub(crate) fn is_read(&self) -> Answering {
         self.0.requests.fetch_add(1, Ordering::Relaxed);
@@ -56,9 +74,20 @@ impl Drop for Answering {
 }
 
 impl<T> Pace<T> {
-    pub(crate) fn new(stream: T) -> (Self, Head) {
-        let head = Head::default();
-        (Self { stream, head: head.clone(), deadline: None, alarm: None, requests: 0 }, head)
+    pub(crate) fn new(stream: T) -> (Self, Progress) {
+        let progress = Progress::default();
+        (
+            Self {
+                stream,
+                progress: progress.clone(),
+                head: Head::default(),
+                deadline: None,
+                alarm: None,
+                requests: 0,
+                unread: None,
+            },
+            progress,
+        )
     }
 
     /// Whether the time for the head is over.
@@ -66,6 +95,21 @@ impl<T> Pace<T> {
         let Some(deadline) = self.deadline else { return false };
         let alarm = self.alarm.get_or_insert_with(|| Box::pin(sleep_until(deadline)));
         alarm.as_mut().poll(context).is_ready()
+    }
+}
+
+impl<T> Pace<T> {
+    /// Lets a write wait for the client to read, but not for ever.
+    fn in_time<W>(&mut self, context: &mut Context<'_>, polled: Poll<io::Result<W>>) -> Poll<io::Result<W>> {
+        if polled.is_ready() {
+            self.unread = None;
+            return polled;
+        }
+        let alarm = self.unread.get_or_insert_with(|| Box::pin(sleep(UNREAD)));
+        match alarm.as_mut().poll(context) {
+            Poll::Ready(()) => Poll::Ready(Err(io::ErrorKind::TimedOut.into())),
+            Poll::Pending => Poll::Pending,
+        }
     }
 }
 
@@ -77,13 +121,23 @@ impl<T: AsyncRead + Unpin> AsyncRead for Pace<T> {
     ) -> Poll<io::Result<()>> {
         let before = buffer.filled().len();
         let polled = Pin::new(&mut self.stream).poll_read(context, buffer);
-        let requests = self.head.0.requests.load(Ordering::Relaxed);
-        let is_answering = self.head.0.is_answering.load(Ordering::Relaxed);
+        let reading = Arc::clone(&self.progress.0);
+        if reading.is_upgraded.load(Ordering::Relaxed) {
+            return polled;
+        }
+        let requests = reading.requests.load(Ordering::Relaxed);
+        let is_answering = reading.is_answering.load(Ordering::Relaxed);
         if is_answering || requests != self.requests {
             (self.deadline, self.alarm, self.requests) = (None, None, requests);
+            self.head = Head::default();
         }
         if is_answering {
             return polled;
+        }
+        if !self.head.is_clean_with(&buffer.filled()[before..]) {
+            // Something that the reader refuses for us, with an answer.
+            buffer.set_filled(before);
+            buffer.put_slice(NONSENSE);
         }
         match polled {
             Poll::Ready(Ok(())) if buffer.filled().len() > before && self.deadline.is_none() => {
@@ -104,7 +158,8 @@ impl<T: AsyncWrite + Unpin> AsyncWrite for Pace<T> {
         context: &mut Context<'_>,
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.stream).poll_write(context, bytes)
+        let polled = Pin::new(&mut self.stream).poll_write(context, bytes);
+        self.in_time(context, polled)
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
@@ -120,7 +175,8 @@ impl<T: AsyncWrite + Unpin> AsyncWrite for Pace<T> {
         context: &mut Context<'_>,
         bytes: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.stream).poll_write_vectored(context, bytes)
+        let polled = Pin::new(&mut self.stream).poll_write_vectored(context, bytes);
+        self.in_time(context, polled)
     }
 
     fn is_write_vectored(&self) -> bool {

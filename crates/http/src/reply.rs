@@ -12,7 +12,7 @@ use server::{Answer, Connection};
 
 use crate::State;
 use crate::body::Accepts;
-use crate::channel::{Event, Next, Reader};
+use crate::channel::{Channel, Event, Next, Reader};
 use crate::door::Pass;
 
 /// How long a stream may be silent before something is sent that says nothing: proxies cut what is silent for longer.
@@ -71,6 +71,33 @@ pub(crate) async fn first(reader: &mut Reader, accepts: Accepts) -> First {
         Next::Over => First::Nothing,
         Next::LetGo => First::Stream(None),
     }
+}
+
+/// The answer that lies in a channel, if there is to be one.
+pub(crate) async fn first_if(is_answered: bool, channel: &Arc<Channel>) -> Option<Bytes> {
+    if !is_answered {
+        return None;
+    }
+    match channel.read_after(0).next().await {
+        Next::Event(event) => Some(event.message),
+        Next::Over | Next::LetGo => None,
+    }
+}
+
+/// The same, for a connection that ends with its answer. When the server ends, it is told so in time.
+pub(crate) async fn first_of(
+    state: &State,
+    connection: &Connection,
+    reader: &mut Reader,
+    accepts: Accepts,
+) -> First {
+    tokio::select! {
+        biased;
+        first = first(reader, accepts) => return first,
+        () = state.time_is_up.cancelled() => {}
+    }
+    connection.drain(Duration::ZERO, true).await;
+    first(reader, accepts).await
 }
 
 /// What a stream of events is made of.

@@ -10,7 +10,10 @@ use axum::http::{HeaderMap, HeaderValue, Method, header};
 use axum::response::Response;
 use server::{Refusal, Rules, refusal};
 
-use crate::{State, api_mcp, guard, mcp, oauth, probes, reply, sse, ws};
+use crate::{State, api_mcp, cors, guard, mcp, oauth, probes, reply, sse, ws};
+
+/// The most bytes of headers. (The reader's own limit is a matter of buffers, and not exact.)
+pub(crate) const HEADER_BYTES: usize = 64 * 1024;
 
 /// Where a request may go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -84,10 +87,16 @@ pub(crate) async fn answer(state: &Arc<State>, from: IpAddr, request: Request) -
     let id = request_id(request.headers());
     let method = request.method().clone();
     let endpoint = Endpoint::at(request.uri().path());
+    let page = state.guard.allowed_origin(request.headers()).cloned();
+    let rules = rules(state, endpoint, request.headers());
     let mut response = match admit(state, endpoint, &request) {
+        Ok(_) if method == Method::OPTIONS => cors::preflight(request.headers()),
         Ok(endpoint) => enter(state, endpoint, from, request).await,
-        Err(refusal) => refuse(state, rules(endpoint), refusal),
+        Err(refusal) => refuse(state, rules, refusal),
     };
+    if let Some(page) = page {
+        cors::allow(&mut response, page);
+    }
     let status = response.status().as_u16();
     let name = endpoint.map_or("none", Endpoint::name);
     state.metrics.replied(name, status);
@@ -101,11 +110,18 @@ pub(crate) async fn answer(state: &Arc<State>, from: IpAddr, request: Request) -
 }
 
 fn admit(state: &State, endpoint: Option<Endpoint>, request: &Request) -> Result<Endpoint, Refusal> {
+    let bytes: usize =
+        request.headers().iter().map(|(name, value)| name.as_str().len() + value.len() + 4).sum();
+    if bytes > HEADER_BYTES {
+        return Err(Refusal::HeadersTooLarge { limit: HEADER_BYTES });
+    }
     if !endpoint.is_some_and(Endpoint::is_probe) {
         state.guard.check(request.uri(), request.headers())?;
     }
     let endpoint = endpoint.ok_or(Refusal::NoSuchPath)?;
-    if !endpoint.takes(request.method()) {
+    let asks_first =
+        request.method() == Method::OPTIONS && state.guard.allowed_origin(request.headers()).is_some();
+    if !asks_first && !endpoint.takes(request.method()) {
         return Err(Refusal::MethodNotAllowed { allowed: endpoint.methods() });
     }
     Ok(endpoint)
@@ -125,9 +141,9 @@ async fn enter(state: &Arc<State>, endpoint: Endpoint, from: IpAddr, request: Re
     }
 }
 
-fn rules(endpoint: Option<Endpoint>) -> Rules {
+fn rules(state: &State, endpoint: Option<Endpoint>, headers: &HeaderMap) -> Rules {
     match endpoint {
-        Some(Endpoint::Api) => Rules::Codefluss(server::Language::English),
+        Some(Endpoint::Api) => Rules::Codefluss(api_mcp::language(state, headers)),
         _ => Rules::Session,
     }
 }

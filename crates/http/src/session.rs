@@ -17,7 +17,7 @@ const IDLE: Duration = Duration::from_mins(30);
 /// Sessions of all callers together.
 const MOST: usize = 50_000;
 /// Streams of one session that a client may come back to.
-const STREAMS: usize = 32;
+const STREAMS: usize = 8;
 /// The stream that belongs to no request.
 pub(crate) const NEWS: u64 = 0;
 
@@ -92,6 +92,11 @@ impl Session {
     /// Where what belongs to no request goes.
     pub(crate) fn news(&self) -> Arc<dyn Outbox> {
         Arc::clone(&self.news) as Arc<dyn Outbox>
+    }
+
+    /// Whether so much waits for the client that it should read first.
+    pub(crate) fn is_far_behind(&self) -> bool {
+        self.news.is_far_behind()
     }
 
     fn last_used(&self) -> Instant {

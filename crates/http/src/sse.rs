@@ -67,13 +67,13 @@ pub(crate) async fn message(state: &Arc<State>, from: IpAddr, request: Request) 
         let bytes = body::read(body, state.app.longest_message()).await?;
         let letter = state.app.decode(&bytes);
         let standing = state.door.count(&principal, letter.weight(), state.app.now()).await?;
-        if let Some(Standing { granted: 0, retry_after, .. }) = standing {
+        if let Some(Standing { granted: 0, retry_after, .. }) = standing.filter(|_| letter.wants_answer()) {
             return Err(Refusal::RateLimited { retry_after });
         }
-        if !session.connection.has_room() {
+        if !session.connection.has_room() || session.is_far_behind() {
             return Err(Refusal::Busy);
         }
-        session.connection.handle(letter, body::delivery(session.news(), standing));
+        session.connection.handle(letter, body::delivery(session.news(), standing).by(principal));
         let mut response = reply::empty(StatusCode::ACCEPTED);
         body::tell_standing(&mut response, standing);
         Ok(response)

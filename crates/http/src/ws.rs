@@ -12,6 +12,7 @@ use server::{Answer, Connection, Delivery, Outbox, Place, Principal, Rules};
 use tokio::sync::mpsc;
 
 use crate::door::{Pass, Takes};
+use crate::pace::Progress;
 use crate::{State, body, route};
 
 /// How often to ask whether the client is still there, and whether it is still welcome.
@@ -48,6 +49,9 @@ pub(crate) async fn handle(state: &Arc<State>, from: IpAddr, request: Request) -
         Ok(entered) => entered,
         Err(refusal) => return route::refuse(state, Rules::Session, refusal),
     };
+    if let Some(progress) = parts.extensions.get::<Progress>() {
+        progress.is_upgraded();
+    }
     let upgrade = match WebSocketUpgrade::from_request_parts(&mut parts, &()).await {
         Ok(upgrade) => upgrade,
         Err(rejection) => return rejection.into_response(),
@@ -57,7 +61,8 @@ pub(crate) async fn handle(state: &Arc<State>, from: IpAddr, request: Request) -
     upgrade.protocols(["mcp"]).max_message_size(longest).max_frame_size(longest).on_upgrade(
         async move |socket| {
             let _held = (seat, state.metrics.stream());
-            Talk::new(state, principal, pass, socket).run().await;
+            let tasks = state.tasks.clone();
+            tasks.track_future(Talk::new(state, principal, pass, socket).run()).await;
         },
     )
 }
@@ -127,8 +132,8 @@ impl Talk {
         let text = match message {
             Message::Text(text) => text,
             Message::Binary(_) => return Some(Some((close_code::UNSUPPORTED, "send text frames"))),
-            Message::Ping(_) | Message::Pong(_) => return None,
-            Message::Close(_) => return Some(None),
+            // A goodbye is answered by whoever reads on.
+            Message::Ping(_) | Message::Pong(_) | Message::Close(_) => return None,
         };
         let now = self.state.app.now();
         if !self.state.door.still_good(&self.pass, now).await {

@@ -14,61 +14,20 @@ use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;
 
 use crate::context::Context;
-use crate::error::{self, Failure, Refusal};
+use crate::error::{Failure, Refusal};
+use crate::letter::is_answerable;
 use crate::observe::{Notes, Watch};
 use crate::outbox::{Batch, Destination, Responder};
 use crate::peer::Peer;
 use crate::session::Session;
 use crate::work::Workload;
-use crate::{
-    Answer, App, Call, Claims, Delivery, Language, Letter, Outbox, Outlet, dispatch, envelope, subscriptions,
-};
-
-/// The rules of the place where a connection was made.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Rules {
-    /// A pipe: MCP of every revision with its lifecycle, and the envelope, mixed as the client likes.
-    Pipe,
-    /// A POST to `/api/mcp`: one body, no greeting, no news. Errors are told in this language.
-    Codefluss(Language),
-    /// A session on `/mcp`: MCP up to 2025-11-25.
-    Session,
-    /// A POST to `/mcp` that stands for itself: MCP from 2026-07-28 on.
-    Stateless,
-}
-
-impl Rules {
-    /// Messages may carry their own version.
-    fn take_stateless(self) -> bool {
-        matches!(self, Self::Pipe | Self::Stateless)
-    }
-
-    fn language(self) -> Language {
-        match self {
-            Self::Codefluss(language) => language,
-            Self::Pipe | Self::Session | Self::Stateless => Language::English,
-        }
-    }
-
-    /// The dialect of a message that does not say which one it is in, before anything was agreed on.
-    fn dialect(self) -> Dialect {
-        match self {
-            Self::Codefluss(_) => Dialect::Codefluss,
-            Self::Pipe | Self::Session => Dialect::Mcp(Revision::OFFERED),
-            Self::Stateless => Dialect::Mcp(Revision::NEWEST),
-        }
-    }
-}
-
-/// The answer to a message that is refused before there is a connection, as these rules would put it.
-pub fn refusal(rules: Rules, refusal: Refusal) -> Answer {
-    error::render(&refusal.into(), rules.dialect(), rules.language(), None)
-}
+use crate::{App, Call, Claims, Delivery, Letter, Outbox, Outlet, Rules, dispatch, envelope, subscriptions};
 
 /// What goes with a message on its way.
 #[derive(Clone, Copy)]
 struct Way<'a> {
     outbox: &'a Arc<dyn Outbox>,
+    sender: &'a Principal,
     claims: Option<&'a Claims>,
     in_batch: bool,
 }
@@ -129,7 +88,8 @@ impl Connection {
 
     /// The same for what is decoded already, with answers to wherever the delivery says.
     pub fn handle(self: &Arc<Self>, letter: Letter, delivery: Delivery) -> bool {
-        let way = Way { outbox: &delivery.outbox, claims: delivery.claims.as_ref(), in_batch: false };
+        let sender = delivery.sender.as_ref().unwrap_or(&self.principal);
+        let way = Way { outbox: &delivery.outbox, sender, claims: delivery.claims.as_ref(), in_batch: false };
         let to = || Destination::Outbox(Arc::clone(&delivery.outbox));
         match letter.0 {
             Incoming::One(message) => {
@@ -137,10 +97,9 @@ impl Connection {
                     self.note_dialect(message);
                 }
                 let answerable = is_answerable(&message);
-                match delivery.refusal.filter(|_| delivery.granted == 0) {
+                match delivery.refusal.filter(|_| answerable && delivery.granted == 0) {
                     None => self.take(message, to(), way),
-                    Some(refusal) if answerable => self.turn_away(&message, to(), refusal),
-                    Some(_) => {}
+                    Some(refusal) => self.turn_away(&message, to(), refusal),
                 }
                 answerable
             }
@@ -153,12 +112,23 @@ impl Connection {
 
     /// Refuses a message before anybody has looked at what it wants.
     fn turn_away(&self, message: &Result<Message, Malformed>, to: Destination, refusal: Refusal) {
-        let id = match message {
-            Ok(Message::Request(request)) => Some(request.id.clone()),
-            Err(malformed) => malformed.id.clone(),
-            Ok(_) => None,
+        let usual = self.default_dialect();
+        let (dialect, id) = match message {
+            Ok(Message::Request(request)) => (usual, Some(request.id.clone())),
+            Ok(Message::Envelope(request)) => {
+                let dialect = if self.rules == Rules::Pipe { Dialect::Envelope } else { usual };
+                (dialect, request.id.clone())
+            }
+            Err(malformed) => (usual, malformed.id.clone()),
+            Ok(_) => (usual, None),
         };
-        self.responder(to, self.default_dialect(), id).fail(&refusal.into());
+        self.observe_refused(refusal.kind());
+        self.responder(to, dialect, id).fail(&refusal.into());
+    }
+
+    /// A request is over before it began.
+    fn observe_refused(&self, kind: &'static str) {
+        Watch::start(&self.app, &self.principal, "unknown", &Notes::default()).end(Some(kind));
     }
 
     fn responder(&self, to: Destination, dialect: Dialect, id: Option<Id>) -> Responder {
@@ -169,7 +139,7 @@ impl Connection {
     pub fn receive_too_long(self: &Arc<Self>) {
         let problem = Problem::TooLarge { limit: self.app.limits.bytes };
         let malformed = Malformed { id: None, problem, envelope: None };
-        let way = Way { outbox: &self.outbox, claims: None, in_batch: false };
+        let way = Way { outbox: &self.outbox, sender: &self.principal, claims: None, in_batch: false };
         self.take(Err(malformed), Destination::Outbox(Arc::clone(&self.outbox)), way);
     }
 
@@ -193,16 +163,16 @@ impl Connection {
         }
         let slots = messages.iter().filter(|message| is_answerable(message)).count();
         let batch = Batch::new(slots, Arc::clone(way.outbox));
+        let granted = usize::try_from(granted).unwrap_or(usize::MAX);
         let mut slot = 0;
-        for (count, message) in (0..).zip(messages) {
+        for message in messages {
             let to = Destination::Slot(Arc::clone(&batch), slot);
             let answerable = is_answerable(&message);
-            slot += usize::from(answerable);
-            match refusal.clone().filter(|_| count >= granted) {
+            match refusal.clone().filter(|_| answerable && slot >= granted) {
                 None => self.take(message, to, way),
-                Some(refusal) if answerable => self.turn_away(&message, to, refusal),
-                Some(_) => {}
+                Some(refusal) => self.turn_away(&message, to, refusal),
             }
+            slot += usize::from(answerable);
         }
         slots > 0
     }
@@ -267,7 +237,7 @@ impl Connection {
             return responder.fail(&failure);
         }
         let stop = CancellationToken::new();
-        let call = self.call(way.outbox, None, None, None, stop.clone());
+        let call = self.call(way, None, None, None, stop.clone());
         let connection = Arc::clone(self);
         self.work.run(
             None,
@@ -282,7 +252,10 @@ impl Connection {
         let default = self.default_dialect();
         let (dialect, meta, params) = match self.identify(&method, params, way.claims) {
             Ok((dialect, meta, params)) => (dialect, meta, params),
-            Err(failure) => return self.responder(to, default, Some(id)).fail(&failure),
+            Err(failure) => {
+                self.observe_refused(failure.kind());
+                return self.responder(to, default, Some(id)).fail(&failure);
+            }
         };
         let responder = self.responder(to, dialect, Some(id.clone()));
         if let Err(failure) = self.admit(dialect, &method, &id, way.in_batch) {
@@ -293,7 +266,7 @@ impl Connection {
             None => (self.session.capabilities(), self.session.log_level()),
         };
         let stop = CancellationToken::new();
-        let call = self.call(way.outbox, dialect.revision(), meta.progress_token, log_level, stop.clone());
+        let call = self.call(way, dialect.revision(), meta.progress_token, log_level, stop.clone());
         let key = id.key().into_owned();
         let (connection, claims, notes) = (Arc::clone(self), way.claims.cloned(), Notes::default());
         let context = Context { connection, dialect, client, id, call, claims, notes };
@@ -367,15 +340,15 @@ impl Connection {
 
     fn call(
         &self,
-        outbox: &Arc<dyn Outbox>,
+        way: Way<'_>,
         revision: Option<Revision>,
         progress_token: Option<Value>,
         log_level: Option<protocol::mcp::LogLevel>,
         stop: CancellationToken,
     ) -> Call {
         Call {
-            principal: self.principal.clone(),
-            outlet: Outlet::new(Arc::clone(outbox), revision, progress_token, log_level, stop.clone()),
+            principal: way.sender.clone(),
+            outlet: Outlet::new(Arc::clone(way.outbox), revision, progress_token, log_level, stop.clone()),
             stop,
             roots: Arc::clone(&self.app.roots),
             now: self.app.clock.now(),
@@ -450,8 +423,4 @@ impl Connection {
         }
         self.work.drain(patience).await;
     }
-}
-
-fn is_answerable(message: &Result<Message, Malformed>) -> bool {
-    matches!(message, Ok(Message::Request(_) | Message::Envelope(_)) | Err(_))
 }

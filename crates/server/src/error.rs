@@ -257,10 +257,7 @@ impl Failure {
             Self::Plan(problem) => problem.data(),
             Self::InputNeeded { question, .. } => front::arguments::data(question, dialect),
             Self::MissingResource { uri } => json!({ "uri": uri }),
-            Self::Refused(refusal) => refusal.data(dialect),
-            Self::Internal => json!({}),
-            // Elsewhere the message says it all; on `/api/mcp` the message is only a name.
-            _ if dialect == Dialect::Codefluss => json!({ "detail": self.to_string() }),
+            Self::Refused(refusal) => refusal.data(),
             _ => json!({}),
         }
     }
@@ -337,6 +334,13 @@ pub(crate) fn render(failure: &Failure, dialect: Dialect, language: Language, id
         code = codes::INVALID_PARAMS;
     }
     let mut data = failure.data(dialect);
+    let says_something = ["detail", "error", "reason", "method", "uri", "retryAfter"]
+        .iter()
+        .any(|name| !data[*name].is_null());
+    if dialect == Dialect::Codefluss && !says_something && !matches!(failure, Failure::Internal) {
+        // Elsewhere the message says it; there, the message is only a name.
+        data["detail"] = failure.to_string().into();
+    }
     data["kind"] = kind.into();
     if dialect == Dialect::Codefluss && language == Language::German {
         german::translate(failure, code, &mut data);

@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use protocol::{Incoming, Message, Params};
+use access::Principal;
+use protocol::{Incoming, Malformed, Message, Params};
 
 use crate::error::Refusal;
 use crate::{Claims, Outbox};
@@ -11,11 +12,22 @@ use crate::{Claims, Outbox};
 pub struct Letter(pub(crate) Incoming);
 
 impl Letter {
-    /// How many messages it holds. What is no message counts as one.
+    /// How many of its messages want an answer; at least one, since it came at all.
     pub fn weight(&self) -> u32 {
         match &self.0 {
             Incoming::One(_) => 1,
-            Incoming::Batch(messages) => u32::try_from(messages.len()).unwrap_or(u32::MAX),
+            Incoming::Batch(messages) => {
+                let wanting = messages.iter().filter(|message| is_answerable(message)).count();
+                u32::try_from(wanting).unwrap_or(u32::MAX).max(1)
+            }
+        }
+    }
+
+    /// Whether any of its messages wants an answer.
+    pub fn wants_answer(&self) -> bool {
+        match &self.0 {
+            Incoming::One(message) => is_answerable(message),
+            Incoming::Batch(messages) => messages.iter().any(is_answerable),
         }
     }
 
@@ -41,14 +53,22 @@ impl Letter {
     }
 }
 
+/// Whether a message gets an answer: requests do, and what is no message at all.
+pub(crate) fn is_answerable(message: &Result<Message, Malformed>) -> bool {
+    matches!(message, Ok(Message::Request(_) | Message::Envelope(_)) | Err(_))
+}
+
 /// How a letter came, and how far it may go.
 pub struct Delivery {
     /// Where answers go, and what is said on the way to them.
     pub outbox: Arc<dyn Outbox>,
-    /// How many of its messages may be handled.
+    /// How many of its messages may be handled, of those that want an answer. The others always are: they are answers
+    /// themselves, or take back what was asked.
     pub granted: u32,
     /// Why the others may not.
     pub refusal: Option<Refusal>,
+    /// Who sent it, if it is not whoever opened the connection: what they may do can have changed.
+    pub sender: Option<Principal>,
     /// What the headers say about it, where they have to go with it.
     pub claims: Option<Claims>,
 }
@@ -56,13 +76,20 @@ pub struct Delivery {
 impl Delivery {
     /// Everything may be handled.
     pub fn to(outbox: Arc<dyn Outbox>) -> Self {
-        Self { outbox, granted: u32::MAX, refusal: None, claims: None }
+        Self { outbox, granted: u32::MAX, refusal: None, sender: None, claims: None }
     }
 
     /// Only this many messages may be handled; the others are refused for this reason.
     #[must_use]
     pub fn granted(mut self, granted: u32, refusal: Refusal) -> Self {
         (self.granted, self.refusal) = (granted, Some(refusal));
+        self
+    }
+
+    /// It was sent by this one.
+    #[must_use]
+    pub fn by(mut self, sender: Principal) -> Self {
+        self.sender = Some(sender);
         self
     }
 

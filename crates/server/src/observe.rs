@@ -12,7 +12,7 @@ use crate::App;
 pub struct Seen<'a> {
     /// Who asked.
     pub principal: &'a Principal,
-    /// The method; `unknown` if there is none of this name. So there are only so many.
+    /// The method; `unknown` if there is none of this name, or the request did not get that far. So there are only so many.
     pub method: &'a str,
     /// The tool, where one was called that exists.
     pub tool: Option<&'static str>,
@@ -65,6 +65,9 @@ impl<'a> Watch<'a> {
 impl Drop for Watch<'_> {
     fn drop(&mut self) {
         let Some(observer) = &self.app.observer else { return };
+        if std::thread::panicking() {
+            self.outcome = "internal";
+        }
         let (tool, changes) =
             self.notes.tool.get().map_or((None, false), |(tool, changes)| (Some(*tool), *changes));
         observer.seen(&Seen {

@@ -34,6 +34,10 @@ pub trait Outbox: Send + Sync + 'static {
     fn stay_silent(&self) {}
     /// Sends a question to the client. `false` where the transport has no way to carry one.
     fn ask(&self, message: Vec<u8>) -> bool;
+    /// Whether [`push`](Self::push) can reach the client.
+    fn carries_news(&self) -> bool {
+        true
+    }
     /// Closes the stream that the answer would go to, where the client can come back for it.
     fn let_go(&self) {}
     /// Sends a notification. A transport that cannot carry these drops them, as does one whose reader has fallen far

@@ -11,7 +11,7 @@ use tokio::sync::broadcast;
 
 use crate::context::{self, Context};
 use crate::crowd::Place;
-use crate::error::Failure;
+use crate::error::{Failure, Refusal};
 use crate::resources;
 
 /// Resources that one client may watch.
@@ -106,6 +106,9 @@ struct Listen {
 /// Stays open until the client cancels it or the connection ends.
 pub(crate) async fn listen(ctx: &Context, params: Map<String, Value>) -> Result<Vec<u8>, Failure> {
     let Listen { notifications: mut interests } = context::params(params, &["notifications"])?;
+    if !ctx.call.outlet.outbox().carries_news() {
+        return Err(Refusal::NotAcceptable { offered: "text/event-stream" }.into());
+    }
     let _seat = ctx.app().place(&ctx.call.principal, Place::Stream)?;
     // What is not offered is left out of the acknowledgement, which is how the client learns of it.
     interests.resource_subscriptions.retain(|uri| resources::exists(ctx, uri));

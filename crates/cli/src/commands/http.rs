@@ -59,6 +59,9 @@ impl Http {
             tls,
             connections: serving.connections,
         };
+        if settings.tls.is_none() && !listening.ip().is_loopback() {
+            tracing::warn!("keys travel in the clear unless a proxy in front of this server speaks TLS");
+        }
         // Whoever asked for port 0 has to learn which one it became.
         let scheme = if settings.tls.is_some() { "https" } else { "http" };
         tell(&format!("fluxway listens on {scheme}://{listening}/mcp (and /api/mcp, /ws, /sse)"));

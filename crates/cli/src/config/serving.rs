@@ -85,7 +85,7 @@ pub(super) struct ServingLayer {
         requires = "tls_cert"
     )]
     tls_key: Option<PathBuf>,
-    /// Take access tokens (JWT) of this authorization server on /mcp
+    /// Take access tokens (JWT) of this authorization server, everywhere but on /api/mcp
     #[arg(
         long,
         global = true,

@@ -7,5 +7,7 @@ mod commands;
 mod edges;
 mod plans;
 mod process;
+mod replicas;
 mod rmcp_client;
+mod serving;
 mod stdio;

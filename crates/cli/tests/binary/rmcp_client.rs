@@ -1,16 +1,21 @@
-//! The official Rust client drives the binary: an outside reader of our bytes, in both eras.
+//! The official Rust client drives the binary: an outside reader of our bytes, in both eras, over a pipe and over HTTP.
 //!
 //! The client matrix has the same client with every check; these are the ones that need Rust alone.
 
 #[path = "../../examples/rmcp_client/traveller.rs"]
 mod traveller;
 
+use std::io::{BufRead, BufReader};
+use std::process::{Child, Stdio};
 use std::sync::atomic::Ordering;
 
+use rmcp::transport::StreamableHttpClientTransport;
+use rmcp::transport::streamable_http_client::StreamableHttpClientTransportConfig;
+use rmcp::{ClientLifecycleMode, ClientServiceExt};
 use serde_json::json;
 
-use crate::process::BINARY;
-use traveller::{call, connect, eras, wishes};
+use crate::process::{BINARY, fluxway};
+use traveller::{Client, Traveller, call, connect, eras, wishes};
 
 fn server() -> tokio::process::Command {
     let mut command = tokio::process::Command::new(BINARY);
@@ -18,10 +23,65 @@ fn server() -> tokio::process::Command {
     command
 }
 
+/// The server over HTTP, with a key that opens it.
+struct Hosted {
+    child: Child,
+    url: String,
+    key: String,
+    _folder: tempfile::TempDir,
+}
+
+impl Hosted {
+    fn start() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let database = format!("sqlite:{}", folder.path().join("keys.db").display());
+        let made = fluxway(&["keys", "create", "--database", &database]).output().unwrap();
+        let key = String::from_utf8(made.stdout).unwrap().trim().to_owned();
+        let http = ["serve", "--http", "127.0.0.1:0", "--database", &database];
+        let mut child = fluxway(&[&http[..], &["--toolsets", "reference,diagnostics"]].concat())
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut line = String::new();
+        BufReader::new(child.stderr.take().unwrap()).read_line(&mut line).unwrap();
+        let url = line.split(' ').find(|word| word.starts_with("http://")).unwrap().to_owned();
+        Self { child, url, key, _folder: folder }
+    }
+
+    async fn connect(&self, lifecycle: ClientLifecycleMode) -> (Client, Traveller) {
+        let config =
+            StreamableHttpClientTransportConfig::with_uri(self.url.as_str()).auth_header(self.key.as_str());
+        let transport = StreamableHttpClientTransport::from_config(config);
+        let traveller = Traveller::default();
+        let client = traveller.clone().serve_with_lifecycle(transport, lifecycle).await.unwrap();
+        (client, traveller)
+    }
+}
+
+impl Drop for Hosted {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Every era over every wire.
+async fn connections(hosted: &Hosted) -> Vec<(String, &'static str, Client, Traveller)> {
+    let mut all = Vec::new();
+    for (era, version, lifecycle) in eras() {
+        let (client, traveller) = connect(server(), lifecycle.clone()).await;
+        all.push((format!("pipe {era}"), version, client, traveller));
+        let (client, traveller) = hosted.connect(lifecycle).await;
+        all.push((format!("http {era}"), version, client, traveller));
+    }
+    all
+}
+
 #[tokio::test]
 async fn lists_calls_and_completes() {
-    for (era, version, lifecycle) in eras() {
-        let (client, traveller) = connect(server(), lifecycle).await;
+    let hosted = Hosted::start();
+    for (era, version, client, traveller) in connections(&hosted).await {
         assert_eq!(client.peer_info().unwrap().protocol_version.as_str(), version);
         let tools = client.list_all_tools().await.unwrap();
         assert_eq!(
@@ -48,8 +108,8 @@ async fn lists_calls_and_completes() {
 
 #[tokio::test]
 async fn answers_the_questions_of_an_interactive_tool() {
-    for (era, _, lifecycle) in eras() {
-        let (client, traveller) = connect(server(), lifecycle).await;
+    let hosted = Hosted::start();
+    for (era, _, client, traveller) in connections(&hosted).await {
         let booked = client.call_tool(call("booking", json!({}))).await.unwrap().structured_content.unwrap();
         assert_eq!(
             (&booked["destination"], &booked["class"]),

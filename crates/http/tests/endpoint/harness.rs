@@ -1,17 +1,18 @@
 //! A server on a free port, and a client that writes HTTP by hand.
 
-use std::io::{Read, Write};
+use std::fmt::Write as _;
+use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
-use std::sync::Arc;
 use std::sync::mpsc;
-use std::time::Duration;
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
 
 use http_transport::{Door, Guard, Metrics, Settings, Watcher, serve};
 use secrecy::ExposeSecret;
 use serde_json::Value;
 use server::access::{AccessStore, Environment, Gate, KeyRecord, Limiter, Pepper, Rate};
 use server::tools::Toolset;
-use server::{App, Clock, Entropy, OsEntropy, Places, Principal, Scope, SystemClock};
+use server::{App, Clock, Entropy, OsEntropy, Places, Principal, Scope, Timestamp};
 use store::Store;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
@@ -22,14 +23,128 @@ pub(crate) const DEADLINE: Duration = Duration::from_secs(20);
 /// The secret of every server here.
 const PEPPER: [u8; 32] = [7; 32];
 
+/// A clock that stands still until somebody moves its hands.
+pub(crate) struct Hands(Mutex<Timestamp>);
+
+impl Hands {
+    fn new() -> Arc<Self> {
+        Arc::new(Self(Mutex::new("2026-03-02T12:00:00Z".parse().unwrap())))
+    }
+
+    pub(crate) fn advance(&self, by: Duration) {
+        let mut now = self.0.lock().unwrap();
+        *now += by;
+    }
+}
+
+impl Clock for Hands {
+    fn now(&self) -> Timestamp {
+        *self.0.lock().unwrap()
+    }
+}
+
+/// What may be different about a server.
+pub(crate) struct Setup {
+    /// Whether a key is needed.
+    pub(crate) keyed: bool,
+    pub(crate) rate: Option<Rate>,
+    pub(crate) places: Places,
+    pub(crate) connections: usize,
+    /// Pages of others that may call.
+    pub(crate) origins: Vec<String>,
+    /// Keys and limits come from here instead of a database in memory.
+    pub(crate) access: Option<Arc<dyn AccessStore>>,
+}
+
+impl Default for Setup {
+    fn default() -> Self {
+        let (places, origins) = (Places::default(), Vec::new());
+        Self { keyed: false, rate: None, places, connections: 64, origins, access: None }
+    }
+}
+
 pub(crate) struct Endpoint {
     pub(crate) address: SocketAddr,
+    pub(crate) app: Arc<App>,
+    pub(crate) clock: Arc<Hands>,
     pub(crate) door: Arc<Door>,
     pub(crate) store: Option<Arc<dyn Store>>,
     stop: CancellationToken,
 }
 
-/// An answer: status, headers in lower case, body.
+impl Setup {
+    /// Starts it.
+    pub(crate) fn start(self) -> Endpoint {
+        let clock = Hands::new();
+        let own_store = (self.keyed && self.access.is_none()).then(memory);
+        let access = self.access.or_else(|| own_store.clone().map(|store| store as Arc<dyn AccessStore>));
+        let door = Arc::new(match &access {
+            None => Door::open(Principal::local_user(Scope::Write)),
+            Some(store) => {
+                let gate = Gate::new(Arc::clone(store), Pepper::new(PEPPER));
+                Door::with_keys(gate, Limiter::new(Arc::clone(store), self.rate), Scope::Admin)
+            }
+        });
+        let metrics = Arc::new(Metrics::default());
+        let app = App::builder()
+            .toolsets(&Toolset::ALL)
+            .observer(Arc::new(Watcher(Arc::clone(&metrics))))
+            .places(self.places)
+            .clock(Arc::clone(&clock) as Arc<dyn Clock>)
+            .build();
+        let settings = |address| Settings {
+            app: Arc::clone(&app),
+            door: Arc::clone(&door),
+            guard: Guard::new(address, &[], &self.origins),
+            metrics,
+            store: access,
+            public_url: Some("https://mcp.example.com".to_owned()),
+            tls: None,
+            connections: self.connections,
+        };
+        let stop = CancellationToken::new();
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        run(settings(address), listener, stop.clone());
+        Endpoint { address, app, clock, door, store: own_store, stop }
+    }
+}
+
+fn memory() -> Arc<dyn Store> {
+    let location = "sqlite::memory:".parse().unwrap();
+    wait_for(store::open(&location, &store::Options::default())).unwrap()
+}
+
+fn run(settings: Settings, listener: std::net::TcpListener, stop: CancellationToken) {
+    let (sender, receiver) = mpsc::channel();
+    std::thread::spawn(move || {
+        let runtime =
+            tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
+        runtime.block_on(async {
+            listener.set_nonblocking(true).unwrap();
+            let listener = TcpListener::from_std(listener).unwrap();
+            sender.send(()).unwrap();
+            serve(settings, listener, stop).await.unwrap();
+        });
+    });
+    receiver.recv().unwrap();
+}
+
+/// Waits for something of the store.
+pub(crate) fn wait_for<T>(work: impl Future<Output = T>) -> T {
+    tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(work)
+}
+
+/// Asks again and again until the answer is the expected one. Nothing is waited for longer than it takes.
+pub(crate) fn eventually(what: &str, mut happened: impl FnMut() -> bool) {
+    let began = Instant::now();
+    while !happened() {
+        assert!(began.elapsed() < DEADLINE, "this never happened: {what}");
+        std::thread::yield_now();
+    }
+}
+
+/// An answer: status, headers with names in lower case, body.
 #[derive(Debug)]
 pub(crate) struct Answer {
     pub(crate) status: u16,
@@ -51,65 +166,17 @@ impl Answer {
     pub(crate) fn kind(&self) -> String {
         self.json()["error"]["data"]["kind"].as_str().unwrap_or_default().to_owned()
     }
-
-    /// The messages of a stream.
-    pub(crate) fn events(&self) -> Vec<Value> {
-        let data =
-            self.body.lines().filter_map(|line| line.strip_prefix("data: ")).filter(|data| !data.is_empty());
-        data.map(|data| serde_json::from_str(data).unwrap()).collect()
-    }
 }
 
 impl Endpoint {
     /// A server that lets everybody in.
     pub(crate) fn open() -> Self {
-        Self::start(None, |_| Door::open(Principal::local_user(Scope::Write)))
+        Setup::default().start()
     }
 
     /// A server with keys and this rate.
     pub(crate) fn keyed(rate: Option<Rate>) -> Self {
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-        let location = "sqlite::memory:".parse().unwrap();
-        let store = runtime.block_on(store::open(&location, &store::Options::default())).unwrap();
-        Self::start(Some(store), move |store| {
-            let kept = || store.clone().unwrap() as Arc<dyn AccessStore>;
-            Door::with_keys(Gate::new(kept(), Pepper::new(PEPPER)), Limiter::new(kept(), rate), Scope::Admin)
-        })
-    }
-
-    fn start(store: Option<Arc<dyn Store>>, door: impl FnOnce(Option<Arc<dyn Store>>) -> Door) -> Self {
-        let stop = CancellationToken::new();
-        let door = Arc::new(door(store.clone()));
-        let (sender, receiver) = mpsc::channel();
-        let (ended, its_door, its_store) = (stop.clone(), Arc::clone(&door), store.clone());
-        std::thread::spawn(move || {
-            let runtime =
-                tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
-            runtime.block_on(async {
-                let metrics = Arc::new(Metrics::default());
-                let watcher = Arc::new(Watcher(Arc::clone(&metrics)));
-                let app = App::builder()
-                    .toolsets(&Toolset::ALL)
-                    .observer(watcher)
-                    .places(Places::default())
-                    .build();
-                let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-                let address = listener.local_addr().unwrap();
-                let settings = Settings {
-                    app,
-                    door: its_door,
-                    guard: Guard::new(address, &[], &[]),
-                    metrics,
-                    store: its_store.map(|store| store as Arc<dyn AccessStore>),
-                    public_url: Some("https://mcp.example.com".to_owned()),
-                    tls: None,
-                    connections: 64,
-                };
-                sender.send(address).unwrap();
-                serve(settings, listener, ended).await.unwrap();
-            });
-        });
-        Self { address: receiver.recv().unwrap(), door, store, stop }
+        Setup { keyed: true, rate, ..Setup::default() }.start()
     }
 
     /// Makes a key.
@@ -128,89 +195,203 @@ impl Endpoint {
             environment: Environment::Live,
             scope,
             project: None,
-            created: SystemClock.now(),
+            created: self.clock.now(),
             expires: None,
             revoked: None,
         };
         change(&mut record);
         let (key, credential) = Pepper::new(PEPPER).issue(Environment::Live, |bytes| OsEntropy.fill(bytes));
-        self.wait_for(self.store.as_ref().unwrap().add_key(record, credential)).unwrap();
+        wait_for(self.store.as_ref().unwrap().add_key(record, credential)).unwrap();
         key.expose_secret().to_owned()
     }
 
-    /// Waits for something of the store.
-    pub(crate) fn wait_for<T>(&self, work: impl Future<Output = T>) -> T {
-        tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(work)
+    /// Ends every key there is. It holds everywhere after two seconds.
+    pub(crate) fn revoke_all(&self) {
+        let store = self.store.as_ref().unwrap();
+        for listing in wait_for(store.keys(None)).unwrap() {
+            wait_for(store.revoke_key(&listing.key.id, self.clock.now())).unwrap();
+        }
+        self.clock.advance(Duration::from_secs(2));
     }
 
     pub(crate) fn connect(&self) -> TcpStream {
         let stream = TcpStream::connect(self.address).unwrap();
         stream.set_read_timeout(Some(DEADLINE)).unwrap();
+        stream.set_nodelay(true).unwrap();
         stream
     }
 
-    /// Sends a raw head and a body, and reads the answer to its end.
-    pub(crate) fn exchange(&self, head: &str, body: &str) -> Answer {
+    /// Sends a raw head and a body, and reads the answer.
+    pub(crate) fn exchange(&self, head: &str, body: &[u8]) -> Answer {
         let mut stream = self.connect();
-        write!(stream, "{head}\r\nConnection: close\r\nContent-Length: {}\r\n\r\n{body}", body.len())
-            .unwrap();
-        let mut answer = Vec::new();
-        stream.read_to_end(&mut answer).unwrap();
-        parse(&answer)
+        send(&mut stream, &format!("{head}\r\nConnection: close"), body);
+        read_answer(&mut BufReader::new(stream))
     }
 
     /// A request with these headers beside the usual ones.
     pub(crate) fn request(&self, line: &str, headers: &[(&str, &str)], body: &str) -> Answer {
-        let mut head = format!("{line} HTTP/1.1\r\nHost: localhost");
-        let given = |name: &str| headers.iter().any(|(given, _)| given.eq_ignore_ascii_case(name));
-        if !given("Content-Type") {
-            head.push_str("\r\nContent-Type: application/json");
-        }
-        if !given("Accept") {
-            head.push_str("\r\nAccept: application/json, text/event-stream");
-        }
-        for (name, value) in headers {
-            head.push_str(&format!("\r\n{name}: {value}"));
-        }
-        self.exchange(&head, body)
+        self.exchange(&head(line, headers), body.as_bytes())
     }
 
-    /// Status and body of a raw exchange.
-    pub(crate) fn send(&self, head: &str, body: &str) -> (u16, String) {
-        let answer = self.exchange(head, body);
-        (answer.status, answer.body)
+    /// The same, for an answer that is a stream or may become one.
+    pub(crate) fn stream(&self, line: &str, headers: &[(&str, &str)], body: &str) -> Stream {
+        let mut socket = self.connect();
+        send(&mut socket, &head(line, headers), body.as_bytes());
+        Stream::read(socket)
     }
 
-    /// A body for `/api/mcp`.
+    /// Sends raw bytes, and reads whatever comes until the server hangs up.
+    pub(crate) fn raw(&self, bytes: &[u8]) -> String {
+        let mut stream = self.connect();
+        // The server may hang up before all of it is written.
+        let _ = stream.write_all(bytes);
+        let mut answer = Vec::new();
+        let ended = stream.read_to_end(&mut answer);
+        let answer = String::from_utf8_lossy(&answer).into_owned();
+        let is_timeout = ended.is_err_and(|error| error.kind() == std::io::ErrorKind::WouldBlock);
+        assert!(!is_timeout, "the connection was not closed after {answer:?}");
+        answer
+    }
+
+    /// Status and body of a `POST /api/mcp`.
     pub(crate) fn post(&self, body: &str) -> (u16, Value) {
         let answer = self.request("POST /api/mcp", &[], body);
         (answer.status, if answer.body.is_empty() { Value::Null } else { answer.json() })
     }
+
+    /// The server's figures. Only where everybody is let in.
+    pub(crate) fn metrics(&self) -> String {
+        self.request("GET /metrics", &[], "").body
+    }
 }
 
-/// Takes an answer apart; a chunked body is put together.
-pub(crate) fn parse(bytes: &[u8]) -> Answer {
-    let text = String::from_utf8_lossy(bytes);
-    let (head, mut rest) = text.split_once("\r\n\r\n").unwrap_or_else(|| panic!("no answer: {text:?}"));
-    let status = head.split(' ').nth(1).unwrap().parse().unwrap();
-    let lines = head.split("\r\n").map(|line| match line.split_once(": ") {
-        Some((name, value)) => format!("{}: {value}", name.to_ascii_lowercase()),
-        None => line.to_owned(),
-    });
-    let head = lines.collect::<Vec<_>>().join("\n");
-    let mut body = rest.to_owned();
-    if head.contains("transfer-encoding: chunked") {
-        body.clear();
-        while let Some((size, after)) = rest.split_once("\r\n") {
-            let size = usize::from_str_radix(size, 16).unwrap();
-            if size == 0 {
-                break;
-            }
-            body.push_str(&after[..size]);
-            rest = &after[size + 2..];
+/// The head of a request with these headers beside the usual ones.
+fn head(line: &str, headers: &[(&str, &str)]) -> String {
+    let mut head = format!("{line} HTTP/1.1");
+    let given = |name: &str| headers.iter().any(|(given, _)| given.eq_ignore_ascii_case(name));
+    let usual = [
+        ("Host", "localhost"),
+        ("Content-Type", "application/json"),
+        ("Accept", "application/json, text/event-stream"),
+    ];
+    for (name, value) in usual.iter().filter(|(name, _)| !given(name)).chain(headers) {
+        write!(head, "\r\n{name}: {value}").unwrap();
+    }
+    head
+}
+
+fn send(stream: &mut TcpStream, head: &str, body: &[u8]) {
+    let mut bytes = format!("{head}\r\nContent-Length: {}\r\n\r\n", body.len()).into_bytes();
+    bytes.extend_from_slice(body);
+    // The server may hang up before all of it is written.
+    let _ = stream.write_all(&bytes);
+}
+
+/// Reads one answer.
+pub(crate) fn read_answer(reader: &mut impl BufRead) -> Answer {
+    let mut answer = read_head(reader);
+    let mut body = Vec::new();
+    if answer.header("transfer-encoding") == Some("chunked") {
+        while let Some(chunk) = read_chunk(reader) {
+            body.extend(chunk);
+        }
+    } else if let Some(length) = answer.header("content-length") {
+        body.resize(length.parse().unwrap(), 0);
+        reader.read_exact(&mut body).unwrap();
+    }
+    answer.body = String::from_utf8(body).unwrap();
+    answer
+}
+
+fn read_head(reader: &mut impl BufRead) -> Answer {
+    let mut lines = Vec::new();
+    loop {
+        let mut line = String::new();
+        reader.read_line(&mut line).unwrap();
+        assert!(!line.is_empty(), "the server hung up after {lines:?}");
+        let line = line.trim_end();
+        match line.split_once(": ") {
+            _ if line.is_empty() => break,
+            Some((name, value)) => lines.push(format!("{}: {value}", name.to_ascii_lowercase())),
+            None => lines.push(line.to_owned()),
         }
     }
-    Answer { status, head, body }
+    let status = lines[0].split(' ').nth(1).unwrap().parse().unwrap();
+    Answer { status, head: lines.join("\n"), body: String::new() }
+}
+
+/// The next chunk of a chunked body; nothing at its end, or where it breaks off.
+fn read_chunk(reader: &mut impl BufRead) -> Option<Vec<u8>> {
+    let mut size = String::new();
+    reader.read_line(&mut size).ok()?;
+    let size = usize::from_str_radix(size.trim_end(), 16).ok().filter(|size| *size > 0)?;
+    let mut chunk = vec![0; size + 2];
+    reader.read_exact(&mut chunk).ok()?;
+    chunk.truncate(size);
+    Some(chunk)
+}
+
+/// An answer that comes as a stream of events. Dropping it hangs up.
+pub(crate) struct Stream {
+    pub(crate) answer: Answer,
+    reader: BufReader<TcpStream>,
+    text: String,
+}
+
+/// One event.
+#[derive(Debug)]
+pub(crate) struct Event {
+    pub(crate) id: Option<String>,
+    pub(crate) name: Option<String>,
+    pub(crate) data: String,
+}
+
+impl Stream {
+    fn read(socket: TcpStream) -> Self {
+        let mut reader = BufReader::new(socket);
+        let answer = read_head(&mut reader);
+        Self { answer, reader, text: String::new() }
+    }
+
+    /// The next event; nothing when the stream has ended.
+    pub(crate) fn next(&mut self) -> Option<Event> {
+        loop {
+            if let Some((event, rest)) = self.text.split_once("\n\n") {
+                let field =
+                    |name: &str| event.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(": "));
+                let (id, name) = (field("id").map(str::to_owned), field("event").map(str::to_owned));
+                let event = Event { id, name, data: field("data").unwrap_or_default().to_owned() };
+                self.text = rest.to_owned();
+                return Some(event);
+            }
+            let chunk = read_chunk(&mut self.reader)?;
+            self.text.push_str(std::str::from_utf8(&chunk).unwrap());
+        }
+    }
+
+    /// The next event that carries a message.
+    pub(crate) fn message(&mut self) -> Value {
+        loop {
+            let event = self.next().expect("another event");
+            if !event.data.is_empty() {
+                return event.json();
+            }
+        }
+    }
+
+    /// All messages up to the end of the stream.
+    pub(crate) fn rest(&mut self) -> Vec<Value> {
+        std::iter::from_fn(|| self.next())
+            .filter(|event| !event.data.is_empty())
+            .map(|event| event.json())
+            .collect()
+    }
+}
+
+impl Event {
+    pub(crate) fn json(&self) -> Value {
+        serde_json::from_str(&self.data).unwrap_or_else(|_| panic!("{self:?}"))
+    }
 }
 
 impl Drop for Endpoint {

@@ -1,6 +1,13 @@
 //! The server over a real socket, written byte by byte.
 
-#![expect(clippy::unwrap_used, reason = "a test that fails should stop")]
+#![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test that fails should stop")]
 
+mod access;
 mod codefluss;
 mod harness;
+mod hostile;
+mod mcp_session;
+mod mcp_stateless;
+mod old_pair;
+mod tokens;
+mod ws;

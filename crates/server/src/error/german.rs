@@ -41,6 +41,7 @@ fn sentence(failure: &Failure) -> Option<String> {
         }
         Failure::BadArguments(ArgumentProblem::Missing { .. }) => "Pflichtfeld fehlt".to_owned(),
         Failure::BadArguments(ArgumentProblem::Unknown { .. }) => "Unbekanntes Feld".to_owned(),
+        Failure::BadArguments(ArgumentProblem::Type { .. }) => "Hat den falschen Typ".to_owned(),
         Failure::UnknownTool { name, .. } => format!("Unbekanntes Tool: {name}"),
         Failure::Forbidden(forbidden) => {
             format!("Dafür braucht es den Scope `{}`; dieser Key hat `{}`", forbidden.needed, forbidden.has)

@@ -63,9 +63,18 @@ pub enum Refusal {
         /// The most that is taken.
         limit: usize,
     },
-    /// The body did not come in time, or not to its end.
+    /// The headers are too large.
+    #[error("the headers are longer than {limit} bytes; send fewer or shorter ones")]
+    HeadersTooLarge {
+        /// The most that is taken.
+        limit: usize,
+    },
+    /// The body did not come in time.
     #[error("the body did not arrive in time; send it again")]
     TooSlow,
+    /// The body did not come to its end.
+    #[error("the body breaks off or is not framed as HTTP wants it; send it again")]
+    Broken,
     /// A session is needed and none was named.
     #[error("this needs a session; send `initialize` first, then its Mcp-Session-Id with every request")]
     SessionRequired,
@@ -116,7 +125,9 @@ impl Refusal {
             Self::NotAcceptable { .. } => "not_acceptable",
             Self::NotJson => "not_json",
             Self::TooLarge { .. } => "message_too_large",
+            Self::HeadersTooLarge { .. } => "headers_too_large",
             Self::TooSlow => "too_slow",
+            Self::Broken => "broken_body",
             Self::SessionRequired => "session_required",
             Self::SessionUnknown => "session_unknown",
             Self::TooManySessions { .. } => "too_many_sessions",
@@ -157,8 +168,12 @@ impl Refusal {
             Self::NotAcceptable { .. } => 406,
             Self::NotJson => 415,
             Self::TooLarge { .. } => 413,
+            Self::HeadersTooLarge { .. } => 431,
             Self::TooSlow => 408,
-            Self::SessionRequired | Self::UnsupportedVersion { .. } | Self::HeaderMismatch { .. } => 400,
+            Self::Broken
+            | Self::SessionRequired
+            | Self::UnsupportedVersion { .. }
+            | Self::HeaderMismatch { .. } => 400,
         }
     }
 
@@ -171,7 +186,7 @@ impl Refusal {
         }
     }
 
-    pub(super) fn data(&self, dialect: Dialect) -> Value {
+    pub(super) fn data(&self) -> Value {
         match self {
             Self::NoKey | Self::BadKey => json!({ "reason": "Invalid or missing API key" }),
             Self::RateLimited { retry_after } => json!({ "retryAfter": whole_seconds(*retry_after) }),
@@ -182,7 +197,6 @@ impl Refusal {
                 json!({ "requested": requested, "supported": Revision::ALL })
             }
             Self::HeaderMismatch { header, .. } => json!({ "header": header }),
-            _ if dialect == Dialect::Codefluss => json!({ "detail": self.to_string() }),
             _ => json!({}),
         }
     }

@@ -24,8 +24,8 @@ pub struct Server {
 pub enum Tls {
     /// `disable`: in the clear. For a network that nobody else is on.
     Off,
-    /// `prefer`: TLS if the server has it, and then its certificate must be good; else in the clear. Somebody on the way
-    /// can make it the latter.
+    /// `prefer`: TLS if the server has it, and then its certificate must be good; else in the clear. Somebody on the
+    /// way can make it the latter.
     IfOffered,
     /// `require` and `verify-full`, which are the same here: TLS or nothing. The server's certificate must be for its
     /// host name and lead to a certificate of the system, or of the file that `sslrootcert` or an option names.

@@ -1,0 +1,205 @@
+//! A store for one test, the commands that use it, and servers on it.
+
+use std::io::{BufRead, BufReader};
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::process::{Child, ChildStderr, Command, ExitStatus, Stdio};
+use std::sync::{Arc, Mutex, mpsc};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::Value;
+use tempfile::TempDir;
+
+use super::http::Client;
+use crate::process::{DEADLINE, fluxway, run_with};
+
+/// Where tests listen: on whatever port is free.
+const ANYWHERE: &str = "127.0.0.1:0";
+/// A server says this when it can be reached.
+const LISTENS: &str = "fluxway listens on ";
+
+/// A store of its own, and a folder.
+pub(crate) struct Site {
+    pub(crate) url: String,
+    pub(crate) folder: TempDir,
+}
+
+/// A key, and the id that it is known by.
+pub(crate) struct Key {
+    pub(crate) text: String,
+    pub(crate) id: String,
+}
+
+impl Key {
+    /// The part that nobody but its holder may know.
+    pub(crate) fn secret(&self) -> &str {
+        &self.text[self.text.len() - 43..]
+    }
+
+    pub(crate) fn prefix(&self) -> &str {
+        &self.text[..self.text.len() - 43]
+    }
+}
+
+impl Site {
+    /// With a store in a file that does not exist yet.
+    pub(crate) fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let url = format!("sqlite:{}", folder.path().join("store.db").display());
+        Self { url, folder }
+    }
+
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    /// Writes a file; its path.
+    pub(crate) fn write(&self, name: &str, text: &str) -> String {
+        let path = self.path(name);
+        std::fs::write(&path, text).unwrap();
+        path.to_str().unwrap().to_owned()
+    }
+
+    /// A command that uses the store.
+    pub(crate) fn command(&self, args: &[&str]) -> Command {
+        let mut command = fluxway(args);
+        command.env("FLUXWAY_DATABASE", &self.url).current_dir(self.folder.path());
+        command
+    }
+
+    /// `fluxway keys …`: exit code, stdout, stderr.
+    pub(crate) fn keys(&self, args: &[&str]) -> (i32, String, String) {
+        run_with(&mut self.command(&[&["keys"], args].concat()))
+    }
+
+    /// Makes a key.
+    pub(crate) fn key(&self, args: &[&str]) -> Key {
+        let (code, out, err) = self.keys(&[&["create", "--json"], args].concat());
+        assert_eq!(code, 0, "{err}");
+        let made: Value = serde_json::from_str(&out).unwrap();
+        let text = |name: &str| made[name].as_str().unwrap().to_owned();
+        Key { text: text("key"), id: text("id") }
+    }
+
+    /// All keys, as programs see them.
+    pub(crate) fn list(&self) -> Vec<Value> {
+        let (code, out, err) = self.keys(&["list", "--json"]);
+        assert_eq!(code, 0, "{err}");
+        let list: Value = serde_json::from_str(&out).unwrap();
+        list["keys"].as_array().unwrap().clone()
+    }
+
+    /// The prefixes of all keys.
+    pub(crate) fn prefixes(&self) -> Vec<String> {
+        let prefix = |key: &Value| key["prefixes"][0].as_str().unwrap().to_owned();
+        self.list().iter().map(prefix).collect()
+    }
+
+    /// A server with the tools for trying out.
+    pub(crate) fn serve(&self, args: &[&str]) -> Host {
+        Host::start(&mut self.serving(args))
+    }
+
+    /// The command for it.
+    pub(crate) fn serving(&self, args: &[&str]) -> Command {
+        let usual = ["serve", "--http", ANYWHERE, "--toolsets", "reference,diagnostics"];
+        self.command(&[&usual, args].concat())
+    }
+}
+
+/// A server that can be reached.
+pub(crate) struct Host {
+    child: Child,
+    pub(crate) address: SocketAddr,
+    log: Arc<Mutex<String>>,
+    reader: Option<JoinHandle<()>>,
+}
+
+impl Host {
+    pub(crate) fn start(command: &mut Command) -> Self {
+        let mut child =
+            command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let log = Arc::<Mutex<String>>::default();
+        let (found, address) = mpsc::channel();
+        let reader = read_log(child.stderr.take().unwrap(), Arc::clone(&log), found);
+        let Ok(address) = address.recv_timeout(DEADLINE) else {
+            let _ = child.kill();
+            panic!("the server does not listen: {}", log.lock().unwrap());
+        };
+        Self { child, address, log, reader: Some(reader) }
+    }
+
+    pub(crate) fn client(&self) -> Client {
+        Client::new(self.address)
+    }
+
+    pub(crate) fn signal(&self, signal: Signal) {
+        kill_process(Pid::from_child(&self.child), signal).unwrap();
+    }
+
+    /// What the server has written on stderr.
+    pub(crate) fn log(&self) -> String {
+        self.log.lock().unwrap().clone()
+    }
+
+    /// Waits for its end, for so long.
+    pub(crate) fn wait(&mut self, patience: Duration) -> ExitStatus {
+        eventually("the server ends", patience, || self.child.try_wait().unwrap())
+    }
+
+    /// Ends it at once, as a power failure would.
+    pub(crate) fn kill(&mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+    }
+
+    /// Ends it in good order; all that it has written on stdout and on stderr.
+    pub(crate) fn end(mut self) -> (String, String) {
+        self.signal(Signal::TERM);
+        let status = self.wait(DEADLINE);
+        assert!(status.success(), "{status}: {}", self.log());
+        self.reader.take().unwrap().join().unwrap();
+        let out = std::io::read_to_string(self.child.stdout.take().unwrap()).unwrap();
+        (out, self.log())
+    }
+}
+
+impl Drop for Host {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn read_log(output: ChildStderr, log: Arc<Mutex<String>>, found: mpsc::Sender<SocketAddr>) -> JoinHandle<()> {
+    std::thread::spawn(move || {
+        let mut lines = BufReader::new(output);
+        let mut line = String::new();
+        while lines.read_line(&mut line).unwrap() > 0 {
+            log.lock().unwrap().push_str(&line);
+            if let Some(address) = address_in(&line) {
+                let _ = found.send(address);
+            }
+            line.clear();
+        }
+    })
+}
+
+fn address_in(line: &str) -> Option<SocketAddr> {
+    let (_, rest) = line.split_once(LISTENS)?.1.split_once("://")?;
+    rest.split('/').next()?.parse().ok()
+}
+
+/// Asks again and again until there is something.
+pub(crate) fn eventually<T>(what: &str, patience: Duration, mut look: impl FnMut() -> Option<T>) -> T {
+    let began = Instant::now();
+    loop {
+        if let Some(found) = look() {
+            return found;
+        }
+        assert!(began.elapsed() < patience, "not within {patience:?}: {what}");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}

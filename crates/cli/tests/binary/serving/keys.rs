@@ -1,0 +1,322 @@
+//! `fluxway keys`, beside a server that goes by them.
+
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use super::host::{Host, Key, Site, eventually};
+use super::http::{Answer, Way};
+use crate::process::run_with;
+
+/// How long a revocation may take everywhere.
+const PROMISE: Duration = Duration::from_secs(2);
+/// How long these tests wait for one.
+const DEADLINE: Duration = Duration::from_secs(5);
+
+fn echo(host: &Host, way: Way, key: &str) -> Answer {
+    host.client().call(way, key, "echo", json!({ "text": "hello" })).unwrap()
+}
+
+fn opens(host: &Host, key: &str) -> bool {
+    Way::BOTH.iter().all(|way| echo(host, *way, key).echoed().as_deref() == Some("hello"))
+}
+
+/// Uses a key until it is refused; how long after `since` it was last let in.
+pub(crate) fn last_welcome(host: &Host, way: Way, key: &str, since: Instant) -> Duration {
+    let mut last = Duration::ZERO;
+    let mut client = host.client();
+    eventually("the key is refused", DEADLINE, || {
+        let sent = since.elapsed();
+        let answer = client.call(way, key, "echo", json!({ "text": "hello" })).unwrap();
+        if answer.is_refused(way) {
+            return Some(());
+        }
+        assert_eq!(answer.echoed().as_deref(), Some("hello"), "{answer:?}");
+        last = sent;
+        None
+    });
+    last
+}
+
+#[test]
+fn a_key_is_printed_alone_and_opens_a_running_server() {
+    let site = Site::new();
+    let host = site.serve(&[]);
+    assert!(host.log().contains("`fluxway keys create` makes one; the server need not be restarted"));
+    for way in Way::BOTH {
+        let answer = echo(&host, way, "");
+        assert_eq!((answer.status, answer.header("www-authenticate")), (401, Some("Bearer")), "{way:?}");
+    }
+    let (code, out, err) = site.keys(&["create", "--label", "laptop"]);
+    let key = out.strip_suffix('\n').unwrap();
+    assert_eq!(code, 0, "{err}");
+    let is_key = key
+        .strip_prefix("cf_live_sk_")
+        .is_some_and(|rest| rest.len() == 55 && rest.bytes().all(|byte| byte.is_ascii_alphanumeric()));
+    assert!(is_key, "stdout holds {} bytes that are no key", out.len());
+    let id = site.list()[0]["id"].as_str().unwrap().to_owned();
+    assert_eq!(err, format!("{id}: read for main. It is shown this once.\n"));
+    assert!(opens(&host, key));
+}
+
+#[test]
+fn a_revoked_key_is_refused_within_two_seconds() {
+    let site = Site::new();
+    let (host, key) = (site.serve(&["--rate-limit", "0"]), site.key(&[]));
+    assert!(opens(&host, &key.text));
+    let (code, out, err) = site.keys(&["revoke", &key.id]);
+    let since = Instant::now();
+    assert_eq!((code, out.as_str()), (0, ""), "{err}");
+    assert!(err.contains("is revoked; within two seconds nobody takes it any more"), "{err}");
+    std::thread::scope(|scope| {
+        for way in Way::BOTH {
+            let (host, key) = (&host, &key.text);
+            scope.spawn(move || assert!(last_welcome(host, way, key, since) < PROMISE, "{way:?}"));
+        }
+    });
+    assert_eq!(site.list()[0]["state"], "revoked");
+    // To end it once more changes nothing, and is no error.
+    let before = site.list();
+    assert_eq!(site.keys(&["revoke", &key.id]).0, 0);
+    assert_eq!(site.list(), before);
+}
+
+#[test]
+fn lists_show_what_is_known_and_no_secret() {
+    let site = Site::new();
+    let laptop = site.key(&["--label", "laptop"]);
+    let build =
+        site.key(&["--scope", "read,write", "--tenant", "acme", "--project", "p1", "--expires", "90d"]);
+    let trial = site.key(&["--test", "--scope", "admin", "--expires", "0m"]);
+    let ended = site.key(&[]);
+    assert_eq!(site.keys(&["revoke", &ended.id]).0, 0);
+    let host = site.serve(&[]);
+    assert!(opens(&host, &laptop.text));
+
+    let list = site.list();
+    for (key, listed, scope, tenant, state) in [
+        (&laptop, &list[0], "read", "main", "active"),
+        (&build, &list[1], "write", "acme", "active"),
+        (&trial, &list[2], "admin", "main", "expired"),
+        (&ended, &list[3], "read", "main", "revoked"),
+    ] {
+        assert_eq!(listed["id"], key.id.as_str());
+        assert_eq!([&listed["scope"], &listed["tenant"], &listed["state"]], [scope, tenant, state]);
+    }
+    assert_eq!(list[0]["prefixes"], json!([laptop.prefix()]));
+    assert!(list[0]["lastUsed"].is_string() && list[1]["lastUsed"].is_null(), "{list:?}");
+    assert_eq!([&list[1]["project"], &list[2]["environment"]], ["p1", "test"]);
+    assert!(trial.text.starts_with("cf_test_sk_"));
+
+    let (code, out, err) = site.keys(&["list"]);
+    let lines: Vec<&str> = out.lines().collect();
+    assert_eq!((code, lines.len(), err.as_str()), (0, 5, ""), "{out}");
+    assert!(lines[0].starts_with("ID ") && lines[0].ends_with("LABEL"), "{out}");
+    for (line, words) in [
+        (lines[1], [laptop.prefix(), "main", "read", "active", "laptop"]),
+        (lines[2], [build.prefix(), "acme", "write (p1)", "until 20", "never"]),
+        (lines[3], ["-", "main", "admin", "expired", "never"]),
+        (lines[4], ["-", "main", "read", "revoked", "never"]),
+    ] {
+        assert!(words.iter().all(|word| line.contains(word)), "{words:?} is not all in {line:?}");
+    }
+    let (_, json, _) = site.keys(&["list", "--json"]);
+    for key in [&laptop, &build, &trial, &ended] {
+        assert!(!out.contains(key.secret()) && !json.contains(key.secret()), "a secret is listed");
+    }
+    let (_, of_acme, _) = site.keys(&["list", "--tenant", "acme"]);
+    assert!(of_acme.contains(&build.id) && !of_acme.contains(&laptop.id), "{of_acme}");
+}
+
+#[test]
+fn an_empty_list_says_what_to_do() {
+    let site = Site::new();
+    let (code, out, err) = site.keys(&["list"]);
+    assert_eq!((code, out.as_str()), (0, ""));
+    assert_eq!(err, "There are no keys. `fluxway keys create` makes one.\n");
+    assert_eq!(site.keys(&["list", "--json"]).1, "{\"keys\":[]}\n");
+}
+
+fn rotate(site: &Site, key: &Key, overlap: &str) -> Key {
+    let (code, out, err) = site.keys(&["rotate", &key.id, "--overlap", overlap]);
+    assert_eq!(code, 0, "{err}");
+    assert!(err.contains(&format!("The old secret of {} is good until ", key.id)), "{err}");
+    Key { text: out.trim_end().to_owned(), id: key.id.clone() }
+}
+
+#[test]
+fn a_rotated_key_has_two_secrets_for_a_while() {
+    let site = Site::new();
+    let (host, first) = (site.serve(&["--rate-limit", "0"]), site.key(&["--scope", "write"]));
+    let second = rotate(&site, &first, "1h");
+    assert!(opens(&host, &first.text) && opens(&host, &second.text));
+    let list = site.list();
+    assert_eq!((list.len(), &list[0]["scope"]), (1, &json!("write")));
+    assert_eq!(list[0]["prefixes"], json!([second.prefix(), first.prefix()]));
+
+    let third = rotate(&site, &first, "0m");
+    let since = Instant::now();
+    assert!(opens(&host, &third.text));
+    for old in [&first, &second] {
+        assert!(last_welcome(&host, Way::Modern, &old.text, since) < PROMISE);
+    }
+    assert!(opens(&host, &third.text));
+    assert_eq!(site.list()[0]["prefixes"], json!([third.prefix()]));
+}
+
+#[test]
+fn an_expired_key_opens_nothing() {
+    let site = Site::new();
+    let host = site.serve(&[]);
+    let (expired, good) = (site.key(&["--expires", "0m"]), site.key(&["--expires", "1m"]));
+    for way in Way::BOTH {
+        assert!(echo(&host, way, &expired.text).is_refused(way), "{way:?}");
+    }
+    assert!(opens(&host, &good.text));
+}
+
+#[test]
+fn what_is_wrong_is_said_and_nothing_is_lost() {
+    let site = Site::new();
+    let (kept, ended) = (site.key(&["--label", "kept"]), site.key(&[]));
+    assert_eq!(site.keys(&["revoke", &ended.id]).0, 0);
+    let before = site.list();
+    let long = "x".repeat(201);
+    for (args, code, says) in [
+        (
+            &["create", "--scope", "read,root"][..],
+            2,
+            "there is no scope `root`; there are read, write, admin",
+        ),
+        (&["create", "--scope", ""], 2, "there is no scope"),
+        (&["create", "--expires", "soon"], 2, "`soon` is no time; write a number and m, h, d or w"),
+        (&["create", "--expires", "-1d"], 2, "error: "),
+        (&["create", "--expires", "99999999w"], 2, "--expires: that is too far away"),
+        (&["create", "--tenant", ""], 2, "--tenant cannot be empty"),
+        (&["create", "--label", "two\nlines"], 2, "--label takes up to 200 characters"),
+        (&["create", "--project", "\u{1b}[31m"], 2, "--project takes up to 200 characters"),
+        (&["create", "--tenant", &long], 2, "--tenant takes up to 200 characters"),
+        (&["create", "--name", "x"], 2, "unexpected argument '--name'"),
+        (&["create", "x"], 2, "unexpected argument 'x'"),
+        (&["revoke"], 2, "required"),
+        (&["revoke", "key_0"], 1, "there is no key `key_0`; `fluxway keys list` shows the ids"),
+        (&["revoke", ""], 1, "there is no key ``"),
+        (&["rotate", "key_0"], 1, "there is no key `key_0`"),
+        (&["rotate", &ended.id], 1, "has been revoked; make a new key instead"),
+        (&["rotate", &kept.id, "--overlap", "1y"], 2, "`1y` is no time"),
+        (&["end"], 2, "unrecognized subcommand 'end'"),
+    ] {
+        let (found, out, err) = site.keys(args);
+        assert_eq!((found, out.as_str()), (code, ""), "{args:?}: {err}");
+        assert!(err.contains(says) && err.starts_with("error: "), "{args:?}: {err}");
+    }
+    assert_eq!(site.list(), before);
+    assert!(opens(&site.serve(&[]), &kept.text));
+}
+
+#[test]
+fn a_database_that_cannot_be_meant_is_said() {
+    let site = Site::new();
+    for (url, code, says) in [
+        ("mysql://ann:hunter2@db/flux", 2, "there is no store `mysql:`"),
+        ("store.db", 2, "database: a store is `sqlite:PATH` or"),
+        ("sqlite:", 2, "`sqlite:` needs the path of a file"),
+        ("postgres://ann:hunter2@127.0.0.1:1/flux", 3, "cannot be reached"),
+    ] {
+        for args in [&["keys", "create"][..], &["serve", "--http", "127.0.0.1:0"]] {
+            let (found, out, err) = run_with(site.command(args).env("FLUXWAY_DATABASE", url));
+            assert_eq!((found, out.as_str()), (code, ""), "{url}: {err}");
+            assert!(err.contains(says) && !err.contains("hunter2"), "{url}: {err}");
+        }
+    }
+}
+
+/// T12 of the guide: nobody finds a secret in what is kept or said.
+#[test]
+fn a_secret_is_kept_nowhere() {
+    let site = Site::new();
+    let host = site.serve(&["--log", "trace", "--rate-limit", "0"]);
+    let (first, ended) = (site.key(&["--scope", "admin"]), site.key(&[]));
+    let second = rotate(&site, &first, "1h");
+    let wrong = format!("{}{}", first.prefix(), ended.secret());
+    assert!(opens(&host, &first.text) && opens(&host, &second.text) && opens(&host, &ended.text));
+    for way in Way::BOTH {
+        assert!(echo(&host, way, &wrong).is_refused(way));
+    }
+    assert_eq!(site.keys(&["revoke", &ended.id]).0, 0);
+    last_welcome(&host, Way::Api, &ended.text, Instant::now());
+    let query = format!("/mcp?key={}", first.text);
+    assert_eq!(host.client().get(&query).unwrap().status, 401);
+    let bearer = format!("Bearer {}", first.text);
+    let metrics = host.client().exchange("GET /metrics", &[("Authorization", &bearer)], "").unwrap();
+    assert_eq!(metrics.status, 200);
+
+    // Once while the server runs, and once when it has ended.
+    let mut kept = files(&site);
+    let (out, log) = host.end();
+    kept.extend(files(&site));
+    let said = [("stdout", out), ("log", log), ("metrics", metrics.body)];
+    kept.extend(said.map(|(name, text)| (name.to_owned(), text.into_bytes())));
+    let holds = |bytes: &[u8], text: &str| bytes.windows(text.len()).any(|part| part == text.as_bytes());
+    let is_found = |place: &str, text: &str| {
+        kept.iter().any(|(name, bytes)| name.starts_with(place) && holds(bytes, text))
+    };
+    assert!(
+        is_found("store.db", first.prefix()) && is_found("log", "DEBUG"),
+        "this looks in the wrong place"
+    );
+    for (name, bytes) in &kept {
+        for key in [&first, &second, &ended] {
+            assert!(!holds(bytes, key.secret()), "{name} holds a secret");
+        }
+    }
+}
+
+/// All that lies in the folder of a store.
+fn files(site: &Site) -> Vec<(String, Vec<u8>)> {
+    let all = std::fs::read_dir(site.folder.path()).unwrap().map(Result::unwrap);
+    all.map(|file| (file.file_name().to_string_lossy().into_owned(), std::fs::read(file.path()).unwrap()))
+        .collect()
+}
+
+#[test]
+fn a_pepper_of_the_settings_is_needed_to_use_what_was_made_with_it() {
+    let site = Site::new();
+    let pepper = "ab".repeat(32);
+    let (code, out, err) = run_with(site.command(&["keys", "create"]).env("FLUXWAY_KEY_PEPPER", &pepper));
+    assert_eq!(code, 0, "{err}");
+    let key = out.trim_end();
+    let with = Host::start(site.serving(&[]).env("FLUXWAY_KEY_PEPPER", &pepper));
+    assert!(opens(&with, key));
+    let without = site.serve(&[]);
+    assert!(Way::BOTH.iter().all(|way| echo(&without, *way, key).is_refused(*way)));
+    let file = std::fs::read(site.path("store.db")).unwrap();
+    assert!(!file.windows(32).any(|part| part == [0xab; 32]), "the pepper is kept");
+}
+
+/// A new key as scripts see it, and as lists show it later.
+fn made_and_listed() -> (Value, Value) {
+    let site = Site::new();
+    let args = ["create", "--json", "--label", "ci", "--scope", "read,write", "--expires", "1h"];
+    let (code, out, err) = site.keys(&args);
+    assert_eq!((code, err.as_str()), (0, ""));
+    (serde_json::from_str(&out).unwrap(), site.list().remove(0))
+}
+
+#[test]
+fn a_key_as_json_says_all_that_is_known() {
+    let (made, listed) = made_and_listed();
+    for name in ["id", "tenant", "label", "environment", "scope", "project", "revoked", "state"] {
+        assert_eq!(made[name], listed[name], "{name}");
+    }
+    assert!(listed.get("key").is_none() && made["key"].is_string());
+}
+
+#[test]
+#[ignore = "bug: a new key tells its times to the nanosecond, lists to the microsecond"]
+fn a_key_as_json_has_the_times_that_lists_have() {
+    let (made, listed) = made_and_listed();
+    for name in ["created", "expires"] {
+        assert_eq!(made[name], listed[name], "{name}");
+    }
+}

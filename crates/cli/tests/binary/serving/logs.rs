@@ -1,0 +1,104 @@
+//! Logs: on stderr alone, a line for each event, and as much as the settings say.
+
+use serde_json::{Value, json};
+
+use super::host::{Host, Site};
+use super::http::Way;
+
+/// Texts that try to write lines of their own, or to paint them.
+const FORGED: &str =
+    "x\n{\"level\":\"ERROR\",\"message\":\"forged\"}\r\n\u{1b}[31mred\u{1b}[0m\u{2028}\u{85}\0";
+
+/// A client that brings such texts wherever it can.
+fn visit(host: &Host, key: &str) {
+    let mut client = host.client();
+    client.greet(key, FORGED);
+    client.greet(key, &"long ".repeat(50_000));
+    let session = client.greet(key, "test");
+    for tool in ["crash", FORGED] {
+        client.call_in(&session, key, tool, json!({ "text": FORGED })).unwrap();
+        client.call(Way::Api, key, tool, json!({})).unwrap();
+    }
+    let odd = [("X-Request-Id", "a\u{1b}[31m"), ("User-Agent", "\u{1b}[31m")];
+    let answer = client.exchange("GET /mcp?%0a", &odd, "").unwrap();
+    assert!([400, 401].contains(&answer.status), "{answer:?}");
+    client.call(Way::Api, "cf_live_sk_\u{1b}[31m", "echo", json!({})).unwrap();
+}
+
+/// The lines of a log, but for what the server tells people at its start.
+fn events(log: &str) -> Vec<&str> {
+    log.lines().filter(|line| !line.starts_with("fluxway listens on ")).collect()
+}
+
+#[test]
+fn json_logs_are_an_object_a_line() {
+    let site = Site::new();
+    let key = site.key(&[]);
+    let host = site.serve(&["--log", "trace", "--log-format", "json"]);
+    visit(&host, &key.text);
+    let (out, log) = host.end();
+    assert_eq!(out, "");
+    let (mut names, mut levels) = (Vec::new(), Vec::new());
+    for line in events(&log) {
+        let event: Value = serde_json::from_str(line).unwrap_or_else(|_| panic!("no JSON: {line:?}"));
+        assert!(event["level"].is_string() && event["timestamp"].is_string(), "{line}");
+        assert_ne!(event["message"], "forged", "{line}");
+        names.extend(event["client.name"].as_str().map(str::to_owned));
+        levels.push(event["level"].as_str().unwrap().to_owned());
+    }
+    assert!(names.iter().any(|name| name == FORGED), "{names:?}");
+    assert!(["ERROR", "INFO", "DEBUG"].iter().all(|level| levels.iter().any(|found| found == level)));
+    assert!(!log.contains('\u{1b}') && !log.contains(key.secret()));
+}
+
+#[test]
+#[ignore = "bug: what the server tells at its start is text even with --log-format json"]
+fn json_logs_are_nothing_but_json() {
+    let site = Site::new();
+    let (_, log) = site.serve(&["--log-format", "json"]).end();
+    for line in log.lines() {
+        assert!(
+            serde_json::from_str::<Value>(line).is_ok_and(|event| event.is_object()),
+            "no JSON: {line:?}"
+        );
+    }
+}
+
+#[test]
+fn text_logs_are_a_line_an_event() {
+    let site = Site::new();
+    let key = site.key(&[]);
+    let host = site.serve(&["--log", "trace"]);
+    visit(&host, &key.text);
+    let (out, log) = host.end();
+    assert_eq!(out, "");
+    for line in events(&log) {
+        assert!(line.starts_with("20"), "a line without a time: {line:?}");
+    }
+    let controls = |text: &str| text.chars().any(|one| one.is_control() && one != '\n');
+    assert!(!controls(&log), "{:?}", log.lines().find(|line| controls(line)));
+    assert!(!log.contains(key.secret()));
+}
+
+#[test]
+fn the_level_is_what_the_settings_say_whatever_rust_log_says() {
+    let site = Site::new();
+    let key = site.key(&[]);
+    for (level, rust_log, has_audit, has_debug) in [
+        ("warn", "trace", true, false),
+        ("warn", "off", true, false),
+        ("off", "trace", false, false),
+        ("debug", "off", true, true),
+        ("debug", "error,audit=off", true, true),
+    ] {
+        let mut command = site.serving(&["--log", level]);
+        let host = Host::start(command.env("RUST_LOG", rust_log).env("RUST_BACKTRACE", "1"));
+        assert_eq!(host.client().get("/mcp").unwrap().status, 401);
+        let answer = host.client().call(Way::Api, &key.text, "echo", json!({ "text": "x" })).unwrap();
+        assert_eq!(answer.echoed().as_deref(), Some("x"));
+        let (out, log) = host.end();
+        let found = (log.contains("event=\"denied\""), log.contains(" DEBUG "));
+        assert_eq!((out.as_str(), found), ("", (has_audit, has_debug)), "{level} {rust_log}: {log}");
+        assert!(!log.contains(" TRACE "), "{level} {rust_log}: {log}");
+    }
+}

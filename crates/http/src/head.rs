@@ -1,0 +1,71 @@
+//! A look at the raw head of a request, before it is read for good.
+//!
+//! The reader is lenient where two readers may understand two things: a proxy in front could see one request where we see
+//! two. Such heads are not passed on.
+
+/// The most of a head that is looked at.
+const MOST: usize = 128 * 1024;
+
+/// What has come of a head so far.
+#[derive(Default)]
+pub(crate) struct Head {
+    bytes: Vec<u8>,
+    is_over: bool,
+}
+
+impl Head {
+    /// The next bytes. `false`: the head is one that two readers could understand differently.
+    pub(crate) fn is_clean_with(&mut self, bytes: &[u8]) -> bool {
+        if self.is_over {
+            return true;
+        }
+        self.bytes.extend_from_slice(bytes);
+        let end = self.bytes.windows(4).position(|four| four == b"\r\n\r\n");
+        self.is_over = end.is_some() || self.bytes.len() > MOST;
+        let head = &self.bytes[..end.map_or(self.bytes.len(), |end| end + 4)];
+        let is_clean = !has_bare_line_feed(head) && (end.is_none() || has_one_length(head));
+        if self.is_over {
+            self.bytes = Vec::new();
+        }
+        is_clean
+    }
+}
+
+fn has_bare_line_feed(head: &[u8]) -> bool {
+    head.iter().enumerate().any(|(at, byte)| *byte == b'\n' && (at == 0 || head[at - 1] != b'\r'))
+}
+
+/// A body has a length or comes in chunks, and says so once.
+fn has_one_length(head: &[u8]) -> bool {
+    let names = head.split(|byte| *byte == b'\n').filter_map(|line| line.split(|byte| *byte == b':').next());
+    let says_length = |name: &&[u8]| {
+        name.eq_ignore_ascii_case(b"content-length") || name.eq_ignore_ascii_case(b"transfer-encoding")
+    };
+    names.filter(says_length).count() <= 1
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Head;
+
+    #[test]
+    fn only_heads_with_one_meaning_are_clean() {
+        for (head, is_clean) in [
+            ("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\n\r\na\nb", true),
+            ("POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n", true),
+            ("GET / HTTP/1.1\r\n\r\n\n", true),
+            ("POST / HTTP/1.1\r\nContent-Length: 3\r\ntransfer-encoding: chunked\r\n\r\n", false),
+            ("POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\nContent-length: 3\r\n\r\n", false),
+            ("POST / HTTP/1.1\r\nContent-Length: 3\r\nCONTENT-LENGTH: 3\r\n\r\n", false),
+            ("POST / HTTP/1.1\nHost: a\r\n\r\n", false),
+            ("POST / HTTP/1.1\r\nHost: a\n\r\n", false),
+            ("\nPOST / HTTP/1.1\r\n\r\n", false),
+        ] {
+            assert_eq!(Head::default().is_clean_with(head.as_bytes()), is_clean, "{head:?}");
+            // However the bytes arrive.
+            let mut slow = Head::default();
+            let all_clean = head.as_bytes().chunks(1).all(|byte| slow.is_clean_with(byte));
+            assert_eq!(all_clean, is_clean, "{head:?} byte by byte");
+        }
+    }
+}
