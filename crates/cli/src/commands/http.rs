@@ -5,6 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use http_transport::{Door, Guard, Metrics, Settings, Tls, Watcher};
+use serde_json::json;
 use server::access::{AccessStore, Gate, Limiter, Tokens};
 use server::{App, Clock, Places, Scope, SealKey, SystemClock};
 use store::Store;
@@ -12,7 +13,7 @@ use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
 use super::kept;
-use crate::config::{Config, Serving};
+use crate::config::{Config, LogFormat, Serving};
 use crate::exit::{Failure, tell};
 
 /// A server that is ready to listen, and what of it can be changed while it runs.
@@ -21,6 +22,18 @@ pub(crate) struct Http {
     pub(crate) live: Live,
     settings: Settings,
     listener: TcpListener,
+    log_format: LogFormat,
+}
+
+/// Says something to whoever started the server, in the way that its logs are written.
+fn say(format: LogFormat, text: &str) {
+    match format {
+        LogFormat::Text => tell(text),
+        LogFormat::Json => {
+            let timestamp = SystemClock.now().to_string();
+            tell(&json!({ "timestamp": timestamp, "level": "INFO", "message": text }).to_string());
+        }
+    }
 }
 
 /// What can be changed while the server runs.
@@ -62,14 +75,16 @@ impl Http {
         if settings.tls.is_none() && !listening.ip().is_loopback() {
             tracing::warn!("keys travel in the clear unless a proxy in front of this server speaks TLS");
         }
-        // Whoever asked for port 0 has to learn which one it became.
-        let scheme = if settings.tls.is_some() { "https" } else { "http" };
-        tell(&format!("fluxway listens on {scheme}://{listening}/mcp (and /api/mcp, /ws, /sse)"));
-        Ok(Self { app, live, settings, listener })
+        Ok(Self { app, live, settings, listener, log_format: config.log_format })
     }
 
     /// Serves until `stop`.
     pub(crate) async fn serve(self, stop: CancellationToken) -> Result<(), Failure> {
+        // Whoever asked for port 0 has to learn which one it became.
+        let listening = self.listener.local_addr().map_err(Failure::io("cannot listen"))?;
+        let scheme = if self.settings.tls.is_some() { "https" } else { "http" };
+        let text = format!("fluxway listens on {scheme}://{listening}/mcp (and /api/mcp, /ws, /sse)");
+        say(self.log_format, &text);
         http_transport::serve(self.settings, self.listener, stop).await.map_err(Failure::io("cannot serve"))
     }
 }
@@ -126,9 +141,8 @@ async fn door(
             );
             return Err(Failure::Usage(why));
         }
-        tell(
-            "There is no key yet, so nobody can call. `fluxway keys create` makes one; the server need not be restarted.",
-        );
+        let how = "There is no key yet, so nobody can call. `fluxway keys create` makes one; the server need not be restarted.";
+        say(config.log_format, how);
     }
     let pepper = kept::pepper(&mut config.serving, store.as_ref()).await?;
     let kept = || Arc::clone(&store) as Arc<dyn AccessStore>;

@@ -21,7 +21,9 @@ pub(crate) fn run(mut config: Config, command: KeysCommand) -> Result<(), Failur
     runtime.block_on(async {
         let store = kept::open(&config.serving).await?;
         let pepper = kept::pepper(&mut config.serving, store.as_ref()).await?;
-        let desk = Desk { store: store.as_ref(), pepper, now: SystemClock.now() };
+        // The store keeps times to the microsecond.
+        let now = Timestamp::from_microsecond(SystemClock.now().as_microsecond()).unwrap_or_default();
+        let desk = Desk { store: store.as_ref(), pepper, now };
         match command {
             KeysCommand::Create { scope, project, expires, label, tenant, test, json } => {
                 let scope = scope.into_iter().max().unwrap_or(Scope::Read);

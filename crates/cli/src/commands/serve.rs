@@ -12,6 +12,8 @@ use super::http::{Http, Live};
 use crate::config::{Config, Sources};
 use crate::exit::{self, Failure};
 
+/// How long the store may take to be closed.
+const CLOSING: Duration = Duration::from_secs(1);
 /// How often to look whether the program that started us is still there.
 const WATCH_PARENT: Duration = Duration::from_secs(2);
 
@@ -22,9 +24,10 @@ pub(crate) fn run(config: Config, sources: Sources) -> Result<(), Failure> {
         None => Builder::new_current_thread(),
     };
     let runtime = runtime.enable_all().build().map_err(Failure::io("cannot start the runtime"))?;
+    let has_store = config.http.is_some();
     let outcome = runtime.block_on(serve(config, sources));
-    // Threads that wait for a client which is gone are not waited for.
-    runtime.shutdown_background();
+    // Threads that wait for a client which is gone are not waited for; a store that has to be closed is.
+    runtime.shutdown_timeout(if has_store { CLOSING } else { Duration::ZERO });
     outcome
 }
 

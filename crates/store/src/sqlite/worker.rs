@@ -3,7 +3,7 @@
 use std::io;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::thread;
+use std::thread::{self, JoinHandle};
 
 use access::StoreError;
 use rusqlite::Connection;
@@ -16,20 +16,38 @@ const WAITING: usize = 1024;
 
 type Job = Box<dyn FnOnce(&mut Connection) + Send>;
 
-/// The way to the threads. They end when the last copy of it is gone, after the jobs that were given to them.
+/// The way to the threads.
 #[derive(Clone)]
-pub(super) struct Worker(SyncSender<Job>);
+pub(super) struct Worker(Arc<Threads>);
+
+/// The threads. When the last way to them is gone they do what was given to them, and close their connections: the last
+/// one to do so puts everything into one file. Whoever drops it waits for that.
+struct Threads {
+    jobs: Option<SyncSender<Job>>,
+    handles: Vec<JoinHandle<()>>,
+}
+
+impl Drop for Threads {
+    fn drop(&mut self) {
+        self.jobs = None;
+        for thread in self.handles.drain(..) {
+            // One that panicked has told so already.
+            let _ = thread.join();
+        }
+    }
+}
 
 impl Worker {
     /// Starts one thread for each connection.
     pub(super) fn start(name: &str, connections: Vec<Connection>) -> io::Result<Self> {
         let (sender, jobs) = sync_channel(WAITING);
         let jobs = Arc::new(Mutex::new(jobs));
-        for connection in connections {
+        let start = |connection| {
             let jobs = Arc::clone(&jobs);
-            thread::Builder::new().name(name.to_owned()).spawn(move || work(connection, &jobs))?;
-        }
-        Ok(Self(sender))
+            thread::Builder::new().name(name.to_owned()).spawn(move || work(connection, &jobs))
+        };
+        let handles = connections.into_iter().map(start).collect::<io::Result<_>>()?;
+        Ok(Self(Arc::new(Threads { jobs: Some(sender), handles })))
     }
 
     /// Has a job done. One that nobody waits for any more when its turn comes is left out.
@@ -44,9 +62,8 @@ impl Worker {
                 let _ = reply.send(job(connection));
             }
         });
-        self.0
-            .try_send(job)
-            .map_err(|_| StoreError::Unreachable("too many jobs wait for the disk".to_owned()))?;
+        let full = || StoreError::Unreachable("too many jobs wait for the disk".to_owned());
+        self.0.jobs.as_ref().and_then(|jobs| jobs.try_send(job).ok()).ok_or_else(full)?;
         let result =
             answer.await.map_err(|_| StoreError::Broken("a thread of the store has ended".to_owned()))?;
         result.map_err(fault::of)

@@ -52,7 +52,6 @@ fn json_logs_are_an_object_a_line() {
 }
 
 #[test]
-#[ignore = "bug: what the server tells at its start is text even with --log-format json"]
 fn json_logs_are_nothing_but_json() {
     let site = Site::new();
     let (_, log) = site.serve(&["--log-format", "json"]).end();

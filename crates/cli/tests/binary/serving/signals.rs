@@ -150,7 +150,6 @@ fn a_second_sigterm_means_at_once() {
 
 /// Whoever read that the server listens may signal at once.
 #[test]
-#[ignore = "bug: signals in the moment after `fluxway listens on` kill the server"]
 fn signals_are_heard_as_soon_as_the_server_listens() {
     let site = Site::new();
     for _ in 0..10 {

@@ -62,7 +62,6 @@ fn the_database_of_another_program_is_refused() {
 
 /// Whoever copies the file of a server that has ended has copied everything.
 #[test]
-#[ignore = "bug: what was written stays in the file's log when commands and servers end in good order"]
 fn who_ends_in_good_order_leaves_one_file() {
     let site = Site::new();
     let key = site.key(&[]);
