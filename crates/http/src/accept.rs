@@ -9,7 +9,7 @@ use std::time::Duration;
 use axum::body::Body;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
-use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::rt::TokioIo;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
@@ -128,19 +128,20 @@ async fn talk(
     stop: CancellationToken,
 ) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
     let (stream, progress) = Pace::new(stream);
+    let watched = progress.clone();
     let service = service_fn(move |request: hyper::Request<hyper::body::Incoming>| {
+        // At once, and not when the answer is first asked for: the stream is read once more before that.
+        let is_read = progress.is_read();
         let (state, progress) = (Arc::clone(&state), progress.clone());
         async move {
-            let _is_read = progress.is_read();
+            let _is_read = is_read;
             let mut request = request.map(Body::new);
             request.extensions_mut().insert(progress);
-            let response = route::answer(&state, peer.ip(), request).await;
-            Ok::<_, Infallible>(response)
+            Ok::<_, Infallible>(route::answer(&state, peer.ip(), request).await)
         }
     });
     let connection = http1::Builder::new()
-        .timer(TokioTimer::new())
-        .header_read_timeout(IDLE)
+        .header_read_timeout(None)
         .max_headers(HEADERS)
         .max_buf_size(2 * route::HEADER_BYTES)
         .serve_connection(TokioIo::new(stream), service)
@@ -148,6 +149,7 @@ async fn talk(
     let mut connection = std::pin::pin!(connection);
     tokio::select! {
         ended = connection.as_mut() => return ended.map_err(Into::into),
+        () = watched.is_silent_for(IDLE) => return Ok(()),
         () = stop.cancelled() => {}
     }
     connection.as_mut().graceful_shutdown();

@@ -9,6 +9,8 @@ use server::Refusal;
 /// By which names this server may be called, and from which pages.
 #[derive(Clone, Debug, Default)]
 pub struct Guard {
+    /// Where the server listens: what most clients call it by.
+    own: String,
     /// Names beside those of loopback, in lower case, with a port or for every port.
     hosts: Vec<String>,
     /// Origins of pages beside the server's own.
@@ -23,7 +25,7 @@ impl Guard {
         let hosts = hosts.iter().cloned().chain(own).map(|host| host.to_ascii_lowercase()).collect();
         let origins =
             origins.iter().map(|origin| origin.trim_end_matches('/').to_ascii_lowercase()).collect();
-        Self { hosts, origins }
+        Self { own: listening.to_string(), hosts, origins }
     }
 
     /// Refuses a `Host` that is another machine's name (DNS rebinding) and an `Origin` of somebody else's page.
@@ -51,6 +53,9 @@ impl Guard {
     }
 
     fn is_ours(&self, host: &str) -> bool {
+        if host == self.own {
+            return true;
+        }
         let Some((name, _)) = split(host) else { return false };
         let ip: Option<IpAddr> = name.parse().ok();
         name == "localhost"

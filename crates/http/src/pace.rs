@@ -39,8 +39,8 @@ pub(crate) struct Pace<T> {
 }
 
 /// How many heads have been read, and whether the request of the last one is being answered.
-#[derive(Clone, Default)]
-pub(crate) struct Progress(Arc<Reading>);
+#[derive(Clone)]
+pub(crate) struct Progress(Arc<Reading>, Instant);
 
 #[derive(Default)]
 struct Reading {
@@ -48,12 +48,38 @@ struct Reading {
     is_answering: AtomicBool,
     /// It is no HTTP any more that comes.
     is_upgraded: AtomicBool,
+    /// When something was last read or written, in milliseconds after the beginning of the connection.
+    last_active: AtomicU64,
 }
 
 /// The request is being answered, until this is dropped.
 pub(crate) struct Answering(Progress);
 
 impl Progress {
+    /// Resolves when the connection has been silent for this long and nobody is at work for it. It looks now and then
+    /// instead of being told of every byte: a clock that is wound up for each request costs more than many requests do.
+    pub(crate) async fn is_silent_for(&self, long: Duration) {
+        let reading = &self.0;
+        loop {
+            let silent = self
+                .1
+                .elapsed()
+                .saturating_sub(Duration::from_millis(reading.last_active.load(Ordering::Relaxed)));
+            let is_busy =
+                reading.is_answering.load(Ordering::Relaxed) || reading.is_upgraded.load(Ordering::Relaxed);
+            match long.checked_sub(silent) {
+                Some(rest) if !rest.is_zero() => sleep(rest).await,
+                _ if is_busy => sleep(long).await,
+                _ => return,
+            }
+        }
+    }
+
+    fn is_active(&self) {
+        let now = u64::try_from(self.1.elapsed().as_millis()).unwrap_or(u64::MAX);
+        self.0.last_active.store(now, Ordering::Relaxed);
+    }
+
     /// From here on it is no HTTP that comes, and nothing is timed.
     pub(crate) fn is_upgraded(&self) {
         self.0.is_upgraded.store(true, Ordering::Relaxed);
@@ -75,7 +101,7 @@ impl Drop for Answering {
 
 impl<T> Pace<T> {
     pub(crate) fn new(stream: T) -> (Self, Progress) {
-        let progress = Progress::default();
+        let progress = Progress(Arc::default(), Instant::now());
         (
             Self {
                 stream,
@@ -103,6 +129,7 @@ impl<T> Pace<T> {
     fn in_time<W>(&mut self, context: &mut Context<'_>, polled: Poll<io::Result<W>>) -> Poll<io::Result<W>> {
         if polled.is_ready() {
             self.unread = None;
+            self.progress.is_active();
             return polled;
         }
         let alarm = self.unread.get_or_insert_with(|| Box::pin(sleep(UNREAD)));
@@ -121,6 +148,9 @@ impl<T: AsyncRead + Unpin> AsyncRead for Pace<T> {
     ) -> Poll<io::Result<()>> {
         let before = buffer.filled().len();
         let polled = Pin::new(&mut self.stream).poll_read(context, buffer);
+        if buffer.filled().len() > before {
+            self.progress.is_active();
+        }
         let reading = Arc::clone(&self.progress.0);
         if reading.is_upgraded.load(Ordering::Relaxed) {
             return polled;
