@@ -8,6 +8,8 @@
 #![expect(clippy::cast_precision_loss, reason = "counts of a bench fit a double")]
 
 mod flow;
+mod http;
+mod idle;
 mod peer;
 mod plans;
 mod provision;
@@ -30,11 +32,13 @@ fn main() -> Outcome<()> {
         "flow" => flow::run(quick),
         "turn" => turn::run(quick),
         "robust" => robust::run(quick),
+        "http" => http::run(quick),
+        "idle" => idle::run(quick),
         "plans" => plans::run(quick),
         "tree" => tree::run(quick, given.first().map(std::path::PathBuf::from)),
         _ => {
             println!(
-                "usage: cargo run --release -p bench -- stdio|flow|turn|robust|plans|tree [FOLDER] [--quick]"
+                "usage: cargo run --release -p bench -- stdio|flow|turn|http|idle|robust|plans|tree [FOLDER] [--quick]"
             );
             Ok(())
         }

@@ -137,20 +137,30 @@ impl Running {
 
     /// Processor time of the server so far, user and system.
     pub(crate) fn cpu(&self) -> Outcome<Duration> {
-        let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.child.id()))?;
-        let fields: Vec<&str> = stat.rsplit_once(')').ok_or("stat")?.1.split_whitespace().collect();
-        let ticks: u64 = fields[11].parse::<u64>()? + fields[12].parse::<u64>()?;
-        Ok(Duration::from_millis(ticks * 10)) // a tick is 10 ms on every Linux in use
+        cpu(self.child.id())
     }
 
     /// Memory in use now, in megabytes.
     pub(crate) fn memory(&self) -> Outcome<f64> {
-        let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id()))?;
-        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).ok_or("no VmRSS")?;
-        Ok(line.trim().trim_end_matches(" kB").parse::<f64>()? / 1024.0)
+        memory(self.child.id())
     }
 
     pub(crate) fn halves(&mut self) -> (&mut ChildStdin, &mut BufReader<ChildStdout>) {
         (&mut self.input, &mut self.output)
     }
+}
+
+/// Processor time of a process so far, user and system.
+pub(crate) fn cpu(process: u32) -> Outcome<Duration> {
+    let stat = std::fs::read_to_string(format!("/proc/{process}/stat"))?;
+    let fields: Vec<&str> = stat.rsplit_once(')').ok_or("stat")?.1.split_whitespace().collect();
+    let ticks: u64 = fields[11].parse::<u64>()? + fields[12].parse::<u64>()?;
+    Ok(Duration::from_millis(ticks * 10)) // a tick is 10 ms on every Linux in use
+}
+
+/// Memory that a process has in use now, in megabytes.
+pub(crate) fn memory(process: u32) -> Outcome<f64> {
+    let status = std::fs::read_to_string(format!("/proc/{process}/status"))?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).ok_or("no VmRSS")?;
+    Ok(line.trim().trim_end_matches(" kB").parse::<f64>()? / 1024.0)
 }

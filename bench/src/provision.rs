@@ -9,7 +9,7 @@ use crate::peer::Peer;
 const HERE: &str = env!("CARGO_MANIFEST_DIR");
 
 /// Builds the Rust servers in release and returns the folder that they are in.
-fn build() -> Outcome<PathBuf> {
+pub(crate) fn build() -> Outcome<PathBuf> {
     let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned());
     // One after the other: together they would share features, and everything would be built once more.
     for package in ["bench", "fluxway-cli"] {

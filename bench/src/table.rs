@@ -6,23 +6,29 @@ use serde_json::{Map, Value, json};
 
 use crate::Outcome;
 
-/// Rows of servers, columns of figures. The first row is fluxway; ratios are against it.
+/// Rows of servers, columns of figures. Where ratios are shown, the first row is fluxway, and they are against it.
 pub(crate) struct Table {
     title: &'static str,
+    has_ratios: bool,
     columns: Vec<&'static str>,
     rows: Vec<(String, Vec<Option<f64>>)>,
 }
 
 impl Table {
     pub(crate) fn new(title: &'static str, columns: &[&'static str]) -> Self {
-        Self { title, columns: columns.to_vec(), rows: Vec::new() }
+        Self { title, has_ratios: true, columns: columns.to_vec(), rows: Vec::new() }
+    }
+
+    /// A table whose ratios, if there are any, are columns of their own.
+    pub(crate) fn plain(title: &'static str, columns: &[&'static str]) -> Self {
+        Self { has_ratios: false, ..Self::new(title, columns) }
     }
 
     pub(crate) fn row(&mut self, name: &str, figures: Vec<Option<f64>>) {
         self.rows.push((name.to_owned(), figures));
     }
 
-    /// Markdown: each figure, and how many times ours it is.
+    /// Markdown: each figure, and where it says something, how many times ours it is.
     pub(crate) fn print(&self) {
         let mut text = format!(
             "\n### {}\n\n| | {} |\n|---|{}\n",
@@ -35,7 +41,9 @@ impl Table {
             for (column, figure) in figures.iter().enumerate() {
                 let ours = self.rows.first().and_then(|(_, first)| first[column]);
                 let _ = match (figure, ours) {
-                    (Some(figure), Some(ours)) if ours > 0.0 && name != &self.rows[0].0 => {
+                    (Some(figure), Some(ours))
+                        if self.has_ratios && ours > 0.0 && name != &self.rows[0].0 =>
+                    {
                         write!(text, " {} ({:.2}x) |", short(*figure), figure / ours)
                     }
                     (Some(figure), _) => write!(text, " {} |", short(*figure)),

@@ -1,0 +1,83 @@
+//! The floor over HTTP: a handler that parses a call into a struct, answers it, and knows nothing else.
+
+use std::io::Write;
+
+use axum::Router;
+use axum::body::Bytes;
+use axum::http::{StatusCode, header};
+use axum::response::IntoResponse;
+use axum::routing::post;
+use axum::serve::ListenerExt;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use tokio::net::TcpListener;
+
+#[derive(Deserialize)]
+struct Request {
+    id: Value,
+    method: String,
+    params: Params,
+}
+
+#[derive(Deserialize)]
+struct Params {
+    name: String,
+    arguments: Echo,
+}
+
+#[derive(Deserialize, Serialize)]
+struct Echo {
+    text: String,
+}
+
+#[derive(Serialize)]
+struct Answer {
+    jsonrpc: &'static str,
+    id: Value,
+    result: Outcome,
+}
+
+/// What fluxway answers in 2026-07-28, key for key.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Outcome {
+    content: [Content; 1],
+    structured_content: Echo,
+    result_type: &'static str,
+    #[serde(rename = "_meta")]
+    meta: Value,
+}
+
+#[derive(Serialize)]
+struct Content {
+    r#type: &'static str,
+    text: String,
+}
+
+async fn call(body: Bytes) -> Result<impl IntoResponse, StatusCode> {
+    let request: Request = serde_json::from_slice(&body).map_err(|_| StatusCode::BAD_REQUEST)?;
+    if (request.method.as_str(), request.params.name.as_str()) != ("tools/call", "echo") {
+        return Err(StatusCode::NOT_FOUND);
+    }
+    let echo = request.params.arguments;
+    let text = serde_json::to_string(&echo).map_err(|_| StatusCode::INTERNAL_SERVER_ERROR)?;
+    let result = Outcome {
+        content: [Content { r#type: "text", text }],
+        structured_content: echo,
+        result_type: "complete",
+        meta: json!({ "io.modelcontextprotocol/serverInfo": { "name": "bare", "version": "1" } }),
+    };
+    let answer = Answer { jsonrpc: "2.0", id: request.id, result };
+    let answer = serde_json::to_vec(&answer).map_err(|_| StatusCode::INTERNAL_SERVER_ERROR)?;
+    Ok(([(header::CONTENT_TYPE, "application/json")], answer))
+}
+
+#[tokio::main]
+async fn main() -> std::io::Result<()> {
+    let listener = TcpListener::bind("127.0.0.1:0").await?;
+    writeln!(std::io::stderr(), "listens on http://{}/mcp", listener.local_addr()?)?;
+    let listener = listener.tap_io(|stream| {
+        let _ = stream.set_nodelay(true);
+    });
+    axum::serve(listener, Router::new().route("/mcp", post(call))).await
+}
