@@ -44,6 +44,7 @@ pub async fn serve(settings: Settings, listener: TcpListener, stop: Cancellation
         store,
         public_url,
         sessions,
+        readiness: tokio::sync::Mutex::default(),
         tasks: tasks.clone(),
         time_is_up: CancellationToken::new(),
     });

@@ -108,6 +108,11 @@ impl Channel {
         self.news.notify_waiters();
     }
 
+    /// How much is kept or waits.
+    pub(crate) fn bytes(&self) -> usize {
+        self.lock().kept
+    }
+
     pub(crate) fn is_over(&self) -> bool {
         self.lock().is_over
     }

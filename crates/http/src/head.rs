@@ -4,26 +4,34 @@
 //! two. Such heads are not passed on.
 
 /// The most of a head that is looked at.
-const MOST: usize = 128 * 1024;
+const MOST: usize = 256 * 1024;
 
 /// What has come of a head so far.
 #[derive(Default)]
 pub(crate) struct Head {
     bytes: Vec<u8>,
+    /// How much of it has been looked at.
+    seen: usize,
     is_over: bool,
 }
 
 impl Head {
     /// The next bytes. `false`: the head is one that two readers could understand differently.
     pub(crate) fn is_clean_with(&mut self, bytes: &[u8]) -> bool {
-        if self.is_over {
+        if self.is_over || bytes.is_empty() {
             return true;
         }
         self.bytes.extend_from_slice(bytes);
-        let end = self.bytes.windows(4).position(|four| four == b"\r\n\r\n");
+        // Empty lines before a head are no head.
+        while self.bytes.starts_with(b"\r\n") {
+            self.bytes.drain(..2);
+        }
+        let from = self.seen.saturating_sub(3).min(self.bytes.len());
+        let end = self.bytes[from..].windows(4).position(|four| four == b"\r\n\r\n").map(|at| from + at + 4);
+        let head = &self.bytes[..end.unwrap_or(self.bytes.len())];
+        let is_clean = !has_bare_line_feed(head, from) && (end.is_none() || has_one_length(head));
+        self.seen = self.bytes.len();
         self.is_over = end.is_some() || self.bytes.len() > MOST;
-        let head = &self.bytes[..end.map_or(self.bytes.len(), |end| end + 4)];
-        let is_clean = !has_bare_line_feed(head) && (end.is_none() || has_one_length(head));
         if self.is_over {
             self.bytes = Vec::new();
         }
@@ -31,8 +39,8 @@ impl Head {
     }
 }
 
-fn has_bare_line_feed(head: &[u8]) -> bool {
-    head.iter().enumerate().any(|(at, byte)| *byte == b'\n' && (at == 0 || head[at - 1] != b'\r'))
+fn has_bare_line_feed(head: &[u8], from: usize) -> bool {
+    (from..head.len()).any(|at| head[at] == b'\n' && (at == 0 || head[at - 1] != b'\r'))
 }
 
 /// A body has a length or comes in chunks, and says so once.
@@ -54,6 +62,8 @@ mod tests {
             ("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\n\r\na\nb", true),
             ("POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n", true),
             ("GET / HTTP/1.1\r\n\r\n\n", true),
+            ("\r\n\r\nGET / HTTP/1.1\r\n\r\n", true),
+            ("\r\n\r\nPOST / HTTP/1.1\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n", false),
             ("POST / HTTP/1.1\r\nContent-Length: 3\r\ntransfer-encoding: chunked\r\n\r\n", false),
             ("POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\nContent-length: 3\r\n\r\n", false),
             ("POST / HTTP/1.1\r\nContent-Length: 3\r\nCONTENT-LENGTH: 3\r\n\r\n", false),

@@ -25,6 +25,7 @@ mod tls;
 mod ws;
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use server::App;
 use server::access::AccessStore;
@@ -68,6 +69,8 @@ struct State {
     store: Option<Arc<dyn AccessStore>>,
     public_url: Option<String>,
     sessions: Sessions,
+    /// What the store said last, and when.
+    readiness: tokio::sync::Mutex<Option<(Instant, bool)>>,
     /// Connections, and what has become of them. The server waits for them when it ends.
     tasks: TaskTracker,
     /// Cancelled when whoever still waits for an answer has to be told that there will be none.

@@ -13,7 +13,7 @@ use server::access::Standing;
 use server::{Connection, Letter, Outbox, Place, Principal, Refusal, Revision, Rules, Seat};
 
 use crate::body::{self, Accepts};
-use crate::channel::{Channel, Event, Reader};
+use crate::channel::Channel;
 use crate::door::Takes;
 use crate::reply::{self, First, Flow, HangUp, Kept};
 use crate::session::{Kind, NEWS, Session};
@@ -66,7 +66,7 @@ impl Visit<'_> {
         let standing = self.state.door.count(&self.principal, letter.weight(), self.state.app.now()).await?;
         let is_stateless = self.is_stateless(&letter)?;
         let mut response = if is_stateless {
-            self.alone(letter, standing).await
+            self.alone(letter, standing).await?
         } else {
             self.in_session(letter, standing).await?
         };
@@ -104,7 +104,8 @@ impl Visit<'_> {
     }
 
     /// A message that stands for itself. When the client hangs up, nobody wants the answer any more.
-    async fn alone(&self, letter: Letter, standing: Option<Standing>) -> Response {
+    async fn alone(&self, letter: Letter, standing: Option<Standing>) -> Result<Response, Refusal> {
+        let seat = self.state.app.place(&self.principal, Place::Call)?;
         let channel = Channel::for_request(self.accepts.stream);
         let outbox = Arc::clone(&channel) as Arc<dyn Outbox>;
         let connection =
@@ -112,18 +113,18 @@ impl Visit<'_> {
         let delivery = body::delivery(Arc::clone(&channel) as Arc<dyn Outbox>, standing)
             .claiming(body::claims(&self.headers));
         if !connection.handle(letter, delivery) {
-            return reply::empty(StatusCode::ACCEPTED);
+            return Ok(reply::empty(StatusCode::ACCEPTED));
         }
         let mut reader = channel.read_after(0);
         let hang_up = HangUp(connection);
-        match reply::first_of(self.state, &hang_up.0, &mut reader, self.accepts).await {
+        Ok(match reply::first_of(self.state, &hang_up.0, &mut reader, self.accepts).await {
             First::Plain(response) => response,
             First::Nothing => reply::empty(StatusCode::ACCEPTED),
             First::Stream(first) => {
-                let kept: Vec<Kept> = vec![Box::new(hang_up)];
+                let kept: Vec<Kept> = vec![Box::new(hang_up), Box::new(seat)];
                 self.stream(Flow { first, kept, ..Flow::of(reader) })
             }
-        }
+        })
     }
 
     fn stream(&self, mut flow: Flow) -> Response {
@@ -136,7 +137,7 @@ impl Visit<'_> {
         match self.headers.contains_key(SESSION) {
             true => {
                 let session = self.session()?;
-                Ok(self.in_this_session(&session, letter, standing).await)
+                self.in_this_session(&session, letter, standing).await
             }
             false if letter.opens_session() => self.open(letter, standing).await,
             // A session that is forgotten at once can say what is wrong with the message.
@@ -182,7 +183,7 @@ impl Visit<'_> {
         let news = Channel::for_session(true);
         let held = (seat, self.state.metrics.session());
         let session = Session::new(Kind::Streamable, &self.principal, self.connect(&news), news, held);
-        let mut response = self.in_this_session(&session, letter, standing).await;
+        let mut response = self.in_this_session(&session, letter, standing).await?;
         if session.connection.negotiated().is_none() {
             session.end(Duration::ZERO).await;
             return Ok(response);
@@ -199,36 +200,38 @@ impl Visit<'_> {
         session: &Arc<Session>,
         letter: Letter,
         standing: Option<Standing>,
-    ) -> Response {
+    ) -> Result<Response, Refusal> {
         if !session.connection.has_room() {
-            return route::refuse(self.state, Rules::Session, Refusal::Busy);
+            return Err(Refusal::Busy);
         }
+        // What needs no answer is always taken: it may be the answer that calls wait for.
+        let call = || self.state.app.place(&self.principal, Place::Call);
+        let seat = letter.wants_answer().then(call).transpose()?;
         let channel = Channel::for_session(self.accepts.stream);
         let delivery = body::delivery(Arc::clone(&channel) as Arc<dyn Outbox>, standing);
         if !session.connection.handle(letter, delivery.by(self.principal.clone())) {
-            return reply::empty(StatusCode::ACCEPTED);
+            return Ok(reply::empty(StatusCode::ACCEPTED));
         }
         let mut reader = channel.read_after(0);
-        match reply::first(&mut reader, self.accepts).await {
+        Ok(match reply::first(&mut reader, self.accepts).await {
             First::Plain(response) => response,
             First::Nothing => reply::empty(StatusCode::ACCEPTED),
-            First::Stream(first) => self.answer_as_stream(session, channel, reader, first),
-        }
+            First::Stream(first) => {
+                let mut flow = Flow { first, ..Flow::of(reader) };
+                flow.kept.push(Box::new(seat));
+                self.answer_as_stream(session, channel, flow)
+            }
+        })
     }
 
-    fn answer_as_stream(
-        &self,
-        session: &Arc<Session>,
-        channel: Arc<Channel>,
-        reader: Reader,
-        first: Option<Event>,
-    ) -> Response {
+    fn answer_as_stream(&self, session: &Arc<Session>, channel: Arc<Channel>, mut flow: Flow) -> Response {
         let number = session.keep(channel);
         let primes = session.connection.negotiated().is_some_and(Revision::primes_streams);
-        let head = primes.then(|| reply::prime(number));
+        flow.head = primes.then(|| reply::prime(number));
+        flow.ids = Some(number);
         // A session with an open stream is in use.
-        let kept: Vec<Kept> = vec![Box::new(Arc::clone(session))];
-        self.stream(Flow { head, first, ids: Some(number), kept, ..Flow::of(reader) })
+        flow.kept.push(Box::new(Arc::clone(session)));
+        self.stream(flow)
     }
 
     /// The stream for what belongs to no request, or one that was broken off.

@@ -167,6 +167,9 @@ impl<T: AsyncRead + Unpin> AsyncRead for Pace<T> {
         if !self.head.is_clean_with(&buffer.filled()[before..]) {
             // Something that the reader refuses for us, with an answer.
             buffer.set_filled(before);
+            if buffer.remaining() < NONSENSE.len() {
+                return Poll::Ready(Err(io::ErrorKind::InvalidData.into()));
+            }
             buffer.put_slice(NONSENSE);
         }
         match polled {

@@ -2,7 +2,7 @@
 
 use std::net::IpAddr;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use axum::body::Body;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
@@ -15,6 +15,9 @@ use crate::{State, reply, route};
 /// How long the store may take to say that it is there.
 const PATIENCE: Duration = Duration::from_secs(2);
 
+/// For how long its answer counts.
+const FRESH: Duration = Duration::from_millis(500);
+
 /// It lives: it answers.
 pub(crate) fn healthy() -> Response {
     text(StatusCode::OK, "text/plain; charset=utf-8", "ok\n".to_owned())
@@ -24,7 +27,19 @@ pub(crate) fn healthy() -> Response {
 pub(crate) async fn ready(state: &State) -> Response {
     let is_ready = match &state.store {
         None => true,
-        Some(store) => matches!(tokio::time::timeout(PATIENCE, store.ready()).await, Ok(Ok(()))),
+        Some(store) => {
+            // Everybody may ask, so the store is asked once for all who ask within a second.
+            let mut last = state.readiness.lock().await;
+            match *last {
+                Some((asked, is_ready)) if asked.elapsed() < FRESH => is_ready,
+                _ => {
+                    let answer = tokio::time::timeout(PATIENCE, store.ready()).await;
+                    let is_ready = matches!(answer, Ok(Ok(())));
+                    *last = Some((Instant::now(), is_ready));
+                    is_ready
+                }
+            }
+        }
     };
     state.metrics.store_is_ready(is_ready);
     if is_ready {

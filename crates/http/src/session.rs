@@ -18,6 +18,8 @@ const IDLE: Duration = Duration::from_mins(30);
 const MOST: usize = 50_000;
 /// Streams of one session that a client may come back to.
 const STREAMS: usize = 8;
+/// Bytes of all of them together.
+const BYTES: usize = 512 * 1024;
 /// The stream that belongs to no request.
 pub(crate) const NEWS: u64 = 0;
 
@@ -46,6 +48,19 @@ struct Streams {
     kept: VecDeque<(u64, Arc<Channel>)>,
 }
 
+impl Streams {
+    /// Only so many, and only so many bytes. What has come to its end goes first, and the newest stays.
+    fn forget_old(&mut self) {
+        let bytes = |kept: &VecDeque<(u64, Arc<Channel>)>| {
+            kept.iter().map(|(_, channel)| channel.bytes()).sum::<usize>()
+        };
+        while self.kept.len() > 1 && (self.kept.len() > STREAMS || bytes(&self.kept) > BYTES) {
+            let oldest = self.kept.iter().position(|(_, channel)| channel.is_over()).unwrap_or(0);
+            self.kept.remove(oldest);
+        }
+    }
+}
+
 impl Session {
     pub(crate) fn new(
         kind: Kind,
@@ -72,11 +87,8 @@ impl Session {
         let mut streams = self.streams.lock().unwrap_or_else(PoisonError::into_inner);
         streams.count += 1;
         let number = streams.count;
-        if streams.kept.len() >= STREAMS {
-            let oldest = streams.kept.iter().position(|(_, channel)| channel.is_over()).unwrap_or(0);
-            streams.kept.remove(oldest);
-        }
         streams.kept.push_back((number, channel));
+        streams.forget_old();
         number
     }
 
@@ -132,6 +144,7 @@ impl Sessions {
         let name = URL_SAFE_NO_PAD.encode(bytes);
         let mut all = self.lock();
         if all.len() >= MOST {
+            tokio::spawn(async move { session.end(Duration::ZERO).await });
             return Err(Refusal::Busy);
         }
         all.insert(name.clone(), session);

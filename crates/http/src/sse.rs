@@ -45,11 +45,14 @@ pub(crate) async fn open(state: &Arc<State>, from: IpAddr, request: Request) -> 
         let connection = Connection::new(Arc::clone(&state.app), principal.clone(), Rules::Session, outbox);
         let hang_up = HangUp(Arc::clone(&connection));
         let session = Session::new(Kind::Pair, &principal, connection, Arc::clone(&channel), held);
+        // A session with an open stream is in use.
+        let in_use = Arc::clone(&session);
         let name = state.sessions.add(&state.app, session)?;
         let greeting = format!("event: endpoint\ndata: /messages?sessionId={name}\n\n");
         let farewell = Farewell { state: Arc::clone(state), name };
         let gauge = state.metrics.stream();
-        let kept: Vec<Kept> = vec![Box::new(seat), Box::new(hang_up), Box::new(gauge), Box::new(farewell)];
+        let kept: Vec<Kept> =
+            vec![Box::new(in_use), Box::new(seat), Box::new(hang_up), Box::new(gauge), Box::new(farewell)];
         let pass = Some((Arc::clone(state), state.door.pass(headers)));
         Ok(reply::stream(Flow { head: Some(greeting.into()), pass, kept, ..Flow::of(channel.read_after(0)) }))
     };

@@ -49,13 +49,13 @@ pub(crate) async fn handle(state: &Arc<State>, from: IpAddr, request: Request) -
         Ok(entered) => entered,
         Err(refusal) => return route::refuse(state, Rules::Session, refusal),
     };
-    if let Some(progress) = parts.extensions.get::<Progress>() {
-        progress.is_upgraded();
-    }
     let upgrade = match WebSocketUpgrade::from_request_parts(&mut parts, &()).await {
         Ok(upgrade) => upgrade,
         Err(rejection) => return rejection.into_response(),
     };
+    if let Some(progress) = parts.extensions.get::<Progress>() {
+        progress.is_upgraded();
+    }
     let longest = state.app.longest_message();
     let state = Arc::clone(state);
     upgrade.protocols(["mcp"]).max_message_size(longest).max_frame_size(longest).on_upgrade(

@@ -56,7 +56,7 @@ impl Connection {
             rules,
             outbox,
             session: Session::new(),
-            work: Workload::new(),
+            work: Workload::new(rules == Rules::Pipe),
             ending: CancellationToken::new(),
             speaks_envelope: AtomicBool::new(false),
         })

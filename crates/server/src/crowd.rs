@@ -14,6 +14,8 @@ pub enum Place {
     Stream,
     /// A session with what it remembers.
     Session,
+    /// A call that is under way.
+    Call,
 }
 
 /// The most that one caller may have.
@@ -23,11 +25,13 @@ pub struct Places {
     pub streams: usize,
     /// Sessions.
     pub sessions: usize,
+    /// Calls under way.
+    pub calls: usize,
 }
 
 impl Default for Places {
     fn default() -> Self {
-        Self { streams: 8, sessions: 100 }
+        Self { streams: 8, sessions: 100, calls: 256 }
     }
 }
 
@@ -51,6 +55,7 @@ impl Crowd {
     pub(crate) fn take(self: &Arc<Self>, principal: &Principal, place: Place) -> Result<Seat, Refusal> {
         let (most, full) = match place {
             Place::Stream => (self.most.streams, Refusal::TooManyStreams { limit: self.most.streams }),
+            Place::Call => (self.most.calls, Refusal::TooManyCalls { limit: self.most.calls }),
             Place::Session => (self.most.sessions, Refusal::TooManySessions { limit: self.most.sessions }),
         };
         let key = (principal.subject().to_owned(), place);
@@ -88,7 +93,7 @@ mod tests {
 
     #[test]
     fn a_place_that_is_given_back_can_be_taken_again() {
-        let crowd = Crowd::new(Places { streams: 1, sessions: 2 });
+        let crowd = Crowd::new(Places { streams: 1, sessions: 2, calls: 1 });
         let me = Principal::local_user(Scope::Read);
         let seat = crowd.take(&me, Place::Stream);
         assert!(crowd.take(&me, Place::Stream).is_err());

@@ -17,7 +17,8 @@ pub(crate) fn initialize(ctx: &Context, params: Map<String, Value>) -> Result<Ve
     // There, answers have one shape whatever is asked for.
     let revision = if codefluss { ctx.revision() } else { Revision::negotiate(&params.protocol_version) };
     // As a quoted text: a name with line breaks must not look like two entries.
-    tracing::info!(client.name = params.client_info.name.as_str(), %revision, "client connected");
+    let name: String = params.client_info.name.chars().take(128).collect();
+    tracing::info!(client.name = name, %revision, "client connected");
     if !codefluss {
         ctx.session().initialize(revision, params.capabilities);
     }

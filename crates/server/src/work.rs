@@ -31,8 +31,8 @@ const WAITING: usize = 1024;
 pub(crate) struct Workload {
     /// Requests that did not end on the spot, by the id that the client may cancel them with.
     running: Mutex<HashMap<String, CancellationToken>>,
-    /// Jobs that wait for nothing but an answer of the client, by the number of the question. `None` when the
-    /// connection is closing: from then on everything that waits is a task.
+    /// Jobs that wait for nothing but an answer of the client, by the number of the question. `None` where nothing is
+    /// parked, or not any more because the connection is closing: then everything that waits is a task.
     parked: Mutex<Option<HashMap<u64, Job>>>,
     tasks: TaskTracker,
     /// How many tasks there are; the tracker's own count falls only after a task has said that it ended.
@@ -54,10 +54,12 @@ struct Job {
 }
 
 impl Workload {
-    pub(crate) fn new() -> Arc<Self> {
+    /// `parks`: one thread reads everything that the client says. Where several do, an answer could come before its job is
+    /// parked, so there jobs that wait are tasks.
+    pub(crate) fn new(parks: bool) -> Arc<Self> {
         Arc::new(Self {
             running: Mutex::default(),
-            parked: Mutex::new(Some(HashMap::new())),
+            parked: Mutex::new(parks.then(HashMap::new)),
             tasks: TaskTracker::new(),
             task_count: AtomicUsize::new(0),
             task_ended: Notify::new(),

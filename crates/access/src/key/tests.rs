@@ -68,11 +68,12 @@ type Change = fn(&mut KeyRecord, &mut Credential);
 #[test]
 fn a_key_ends_when_it_ends() {
     let (key, credential) = issued(Environment::Live);
-    let table: [(Change, i64, Result<(), Refused>); 8] = [
+    let table: [(Change, i64, Result<(), Refused>); 9] = [
         (|_, _| {}, 0, Ok(())),
         (|record, _| record.expires = Some(at(1000)), 999, Ok(())),
         (|record, _| record.expires = Some(at(1000)), 1000, Err(Refused::Expired)),
         (|record, _| record.revoked = Some(at(1000)), 1000, Err(Refused::Revoked)),
+        (|record, _| record.revoked = Some(at(9000)), 1000, Err(Refused::Revoked)),
         (|_, credential| credential.until = Some(at(1000)), 999, Ok(())),
         (|_, credential| credential.until = Some(at(1000)), 1000, Err(Refused::Revoked)),
         (|_, credential| credential.hash[31] ^= 1, 0, Err(Refused::Wrong)),

@@ -105,7 +105,10 @@ impl Live {
     }
 
     fn read_tokens(&self, serving: &Serving) -> Result<(), Failure> {
-        let Some((trust, file)) = &serving.tokens else { return Ok(()) };
+        let Some((trust, file)) = &serving.tokens else {
+            self.door.set_tokens(None);
+            return Ok(());
+        };
         let text = read(file)?;
         let text = String::from_utf8_lossy(&text);
         let tokens = Tokens::new(trust.clone(), &text)

@@ -235,7 +235,8 @@ fn batches_belong_to_older_revisions() {
 /// Many clients never end their sessions: the one that was not used for longest makes room.
 #[test]
 fn a_caller_has_so_many_sessions() {
-    let endpoint = Setup { places: Places { streams: 8, sessions: 2 }, ..Setup::default() }.start();
+    let endpoint =
+        Setup { places: Places { streams: 8, sessions: 2, ..Places::default() }, ..Setup::default() }.start();
     let [oldest, first] = [(); 2].map(|()| Client::new(&endpoint, "2025-11-25"));
     let second = Client::new(&endpoint, "2025-11-25");
     let ping = request(1, "ping", json!({}));

@@ -87,6 +87,12 @@ pub enum Refusal {
         /// The most that a caller may have.
         limit: usize,
     },
+    /// The caller has too many calls under way.
+    #[error("{limit} calls are under way; wait for one to end")]
+    TooManyCalls {
+        /// The most that a caller may have.
+        limit: usize,
+    },
     /// The caller has too many streams.
     #[error("{limit} streams are open; close one first")]
     TooManyStreams {
@@ -131,6 +137,7 @@ impl Refusal {
             Self::SessionRequired => "session_required",
             Self::SessionUnknown => "session_unknown",
             Self::TooManySessions { .. } => "too_many_sessions",
+            Self::TooManyCalls { .. } => "too_many_calls",
             Self::TooManyStreams { .. } => "too_many_streams",
             Self::UnsupportedVersion { .. } => "unsupported_version",
             Self::HeaderMismatch { .. } => "header_mismatch",
@@ -141,7 +148,10 @@ impl Refusal {
         let is_codefluss = dialect == Dialect::Codefluss;
         match self {
             Self::NoKey | Self::BadKey if is_codefluss => codefluss::UNAUTHENTICATED,
-            Self::RateLimited { .. } | Self::TooManySessions { .. } | Self::TooManyStreams { .. }
+            Self::RateLimited { .. }
+            | Self::TooManyCalls { .. }
+            | Self::TooManySessions { .. }
+            | Self::TooManyStreams { .. }
                 if is_codefluss =>
             {
                 codefluss::LIMITED
@@ -159,7 +169,10 @@ impl Refusal {
             // A key that is there and opens nothing is an answer like any other there.
             Self::BadKey if is_codefluss => 200,
             Self::NoKey | Self::BadKey => 401,
-            Self::RateLimited { .. } | Self::TooManySessions { .. } | Self::TooManyStreams { .. } => 429,
+            Self::RateLimited { .. }
+            | Self::TooManyCalls { .. }
+            | Self::TooManySessions { .. }
+            | Self::TooManyStreams { .. } => 429,
             Self::StoreUnavailable | Self::Busy if is_codefluss => 500,
             Self::StoreUnavailable | Self::Busy => 503,
             Self::HostNotAllowed | Self::OriginNotAllowed => 403,
@@ -190,7 +203,10 @@ impl Refusal {
         match self {
             Self::NoKey | Self::BadKey => json!({ "reason": "Invalid or missing API key" }),
             Self::RateLimited { retry_after } => json!({ "retryAfter": whole_seconds(*retry_after) }),
-            Self::TooManySessions { limit } | Self::TooManyStreams { limit } | Self::TooLarge { limit } => {
+            Self::TooManyCalls { limit }
+            | Self::TooManySessions { limit }
+            | Self::TooManyStreams { limit }
+            | Self::TooLarge { limit } => {
                 json!({ "limit": limit })
             }
             Self::UnsupportedVersion { requested } => {

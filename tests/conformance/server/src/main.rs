@@ -26,7 +26,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
             .guest(Arc::new(Fixtures))
             .observer(Arc::new(Watcher(Arc::clone(&metrics))))
             // The suite leaves streams and sessions open.
-            .places(Places { streams: 1000, sessions: 1000 })
+            .places(Places { streams: 1000, sessions: 1000, ..Places::default() })
             .build(),
         door: Arc::new(Door::open(Principal::local_user(Scope::Read))),
         guard: Guard::new(address, &[], &[]),
