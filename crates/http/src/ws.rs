@@ -8,7 +8,8 @@ use axum::body::Bytes;
 use axum::extract::ws::{CloseFrame, Message, Utf8Bytes, WebSocket, WebSocketUpgrade, close_code};
 use axum::extract::{FromRequestParts, Request};
 use axum::response::{IntoResponse, Response};
-use server::{Answer, Connection, Delivery, Outbox, Place, Principal, Rules};
+use server::transport::Queue;
+use server::{Connection, Delivery, Outbox, Place, Principal, Rules};
 use tokio::sync::mpsc;
 
 use crate::door::{Pass, Takes};
@@ -19,23 +20,6 @@ use crate::{State, body, route};
 const TICK: Duration = Duration::from_secs(15);
 /// How long running calls may take to come to their end when the server ends.
 const PATIENCE: Duration = Duration::from_secs(5);
-
-struct Queue(mpsc::UnboundedSender<Vec<u8>>);
-
-impl Outbox for Queue {
-    fn answer(&self, answer: Answer) {
-        self.push(answer.message);
-    }
-
-    fn ask(&self, message: Vec<u8>) -> bool {
-        self.0.send(message).is_ok()
-    }
-
-    fn push(&self, message: Vec<u8>) {
-        // A client that is gone needs no message.
-        let _ = self.0.send(message);
-    }
-}
 
 pub(crate) async fn handle(state: &Arc<State>, from: IpAddr, request: Request) -> Response {
     let (mut parts, _) = request.into_parts();
@@ -79,8 +63,8 @@ struct Talk {
 
 impl Talk {
     fn new(state: Arc<State>, principal: Principal, pass: Pass, socket: WebSocket) -> Self {
-        let (sender, outgoing) = mpsc::unbounded_channel();
-        let queue = Arc::new(Queue(sender));
+        let (queue, outgoing) = Queue::new();
+        let queue = Arc::new(queue);
         let outbox = Arc::clone(&queue) as Arc<dyn Outbox>;
         let connection = Connection::new(Arc::clone(&state.app), principal.clone(), Rules::Pipe, outbox);
         tokio::spawn(Arc::clone(&connection).announce_changes());

@@ -4,3 +4,6 @@ pub mod memory;
 pub mod stdio;
 
 mod lines;
+mod queue;
+
+pub use queue::Queue;

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use access::Principal;
 use tokio::sync::mpsc;
 
-use crate::{Answer, App, Connection, Outbox, Rules};
+use super::queue::Queue;
+use crate::{App, Connection, Rules};
 
 /// The client's end.
 pub struct MemoryClient {
@@ -13,27 +14,10 @@ pub struct MemoryClient {
     messages: mpsc::UnboundedReceiver<Vec<u8>>,
 }
 
-struct Queue(mpsc::UnboundedSender<Vec<u8>>);
-
-impl Outbox for Queue {
-    fn answer(&self, answer: Answer) {
-        self.push(answer.message);
-    }
-
-    fn ask(&self, message: Vec<u8>) -> bool {
-        self.0.send(message).is_ok()
-    }
-
-    fn push(&self, message: Vec<u8>) {
-        // A client that is gone needs no message.
-        let _ = self.0.send(message);
-    }
-}
-
 /// Connects to the server. Must be called within a tokio runtime.
 pub fn connect(app: &Arc<App>, principal: Principal) -> MemoryClient {
-    let (sender, messages) = mpsc::unbounded_channel();
-    let connection = Connection::new(Arc::clone(app), principal, Rules::Pipe, Arc::new(Queue(sender)));
+    let (queue, messages) = Queue::new();
+    let connection = Connection::new(Arc::clone(app), principal, Rules::Pipe, Arc::new(queue));
     tokio::spawn(Arc::clone(&connection).announce_changes());
     MemoryClient { connection, messages }
 }
