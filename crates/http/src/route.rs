@@ -88,11 +88,10 @@ pub(crate) async fn answer(state: &Arc<State>, from: IpAddr, request: Request) -
     let method = request.method().clone();
     let endpoint = Endpoint::at(request.uri().path());
     let page = state.guard.allowed_origin(request.headers()).cloned();
-    let rules = rules(state, endpoint, request.headers());
     let mut response = match admit(state, endpoint, &request) {
         Ok(_) if method == Method::OPTIONS => cors::preflight(request.headers()),
         Ok(endpoint) => enter(state, endpoint, from, request).await,
-        Err(refusal) => refuse(state, rules, refusal),
+        Err(refusal) => refuse(state, rules(state, endpoint, request.headers()), refusal),
     };
     if let Some(page) = page {
         cors::allow(&mut response, page);
