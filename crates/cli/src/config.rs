@@ -9,7 +9,7 @@ use clap::{Args, CommandFactory, ValueEnum};
 use secrecy::{ExposeSecret, SecretString};
 use serde::Deserialize;
 use server::tools::Toolset;
-use server::{EnvelopeErrors, Language, SealKey};
+use server::{EnvelopeErrors, Language, Seal};
 pub(crate) use serving::Serving;
 use tracing::level_filters::LevelFilter;
 
@@ -118,7 +118,7 @@ pub(crate) struct Config {
     pub(crate) log_format: LogFormat,
     pub(crate) language: Language,
     pub(crate) serving: Serving,
-    pub(crate) seal_key: Option<SealKey>,
+    pub(crate) seal: Option<Seal>,
 }
 
 /// Why there is no configuration.
@@ -135,7 +135,7 @@ pub(crate) enum ConfigError {
     #[error("root: {} is not a folder", .0.display())]
     Root(PathBuf),
     #[error("seal-key: want 32 bytes as base64 or hexadecimal")]
-    SealKey,
+    Seal,
     #[error("key-pepper: want 32 bytes as base64 or hexadecimal")]
     Pepper,
     #[error("database: {0}")]
@@ -222,9 +222,9 @@ impl Config {
                 Some(Lang::De) => Language::German,
             },
             serving: Serving::resolve(typed.serve, file.serve, sources.data.clone())?,
-            seal_key: match seal_key {
+            seal: match seal_key {
                 None => None,
-                Some(text) => Some(SealKey::parse(text.expose_secret()).ok_or(ConfigError::SealKey)?),
+                Some(text) => Some(Seal::parse(text.expose_secret()).ok_or(ConfigError::Seal)?),
             },
         })
     }
@@ -237,7 +237,7 @@ impl Config {
             .toolsets(&self.toolsets)
             .envelope_errors(self.envelope_errors)
             .language(self.language)
-            .seal_key(self.seal_key.take())
+            .seal(self.seal.take())
     }
 
     /// Whoever calls from this machine.
@@ -268,8 +268,9 @@ fn settings() -> Vec<[String; 4]> {
         })
         .collect();
     // Secrets are no flags.
-    let seal_key = "The key for state that clients keep: 32 bytes as base64 or hexadecimal [default: drawn at start; with a \
-                    database, drawn once and kept there]";
+    let seal_key = "The key that interactive sessions are encrypted with, in the database and in tokens: 32 bytes as base64 or \
+                    hexadecimal. Several, separated by commas: the first encrypts, all of them decrypt [default: drawn once and \
+                    kept in the database]";
     for (name, variable, help) in [
         ("seal-key", "FLUXWAY_SEAL_KEY", seal_key),
         ("serve.key-pepper", "FLUXWAY_KEY_PEPPER", serving::PEPPER_HELP),

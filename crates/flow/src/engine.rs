@@ -3,8 +3,8 @@
 use std::future::Future;
 use std::pin::Pin;
 
-use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Map, Value};
 
@@ -37,14 +37,23 @@ pub trait Conversation: Send + Sync + 'static {
 pub enum Turn {
     /// It waits for an answer.
     Ask(Box<Asked>),
-    /// It is done; the reply as JSON.
-    Done(Box<RawValue>),
+    /// It is done.
+    Done(Done),
     /// It came to an end before that.
     Halted(Halt),
 }
 
+/// What came out in the end.
+#[derive(Clone, Debug)]
+pub struct Done {
+    /// The reply as JSON.
+    pub reply: Box<RawValue>,
+    /// What came of it in a sentence, if the conversation says so.
+    pub summary: Option<String>,
+}
+
 /// A question, and how it came to be asked.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Asked {
     /// The question.
     pub question: Question,
@@ -84,9 +93,11 @@ impl<C: Conversation> Converse for C {
             if let Some(asked) = asked {
                 return Turn::Ask(Box::new(asked));
             }
-            match reply.and_then(|reply| end.map(|()| reply)) {
-                Ok(reply) => to_raw_value(&reply)
-                    .map_or_else(|e| Turn::Halted(Halt::refuse(e.to_string())), Turn::Done),
+            match reply.and_then(|reply| Ok((reply, end?))) {
+                Ok((reply, summary)) => to_raw_value(&reply).map_or_else(
+                    |error| Turn::Halted(Halt::refuse(error.to_string())),
+                    |reply| Turn::Done(Done { reply, summary }),
+                ),
                 Err(halt) => Turn::Halted(halt),
             }
         })

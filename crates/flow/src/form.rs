@@ -1,11 +1,12 @@
 //! Several questions at once.
 
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::{Ask, Kind, Prompt};
 
 /// What a conversation waits for: one question, or several on one form.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Question {
     /// What to say above the fields.
     pub message: String,
@@ -14,7 +15,7 @@ pub struct Question {
 }
 
 /// One question of a form.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Field {
     /// The name of its answer, which is also the name of the argument that answers it in advance.
     pub name: String,

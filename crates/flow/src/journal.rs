@@ -21,6 +21,20 @@ impl Journal {
         self.entries.iter().filter(|entry| matches!(entry.mark.act, Act::Answer(_))).count()
     }
 
+    /// Goes back to before the last answer, as if it had not been given. `false` if there is none, or if something has
+    /// happened since that must not happen twice.
+    pub fn back(&mut self) -> bool {
+        let is_final = |entry: &Entry| matches!(entry.mark.act, Act::Started | Act::Finished);
+        let last = self.entries.iter().rposition(|entry| matches!(entry.mark.act, Act::Answer(_)));
+        match last.filter(|last| !self.entries[*last..].iter().any(is_final)) {
+            Some(last) => {
+                self.entries.truncate(last);
+                true
+            }
+            None => false,
+        }
+    }
+
     pub(crate) fn has_room(&self) -> bool {
         let bytes = |entry: &Entry| entry.mark.key.len() + entry.value.as_ref().map_or(0, weight);
         self.entries.len() < Self::MOST_ENTRIES
@@ -29,7 +43,7 @@ impl Journal {
 }
 
 /// About as many bytes as the value takes, without writing it down.
-fn weight(value: &Value) -> usize {
+pub(crate) fn weight(value: &Value) -> usize {
     match value {
         Value::Null | Value::Bool(_) | Value::Number(_) => 8,
         Value::String(text) => text.len() + 8,

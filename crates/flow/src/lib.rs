@@ -33,26 +33,32 @@
 //! assert_eq!(asked.question.fields[0].name, "name");
 //!
 //! let answer = json!({ "name": "Ada" }).as_object().cloned();
-//! let Turn::Done(reply) = Greeting.advance(&mut journal, answer, &world).await else { panic!() };
-//! assert_eq!(reply.get(), "\"HELLO, ADA!\"");
+//! let Turn::Done(done) = Greeting.advance(&mut journal, answer, &world).await else { panic!() };
+//! assert_eq!(done.reply.get(), "\"HELLO, ADA!\"");
 //! # });
 //! ```
 
 mod engine;
 mod form;
+mod halt;
 mod journal;
 mod prompt;
 mod replay;
 mod seal;
-mod validate;
+pub mod session;
 
-pub use engine::{Answers, Asked, Conversation, Converse, Turn};
+mod validate;
+mod world;
+
+pub use engine::{Answers, Asked, Conversation, Converse, Done, Turn};
 pub use form::{Field, Form, Question};
+pub use halt::Halt;
 pub use journal::Journal;
 pub use prompt::{
     Ask, Choice, Choices, Confirm, Custom, Date, File, FileAnswer, Integer, Kind, Number, Opt, Prompt, Shape,
     Text, choice, choices, confirm, custom, date, file, integer, number, text,
 };
-pub use replay::{Entropy, Flow, Halt, Ledger, Progress, World};
+pub use replay::Flow;
 pub use seal::{Binding, Seal, SealError, SealKey};
 pub use validate::{Invalid, check};
+pub use world::{Entropy, Keeper, Keeping, Ledger, Progress, World};

@@ -4,10 +4,11 @@ use std::marker::PhantomData;
 use std::ops::RangeInclusive;
 
 use jiff::civil;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 /// A question as data: what every front needs to show it and what [`check`](crate::check) needs to judge it.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Prompt {
     /// What to say.
     pub message: String,
@@ -22,7 +23,8 @@ pub struct Prompt {
 }
 
 /// The seven kinds of answers and their bounds.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 #[expect(missing_docs, reason = "the names say it")]
 pub enum Shape {
     /// Text; lengths in characters.

@@ -9,117 +9,10 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 
 use crate::journal::{Act, Entry, Mark};
-use crate::{Answers, Ask, Asked, Field, Form, Invalid, Journal, Kind, Question, check, seal};
-
-/// What a conversation needs from outside. Nothing here is read from the process.
-#[derive(Clone, Copy)]
-pub struct World<'a> {
-    /// The arguments of the call. One that is named like a question answers it.
-    pub arguments: &'a Map<String, Value>,
-    /// The time.
-    pub now: Timestamp,
-    /// Where random numbers come from.
-    pub entropy: &'a dyn Entropy,
-    /// What keeps the journal, which decides what may be promised about effects.
-    pub ledger: Ledger,
-    /// Whether somebody can be asked. If not, a question that may be left open is left open.
-    pub can_ask: bool,
-    /// Told about progress as it is made.
-    pub progress: &'a (dyn Fn(&Progress) + Sync),
-}
-
-impl<'a> World<'a> {
-    /// A world that stands still, for examples and tests: the epoch, no randomness, a journal in memory.
-    pub fn for_tests(arguments: &'a Map<String, Value>) -> Self {
-        struct Zeros;
-        impl Entropy for Zeros {
-            fn fill(&self, bytes: &mut [u8]) {
-                bytes.fill(0);
-            }
-        }
-        let now = Timestamp::UNIX_EPOCH;
-        World { arguments, now, entropy: &Zeros, ledger: Ledger::InProcess, can_ask: true, progress: &|_| {} }
-    }
-}
-
-/// A source of random bytes.
-pub trait Entropy: Send + Sync {
-    /// Fills the slice.
-    fn fill(&self, bytes: &mut [u8]);
-}
-
-/// What keeps the journal between turns.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ledger {
-    /// This process keeps it, and nobody can run the same conversation from an older copy.
-    InProcess,
-    /// The client keeps it in a token and may send an old one again, so nothing can be promised to happen once.
-    Token,
-}
-
-/// How far a conversation is.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Progress {
-    /// The step that is being taken.
-    pub current: u32,
-    /// How many there are.
-    pub total: u32,
-    /// What the step is about.
-    pub message: String,
-}
-
-/// Why a conversation stopped before its end. Hand it on with `?`.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Halt {
-    /// A question is open; the engine takes it from here.
-    #[error("waiting for an answer")]
-    Suspended,
-    /// The tool itself says no, in its own words.
-    #[error("{0}")]
-    Refused(String),
-    /// An argument was given for a question and does not answer it.
-    #[error("`{name}`: {invalid}")]
-    BadArgument {
-        /// The argument.
-        name: String,
-        /// What is wrong with it.
-        invalid: Invalid,
-    },
-    /// Something that an earlier answer was based on is different now.
-    #[error("`{key}` is no longer what it was when the question was asked; start again")]
-    WorldChanged {
-        /// What was derived.
-        key: String,
-    },
-    /// A previous run began something that must not happen twice, and nobody knows whether it did.
-    #[error("`{key}` was begun and its outcome is not known; check before you start again")]
-    OutcomeUnknown {
-        /// What was begun.
-        key: String,
-    },
-    /// The code of the conversation is not the code that wrote the journal.
-    #[error("this conversation was changed while it was under way (`{key}`); start again")]
-    CodeChanged {
-        /// Where the two part.
-        key: String,
-    },
-    /// Something must happen once, and what keeps the journal cannot promise that.
-    #[error("`{key}` must not happen twice, which cannot be promised on this connection")]
-    NotDurable {
-        /// What was to happen.
-        key: String,
-    },
-    /// The conversation has become too long to keep.
-    #[error("the conversation is too long; start again")]
-    TooLong,
-}
-
-impl Halt {
-    /// The tool says no, in words for the person who asked.
-    pub fn refuse(why: impl Into<String>) -> Self {
-        Self::Refused(why.into())
-    }
-}
+use crate::{
+    Answers, Ask, Asked, Conversation, Field, Form, Halt, Invalid, Journal, Kind, Ledger, Progress, Question,
+    World, check, seal,
+};
 
 /// A conversation under way.
 pub struct Flow<'a> {
@@ -129,34 +22,75 @@ pub struct Flow<'a> {
     input: Option<Answers>,
     asked: Option<Asked>,
     progress: Option<Progress>,
+    summary: Option<String>,
+    /// Stands before every key while a conversation within this one runs.
+    prefix: String,
     world: &'a World<'a>,
 }
 
 impl<'a> Flow<'a> {
     pub(crate) fn new(journal: &'a mut Journal, input: Option<Answers>, world: &'a World<'a>) -> Self {
-        Flow { journal, cursor: 0, seen: HashMap::new(), input, asked: None, progress: None, world }
+        Flow {
+            journal,
+            cursor: 0,
+            seen: HashMap::new(),
+            input,
+            asked: None,
+            progress: None,
+            summary: None,
+            prefix: String::new(),
+            world,
+        }
     }
 
-    /// What was asked, if anything; and whether the code came as far as the journal does.
-    pub(crate) fn end(self) -> (Option<Asked>, Result<(), Halt>) {
-        let unread = self.journal.entries.get(self.cursor);
-        let end = unread.map_or(Ok(()), |entry| Err(Halt::CodeChanged { key: entry.mark.key.clone() }));
+    /// What was asked, if anything; and the summary, if the code came as far as the journal does.
+    pub(crate) fn end(self) -> (Option<Asked>, Result<Option<String>, Halt>) {
+        let end = match self.journal.entries.get(self.cursor) {
+            None => Ok(self.summary),
+            Some(unread) => Err(Halt::CodeChanged { key: unread.mark.key.clone() }),
+        };
         (self.asked, end)
+    }
+
+    /// What whoever began the conversation said about it. It may be anything: check before you rely on it.
+    pub fn context(&self) -> &'a Map<String, Value> {
+        self.world.context
     }
 
     /// Asks one question and waits for its answer, for days if need be.
     pub async fn ask<K: Kind>(&mut self, key: &str, ask: Ask<K>) -> Result<K::Answer, Halt> {
+        self.ask_until(key, ask, |_| Ok(())).await
+    }
+
+    /// Asks one question until its answer passes a test of your own. `accept` must come to the same verdict about the
+    /// same answer every time.
+    pub async fn ask_until<K: Kind>(
+        &mut self,
+        key: &str,
+        ask: Ask<K>,
+        accept: impl Fn(&K::Answer) -> Result<(), Invalid>,
+    ) -> Result<K::Answer, Halt> {
         let message = ask.prompt.message.clone();
-        self.form(&message, (key, ask)).await
+        let accept = |answer: &K::Answer| accept(answer).map_err(|invalid| (key.to_owned(), invalid));
+        self.form_until(&message, (key, ask), accept).await
     }
 
     /// Asks several questions at once. Fronts that cannot show a form ask them one after the other.
-    #[expect(clippy::unused_async, reason = "asking is a point of suspension in the author's eyes")]
     pub async fn form<F: Form>(&mut self, message: &str, form: F) -> Result<F::Answers, Halt> {
-        if self.asked.is_some() {
-            return Err(Halt::Suspended);
-        }
-        let fields = form.fields();
+        self.form_until(message, form, |_| Ok(())).await
+    }
+
+    /// Asks several questions until their answers pass a test of your own, which names the field that is wrong.
+    #[expect(clippy::unused_async, reason = "asking is a point of suspension in the author's eyes")]
+    pub async fn form_until<F: Form>(
+        &mut self,
+        message: &str,
+        form: F,
+        accept: impl Fn(&F::Answers) -> Result<(), (String, Invalid)>,
+    ) -> Result<F::Answers, Halt> {
+        self.not_suspended()?;
+        let mut fields = form.fields();
+        fields.iter_mut().for_each(|field| field.name.insert_str(0, &self.prefix));
         let key = fields.first().map(|field| field.name.clone()).unwrap_or_default();
         let mut values = vec![Value::Null; fields.len()];
         let mut open = Vec::new();
@@ -166,10 +100,33 @@ impl<'a> Flow<'a> {
                 None => open.push((n, field)),
             }
         }
-        if !open.is_empty() {
-            self.take_answers(message, open, &mut values)?;
+        let read = |values: &[Value]| F::read(values).ok_or_else(|| Halt::CodeChanged { key: key.clone() });
+        let judge = |values: &[Value]| {
+            let verdict = accept(&read(values)?);
+            Ok(verdict.map_err(|(field, invalid)| (format!("{}{field}", self.prefix), invalid)).err())
+        };
+        if open.is_empty() {
+            let problem = judge(&values)?;
+            return problem
+                .map_or_else(|| read(&values), |(name, invalid)| Err(Halt::BadArgument { name, invalid }));
         }
-        F::read(&values).ok_or(Halt::CodeChanged { key })
+        let input = self.input.take();
+        let (accepted, mut problems) = judge_fields(&open, input.as_ref());
+        if accepted.len() == open.len() {
+            open.iter().zip(&accepted).for_each(|((n, _), value)| values[*n] = value.clone());
+            problems.extend(judge(&values)?);
+        }
+        if accepted.len() < open.len() || !problems.is_empty() {
+            let fields = open.into_iter().map(|(_, field)| field).collect();
+            let question = Question { message: message.to_owned(), fields };
+            self.asked = Some(Asked { question, problems, progress: self.progress.clone() });
+            return Err(Halt::Suspended);
+        }
+        for ((_, field), value) in open.into_iter().zip(accepted) {
+            let act = Act::Answer(field.prompt.shape.name().to_owned());
+            self.append(act, &field.name, Some(value))?;
+        }
+        read(&values)
     }
 
     /// The answer that an argument or the journal has for a question.
@@ -184,38 +141,20 @@ impl<'a> Flow<'a> {
         self.recall(&act, &field.name)
     }
 
-    /// Takes the answers that came in, all or none of them; asks for what is missing.
-    fn take_answers(
+    /// Has another conversation within this one. Its questions are called `name.question`, and so are the arguments
+    /// that answer them.
+    pub async fn sub<C: Conversation>(
         &mut self,
-        message: &str,
-        open: Vec<(usize, Field)>,
-        values: &mut [Value],
-    ) -> Result<(), Halt> {
-        let mut problems = Vec::new();
-        let mut accepted = Vec::new();
-        let input = self.input.take();
-        for (n, field) in &open {
-            match input
-                .as_ref()
-                .map(|input| check(&field.prompt, input.get(&field.name).unwrap_or(&Value::Null)))
-            {
-                Some(Ok(value)) => accepted.push((*n, value)),
-                Some(Err(invalid)) => problems.push((field.name.clone(), invalid)),
-                None => {}
-            }
-        }
-        if accepted.len() < open.len() {
-            let fields = open.into_iter().map(|(_, field)| field).collect();
-            let question = Question { message: message.to_owned(), fields };
-            self.asked = Some(Asked { question, problems, progress: self.progress.clone() });
-            return Err(Halt::Suspended);
-        }
-        for ((n, field), (_, value)) in open.into_iter().zip(accepted) {
-            let act = Act::Answer(field.prompt.shape.name().to_owned());
-            self.append(act, &field.name, Some(value.clone()))?;
-            values[n] = value;
-        }
-        Ok(())
+        name: &str,
+        conversation: &C,
+        args: C::Args,
+    ) -> Result<C::Reply, Halt> {
+        let outer = self.prefix.len();
+        self.prefix.push_str(name);
+        self.prefix.push('.');
+        let reply = conversation.run(self, args).await;
+        self.prefix.truncate(outer);
+        reply
     }
 
     /// Computes something that later questions rest on. It is computed again on every turn; if it comes out
@@ -226,6 +165,7 @@ impl<'a> Flow<'a> {
         Fut: Future<Output = Result<T, Halt>>,
     {
         self.not_suspended()?;
+        let key = &self.full(key);
         let value = compute().await?;
         let digest =
             json!(seal::digest(&serde_json::to_vec(&value).map_err(|e| Halt::refuse(e.to_string()))?));
@@ -243,8 +183,12 @@ impl<'a> Flow<'a> {
         Fut: Future<Output = Result<T, Halt>>,
     {
         self.not_suspended()?;
+        let key = &self.full(key);
         if let Some(value) = self.recall(&Act::Step, key)? {
             return read(key, value);
+        }
+        if let Ledger::Kept(keeper) = self.world.ledger {
+            keeper.claim(self.journal).await?;
         }
         let value = act(self.idempotency_key(key)).await?;
         self.append(Act::Step, key, Some(written(&value)?))?;
@@ -258,18 +202,29 @@ impl<'a> Flow<'a> {
         Fut: Future<Output = Result<T, Halt>>,
     {
         self.not_suspended()?;
+        let key = &self.full(key);
         if self.recall(&Act::Started, key)?.is_some() {
             let finished = self.recall(&Act::Finished, key)?;
             return finished
                 .map_or(Err(Halt::OutcomeUnknown { key: key.to_owned() }), |value| read(key, value));
         }
-        if self.world.ledger == Ledger::Token {
-            return Err(Halt::NotDurable { key: key.to_owned() });
-        }
         self.append(Act::Started, key, None)?;
+        self.save().await?;
         let value = act().await?;
         self.append(Act::Finished, key, Some(written(&value)?))?;
+        self.save().await?;
         Ok(value)
+    }
+
+    async fn save(&self) -> Result<(), Halt> {
+        match self.world.ledger {
+            Ledger::InProcess => Ok(()),
+            Ledger::Kept(keeper) => keeper.save(self.journal).await,
+        }
+    }
+
+    fn full(&self, key: &str) -> String {
+        format!("{}{key}", self.prefix)
     }
 
     /// The time at which this point was first reached.
@@ -299,6 +254,11 @@ impl<'a> Flow<'a> {
             (self.world.progress)(&progress);
         }
         self.progress = Some(progress);
+    }
+
+    /// Says in a sentence what came of it, for people; the reply is for programs.
+    pub fn summary(&mut self, text: impl Into<String>) {
+        self.summary = Some(text.into());
     }
 
     fn not_suspended(&self) -> Result<(), Halt> {
@@ -348,6 +308,19 @@ impl<'a> Flow<'a> {
         let so_far = serde_json::to_vec(&(&*self.journal, self.world.arguments, key)).unwrap_or_default();
         seal::digest(&so_far)
     }
+}
+
+/// The answers that are right, in the order of their questions; and what is wrong with the others.
+fn judge_fields(open: &[(usize, Field)], input: Option<&Answers>) -> (Vec<Value>, Vec<(String, Invalid)>) {
+    let (mut accepted, mut problems) = (Vec::new(), Vec::new());
+    for (_, field) in input.is_some().then_some(open).into_iter().flatten() {
+        let answer = input.and_then(|input| input.get(&field.name)).unwrap_or(&Value::Null);
+        match check(&field.prompt, answer) {
+            Ok(value) => accepted.push(value),
+            Err(invalid) => problems.push((field.name.clone(), invalid)),
+        }
+    }
+    (accepted, problems)
 }
 
 fn written(value: &impl Serialize) -> Result<Value, Halt> {

@@ -2,8 +2,9 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use chacha20poly1305::aead::{Aead, KeyInit, Payload};
+use chacha20poly1305::aead::{Aead, Payload};
 use chacha20poly1305::{Key, XChaCha20Poly1305, XNonce};
+use hmac::{Hmac, KeyInit as _, Mac};
 use jiff::Timestamp;
 use secrecy::{ExposeSecret, SecretBox};
 use serde::de::DeserializeOwned;
@@ -110,6 +111,9 @@ pub struct Seal {
     keys: Vec<SealKey>,
 }
 
+/// A signature that can be compared in constant time.
+pub(crate) type Signature = Hmac<Sha256>;
+
 /// What is inside a token. Written from a borrowed journal, read into one of its own.
 #[derive(Serialize, Deserialize)]
 struct Sealed<J> {
@@ -123,6 +127,12 @@ impl Seal {
     /// Seals with this key.
     pub fn new(key: SealKey) -> Self {
         Self { keys: vec![key] }
+    }
+
+    /// Reads one key or several, separated by commas: the first seals, all of them open. See [`SealKey::parse`].
+    pub fn parse(text: &str) -> Option<Self> {
+        let keys: Vec<SealKey> = text.split(',').map(SealKey::parse).collect::<Option<_>>()?;
+        (!keys.is_empty()).then_some(Self { keys })
     }
 
     /// Also opens what was sealed with an older key.
@@ -140,18 +150,9 @@ impl Seal {
         expires: Timestamp,
         entropy: &dyn Entropy,
     ) -> String {
-        let key = &self.keys[0];
-        let mut token = vec![VERSION];
-        token.extend(key.id);
-        let mut nonce = [0; NONCE];
-        entropy.fill(&mut nonce);
-        token.extend(nonce);
         let sealed = Sealed { expires: expires.as_millisecond(), journal };
         let plain = serde_json::to_vec(&sealed).unwrap_or_default();
-        let payload = Payload { msg: &plain, aad: &binding.digest() };
-        // Encryption fails only for texts of many gigabytes; an empty rest then opens nowhere.
-        token.extend(cipher(key).encrypt(&XNonce::from(nonce), payload).unwrap_or_default());
-        URL_SAFE_NO_PAD.encode(token)
+        URL_SAFE_NO_PAD.encode(self.lock(&plain, &binding.digest(), entropy))
     }
 
     /// Gets back what was sealed: a journal, or whatever the caller put there.
@@ -161,24 +162,49 @@ impl Seal {
         binding: &Binding<'_>,
         now: Timestamp,
     ) -> Result<S, SealError> {
-        let sealed: Sealed<S> = self.decrypt(token, binding).ok_or(SealError::Invalid)?;
+        let decrypt = || {
+            let token = (token.len() <= MOST_BYTES).then(|| URL_SAFE_NO_PAD.decode(token).ok()).flatten()?;
+            serde_json::from_slice::<Sealed<S>>(&self.unlock(&token, &binding.digest())?).ok()
+        };
+        let sealed = decrypt().ok_or(SealError::Invalid)?;
         if now.as_millisecond() >= sealed.expires {
             return Err(SealError::Expired);
         }
         Ok(sealed.journal)
     }
 
-    fn decrypt<S: DeserializeOwned>(&self, token: &str, binding: &Binding<'_>) -> Option<Sealed<S>> {
-        if token.len() > MOST_BYTES {
-            return None;
-        }
-        let token = URL_SAFE_NO_PAD.decode(token).ok()?;
-        let (head, body) = token.split_at_checked(HEAD)?;
-        let key = self.keys.iter().find(|key| key.id == head[1..5]).filter(|_| head[0] == VERSION)?;
+    /// Encrypts. `about` is not in it and must be the same when it is decrypted.
+    pub(crate) fn lock(&self, plain: &[u8], about: &[u8], entropy: &dyn Entropy) -> Vec<u8> {
+        let key = &self.keys[0];
+        let mut nonce = [0; NONCE];
+        entropy.fill(&mut nonce);
+        let mut locked = vec![VERSION];
+        locked.extend(key.id);
+        locked.extend(nonce);
+        let payload = Payload { msg: plain, aad: about };
+        // Encryption fails only for texts of many gigabytes; an empty rest then opens nowhere.
+        locked.extend(cipher(key).encrypt(&XNonce::from(nonce), payload).unwrap_or_default());
+        locked
+    }
+
+    /// Decrypts what any of the keys has encrypted.
+    pub(crate) fn unlock(&self, locked: &[u8], about: &[u8]) -> Option<Vec<u8>> {
+        let (head, body) = locked.split_at_checked(HEAD)?;
         let nonce: [u8; NONCE] = head[5..].try_into().ok()?;
-        let payload = Payload { msg: body, aad: &binding.digest() };
-        let plain = cipher(key).decrypt(&XNonce::from(nonce), payload).ok()?;
-        serde_json::from_slice(&plain).ok()
+        cipher(self.key_of(locked)?).decrypt(&XNonce::from(nonce), Payload { msg: body, aad: about }).ok()
+    }
+
+    /// A signature over `text`, by the key that has locked `locked`.
+    pub(crate) fn sign(&self, locked: &[u8], text: &[u8]) -> Option<Signature> {
+        // A key of its own: what signs does not encrypt.
+        let secret = self.key_of(locked)?.secret.expose_secret();
+        let derived = Signature::new_from_slice(secret).ok()?.chain_update(b"fluxway flow token").finalize();
+        Some(Signature::new_from_slice(&derived.into_bytes()).ok()?.chain_update(text))
+    }
+
+    fn key_of(&self, locked: &[u8]) -> Option<&SealKey> {
+        let id = locked.get(1..5).filter(|_| locked[0] == VERSION)?;
+        self.keys.iter().find(|key| key.id == id)
     }
 }
 
@@ -252,6 +278,10 @@ mod tests {
         let old = Seal::new(key()).seal(&Journal::default(), &binding, at(9), &entropy);
         let rotated = Seal::new(SealKey::generate(&entropy)).also_opening(key());
         assert!(rotated.open::<Journal>(&old, &binding, at(1)).is_ok());
+        let listed = Seal::parse(&format!("{}, {}", "0b".repeat(32), "0a".repeat(32))).unwrap();
+        assert!(listed.open::<Journal>(&old, &binding, at(1)).is_ok());
+        assert!(Seal::parse("").is_none());
+        assert!(Seal::parse(&format!("{},", "0b".repeat(32))).is_none());
         let removed = Seal::new(SealKey::generate(&entropy));
         assert_eq!(removed.open(&old, &binding, at(1)), Err::<Journal, _>(SealError::Invalid));
     }

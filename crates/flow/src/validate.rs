@@ -4,6 +4,7 @@ use std::path::{Component, Path};
 
 use jiff::civil;
 use regex::RegexBuilder;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::{Prompt, Shape};
@@ -13,7 +14,7 @@ const MAX_ANSWER_BYTES: usize = 1024 * 1024;
 const MAX_PATTERN_BYTES: usize = 1024;
 
 /// Why an answer was refused.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 #[error("{error}{}", suggestion.as_ref().map(|s| format!(". {s}")).unwrap_or_default())]
 pub struct Invalid {
     /// What is wrong.
@@ -22,8 +23,15 @@ pub struct Invalid {
     pub suggestion: Option<String>,
 }
 
+impl Invalid {
+    /// What is wrong, and what would be right.
+    pub fn new(error: impl Into<String>, suggestion: impl Into<String>) -> Self {
+        Self { error: error.into(), suggestion: Some(suggestion.into()) }
+    }
+}
+
 fn refuse<T>(error: impl Into<String>, suggestion: impl Into<String>) -> Result<T, Invalid> {
-    Err(Invalid { error: error.into(), suggestion: Some(suggestion.into()) })
+    Err(Invalid::new(error, suggestion))
 }
 
 /// Judges an answer and brings it into its one form: a number typed as text becomes a number, an empty answer the

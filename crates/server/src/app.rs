@@ -1,18 +1,20 @@
 //! What lives as long as the process: built once, shared by every connection.
 
 use std::path::PathBuf;
+use std::pin::Pin;
 use std::sync::{Arc, PoisonError, RwLock};
 
 use access::Principal;
+use flow::session::{Limits as FlowLimits, Memory, SessionStore, Sessions, StoreError};
 use flow::{Entropy, Seal, SealKey};
 use jiff::Timestamp;
 use protocol::Limits;
 use protocol::mcp::Implementation;
-use tokio::sync::broadcast;
+use tokio::sync::{OnceCell, broadcast};
 use tokio_util::sync::CancellationToken;
 
 use crate::crowd::{Crowd, Place, Places, Seat};
-use crate::error::Refusal;
+use crate::error::{Failure, Refusal};
 use crate::observe::Observer;
 use crate::subscriptions::{self, News};
 use crate::tools::{Catalog, ToolEntry, Toolset};
@@ -61,13 +63,44 @@ impl Entropy for OsEntropy {
     }
 }
 
+/// How interactive sessions are kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum FlowMode {
+    /// In the store, unless a client asks to keep them itself.
+    #[default]
+    Stored,
+    /// By the clients, in tokens.
+    Stateless,
+    /// Not at all: interactive tools are called like others.
+    Off,
+}
+
+/// What a store is opened with: itself, and the key that sessions in it are sealed with if it is not that of the server.
+pub type OpenedSessions = Result<(Arc<dyn SessionStore>, Option<SealKey>), StoreError>;
+
+/// Opens the store of interactive sessions when the first of them is begun.
+pub type OpenSessions = Box<dyn Fn() -> Pin<Box<dyn Future<Output = OpenedSessions> + Send>> + Send + Sync>;
+
+/// Everything that can be set about interactive sessions.
+#[derive(Default)]
+pub struct FlowSettings {
+    /// How they are kept.
+    pub mode: FlowMode,
+    /// How much of everything.
+    pub limits: FlowLimits,
+    /// Where they are kept. `None`: in memory, until the process ends.
+    pub store: Option<OpenSessions>,
+}
+
 /// The server apart from its connections.
 pub struct App {
     pub(crate) info: Implementation,
     pub(crate) limits: Limits,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) entropy: Arc<dyn Entropy>,
-    pub(crate) seal: Seal,
+    pub(crate) seal: Arc<Seal>,
+    pub(crate) flow: FlowSettings,
+    sessions: OnceCell<Sessions>,
     pub(crate) roots: Arc<[PathBuf]>,
     pub(crate) page_size: usize,
     pub(crate) envelope_errors: EnvelopeErrors,
@@ -121,6 +154,22 @@ impl App {
         let _ = self.news.send(News::Resource(uri.into()));
     }
 
+    /// The interactive sessions of everybody.
+    pub(crate) async fn sessions(&self) -> Result<&Sessions, Failure> {
+        let open = async || {
+            let (store, key) = match &self.flow.store {
+                Some(open) => open().await?,
+                None => (Arc::new(Memory::default()) as Arc<dyn SessionStore>, None),
+            };
+            let seal = key.map_or_else(|| Arc::clone(&self.seal), |key| Arc::new(Seal::new(key)));
+            Ok(Sessions::new(store, seal, self.flow.limits))
+        };
+        self.sessions.get_or_try_init(open).await.map_err(|error: StoreError| {
+            tracing::error!(%error, "the store of sessions cannot be opened");
+            Refusal::StoreUnavailable.into()
+        })
+    }
+
     /// A place for something that a caller may have only so much of.
     pub fn place(&self, principal: &Principal, place: Place) -> Result<Seat, Refusal> {
         self.crowd.take(principal, place)
@@ -167,7 +216,8 @@ pub struct AppBuilder {
     name: String,
     clock: Arc<dyn Clock>,
     entropy: Arc<dyn Entropy>,
-    seal_key: Option<SealKey>,
+    seal: Option<Seal>,
+    flow: FlowSettings,
     roots: Vec<PathBuf>,
     toolsets: Vec<Toolset>,
     page_size: usize,
@@ -184,7 +234,8 @@ impl Default for AppBuilder {
             name: "fluxway".to_owned(),
             clock: Arc::new(SystemClock),
             entropy: Arc::new(OsEntropy),
-            seal_key: None,
+            seal: None,
+            flow: FlowSettings::default(),
             roots: Vec::new(),
             toolsets: Toolset::DEFAULT.to_vec(),
             page_size: 100,
@@ -219,10 +270,18 @@ impl AppBuilder {
         self
     }
 
-    /// The key for state that clients keep. Without one a key is drawn, and such state ends with the process.
+    /// The keys for state that clients or the store keep. Without any a key is drawn, and such state ends with the
+    /// process.
     #[must_use]
-    pub fn seal_key(mut self, key: Option<SealKey>) -> Self {
-        self.seal_key = key;
+    pub fn seal(mut self, seal: Option<Seal>) -> Self {
+        self.seal = seal;
+        self
+    }
+
+    /// How interactive sessions are kept.
+    #[must_use]
+    pub fn flow(mut self, flow: FlowSettings) -> Self {
+        self.flow = flow;
         self
     }
 
@@ -286,13 +345,16 @@ impl AppBuilder {
     pub fn build(self) -> Arc<App> {
         let tools: Vec<Arc<ToolEntry>> = crate::tools::all().into_iter().map(Arc::new).collect();
         let catalog = RwLock::new(Arc::new(Catalog::of(&tools, &self.toolsets)));
-        let seal_key = self.seal_key.unwrap_or_else(|| SealKey::generate(self.entropy.as_ref()));
+        let draw = || Seal::new(SealKey::generate(self.entropy.as_ref()));
+        let seal = Arc::new(self.seal.unwrap_or_else(draw));
         Arc::new(App {
             info: Implementation { name: self.name, version: env!("CARGO_PKG_VERSION").to_owned() },
             limits: Limits::default(),
             clock: self.clock,
             entropy: self.entropy,
-            seal: Seal::new(seal_key),
+            seal,
+            flow: self.flow,
+            sessions: OnceCell::new(),
             roots: self.roots.into(),
             page_size: self.page_size,
             envelope_errors: self.envelope_errors,

@@ -189,7 +189,7 @@ impl Failure {
                 Policy::model("root_unreadable", codefluss::VALIDATION)
             }
             Self::Plan(problem) => Policy::model(problem.kind(), codefluss::VALIDATION),
-            Self::Halted(halt) => Policy::model(halt_kind(halt), codefluss::VALIDATION),
+            Self::Halted(halt) => Policy::model(halt.kind(), codefluss::VALIDATION),
             Self::BadState(SealError::Invalid) => Policy::params("invalid_state"),
             Self::BadState(SealError::Expired) => Policy::params("expired_state"),
             Self::NotAnswered { declined: true, .. } => Policy::model("declined", codefluss::VALIDATION),
@@ -396,18 +396,5 @@ fn problem_code(problem: &Problem) -> i64 {
         | Problem::WrongType { .. }
         | Problem::WrongVersion
         | Problem::UnknownType { .. } => codes::INVALID_REQUEST,
-    }
-}
-
-fn halt_kind(halt: &Halt) -> &'static str {
-    match halt {
-        Halt::Suspended => "internal",
-        Halt::Refused(_) => "refused",
-        Halt::BadArgument { .. } => "invalid_argument",
-        Halt::WorldChanged { .. } => "world_changed",
-        Halt::OutcomeUnknown { .. } => "outcome_unknown",
-        Halt::CodeChanged { .. } => "conversation_changed",
-        Halt::NotDurable { .. } => "not_durable",
-        Halt::TooLong => "conversation_too_long",
     }
 }

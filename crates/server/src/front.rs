@@ -1,13 +1,14 @@
 //! The fronts of a conversation: the same engine, asked in every way that a client can be asked.
 //!
-//! | question | `elicitation/create` | `input_required` | arguments |
-//! |---|---|---|---|
-//! | text, confirm, number, date | native | native | native |
-//! | choice | native (titles as the revision has them) | native | native |
-//! | several choices | native; in 2025-06-18 as text, separated by commas | native | native |
-//! | file | a path as text | a path as text | native |
-//! | custom | JSON as text | JSON as text | native |
-//! | several questions at once | one form | one form | all that are missing are named |
+//! | question | `interaction.*` | `elicitation/create` | `input_required` | arguments |
+//! |---|---|---|---|---|
+//! | text, confirm, number, date | native | native | native | native |
+//! | choice | native | native (titles as the revision has them) | native | native |
+//! | several choices | native | native; in 2025-06-18 as text, separated by commas | native | native |
+//! | file | native | a path as text | a path as text | native |
+//! | custom | native | JSON as text | JSON as text | native |
+//! | several questions at once | one after the other | one form | one form | all that are missing are named |
+//! | back, skip | `metadata.action` | `_meta` | `_meta` | no |
 
 pub(crate) mod arguments;
 mod elicitation;
@@ -16,7 +17,8 @@ mod input_required;
 
 use std::sync::Arc;
 
-use flow::{Answers, Converse, Journal, Ledger, Turn, World};
+use flow::{Answers, Converse, Done, Journal, Ledger, Turn, World};
+use serde_json::Map;
 
 use crate::error::Failure;
 use crate::tools::{Invocation, Outcome, Reply};
@@ -28,23 +30,23 @@ struct Talk<'a> {
     tool: &'a str,
     conversation: &'a dyn Converse,
     call: &'a Call,
-    ledger: Ledger,
     can_ask: bool,
     arguments: &'a Answers,
 }
 
 impl Talk<'_> {
     /// One turn.
-    async fn advance(&self, journal: &mut Journal, input: Option<Answers>) -> Turn {
+    async fn advance(&self, journal: &mut Journal, input: Option<Answers>, ledger: Ledger<'_>) -> Turn {
         let outlet = self.call.outlet.clone();
         let progress = move |progress: &flow::Progress| {
             outlet.progress(progress.current, progress.total, &progress.message);
         };
         let world = World {
             arguments: self.arguments,
+            context: &Map::new(),
             now: self.call.now,
             entropy: self.app.entropy.as_ref(),
-            ledger: self.ledger,
+            ledger,
             can_ask: self.can_ask,
             progress: &progress,
         };
@@ -62,15 +64,13 @@ pub(crate) async fn converse(
 ) -> Result<Outcome, Failure> {
     let app = connection.app();
     let can_ask = invocation.client.has_forms();
-    let (ledger, arguments) = (Ledger::InProcess, &invocation.arguments);
-    let talk = Talk { app, tool, conversation, call, ledger, can_ask, arguments };
+    let talk = Talk { app, tool, conversation, call, can_ask, arguments: &invocation.arguments };
     match invocation.revision() {
         Some(revision)
             if revision.asks_by_input_required() && (can_ask || invocation.request_state.is_some()) =>
         {
             // A conversation goes on as it began, even if the client has since forgotten how to be asked.
-            let talk = Talk { ledger: Ledger::Token, can_ask: true, ..talk };
-            input_required::run(&talk, invocation, revision).await
+            input_required::run(&Talk { can_ask: true, ..talk }, invocation, revision).await
         }
         Some(revision) if revision.asks_by_elicitation() && can_ask => {
             elicitation::run(&talk, connection.peer(), revision).await
@@ -79,8 +79,8 @@ pub(crate) async fn converse(
     }
 }
 
-fn done(reply: Box<serde_json::value::RawValue>) -> Outcome {
-    Outcome::Done(Reply::of(reply))
+fn done(done: Done) -> Outcome {
+    Outcome::Done(Reply::of(done.reply))
 }
 
 fn halted(halt: flow::Halt) -> Failure {
@@ -94,6 +94,9 @@ fn halted(halt: flow::Halt) -> Failure {
         }
         // A suspended conversation has a question open, and comes out as that; alone it is a tool's mistake.
         flow::Halt::Suspended => Failure::Internal,
+        // A state that was used already is as good as one that never was.
+        flow::Halt::Overtaken => Failure::BadState(flow::SealError::Invalid),
+        flow::Halt::NotKept => crate::error::Refusal::StoreUnavailable.into(),
         other => Failure::Halted(other),
     }
 }

@@ -38,13 +38,16 @@ mod work;
 /// Keys, tokens and limits, for transports that have to ask for them.
 pub use access;
 pub use access::{Principal, Scope};
-pub use app::{App, AppBuilder, Clock, EnvelopeErrors, OsEntropy, SystemClock};
+pub use app::{
+    App, AppBuilder, Clock, EnvelopeErrors, FlowMode, FlowSettings, OpenSessions, OpenedSessions, OsEntropy,
+    SystemClock,
+};
 pub use call::{Call, Outlet};
 pub use claims::Claims;
 pub use connection::Connection;
 pub use crowd::{Place, Places, Seat};
 pub use error::Refusal;
-pub use flow::{Entropy, SealKey};
+pub use flow::{self, Entropy, Seal, SealKey};
 pub use guest::{Answering, Guest, GuestFault, GuestReply, Listing, Visit};
 pub use jiff::Timestamp;
 pub use language::Language;

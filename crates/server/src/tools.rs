@@ -26,6 +26,7 @@ use std::str::FromStr;
 use std::sync::Arc;
 
 use access::Scope;
+use flow::Conversation;
 use protocol::mcp::{
     Annotations, CallToolParams, CallToolResult, ClientCapabilities, InputRequired, LogLevel, ToolList,
 };
@@ -52,7 +53,7 @@ pub(crate) fn all() -> Vec<ToolEntry> {
         ToolEntry::plain(apply_edit_plan::ApplyEditPlan),
         ToolEntry::plain(undo_edit_plan::UndoEditPlan),
         ToolEntry::plain(tell_fortune::TellFortune),
-        ToolEntry::interactive(booking::Booking),
+        ToolEntry::interactive::<booking::Booking>(),
         ToolEntry::plain(diagnostics::Echo),
         ToolEntry::plain(diagnostics::Wait),
         ToolEntry::plain(diagnostics::Crash),
@@ -159,10 +160,15 @@ pub(crate) trait Tool: Send + Sync + 'static {
     -> impl Future<Output = Result<Self::Reply, Failure>> + Send;
 }
 
-/// A tool that may ask while it works.
-pub(crate) trait InteractiveTool: flow::Conversation<Args: JsonSchema, Reply: JsonSchema> {
+/// A tool that may ask while it works. The doc comment of the conversation's `Args` is what the model reads.
+pub(crate) trait InteractiveTool: 'static {
     /// Its policy.
     const SPEC: ToolSpec;
+    /// What is said.
+    type Talk: Conversation<Args: JsonSchema, Reply: JsonSchema>;
+
+    /// Begins to talk, or goes on; on whose behalf and with what is in the call.
+    fn talk(call: &Call) -> Self::Talk;
 }
 
 /// What came with a call besides who calls.
@@ -253,7 +259,7 @@ pub(crate) async fn run(
         match tool.work() {
             entry::Work::Plain(plain) => plain.call(call, invocation.arguments).await.map(Outcome::Done),
             entry::Work::Interactive(talk) => {
-                front::converse(connection, tool.spec.name, talk.as_ref(), &call, &invocation).await
+                front::converse(connection, tool.spec.name, talk(&call).as_ref(), &call, &invocation).await
             }
         }
     };

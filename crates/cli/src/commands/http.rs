@@ -7,7 +7,7 @@ use std::sync::Arc;
 use http_transport::{Door, Guard, Metrics, Settings, Tls, Watcher};
 use serde_json::json;
 use server::access::{AccessStore, Gate, Limiter, Tokens};
-use server::{App, Clock, Places, Scope, SealKey, SystemClock};
+use server::{App, Clock, Places, Scope, Seal, SealKey, SystemClock};
 use store::Store;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
@@ -49,9 +49,9 @@ impl Http {
         let metrics = Arc::new(Metrics::default());
         let most = if config.read_only { Scope::Read } else { Scope::Admin };
         let (door, store) = door(&mut config, address, most).await?;
-        if let Some(store) = store.as_ref().filter(|_| config.seal_key.is_none()) {
+        if let Some(store) = store.as_ref().filter(|_| config.seal.is_none()) {
             // Replicas must open what another has sealed, and a restart must not end what clients keep.
-            config.seal_key = Some(SealKey::of(kept::secret(store.as_ref(), "seal_key").await?));
+            config.seal = Some(Seal::new(SealKey::of(kept::secret(store.as_ref(), "seal_key").await?)));
         }
         let places = Places { streams: config.serving.streams, ..Places::default() };
         let app = config.builder().observer(Arc::new(Watcher(Arc::clone(&metrics)))).places(places).build();

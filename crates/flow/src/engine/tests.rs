@@ -28,7 +28,7 @@ fn show(turn: &Turn) -> String {
                 asked.problems.iter().map(|(name, invalid)| format!(" !{name}: {}", invalid.error)).collect();
             format!("ask {}{}", names.join("+"), problems.concat())
         }
-        Turn::Done(reply) => format!("done {reply}"),
+        Turn::Done(done) => format!("done {}", done.reply),
         Turn::Halted(halt) => format!("halted {halt}"),
     }
 }
@@ -124,12 +124,26 @@ fn a_world_that_changed_stops_it() {
     );
 }
 
+/// Lets nobody do anything.
+struct Refusing(Halt);
+impl crate::Keeper for Refusing {
+    fn claim<'a>(&'a self, _: &'a Journal) -> crate::Keeping<'a> {
+        Box::pin(async { Err(self.0.clone()) })
+    }
+    fn save<'a>(&'a self, _: &'a Journal) -> crate::Keeping<'a> {
+        Box::pin(async { Err(self.0.clone()) })
+    }
+}
+
 #[test]
 fn what_must_happen_once_needs_somebody_who_keeps_the_journal() {
     let arguments = object(json!({ "city": "Oslo", "from": "2026-03-01", "to": null, "ok": true }));
-    let world = World { ledger: Ledger::Token, ..World::for_tests(&arguments) };
-    let refused = turn(&Trip::new(), &mut Journal::default(), None, &world);
-    assert!(matches!(refused, Turn::Halted(Halt::NotDurable { .. })), "{refused:?}");
+    for refusal in [Halt::Overtaken, Halt::NotKept] {
+        let keeper = Refusing(refusal.clone());
+        let world = World { ledger: Ledger::Kept(&keeper), ..World::for_tests(&arguments) };
+        let refused = turn(&Trip::new(), &mut Journal::default(), None, &world);
+        assert!(matches!(&refused, Turn::Halted(halt) if *halt == refusal), "{refused:?}");
+    }
 
     // Begun, and then the process died.
     let mut journal = Journal::default();

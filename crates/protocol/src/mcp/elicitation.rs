@@ -46,6 +46,9 @@ pub struct ElicitResult {
     /// What was filled in.
     #[serde(default)]
     pub content: Option<Map<String, Value>>,
+    /// What the client says besides.
+    #[serde(rename = "_meta", default)]
+    pub meta: Option<Map<String, Value>>,
 }
 
 /// Filled in, refused, or went away.

@@ -1,6 +1,6 @@
 //! For clients that cannot be asked: everything comes with the call, and what is missing is named.
 
-use flow::{Journal, Question, Shape, Turn};
+use flow::{Journal, Ledger, Question, Shape, Turn};
 use protocol::{Dialect, Revision};
 use serde_json::{Value, json};
 
@@ -10,8 +10,8 @@ use crate::tools::Outcome;
 
 /// One turn is all there is.
 pub(super) async fn run(talk: &Talk<'_>) -> Result<Outcome, Failure> {
-    match talk.advance(&mut Journal::default(), None).await {
-        Turn::Done(reply) => Ok(done(reply)),
+    match talk.advance(&mut Journal::default(), None, Ledger::InProcess).await {
+        Turn::Done(finished) => Ok(done(finished)),
         Turn::Ask(asked) => {
             Err(Failure::InputNeeded { tool: talk.tool.to_owned(), question: asked.question })
         }

@@ -1,9 +1,10 @@
 //! For clients with `elicitation/create`: ask, take the answer, go on.
 
-use flow::{Journal, Turn};
+use flow::{Journal, Ledger, Turn};
 use protocol::Revision;
 use protocol::mcp::{ElicitParams, ElicitResult};
 
+use super::form::Filled;
 use super::{Talk, done, form, halted};
 use crate::error::Failure;
 use crate::peer::{Peer, Unanswered};
@@ -17,8 +18,8 @@ pub(super) async fn run(talk: &Talk<'_>, peer: &Peer, revision: Revision) -> Res
     let mut input = None;
     let mut attempts = 0;
     loop {
-        let asked = match talk.advance(&mut journal, input.take()).await {
-            Turn::Done(reply) => return Ok(done(reply)),
+        let asked = match talk.advance(&mut journal, input.take(), Ledger::InProcess).await {
+            Turn::Done(finished) => return Ok(done(finished)),
             Turn::Halted(halt) => return Err(halted(halt)),
             Turn::Ask(asked) => asked,
         };
@@ -38,6 +39,14 @@ pub(super) async fn run(talk: &Talk<'_>, peer: &Peer, revision: Revision) -> Res
         let Some(answer) = answer else {
             return Err(Failure::InputNeeded { tool: talk.tool.to_owned(), question: asked.question });
         };
-        input = Some(form::answers(answer).map_err(|declined| Failure::NotAnswered { question, declined })?);
+        input = match form::answers(answer) {
+            Filled::In(answers) => Some(answers),
+            Filled::Back => {
+                // With nothing to go back to, the same question comes again.
+                journal.back();
+                None
+            }
+            Filled::Not { declined } => return Err(Failure::NotAnswered { question, declined }),
+        };
     }
 }

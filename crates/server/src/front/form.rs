@@ -84,12 +84,31 @@ fn shape(shape: &Shape, revision: Revision) -> Value {
     }
 }
 
-/// What the user filled in; or whether the form was declined (it may also have been dismissed).
-pub(super) fn answers(result: ElicitResult) -> Result<Answers, bool> {
+/// What became of a form.
+pub(super) enum Filled {
+    /// These are the answers.
+    In(Answers),
+    /// The user wants to see the question before.
+    Back,
+    /// There are none.
+    Not {
+        /// The user said no, rather than going away.
+        declined: bool,
+    },
+}
+
+/// Where a client says that its user wants to go back. Ours does; others have no word for it.
+const ACTION: &str = "fluxway/action";
+
+/// What the user did with the form.
+pub(super) fn answers(result: ElicitResult) -> Filled {
+    let wants_back =
+        result.meta.as_ref().and_then(|meta| meta.get(ACTION)).is_some_and(|action| action == "back");
     match result.action {
-        ElicitAction::Accept => Ok(result.content.unwrap_or_default()),
-        ElicitAction::Decline => Err(true),
-        ElicitAction::Cancel => Err(false),
+        ElicitAction::Accept if wants_back => Filled::Back,
+        ElicitAction::Accept => Filled::In(result.content.unwrap_or_default()),
+        ElicitAction::Decline => Filled::Not { declined: true },
+        ElicitAction::Cancel => Filled::Not { declined: false },
     }
 }
 

@@ -1,10 +1,12 @@
 //! For 2026-07-28: the answer asks, and the client calls again with answers and a sealed state.
 
-use flow::{Answers, Binding, Journal, Turn};
+use flow::session::Spending;
+use flow::{Answers, Binding, Journal, Ledger, Turn};
 use jiff::SignedDuration;
 use protocol::Revision;
 use protocol::mcp::{ElicitParams, ElicitResult, InputRequest, InputRequired};
 
+use super::form::Filled;
 use super::{Talk, done, form, halted};
 use crate::error::Failure;
 use crate::tools::{Invocation, Outcome};
@@ -27,13 +29,21 @@ pub(super) async fn run(
         tool: talk.tool,
         arguments: talk.arguments,
     };
-    let mut journal = match &invocation.request_state {
-        Some(state) => talk.app.seal.open(state, &binding, talk.call.now).map_err(Failure::BadState)?,
-        None => Journal::default(),
+    let expires = talk.call.now.checked_add(LIFE).unwrap_or(talk.call.now);
+    let mut journal = Journal::default();
+    let turn = match &invocation.request_state {
+        None => talk.advance(&mut journal, None, Ledger::InProcess).await,
+        Some(state) => {
+            journal = talk.app.seal.open(state, &binding, talk.call.now).map_err(Failure::BadState)?;
+            let input = answers(talk, &mut journal, invocation).await?;
+            // It may be sent again; what follows from it happens once. It expires before `expires`.
+            let sessions = talk.app.sessions().await?;
+            let spending = Spending::new(sessions.store(), state, expires);
+            talk.advance(&mut journal, input, Ledger::Kept(&spending)).await
+        }
     };
-    let input = answers(talk, &journal, invocation).await?;
-    let asked = match talk.advance(&mut journal, input).await {
-        Turn::Done(reply) => return Ok(done(reply)),
+    let asked = match turn {
+        Turn::Done(finished) => return Ok(done(finished)),
         Turn::Halted(halt) => return Err(halted(halt)),
         Turn::Ask(asked) => asked,
     };
@@ -41,21 +51,18 @@ pub(super) async fn run(
         return Err(Failure::forms_needed());
     }
     let params = ElicitParams::form(form::message(&asked), form::form(&asked.question, revision), revision);
-    let expires = talk.call.now.checked_add(LIFE).unwrap_or(talk.call.now);
     Ok(Outcome::InputRequired(InputRequired {
         input_requests: [(ASKED.to_owned(), InputRequest::Elicit(params))].into(),
         request_state: talk.app.seal.seal(&journal, &binding, expires, talk.app.entropy.as_ref()),
     }))
 }
 
-/// The answers that came along. Without any, or without a state that says what they answer, the question is asked
-/// (again).
+/// The answers that came along. Without any the question is asked again.
 async fn answers(
     talk: &Talk<'_>,
-    journal: &Journal,
+    journal: &mut Journal,
     invocation: &Invocation,
 ) -> Result<Option<Answers>, Failure> {
-    let Some(_) = &invocation.request_state else { return Ok(None) };
     let Some(answer) = invocation.input_responses.as_ref().and_then(|all| all.get(ASKED)) else {
         return Ok(None);
     };
@@ -65,14 +72,20 @@ async fn answers(
         Failure::params(format!("inputResponses.{ASKED}"), wanted)
     })?;
     match form::answers(answer) {
-        Ok(answers) => Ok(Some(answers)),
-        Err(declined) => Err(Failure::NotAnswered { question: open_question(talk, journal).await, declined }),
+        Filled::In(answers) => Ok(Some(answers)),
+        Filled::Back => {
+            journal.back();
+            Ok(None)
+        }
+        Filled::Not { declined } => {
+            Err(Failure::NotAnswered { question: open_question(talk, journal).await, declined })
+        }
     }
 }
 
 /// What the user was asked: the question that the journal ends at.
 async fn open_question(talk: &Talk<'_>, journal: &Journal) -> String {
-    match talk.advance(&mut journal.clone(), None).await {
+    match talk.advance(&mut journal.clone(), None, Ledger::InProcess).await {
         Turn::Ask(asked) => asked.question.message,
         Turn::Done(_) | Turn::Halted(_) => talk.tool.to_owned(),
     }

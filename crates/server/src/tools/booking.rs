@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use flow::{Conversation, Flow, Halt, choice, confirm, date, integer, text};
+use flow::{Conversation, Flow, Halt, Invalid, choice, confirm, date, integer, text};
 use jiff::civil;
 use jiff::tz::TimeZone;
 use protocol::mcp::{Prompt, PromptArgument};
@@ -10,6 +10,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Effect, InteractiveTool, ToolSpec, Toolset};
+use crate::Call;
 use crate::prompts::PromptEntry;
 
 /// Book a trip (a demonstration: nothing is really booked). Asks for what is not given.
@@ -85,6 +86,11 @@ impl InteractiveTool for Booking {
         toolset: Toolset::Reference,
         effect: Effect::Reads,
     };
+    type Talk = Self;
+
+    fn talk(_: &Call) -> Self {
+        Self
+    }
 }
 
 impl Conversation for Booking {
@@ -101,11 +107,8 @@ impl Conversation for Booking {
         f.progress(2, 5, "Dates");
         let departure = date("First day").not_before(today);
         let back = date("Last day, empty for one way").not_before(today).optional();
-        let (departure, back) =
-            f.form("When would you like to travel?", (("departure", departure), ("return", back))).await?;
-        if back.is_some_and(|back| back < departure) {
-            return Err(Halt::refuse("the last day is before the first; start again with other dates"));
-        }
+        let days = (("departure", departure), ("return", back));
+        let (departure, back) = f.form_until("When would you like to travel?", days, in_order).await?;
 
         f.progress(3, 5, "Travellers");
         let travellers = f.ask("travellers", integer("How many people travel?").within(1..=9)).await?;
@@ -123,8 +126,12 @@ impl Conversation for Booking {
         if !f.ask("confirm", confirm(question)).await? {
             return Err(Halt::refuse("the user did not agree to the price; nothing was booked"));
         }
+        let random = f.random()?;
+        // Somebody who really books does it here, where it happens once however often the answer is sent.
+        let reference = f.once("book", async || Ok(reference(random))).await?;
+        f.summary(format!("Booked {destination} for {travellers}, {price} euros, reference {reference}."));
         Ok(Reply {
-            reference: reference(f.random()?),
+            reference,
             destination,
             departure: departure.to_string(),
             r#return: back.map(|back| back.to_string()),
@@ -132,6 +139,16 @@ impl Conversation for Booking {
             class,
             price,
         })
+    }
+}
+
+fn in_order((first, last): &(civil::Date, Option<civil::Date>)) -> Result<(), (String, Invalid)> {
+    match last {
+        Some(last) if last < first => {
+            let invalid = Invalid::new("The last day is before the first", format!("Use {first} or later"));
+            Err(("return".to_owned(), invalid))
+        }
+        _ => Ok(()),
     }
 }
 

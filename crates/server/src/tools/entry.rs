@@ -3,7 +3,7 @@
 use std::pin::Pin;
 use std::sync::OnceLock;
 
-use flow::Converse;
+use flow::{Conversation, Converse};
 use jsonschema::ValidationError;
 use jsonschema::error::{TypeKind, ValidationErrorKind};
 use protocol::mcp::Tool as Listing;
@@ -28,7 +28,7 @@ pub(crate) struct ToolEntry {
 /// The two kinds of tools.
 pub(crate) enum Work {
     Plain(Box<dyn Callable>),
-    Interactive(Box<dyn Converse>),
+    Interactive(fn(&Call) -> Box<dyn Converse>),
 }
 
 /// What a tool gives.
@@ -81,8 +81,19 @@ impl ToolEntry {
         Self::new::<T::Args, T::Reply>(T::SPEC, Work::Plain(Box::new(tool)))
     }
 
-    pub(crate) fn interactive<T: InteractiveTool>(tool: T) -> Self {
-        Self::new::<T::Args, T::Reply>(T::SPEC, Work::Interactive(Box::new(tool)))
+    pub(crate) fn interactive<T: InteractiveTool>() -> Self {
+        Self::new::<<T::Talk as Conversation>::Args, <T::Talk as Conversation>::Reply>(
+            T::SPEC,
+            Work::Interactive(|call| Box::new(T::talk(call))),
+        )
+    }
+
+    /// The conversation of an interactive tool.
+    pub(crate) fn talk(&self, call: &Call) -> Option<Box<dyn Converse>> {
+        match &self.work {
+            Work::Plain(_) => None,
+            Work::Interactive(talk) => Some(talk(call)),
+        }
     }
 
     fn new<Args: JsonSchema, Reply: JsonSchema>(spec: ToolSpec, work: Work) -> Self {

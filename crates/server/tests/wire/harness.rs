@@ -8,7 +8,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use server::tools::Toolset;
 use server::transport::memory::{self, MemoryClient};
-use server::{App, Clock, Entropy, Principal, Scope, SealKey, Timestamp};
+use server::{App, Clock, Entropy, Principal, Scope, Seal, SealKey, Timestamp};
 
 use crate::schema::Schemas;
 
@@ -31,7 +31,7 @@ pub(crate) fn app() -> server::AppBuilder {
     App::builder()
         .clock(Arc::new(Noon))
         .entropy(Arc::new(Counting(AtomicU8::new(0))))
-        .seal_key(SealKey::parse(&"07".repeat(32)))
+        .seal(SealKey::parse(&"07".repeat(32)).map(Seal::new))
         .toolsets(&Toolset::ALL)
 }
 

@@ -1,0 +1,76 @@
+//! Why something cannot be done with a session.
+
+use super::{State, StoreError};
+
+/// Why something cannot be done with a session.
+#[derive(Clone, Debug, thiserror::Error)]
+pub enum Problem {
+    /// There is none, or it is somebody else's: the two cannot be told apart.
+    #[error("there is no such session; start again")]
+    NotFound,
+    /// There was one.
+    #[error("the session has ended; start again")]
+    Expired,
+    /// It stands where this cannot be done.
+    #[error("the session is {}, and that is not possible now", state_name(*state))]
+    WrongState {
+        /// Where it stands.
+        state: State,
+    },
+    /// The response is to another prompt than the one that is open.
+    #[error("another prompt is open ({open})")]
+    NoSuchPrompt {
+        /// The one that is.
+        open: String,
+    },
+    /// The response is larger than any may be.
+    #[error("the response is larger than {limit} bytes")]
+    TooLarge {
+        /// The most that is taken.
+        limit: usize,
+    },
+    /// A question was answered badly once too often.
+    #[error("the question got no usable answer after {attempts} attempts; the session has ended")]
+    AttemptsUsedUp {
+        /// How often it was.
+        attempts: u32,
+    },
+    /// The conversation worked on an answer for too long.
+    #[error("the tool took longer than {seconds} s for one step; the session has ended")]
+    TimedOut {
+        /// How long it may.
+        seconds: u64,
+    },
+    /// It was cancelled.
+    #[error("the session has been cancelled")]
+    Cancelled,
+    /// There is a limit, and it is reached.
+    #[error("{most} {what} are the most there may be")]
+    Limit {
+        /// What there are too many of.
+        what: &'static str,
+        /// How many there may be.
+        most: usize,
+    },
+    /// Nobody can be asked questions by this tool.
+    #[error("{tool} is not interactive; call it with all arguments")]
+    NotInteractive {
+        /// The tool.
+        tool: String,
+    },
+    /// The store did not do it.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+fn state_name(state: State) -> &'static str {
+    match state {
+        State::Idle => "idle",
+        State::Active => "active",
+        State::WaitingUser => "waiting for an answer",
+        State::Processing => "working on an answer",
+        State::Completed => "completed",
+        State::Cancelled => "cancelled",
+        State::Error => "in error",
+    }
+}

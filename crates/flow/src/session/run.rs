@@ -1,0 +1,200 @@
+//! Running one turn of a session, and holding on to it meanwhile.
+//!
+//! Most turns are over before anybody could notice them, and are written down once, at their end. A turn that takes longer,
+//! or is about to do something, first writes down that it runs: from then on its answer is not lost, nobody else works on
+//! it, and it is told when the session is cancelled.
+
+use std::time::Duration;
+
+use futures_util::future::{Either, select};
+use futures_util::lock::Mutex;
+
+use super::service::{Clerk, Held, Place, Sessions};
+use super::state::after;
+use super::{Problem, Session, Spending};
+use crate::{Answers, Converse, Halt, Journal, Keeper, Keeping, Ledger, Turn, World};
+
+/// A turn that takes longer than this is written down.
+const NOTICEABLE: Duration = Duration::from_millis(25);
+
+/// Somebody who runs a turn.
+struct Runner<'a> {
+    sessions: &'a Sessions,
+    clerk: &'a Clerk<'a>,
+    id: &'a str,
+    /// As it was before the turn.
+    session: &'a Session,
+    kept: Mutex<Kept>,
+}
+
+/// What of it is written down.
+struct Kept {
+    place: Place,
+    is_claimed: bool,
+}
+
+/// What a turn came to.
+struct Ran {
+    turn: Turn,
+    journal: Journal,
+    place: Place,
+}
+
+/// Runs a turn, and says what was wrong with the answers if the conversation refused them. The session is not written
+/// down yet, unless it had to be.
+pub(super) async fn turn(
+    sessions: &Sessions,
+    clerk: &Clerk<'_>,
+    held: &mut Held,
+    mut input: Option<Answers>,
+) -> Result<Option<crate::Invalid>, Problem> {
+    let tool = held.session.tool();
+    let missing = || Problem::NotInteractive { tool: tool.to_owned() };
+    let conversation = (clerk.tools)(tool).ok_or_else(missing)?;
+    let mut bad_argument = None;
+    loop {
+        held.session.run(input.clone());
+        let ran = run(sessions, clerk, held, conversation.as_ref(), input.take()).await?;
+        held.place = ran.place;
+        held.session.journal = ran.journal;
+        match &ran.turn {
+            Turn::Halted(Halt::Overtaken) => return Err(sessions.overtaken(clerk, held).await),
+            Turn::Halted(Halt::NotKept) => return Err(not_kept()),
+            Turn::Halted(halt @ Halt::BadArgument { invalid, .. }) if held.session.drop_argument(halt) => {
+                bad_argument = Some(invalid.clone());
+            }
+            _ => {
+                let refused = held.session.settle(ran.turn, (clerk.clock)());
+                held.session.invalid = held.session.invalid.take().or(bad_argument);
+                return Ok(refused);
+            }
+        }
+    }
+}
+
+fn not_kept() -> Problem {
+    super::StoreError::Unreachable("a session could not be written down".to_owned()).into()
+}
+
+async fn run(
+    sessions: &Sessions,
+    clerk: &Clerk<'_>,
+    held: &mut Held,
+    conversation: &dyn Converse,
+    input: Option<Answers>,
+) -> Result<Ran, Problem> {
+    let place = held.place.clone();
+    let spending = place.token().map(|(token, expires)| Spending::new(sessions.store(), token, expires));
+    let kept = Mutex::new(Kept { place, is_claimed: false });
+    let runner = Runner { sessions, clerk, id: &held.id, session: &held.session, kept };
+    let ledger = match &spending {
+        Some(spending) => Ledger::Kept(spending),
+        None if held.place.is_stored() => Ledger::Kept(&runner),
+        None => Ledger::InProcess,
+    };
+    let mut journal = held.session.journal.clone();
+    let turn = runner.watch(conversation, &mut journal, input, ledger).await;
+    let place = runner.kept.into_inner().place;
+    match turn {
+        Ok(turn) => Ok(Ran { turn, journal, place }),
+        Err(problem) => {
+            held.place = place;
+            if matches!(problem, Problem::TimedOut { .. }) {
+                held.session.fail("timed_out", &problem.to_string(), (clerk.clock)());
+                sessions.write(clerk, held, None).await?;
+            }
+            Err(problem)
+        }
+    }
+}
+
+impl Runner<'_> {
+    /// Runs the conversation, and is heard of while it takes long.
+    async fn watch(
+        &self,
+        conversation: &dyn Converse,
+        journal: &mut Journal,
+        input: Option<Answers>,
+        ledger: Ledger<'_>,
+    ) -> Result<Turn, Problem> {
+        let limits = self.sessions.limits();
+        let world = World {
+            arguments: &self.session.arguments,
+            context: &self.session.context,
+            now: (self.clerk.clock)(),
+            entropy: self.clerk.entropy,
+            ledger,
+            can_ask: true,
+            progress: self.clerk.progress,
+        };
+        let mut work = conversation.advance(journal, input, &world);
+        let (mut waited, mut next) = (Duration::ZERO, NOTICEABLE);
+        loop {
+            match select(work, (self.clerk.pause)(next)).await {
+                Either::Left((turn, _)) => return Ok(turn),
+                Either::Right(((), rest)) => work = rest,
+            }
+            waited += next;
+            next = limits.heartbeat;
+            if waited >= limits.turn {
+                return Err(Problem::TimedOut { seconds: limits.turn.as_secs() });
+            }
+            // Out of reach is not overtaken: the store may be back before the lease is over. What is dropped is stopped.
+            if self.be_heard_of().await == Err(Halt::Overtaken) {
+                return Ok(Turn::Halted(Halt::Overtaken));
+            }
+        }
+    }
+
+    async fn be_heard_of(&self) -> Result<(), Halt> {
+        // Whoever has it is writing the session down this very moment, which says as much.
+        let Some(mut kept) = self.kept.try_lock() else { return Ok(()) };
+        let Some(version) = kept.place.version().filter(|_| kept.is_claimed) else {
+            return self.write(&mut kept, self.session).await;
+        };
+        let until = after((self.clerk.clock)(), self.sessions.limits().lease);
+        match self.sessions.store().renew(self.clerk.owner, self.id, version, until).await {
+            Ok(true) => Ok(()),
+            Ok(false) => Err(Halt::Overtaken),
+            Err(_) => Err(Halt::NotKept),
+        }
+    }
+
+    /// Writes the session down with a lease.
+    async fn write(&self, kept: &mut Kept, session: &Session) -> Result<(), Halt> {
+        if !kept.place.is_stored() {
+            return Ok(());
+        }
+        let until = after((self.clerk.clock)(), self.sessions.limits().lease);
+        let written = self.sessions.put(self.clerk, self.id, session, &mut kept.place, Some(until)).await;
+        match written {
+            Ok(true) => {
+                kept.is_claimed = true;
+                Ok(())
+            }
+            Ok(false) => Err(Halt::Overtaken),
+            Err(Problem::Limit { .. }) => Err(Halt::TooLong),
+            Err(_) => Err(Halt::NotKept),
+        }
+    }
+
+    async fn write_journal(&self, journal: &Journal, is_claim: bool) -> Result<(), Halt> {
+        let mut kept = self.kept.lock().await;
+        if is_claim && kept.is_claimed {
+            return Ok(());
+        }
+        // What was answered is in the journal by now.
+        let session = Session { journal: journal.clone(), pending: None, ..self.session.clone() };
+        self.write(&mut kept, &session).await
+    }
+}
+
+impl Keeper for Runner<'_> {
+    fn claim<'a>(&'a self, journal: &'a Journal) -> Keeping<'a> {
+        Box::pin(self.write_journal(journal, true))
+    }
+
+    fn save<'a>(&'a self, journal: &'a Journal) -> Keeping<'a> {
+        Box::pin(self.write_journal(journal, false))
+    }
+}

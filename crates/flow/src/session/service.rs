@@ -1,0 +1,358 @@
+//! Beginning sessions, going on with them, ending them.
+
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use jiff::Timestamp;
+use serde_json::{Map, Value};
+
+use super::machine::{Response, Taken};
+use super::state::after;
+use super::token::{self, Carried};
+use super::{Limits, Owner, Problem, Row, Session, SessionStore, Spending, State, run};
+use crate::{Answers, Converse, Entropy, Invalid, Journal, Keeper, Progress, Seal};
+
+/// A pause, sooner or later over.
+pub type Pause = Pin<Box<dyn Future<Output = ()> + Send>>;
+
+/// On whose behalf something is done, and with what.
+pub struct Clerk<'a> {
+    /// Whose sessions they are.
+    pub owner: Owner<'a>,
+    /// The time.
+    pub clock: &'a (dyn Fn() -> Timestamp + Sync),
+    /// Where random numbers come from.
+    pub entropy: &'a dyn Entropy,
+    /// Waits.
+    pub pause: &'a (dyn Fn(Duration) -> Pause + Sync),
+    /// The conversation of this name, if there is one that the owner may have.
+    pub tools: &'a (dyn Fn(&str) -> Option<Box<dyn Converse>> + Sync),
+    /// Told about progress as it is made.
+    pub progress: &'a (dyn Fn(&Progress) + Sync),
+}
+
+/// How a session begins.
+#[derive(Clone, Debug, Default)]
+pub struct Begin {
+    /// The tool.
+    pub tool: String,
+    /// Arguments, which answer the questions of the same names.
+    pub arguments: Answers,
+    /// What to remember about it.
+    pub context: Map<String, Value>,
+    /// How long its user may stay silent, if not as long as usual.
+    pub timeout: Option<Duration>,
+    /// The client keeps it.
+    pub is_stateless: bool,
+}
+
+/// Which session.
+#[derive(Clone, Copy, Debug)]
+pub enum Which<'a> {
+    /// The one with this id.
+    Id(&'a str),
+    /// The one in this token.
+    Token(&'a str),
+}
+
+/// Where a session stands.
+#[derive(Clone, Debug)]
+pub struct Standing {
+    /// Its id.
+    pub id: String,
+    /// The session.
+    pub session: Session,
+    /// The session itself, where its client keeps it.
+    pub token: Option<String>,
+    /// When it ends if nobody says anything.
+    pub ends: Timestamp,
+}
+
+/// What a response came to.
+#[derive(Clone, Debug)]
+pub struct Responded {
+    /// Where the session stands now.
+    pub standing: Standing,
+    /// What is wrong with the response. `None`: it was accepted.
+    pub invalid: Option<Invalid>,
+}
+
+/// Where a session is kept.
+#[derive(Clone, Debug)]
+pub(super) enum Place {
+    /// Nowhere yet; the store will.
+    Unstored,
+    /// In the store, in this version.
+    Stored { version: i64, leased_until: Option<Timestamp> },
+    /// With the client, who has this token.
+    Token { token: String, revision: u32, expires: Timestamp },
+    /// Nowhere yet; the client will.
+    NoToken,
+}
+
+impl Place {
+    pub(super) fn is_stored(&self) -> bool {
+        matches!(self, Self::Unstored | Self::Stored { .. })
+    }
+
+    pub(super) fn version(&self) -> Option<i64> {
+        match self {
+            Self::Stored { version, .. } => Some(*version),
+            Self::Unstored | Self::Token { .. } | Self::NoToken => None,
+        }
+    }
+
+    pub(super) fn token(&self) -> Option<(&str, Timestamp)> {
+        match self {
+            Self::Token { token, expires, .. } => Some((token, *expires)),
+            Self::Unstored | Self::Stored { .. } | Self::NoToken => None,
+        }
+    }
+}
+
+/// A session in the hands of somebody who works on it.
+pub(super) struct Held {
+    pub(super) id: String,
+    pub(super) session: Session,
+    pub(super) place: Place,
+}
+
+impl Held {
+    /// Somebody worked on it and was not heard of since.
+    fn is_abandoned(&self, now: Timestamp) -> bool {
+        let runs = matches!(self.session.state(), State::Active | State::Processing);
+        let leased = matches!(self.place, Place::Stored { leased_until: Some(until), .. } if until > now);
+        runs && !leased
+    }
+}
+
+/// The sessions of everybody.
+pub struct Sessions {
+    store: Arc<dyn SessionStore>,
+    seal: Arc<Seal>,
+    limits: Limits,
+}
+
+impl Sessions {
+    /// Kept there, sealed with that.
+    pub fn new(store: Arc<dyn SessionStore>, seal: Arc<Seal>, limits: Limits) -> Self {
+        Self { store, seal, limits }
+    }
+
+    /// How much of everything.
+    pub fn limits(&self) -> &Limits {
+        &self.limits
+    }
+
+    /// Where they are kept.
+    pub fn store(&self) -> &dyn SessionStore {
+        self.store.as_ref()
+    }
+
+    /// Begins a session, and runs it up to its first question.
+    pub async fn start(&self, clerk: &Clerk<'_>, begin: Begin) -> Result<Standing, Problem> {
+        let mut random = [0; 24];
+        clerk.entropy.fill(&mut random);
+        let id = format!("session_{}", URL_SAFE_NO_PAD.encode(random));
+        let Begin { tool, arguments, context, timeout, is_stateless } = begin;
+        let timeout = timeout.unwrap_or(self.limits.idle).min(self.limits.longest);
+        let session = Session::new(tool, arguments, context, timeout, (clerk.clock)());
+        let place = if is_stateless { Place::NoToken } else { Place::Unstored };
+        let mut held = Held { id, session, place };
+        run::turn(self, clerk, &mut held, None).await?;
+        self.finish(clerk, held).await
+    }
+
+    /// Takes a response, and runs the session up to its next question.
+    pub async fn respond(
+        &self,
+        clerk: &Clerk<'_>,
+        which: Which<'_>,
+        response: Response,
+    ) -> Result<Responded, Problem> {
+        let mut held = self.load(clerk, which).await?;
+        let was_open = held.session.state().is_open();
+        let invalid = match held.session.take(response, &self.limits, (clerk.clock)()) {
+            Ok(Taken::Refused(invalid)) => Some(invalid),
+            Ok(Taken::NextField) => None,
+            Ok(Taken::GoOn(input)) => run::turn(self, clerk, &mut held, input).await?,
+            Err(problem) => {
+                if was_open && !held.session.state().is_open() {
+                    self.write(clerk, &mut held, None).await?;
+                }
+                return Err(problem);
+            }
+        };
+        Ok(Responded { standing: self.finish(clerk, held).await?, invalid })
+    }
+
+    /// Where it stands. One that nobody works on any more is gone on with.
+    pub async fn look(&self, clerk: &Clerk<'_>, which: Which<'_>) -> Result<Standing, Problem> {
+        let mut held = self.load(clerk, which).await?;
+        if held.is_abandoned((clerk.clock)()) {
+            let input = held.session.pending.take();
+            run::turn(self, clerk, &mut held, input).await?;
+            return self.finish(clerk, held).await;
+        }
+        let token = held.place.token().map(|(token, _)| token.to_owned());
+        Ok(self.standing(held.id, held.session, token))
+    }
+
+    /// The same, and its user counts as present.
+    pub async fn go_on(&self, clerk: &Clerk<'_>, which: Which<'_>) -> Result<Standing, Problem> {
+        let mut held = self.load(clerk, which).await?;
+        if held.session.state() != State::WaitingUser {
+            return self.look(clerk, which).await;
+        }
+        held.session.active = (clerk.clock)();
+        self.finish(clerk, held).await
+    }
+
+    /// Ends a session. If its conversation runs somewhere, it is stopped there.
+    pub async fn cancel(
+        &self,
+        clerk: &Clerk<'_>,
+        which: Which<'_>,
+        reason: Option<&str>,
+    ) -> Result<Standing, Problem> {
+        // Whoever works on it may write it down in between, again and again; but not without end.
+        for _ in 0..20 {
+            let mut held = self.load(clerk, which).await?;
+            held.session.cancel(reason, (clerk.clock)())?;
+            if let Some((token, expires)) = held.place.token() {
+                let spending = Spending::new(self.store(), token, expires);
+                spending.claim(&Journal::default()).await.map_err(|_| Problem::NotFound)?;
+            }
+            if self.write(clerk, &mut held, None).await? {
+                return self.finish_token(clerk, held);
+            }
+        }
+        Err(Problem::WrongState { state: State::Processing })
+    }
+
+    async fn load(&self, clerk: &Clerk<'_>, which: Which<'_>) -> Result<Held, Problem> {
+        let now = (clerk.clock)();
+        match which {
+            Which::Token(token) => {
+                let read = token::read(&self.seal, clerk.owner, token, now);
+                let (id, Carried { expires, revision, session }) = read.ok_or(Problem::NotFound)?;
+                let place = Place::Token { token: token.to_owned(), revision, expires };
+                Ok(Held { id, session, place })
+            }
+            Which::Id(id) => {
+                let found = self.store.load(clerk.owner, id).await?;
+                let (version, row) = found.ok_or(Problem::NotFound)?;
+                let body = row.body.filter(|_| row.ends > now).ok_or(Problem::Expired)?;
+                let session = self.unseal(clerk.owner, id, &body).ok_or(Problem::NotFound)?;
+                let place = Place::Stored { version, leased_until: row.leased_until };
+                Ok(Held { id: id.to_owned(), session, place })
+            }
+        }
+    }
+
+    fn unseal(&self, owner: Owner<'_>, id: &str, body: &[u8]) -> Option<Session> {
+        serde_json::from_slice(&self.seal.unlock(body, &token::about(owner, id, "session"))?).ok()
+    }
+
+    /// Writes it down, and says where it stands.
+    async fn finish(&self, clerk: &Clerk<'_>, mut held: Held) -> Result<Standing, Problem> {
+        if !self.write(clerk, &mut held, None).await? {
+            return Err(self.overtaken(clerk, &held).await);
+        }
+        self.finish_token(clerk, held)
+    }
+
+    fn finish_token(&self, clerk: &Clerk<'_>, held: Held) -> Result<Standing, Problem> {
+        let revision = match &held.place {
+            Place::Unstored | Place::Stored { .. } => return Ok(self.standing(held.id, held.session, None)),
+            Place::NoToken => 0,
+            Place::Token { revision, .. } => revision + 1,
+        };
+        let expires = held.session.ends(&self.limits);
+        let carried = Carried { expires, revision, session: &held.session };
+        let token = token::write(&self.seal, clerk.owner, &held.id, &carried, clerk.entropy);
+        if token.len() > 2 * self.limits.bytes {
+            return Err(Problem::Limit { what: "bytes", most: self.limits.bytes });
+        }
+        Ok(self.standing(held.id, held.session, Some(token)))
+    }
+
+    fn standing(&self, id: String, session: Session, token: Option<String>) -> Standing {
+        let ends = session.ends(&self.limits);
+        Standing { id, session, token, ends }
+    }
+
+    /// Writes a session down where it is kept. `false`: somebody was faster. One that has become too large ends with that.
+    pub(super) async fn write(
+        &self,
+        clerk: &Clerk<'_>,
+        held: &mut Held,
+        leased_until: Option<Timestamp>,
+    ) -> Result<bool, Problem> {
+        let written = self.put(clerk, &held.id, &held.session, &mut held.place, leased_until).await;
+        if let Err(Problem::Limit { what: "bytes", .. }) = written {
+            let now = (clerk.clock)();
+            let Session { tool, timeout, .. } = &held.session;
+            let mut ended = Session::new(tool.clone(), Answers::new(), Map::new(), *timeout, now);
+            ended.fail("conversation_too_long", "the session has become too large", now);
+            self.put(clerk, &held.id, &ended, &mut held.place, None).await?;
+        }
+        written
+    }
+
+    pub(super) async fn put(
+        &self,
+        clerk: &Clerk<'_>,
+        id: &str,
+        session: &Session,
+        place: &mut Place,
+        leased_until: Option<Timestamp>,
+    ) -> Result<bool, Problem> {
+        if !place.is_stored() {
+            return Ok(true);
+        }
+        let plain = serde_json::to_vec(session).unwrap_or_default();
+        if plain.len() > self.limits.bytes {
+            return Err(Problem::Limit { what: "bytes", most: self.limits.bytes });
+        }
+        let about = token::about(clerk.owner, id, "session");
+        let ends = session.ends(&self.limits);
+        let row = Row {
+            is_open: session.state().is_open(),
+            ends,
+            forgotten: after(ends, self.limits.remembered),
+            leased_until,
+            body: Some(self.seal.lock(&plain, &about, clerk.entropy)),
+        };
+        let (is_written, version) = match place.version() {
+            Some(version) => (self.store.save(clerk.owner, id, version, row).await?, version + 1),
+            None => {
+                let most = self.limits.sessions;
+                if !self.store.begin(clerk.owner, id, row, most, (clerk.clock)()).await? {
+                    return Err(Problem::Limit { what: "sessions", most: most as usize });
+                }
+                (true, 1)
+            }
+        };
+        if is_written {
+            *place = Place::Stored { version, leased_until };
+        }
+        Ok(is_written)
+    }
+
+    /// Why somebody else was faster.
+    pub(super) async fn overtaken(&self, clerk: &Clerk<'_>, held: &Held) -> Problem {
+        if !held.place.is_stored() {
+            // A token that was used already is like one that never was.
+            return Problem::NotFound;
+        }
+        match self.load(clerk, Which::Id(&held.id)).await {
+            Ok(held) if held.session.state() == State::Cancelled => Problem::Cancelled,
+            Ok(held) => Problem::WrongState { state: held.session.state() },
+            Err(problem) => problem,
+        }
+    }
+}

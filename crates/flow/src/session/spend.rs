@@ -1,0 +1,50 @@
+//! Tokens that may be used once where something follows from them.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use jiff::Timestamp;
+use sha2::{Digest, Sha256};
+
+use super::SessionStore;
+use crate::{Halt, Journal, Keeper, Keeping};
+
+/// Sees to it that a token is not gone on from twice, once something is done. The client keeps the journal, so there is
+/// nothing else that could be kept.
+pub struct Spending<'a> {
+    store: &'a dyn SessionStore,
+    token: [u8; 32],
+    forgotten: Timestamp,
+    is_spent: AtomicBool,
+}
+
+impl<'a> Spending<'a> {
+    /// For this token, which nobody can use after `expires`.
+    pub fn new(store: &'a dyn SessionStore, token: &str, expires: Timestamp) -> Self {
+        let token = Sha256::digest(token).into();
+        Self { store, token, forgotten: expires, is_spent: AtomicBool::new(false) }
+    }
+
+    async fn spend(&self) -> Result<(), Halt> {
+        if self.is_spent.load(Ordering::Acquire) {
+            return Ok(());
+        }
+        match self.store.spend(&self.token, self.forgotten).await {
+            Ok(true) => {
+                self.is_spent.store(true, Ordering::Release);
+                Ok(())
+            }
+            Ok(false) => Err(Halt::Overtaken),
+            Err(_) => Err(Halt::NotKept),
+        }
+    }
+}
+
+impl Keeper for Spending<'_> {
+    fn claim<'b>(&'b self, _: &'b Journal) -> Keeping<'b> {
+        Box::pin(self.spend())
+    }
+
+    fn save<'b>(&'b self, _: &'b Journal) -> Keeping<'b> {
+        Box::pin(self.spend())
+    }
+}

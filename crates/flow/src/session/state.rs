@@ -1,0 +1,243 @@
+//! A session: where a conversation stands, and what was said in it.
+
+use std::time::Duration;
+
+use jiff::{SignedDuration, Timestamp};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use super::Limits;
+use crate::{Answers, Asked, Field, Invalid, Journal, Progress, Prompt};
+
+/// The states of the MCP Flow document.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum State {
+    /// It has an id and nothing else yet.
+    Idle,
+    /// Its first turn runs.
+    Active,
+    /// A question is open.
+    WaitingUser,
+    /// An answer is being worked on.
+    Processing,
+    /// It came to its end.
+    Completed,
+    /// Somebody ended it.
+    Cancelled,
+    /// It could not go on.
+    Error,
+}
+
+impl State {
+    /// Whether it may still go on.
+    pub fn is_open(self) -> bool {
+        match self {
+            Self::Idle | Self::Active | Self::WaitingUser | Self::Processing => true,
+            Self::Completed | Self::Cancelled | Self::Error => false,
+        }
+    }
+
+    /// Whether the document has a way from here to there.
+    pub fn may_become(self, next: Self) -> bool {
+        use State::{Active, Cancelled, Completed, Error, Idle, Processing, WaitingUser};
+        matches!(
+            (self, next),
+            (Idle, Active)
+                // A conversation with nothing to ask has nothing to wait for.
+                | (Active, WaitingUser | Processing)
+                | (WaitingUser, Processing)
+                | (Processing, WaitingUser | Completed)
+        ) || self.is_open() && matches!(next, Cancelled | Error)
+    }
+}
+
+/// A question that was answered.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PastTurn {
+    /// The name of the answer.
+    pub name: String,
+    /// The question.
+    pub prompt: Prompt,
+    /// The answer, as it was understood.
+    pub value: Value,
+    /// What the client says about when it was given. Not to be trusted.
+    pub timestamp: Option<Value>,
+    /// What the client says about it besides. Not to be trusted.
+    pub metadata: Option<Map<String, Value>>,
+    /// When it came in.
+    pub at: Timestamp,
+}
+
+/// Why a session could not go on, or who ended it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Failed {
+    /// A stable name for programs.
+    pub kind: String,
+    /// What happened, for people.
+    pub message: String,
+}
+
+/// Where a conversation stands, and what was said in it: all that has to be kept.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Session {
+    pub(super) tool: String,
+    pub(super) arguments: Answers,
+    pub(super) context: Map<String, Value>,
+    pub(super) created: Timestamp,
+    pub(super) active: Timestamp,
+    pub(super) timeout: Duration,
+    pub(super) state: State,
+    pub(super) journal: Journal,
+    pub(super) turns: Vec<PastTurn>,
+    /// What is asked, all fields of it.
+    pub(super) open: Option<Asked>,
+    /// Answers to fields of the open form, as long as others are missing.
+    pub(super) partial: Answers,
+    /// How often the open question was answered badly.
+    pub(super) attempts: u32,
+    /// What was wrong with the last answer.
+    pub(super) invalid: Option<Invalid>,
+    /// How many prompts were put, which gives each its own name.
+    pub(super) prompts: u32,
+    /// The answers that are being worked on.
+    pub(super) pending: Option<Answers>,
+    pub(super) result: Option<Value>,
+    pub(super) summary: Option<String>,
+    pub(super) failed: Option<Failed>,
+    /// When the responses began to be counted, and how many there were since.
+    pub(super) counted: (Timestamp, u32),
+}
+
+impl Session {
+    pub(super) fn new(
+        tool: String,
+        arguments: Answers,
+        context: Map<String, Value>,
+        timeout: Duration,
+        now: Timestamp,
+    ) -> Self {
+        Self {
+            tool,
+            arguments,
+            context,
+            created: now,
+            active: now,
+            timeout,
+            state: State::Idle,
+            journal: Journal::default(),
+            turns: Vec::new(),
+            open: None,
+            partial: Answers::new(),
+            attempts: 0,
+            invalid: None,
+            prompts: 0,
+            pending: None,
+            result: None,
+            summary: None,
+            failed: None,
+            counted: (now, 0),
+        }
+    }
+
+    /// The tool that is talked to.
+    pub fn tool(&self) -> &str {
+        &self.tool
+    }
+
+    /// Where it stands.
+    pub fn state(&self) -> State {
+        self.state
+    }
+
+    /// When it was begun.
+    pub fn created(&self) -> Timestamp {
+        self.created
+    }
+
+    /// When its user was last heard of.
+    pub fn last_active(&self) -> Timestamp {
+        self.active
+    }
+
+    /// How long its user may stay silent.
+    pub fn timeout(&self) -> Duration {
+        self.timeout
+    }
+
+    /// What whoever began it said about it.
+    pub fn context(&self) -> &Map<String, Value> {
+        &self.context
+    }
+
+    /// What was asked and answered.
+    pub fn history(&self) -> &[PastTurn] {
+        &self.turns
+    }
+
+    /// The question that is open: of a form, the first that has no answer yet.
+    pub fn current(&self) -> Option<&Field> {
+        let fields = &self.open.as_ref().filter(|_| self.state == State::WaitingUser)?.question.fields;
+        fields.iter().find(|field| !self.partial.contains_key(&field.name))
+    }
+
+    /// A name for the prompt that is open. No other prompt of this session has it.
+    pub fn prompt_id(&self) -> String {
+        format!("prompt_{}", self.prompts)
+    }
+
+    /// What was wrong with the last answer to the open question.
+    pub fn invalid(&self) -> Option<&Invalid> {
+        self.invalid.as_ref()
+    }
+
+    /// What is said above a form that has several fields.
+    pub fn heading(&self) -> Option<&str> {
+        let question = &self.open.as_ref()?.question;
+        let says_more = self.current().is_some_and(|field| field.prompt.message != question.message);
+        says_more.then_some(question.message.as_str())
+    }
+
+    /// How far it is.
+    pub fn progress(&self) -> Option<&Progress> {
+        self.open.as_ref()?.progress.as_ref()
+    }
+
+    /// What came out in the end.
+    pub fn result(&self) -> Option<&Value> {
+        self.result.as_ref()
+    }
+
+    /// The same in a sentence, if the tool says so.
+    pub fn summary(&self) -> Option<&str> {
+        self.summary.as_deref()
+    }
+
+    /// Why it could not go on, or who ended it.
+    pub fn failed(&self) -> Option<&Failed> {
+        self.failed.as_ref()
+    }
+
+    /// All answers by name: those that came with the start, and those that were given since.
+    pub fn answers(&self) -> Answers {
+        let given = self.turns.iter().map(|turn| (turn.name.clone(), turn.value.clone()));
+        self.arguments.clone().into_iter().chain(given).collect()
+    }
+
+    /// When it ends if nobody says anything. What is over ends when nobody may read it any more.
+    pub fn ends(&self, limits: &Limits) -> Timestamp {
+        match self.state {
+            State::Completed | State::Cancelled | State::Error => after(self.active, limits.grace),
+            State::Active | State::Processing => after(self.active, limits.turn + self.timeout),
+            State::Idle | State::WaitingUser => {
+                after(self.active, self.timeout).min(after(self.created, limits.longest))
+            }
+        }
+    }
+}
+
+/// So much later; at the end of time, if it comes to that.
+pub(super) fn after(time: Timestamp, later: Duration) -> Timestamp {
+    let later = SignedDuration::try_from(later).unwrap_or(SignedDuration::MAX);
+    time.checked_add(later).unwrap_or(Timestamp::MAX)
+}

@@ -1,0 +1,81 @@
+//! What sessions need of a store. A method is a whole use case: it happens or it does not.
+
+use std::pin::Pin;
+
+use jiff::Timestamp;
+
+/// What a store gives, sooner or later.
+pub type Stored<'a, T> = Pin<Box<dyn Future<Output = Result<T, StoreError>> + Send + 'a>>;
+
+/// Why a store did not do it. The texts are for logs: they name no content.
+#[derive(Clone, Debug, thiserror::Error)]
+pub enum StoreError {
+    /// It cannot be reached at the moment. Trying again may help.
+    #[error("the store cannot be reached: {0}")]
+    Unreachable(String),
+    /// It refuses or is damaged. Trying again will not help.
+    #[error("the store failed: {0}")]
+    Broken(String),
+}
+
+/// Whose session it is. Nobody else can tell whether it exists.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Owner<'a> {
+    /// The tenant that the owner belongs to.
+    pub tenant: &'a str,
+    /// The owner.
+    pub subject: &'a str,
+}
+
+/// A session as a store keeps it. What was said in it is in `body`, which the store cannot read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Row {
+    /// It may still go on: it counts towards the most that an owner may have.
+    pub is_open: bool,
+    /// From then on nobody is shown what is in it.
+    pub ends: Timestamp,
+    /// From then on nobody remembers that there was one.
+    pub forgotten: Timestamp,
+    /// Somebody works on it, and has to be heard of again until then.
+    pub leased_until: Option<Timestamp>,
+    /// What is in it, sealed. `None` once it has ended and been swept.
+    pub body: Option<Vec<u8>>,
+}
+
+/// Where sessions are kept. Every change names the version that it was made from, and does not happen if another change
+/// was faster: of many that happen at once, one succeeds.
+pub trait SessionStore: Send + Sync {
+    /// Keeps a new session as version 1. `false`: the owner has `most` sessions already that are open and have not ended
+    /// by `now`. Ids are drawn at random and never come twice.
+    fn begin<'a>(
+        &'a self,
+        owner: Owner<'a>,
+        id: &'a str,
+        row: Row,
+        most: u32,
+        now: Timestamp,
+    ) -> Stored<'a, bool>;
+
+    /// The session and its version, if there is one of this id and owner.
+    fn load<'a>(&'a self, owner: Owner<'a>, id: &'a str) -> Stored<'a, Option<(i64, Row)>>;
+
+    /// Replaces version `version` by `row`, which becomes the next one. `false`: it is not the newest version.
+    fn save<'a>(&'a self, owner: Owner<'a>, id: &'a str, version: i64, row: Row) -> Stored<'a, bool>;
+
+    /// Extends the lease of version `version`, which stays the version that it is. `false`: it is not the newest.
+    fn renew<'a>(
+        &'a self,
+        owner: Owner<'a>,
+        id: &'a str,
+        version: i64,
+        leased_until: Timestamp,
+    ) -> Stored<'a, bool>;
+
+    /// Notes that something was used that may be used once; it can be forgotten at `forgotten`. `false`: it was used
+    /// before.
+    fn spend<'a>(&'a self, token: &'a [u8; 32], forgotten: Timestamp) -> Stored<'a, bool>;
+
+    /// Takes the bodies out of what has ended by `now`, and deletes what can be forgotten by then. Returns how many rows
+    /// that concerned, at most about a thousand at a time: call it again while it finds many.
+    fn sweep(&self, now: Timestamp) -> Stored<'_, u64>;
+}
