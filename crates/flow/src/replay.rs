@@ -90,7 +90,9 @@ impl<'a> Flow<'a> {
     ) -> Result<F::Answers, Halt> {
         self.not_suspended()?;
         let mut fields = form.fields();
-        fields.iter_mut().for_each(|field| field.name.insert_str(0, &self.prefix));
+        for field in &mut fields {
+            field.name.insert_str(0, &self.prefix);
+        }
         let key = fields.first().map(|field| field.name.clone()).unwrap_or_default();
         let mut values = vec![Value::Null; fields.len()];
         let mut open = Vec::new();
@@ -113,7 +115,9 @@ impl<'a> Flow<'a> {
         let input = self.input.take();
         let (accepted, mut problems) = judge_fields(&open, input.as_ref());
         if accepted.len() == open.len() {
-            open.iter().zip(&accepted).for_each(|((n, _), value)| values[*n] = value.clone());
+            for ((n, _), value) in open.iter().zip(&accepted) {
+                values[*n] = value.clone();
+            }
             problems.extend(judge(&values)?);
         }
         if accepted.len() < open.len() || !problems.is_empty() {

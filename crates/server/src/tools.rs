@@ -222,7 +222,7 @@ pub(crate) async fn call(ctx: &Context, params: Map<String, Value>) -> Result<Ve
         request_state: params.request_state,
         input_responses: params.input_responses,
     };
-    let _ = ctx.notes.tool.set((tool.spec.name, tool.spec.effect == Effect::Writes));
+    let _ = ctx.notes.tool.set((tool.spec.name, tool.changes()));
     match run(&ctx.connection, &tool, ctx.call.clone(), invocation).await {
         Ok(Outcome::Done(reply)) => {
             let mut result = CallToolResult::success(reply.text(), &reply.structured, ctx.revision());
