@@ -13,6 +13,7 @@ mod detect_frameworks;
 mod diagnostics;
 mod generate_integration_steps;
 mod integration;
+mod interview;
 mod open;
 pub(crate) mod propose_edit_plan;
 mod run_integration_workflow;
@@ -57,6 +58,7 @@ pub(crate) fn all() -> Vec<ToolEntry> {
         ToolEntry::plain(diagnostics::Echo),
         ToolEntry::plain(diagnostics::Wait),
         ToolEntry::plain(diagnostics::Crash),
+        ToolEntry::interactive::<interview::Interview>(),
     ]
 }
 
