@@ -1,0 +1,121 @@
+//! Forms asked singly, refusals, going back, skipping, arguments.
+
+use flow::session::{Begin, Limits, Problem, Responded, Response};
+use serde_json::{Value, json};
+
+use crate::desk::{Replica, action, answer, history, now, object, only, show};
+use crate::talks::{Deeds, Trip};
+
+/// What is done to a session, and where it stands then.
+enum Do {
+    Say(Value),
+    Back,
+    Skip,
+}
+use Do::{Back, Say, Skip};
+
+fn act(replica: &Replica, id: &str, act: &Do) -> Result<Responded, Problem> {
+    let response = match act {
+        Say(value) => Response { value: value.clone(), ..Response::default() },
+        Back => action("back"),
+        Skip => action("skip"),
+    };
+    now(replica.send(id, response))
+}
+
+/// Begins a session and does all of that to it; at the end the history is what it must be.
+#[track_caller]
+fn walk(replica: &Replica, arguments: Value, first: &str, script: &[(Do, &str)], told: Value) {
+    let begun = now(replica.start(arguments)).unwrap();
+    assert_eq!(show(&begun), first);
+    for (n, (todo, expected)) in script.iter().enumerate() {
+        assert_eq!(answer(act(replica, &begun.id, todo)), *expected, "step {n}");
+    }
+    let end = now(replica.look(&begun.id)).unwrap();
+    assert_eq!(serde_json::to_value(history(&end)).unwrap(), told);
+}
+
+fn trip() -> (Deeds, Replica) {
+    let deeds = Deeds::default();
+    (deeds.clone(), Replica::alone(only(Trip(deeds)), Limits::default()))
+}
+
+#[test]
+fn a_whole_conversation() {
+    let (deeds, replica) = trip();
+    walk(
+        &replica,
+        json!({}),
+        "ask city",
+        &[
+            (Say(json!("")), "refused, ask city !An answer is required"),
+            (Say(json!("too long a name")), "refused, ask city !That is longer than 8 characters"),
+            (Say(json!("Oslo")), "ask from"),
+            (Say(json!("x")), "refused, ask from !That is not a number"),
+            (Say(json!("5")), "ask to"),
+            (Say(json!(3)), "refused, ask to !That is before the first day"),
+            (Say(json!(7)), "ask class"),
+            (Say(json!("c")), "refused, ask class !That is not one of the options"),
+            (Skip, "ask sure"),
+            (Skip, "refused, ask sure !An answer is required"),
+            (Say(json!("yes")), "ask note"),
+            (Skip, r#"done ["Oslo",5,7,"a",1,true,7,null]"#),
+            (Say(json!("x")), "-32003"),
+        ],
+        json!([["city", "Oslo"], ["from", 5], ["to", 7], ["class", "a"], ["sure", true], ["note", null]]),
+    );
+    assert_eq!((deeds.held().len(), deeds.booked()), (1, 1));
+}
+
+#[test]
+fn back_goes_through_forms_and_steps_but_not_past_what_must_not_happen_twice() {
+    let (deeds, replica) = trip();
+    walk(
+        &replica,
+        json!({}),
+        "ask city",
+        &[
+            (Back, "refused, ask city !There is no question to go back to"),
+            (Say(json!("Oslo")), "ask from"),
+            (Back, "ask city"),
+            (Say(json!("Rome")), "ask from"),
+            (Say(json!(1)), "ask to"),
+            (Back, "ask from"),
+            (Say(json!(2)), "ask to"),
+            (Say(json!(4)), "ask class"),
+            (Back, "ask to"),
+            (Say(json!(1)), "refused, ask to !That is before the first day"),
+            (Back, "ask from"),
+            (Back, "ask city"),
+            (Say(json!("Bern")), "ask from"),
+            (Say(json!(3)), "ask to"),
+            (Skip, "ask class"),
+            (Say(json!("b")), "ask sure"),
+            (Back, "ask class"),
+            (Say(json!("a")), "ask sure"),
+            (Say(json!(true)), "ask note"),
+            (Back, "refused, ask note !There is no question to go back to"),
+            (Say(json!("hi")), r#"done ["Bern",3,null,"a",1,true,7,"hi"]"#),
+        ],
+        json!([["city", "Bern"], ["from", 3], ["to", null], ["class", "a"], ["sure", true], ["note", "hi"]]),
+    );
+    assert_eq!(deeds.booked(), 1);
+    let held = deeds.held();
+    assert_eq!(held.len(), 2, "the step was taken for each answer before it");
+    assert_ne!(held[0], held[1], "and these were different steps");
+}
+
+#[test]
+fn context_reaches_the_conversation() {
+    crate::talks::talk!(Contextual, |_deeds, f| {
+        let who = f.context().get("who").cloned().unwrap_or_default();
+        let n = f.ask("n", flow::integer("n?")).await?;
+        Ok(json!([who, f.context().get("who"), n]))
+    });
+    let replica = Replica::alone(only(Contextual::default()), Limits::default());
+    let context = object(json!({ "who": "me", "n": 1 }));
+    let begun = now(replica.begin(Begin { context: context.clone(), ..Begin::default() })).unwrap();
+    assert_eq!(show(&begun), "ask n", "context answers nothing");
+    assert_eq!(begun.session.context(), &context);
+    assert_eq!(answer(now(replica.say(&begun.id, json!(1)))), r#"done ["me","me",1]"#);
+}

@@ -1,0 +1,5 @@
+//! Sessions as their users see them: one service or several over one store, with a clock that the tests set.
+
+mod desk;
+mod forms;
+mod talks;
