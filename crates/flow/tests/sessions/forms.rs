@@ -4,7 +4,7 @@ use flow::session::{Begin, Limits, Problem, Responded, Response};
 use serde_json::{Value, json};
 
 use crate::desk::{Replica, action, answer, history, now, object, only, show};
-use crate::talks::{Deeds, Trip};
+use crate::talks::{Deeds, Many, Trip};
 
 /// What is done to a session, and where it stands then.
 enum Do {
@@ -118,4 +118,11 @@ fn context_reaches_the_conversation() {
     assert_eq!(show(&begun), "ask n", "context answers nothing");
     assert_eq!(begun.session.context(), &context);
     assert_eq!(answer(now(replica.say(&begun.id, json!(1)))), r#"done ["me","me",1]"#);
+}
+
+#[test]
+fn an_argument_answers_the_first_question_of_its_name() {
+    let replica = Replica::alone(only(Many::default()), Limits::default());
+    let script = [(Say(json!(3)), "ask n"), (Say(json!(0)), "done 5")];
+    walk(&replica, json!({ "n": 2 }), "ask n", &script, json!([["n", 3], ["n", 0]]));
 }
