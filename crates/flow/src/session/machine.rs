@@ -94,7 +94,7 @@ impl Session {
             Ok(value) => value,
             Err(invalid) => return Ok(self.refuse(invalid)),
         };
-        (self.attempts, self.invalid) = (0, None);
+        self.invalid = None;
         self.partial.insert(field.name.clone(), value.clone());
         let Response { timestamp, metadata, .. } = response;
         self.turns.push(PastTurn {
@@ -106,7 +106,7 @@ impl Session {
             at: now,
         });
         if self.current().is_some() {
-            self.prompts += 1;
+            self.asks_next_field();
             return Ok(Taken::NextField);
         }
         Ok(Taken::GoOn(Some(std::mem::take(&mut self.partial))))
@@ -125,7 +125,7 @@ impl Session {
         if let Some(name) = last.filter(|name| self.partial.contains_key(name)) {
             self.partial.remove(&name);
             self.turns.pop();
-            self.asks_anew();
+            self.asks_next_field();
             return Taken::NextField;
         }
         if !self.journal.back() {
@@ -136,8 +136,14 @@ impl Session {
     }
 
     fn asks_anew(&mut self) {
+        self.refusals = 0;
+        self.asks_next_field();
+    }
+
+    /// What was answered badly counts anew, unless all fields were right and their answers were not.
+    fn asks_next_field(&mut self) {
         self.prompts += 1;
-        (self.attempts, self.invalid) = (0, None);
+        (self.attempts, self.invalid) = (self.refusals, None);
     }
 
     /// The conversation begins to run.
@@ -182,6 +188,7 @@ impl Session {
             index += 1;
             index <= since || self.partial.contains_key(&turn.name)
         });
+        self.refusals += 1;
         self.refuse(invalid.clone());
         Some(invalid)
     }

@@ -3,8 +3,8 @@
 use flow::session::{Begin, Limits, Problem, Responded, Response};
 use serde_json::{Value, json};
 
-use crate::desk::{Replica, action, answer, history, now, object, only, show};
-use crate::talks::{Deeds, Many, Trip};
+use crate::desk::{Replica, action, answer, code, history, line, now, object, only, show};
+use crate::talks::{Deeds, Five, Many, Trip};
 
 /// What is done to a session, and where it stands then.
 enum Do {
@@ -125,4 +125,31 @@ fn an_argument_answers_the_first_question_of_its_name() {
     let replica = Replica::alone(only(Many::default()), Limits::default());
     let script = [(Say(json!(3)), "ask n"), (Say(json!(0)), "done 5")];
     walk(&replica, json!({ "n": 2 }), "ask n", &script, json!([["n", 3], ["n", 0]]));
+}
+
+#[test]
+fn attempts_count_whoever_refuses() {
+    let limits = Limits { attempts: 3, ..Limits::default() };
+    let replica = Replica::alone(only(Five::default()), limits);
+    let begun = now(replica.start(json!({ "a": 1, "b": 1, "c": 9, "d": 1, "e": 1 }))).unwrap();
+    assert_eq!(show(&begun), "ask c !Not the sum");
+    for _ in 0..3 {
+        assert_eq!(answer(now(replica.say(&begun.id, json!(9)))), "refused, ask c !Not the sum");
+    }
+    assert_eq!(answer(now(replica.say(&begun.id, json!(2)))), "-32004");
+    assert_eq!(line(now(replica.look(&begun.id))), "error too_many_attempts");
+    assert_eq!(answer(now(replica.say(&begun.id, json!(2)))), "-32003");
+
+    // A form that is filled in again and again with something that does not fit together.
+    let begun = now(replica.start(json!({}))).unwrap();
+    for value in [1, 1, 9, 1, 1] {
+        now(replica.say(&begun.id, json!(value))).unwrap();
+    }
+    for _ in 0..2 {
+        now(replica.send(&begun.id, action("back"))).unwrap();
+        for value in [9, 1] {
+            now(replica.say(&begun.id, json!(value))).unwrap();
+        }
+    }
+    assert_eq!(code(&now(replica.say(&begun.id, json!(9))).unwrap_err()), -32004);
 }
