@@ -109,7 +109,16 @@ impl Session {
             self.asks_next_field();
             return Ok(Taken::NextField);
         }
+        self.order_turns();
         Ok(Taken::GoOn(Some(std::mem::take(&mut self.partial))))
+    }
+
+    /// The journal has the answers to a form in the order of its fields, and so has the history: what is gone back from
+    /// must be the same in both.
+    fn order_turns(&mut self) {
+        let fields = self.open.as_ref().map_or(&[][..], |open| &open.question.fields);
+        let since = self.turns.len().saturating_sub(self.partial.len());
+        self.turns[since..].sort_by_key(|turn| fields.iter().position(|field| field.name == turn.name));
     }
 
     fn refuse(&mut self, invalid: Invalid) -> Taken {

@@ -153,3 +153,28 @@ fn attempts_count_whoever_refuses() {
     }
     assert_eq!(code(&now(replica.say(&begun.id, json!(9))).unwrap_err()), -32004);
 }
+
+#[test]
+fn only_the_field_that_is_wrong_is_asked_again_and_the_history_keeps_the_order_of_the_form() {
+    let replica = Replica::alone(only(Five::default()), Limits::default());
+    let script = |rest: Vec<(Do, &'static str)>| {
+        let mut script = vec![
+            (Say(json!(1)), "ask b"),
+            (Say(json!(2)), "ask c"),
+            (Say(json!(9)), "ask d"),
+            (Say(json!(4)), "ask e"),
+            (Say(json!(5)), "refused, ask c !Not the sum"),
+        ];
+        script.extend(rest);
+        script
+    };
+    let all = json!([["a", 1], ["b", 2], ["c", 3], ["d", 4], ["e", 5]]);
+    walk(&replica, json!({}), "ask a", &script(vec![(Say(json!(3)), "ask more")]), all.clone());
+    // Back to the last field, and forth again.
+    let forth = vec![(Say(json!(3)), "ask more"), (Back, "ask e"), (Say(json!(5)), "ask more")];
+    walk(&replica, json!({}), "ask a", &script(forth), all);
+    // Within the form, after a refusal: what was answered last comes first.
+    let within = vec![(Back, "ask c"), (Say(json!(3)), "ask e"), (Say(json!(6)), "ask more")];
+    let told = json!([["a", 1], ["b", 2], ["c", 3], ["d", 4], ["e", 6]]);
+    walk(&replica, json!({}), "ask a", &script(within), told);
+}
