@@ -231,6 +231,13 @@ impl Session {
     pub(super) fn drop_argument(&mut self, halt: &Halt) -> bool {
         matches!(halt, Halt::BadArgument { name, .. } if self.arguments.remove(name).is_some())
     }
+
+    /// Where these arguments are asked for, it is said what was wrong with them.
+    pub(super) fn complain(&mut self, about: Vec<(String, Invalid)>) {
+        if let Some(open) = &mut self.open {
+            open.problems.extend(about);
+        }
+    }
 }
 
 fn action(response: &Response) -> Option<&str> {

@@ -51,7 +51,7 @@ pub(super) async fn turn(
     let tool = held.session.tool();
     let missing = || Problem::NotInteractive { tool: tool.to_owned() };
     let conversation = (clerk.tools)(tool).ok_or_else(missing)?;
-    let mut bad_argument = None;
+    let mut bad_arguments = Vec::new();
     loop {
         held.session.run(input.clone());
         let ran = run(sessions, clerk, held, conversation.as_ref(), input.take()).await?;
@@ -60,12 +60,12 @@ pub(super) async fn turn(
         match &ran.turn {
             Turn::Halted(Halt::Overtaken) => return Err(sessions.overtaken(clerk, held).await),
             Turn::Halted(Halt::NotKept) => return Err(not_kept()),
-            Turn::Halted(halt @ Halt::BadArgument { invalid, .. }) if held.session.drop_argument(halt) => {
-                bad_argument = Some(invalid.clone());
+            Turn::Halted(halt @ Halt::BadArgument { name, invalid }) if held.session.drop_argument(halt) => {
+                bad_arguments.push((name.clone(), invalid.clone()));
             }
             _ => {
                 let refused = held.session.settle(ran.turn, (clerk.clock)());
-                held.session.invalid = held.session.invalid.take().or(bad_argument);
+                held.session.complain(bad_arguments);
                 return Ok(refused);
             }
         }

@@ -189,9 +189,12 @@ impl Session {
         format!("prompt_{}", self.prompts)
     }
 
-    /// What was wrong with the last answer to the open question.
+    /// What was wrong with the last answer to the open question, or with the argument that was to answer it.
     pub fn invalid(&self) -> Option<&Invalid> {
-        self.invalid.as_ref()
+        self.invalid.as_ref().or_else(|| {
+            let (name, problems) = (&self.current()?.name, &self.open.as_ref()?.problems);
+            problems.iter().find(|(wrong, _)| wrong == name).map(|(_, invalid)| invalid)
+        })
     }
 
     /// What is said above a form that has several fields.

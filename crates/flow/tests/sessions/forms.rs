@@ -174,7 +174,36 @@ fn only_the_field_that_is_wrong_is_asked_again_and_the_history_keeps_the_order_o
     let forth = vec![(Say(json!(3)), "ask more"), (Back, "ask e"), (Say(json!(5)), "ask more")];
     walk(&replica, json!({}), "ask a", &script(forth), all);
     // Within the form, after a refusal: what was answered last comes first.
-    let within = vec![(Back, "ask c"), (Say(json!(3)), "ask e"), (Say(json!(6)), "ask more")];
+    let within = vec![(Back, "ask c !Not the sum"), (Say(json!(3)), "ask e"), (Say(json!(6)), "ask more")];
     let told = json!([["a", 1], ["b", 2], ["c", 3], ["d", 4], ["e", 6]]);
     walk(&replica, json!({}), "ask a", &script(within), told);
+}
+
+#[test]
+fn an_argument_that_is_wrong_is_asked_for_with_what_was_wrong() {
+    let (_, replica) = trip();
+    walk(
+        &replica,
+        json!({ "city": 7, "to": 12, "class": "z" }),
+        "ask city !That is not a text",
+        &[
+            (Say(json!("Oslo")), "ask from"),
+            (Say(json!(1)), "ask to !That is out of range"),
+            (Say(json!(2)), "ask class !That is not one of the options"),
+            (Say(json!("b")), "ask sure"),
+        ],
+        json!([["city", "Oslo"], ["from", 1], ["to", 2], ["class", "b"]]),
+    );
+    // Both fit, but not together.
+    walk(
+        &replica,
+        json!({ "city": "Oslo", "from": 5, "to": 3 }),
+        "ask to !That is before the first day",
+        &[(Say(json!(6)), "ask class")],
+        json!([["to", 6]]),
+    );
+    // What is right is not asked for, and not part of the history; the answers have it.
+    let begun = now(replica.start(json!({ "city": "Oslo", "to": 3, "sure": true }))).unwrap();
+    assert_eq!(show(&begun), "ask from");
+    assert_eq!(begun.session.answers(), object(json!({ "city": "Oslo", "to": 3, "sure": true })));
 }
