@@ -11,7 +11,7 @@ use futures_util::lock::Mutex;
 
 use super::service::{Clerk, Held, Place, Sessions};
 use super::state::after;
-use super::{Problem, Session, Spending};
+use super::{Problem, Session};
 use crate::{Answers, Converse, Halt, Journal, Keeper, Keeping, Ledger, Turn, World};
 
 /// A turn that takes longer than this is written down.
@@ -84,7 +84,7 @@ async fn run(
     input: Option<Answers>,
 ) -> Result<Ran, Problem> {
     let place = held.place.clone();
-    let spending = place.token().map(|(token, expires)| Spending::new(sessions.store(), token, expires));
+    let spending = held.spending(sessions);
     let kept = Mutex::new(Kept { place, is_claimed: false });
     let runner = Runner { sessions, clerk, id: &held.id, session: &held.session, kept };
     let ledger = match &spending {
@@ -94,7 +94,10 @@ async fn run(
     };
     let mut journal = held.session.journal.clone();
     let turn = runner.watch(conversation, &mut journal, input, ledger).await;
-    let place = runner.kept.into_inner().place;
+    let mut place = runner.kept.into_inner().place;
+    if spending.is_some_and(|spending| spending.is_spent()) {
+        place.count_effect();
+    }
     match turn {
         Ok(turn) => Ok(Ran { turn, journal, place }),
         Err(problem) => {

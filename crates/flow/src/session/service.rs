@@ -87,8 +87,8 @@ pub(super) enum Place {
     Unstored,
     /// In the store, in this version.
     Stored { version: i64, leased_until: Option<Timestamp> },
-    /// With the client, who has this token.
-    Token { token: String, revision: u32, expires: Timestamp },
+    /// With the client, who has this token. So often was something done in it.
+    Token { token: String, effects: u32 },
     /// Nowhere yet; the client will.
     NoToken,
 }
@@ -105,10 +105,17 @@ impl Place {
         }
     }
 
-    pub(super) fn token(&self) -> Option<(&str, Timestamp)> {
+    fn token(&self) -> Option<&str> {
         match self {
-            Self::Token { token, expires, .. } => Some((token, *expires)),
+            Self::Token { token, .. } => Some(token),
             Self::Unstored | Self::Stored { .. } | Self::NoToken => None,
+        }
+    }
+
+    /// Something was done.
+    pub(super) fn count_effect(&mut self) {
+        if let Self::Token { effects, .. } = self {
+            *effects += 1;
         }
     }
 }
@@ -126,6 +133,14 @@ impl Held {
         let runs = matches!(self.session.state(), State::Active | State::Processing);
         let leased = matches!(self.place, Place::Stored { leased_until: Some(until), .. } if until > now);
         runs && !leased
+    }
+
+    /// What sees to it that nothing is done twice, if the client keeps this session. It is about the session and not about
+    /// a token: there are many of one session, and each can be written in many ways.
+    pub(super) fn spending<'a>(&self, sessions: &'a Sessions) -> Option<Spending<'a>> {
+        let Place::Token { effects, .. } = &self.place else { return None };
+        let forgotten = after(self.session.created(), sessions.limits.longest);
+        Some(Spending::new(sessions.store(), &format!("{} {effects}", self.id), forgotten))
     }
 }
 
@@ -197,7 +212,7 @@ impl Sessions {
             run::turn(self, clerk, &mut held, input).await?;
             return self.finish(clerk, held).await;
         }
-        let token = held.place.token().map(|(token, _)| token.to_owned());
+        let token = held.place.token().map(str::to_owned);
         Ok(self.standing(held.id, held.session, token))
     }
 
@@ -222,8 +237,7 @@ impl Sessions {
         for _ in 0..20 {
             let mut held = self.load(clerk, which).await?;
             held.session.cancel(reason, (clerk.clock)())?;
-            if let Some((token, expires)) = held.place.token() {
-                let spending = Spending::new(self.store(), token, expires);
+            if let Some(spending) = held.spending(self) {
                 spending.claim(&Journal::default()).await.map_err(|_| Problem::NotFound)?;
             }
             if self.write(clerk, &mut held, None).await? {
@@ -238,8 +252,8 @@ impl Sessions {
         match which {
             Which::Token(token) => {
                 let read = token::read(&self.seal, clerk.owner, token, now);
-                let (id, Carried { expires, revision, session }) = read.ok_or(Problem::NotFound)?;
-                let place = Place::Token { token: token.to_owned(), revision, expires };
+                let (id, Carried { effects, session, .. }) = read.ok_or(Problem::NotFound)?;
+                let place = Place::Token { token: token.to_owned(), effects };
                 Ok(Held { id, session, place })
             }
             Which::Id(id) => {
@@ -266,13 +280,13 @@ impl Sessions {
     }
 
     fn finish_token(&self, clerk: &Clerk<'_>, held: Held) -> Result<Standing, Problem> {
-        let revision = match &held.place {
+        let effects = match held.place {
             Place::Unstored | Place::Stored { .. } => return Ok(self.standing(held.id, held.session, None)),
             Place::NoToken => 0,
-            Place::Token { revision, .. } => revision + 1,
+            Place::Token { effects, .. } => effects,
         };
         let expires = held.session.ends(&self.limits);
-        let carried = Carried { expires, revision, session: &held.session };
+        let carried = Carried { expires, effects, session: &held.session };
         let token = token::write(&self.seal, clerk.owner, &held.id, &carried, clerk.entropy);
         if token.len() > 2 * self.limits.bytes {
             return Err(Problem::Limit { what: "bytes", most: self.limits.bytes });

@@ -1,5 +1,7 @@
 //! Sessions as their users see them: one service or several over one store, with a clock that the tests set.
 
 mod desk;
+mod faults;
 mod forms;
 mod talks;
+mod tokens;
