@@ -72,7 +72,7 @@ pub(super) async fn turn(
     }
 }
 
-fn not_kept() -> Problem {
+pub(super) fn not_kept() -> Problem {
     super::StoreError::Unreachable("a session could not be written down".to_owned()).into()
 }
 

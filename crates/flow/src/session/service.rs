@@ -13,7 +13,7 @@ use super::machine::{Response, Taken};
 use super::state::after;
 use super::token::{self, Carried};
 use super::{Limits, Owner, Problem, Row, Session, SessionStore, Spending, State, run};
-use crate::{Answers, Converse, Entropy, Invalid, Journal, Keeper, Progress, Seal};
+use crate::{Answers, Converse, Entropy, Halt, Invalid, Journal, Keeper, Progress, Seal};
 
 /// A pause, sooner or later over.
 pub type Pause = Pin<Box<dyn Future<Output = ()> + Send>>;
@@ -144,6 +144,11 @@ impl Held {
     }
 }
 
+/// Why a token could not be claimed. One that was used already is like one that never was.
+fn unclaimed(halt: Halt) -> Problem {
+    if halt == Halt::NotKept { run::not_kept() } else { Problem::NotFound }
+}
+
 /// The sessions of everybody.
 pub struct Sessions {
     store: Arc<dyn SessionStore>,
@@ -238,7 +243,7 @@ impl Sessions {
             let mut held = self.load(clerk, which).await?;
             held.session.cancel(reason, (clerk.clock)())?;
             if let Some(spending) = held.spending(self) {
-                spending.claim(&Journal::default()).await.map_err(|_| Problem::NotFound)?;
+                spending.claim(&Journal::default()).await.map_err(unclaimed)?;
             }
             if self.write(clerk, &mut held, None).await? {
                 return self.finish_token(clerk, held);

@@ -259,3 +259,18 @@ fn a_token_has_a_largest_size() {
     let begin = Begin { is_stateless: true, context, ..Begin::default() };
     assert_eq!(line(now(replica.begin(begin))), "-32000");
 }
+
+#[test]
+fn a_store_out_of_reach_is_not_a_missing_session() {
+    let deeds = Deeds::default();
+    let store = Arc::new(Faulty::default());
+    let replica = Replica::new(store.clone(), &Time::new(), only(Trip(deeds.clone())), Limits::default());
+    let tokens = walk(&replica, &all()[..3]);
+    assert_eq!(store.count(), 0, "nothing was done, so nothing was written");
+    store.from(0, Way::FailBefore);
+    assert_eq!(line(cancel(&replica, &tokens[3])), "-32603");
+    assert_eq!(answer(say(&replica, &tokens[3], json!("b"))), "-32603");
+    assert_eq!(deeds.held().len(), 0);
+    store.heal();
+    assert_eq!(answer(say(&replica, &tokens[3], json!("b"))), "ask sure");
+}
