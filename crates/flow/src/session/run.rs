@@ -143,8 +143,8 @@ impl Runner<'_> {
                 return Err(Problem::TimedOut { seconds: limits.turn.as_secs() });
             }
             // Out of reach is not overtaken: the store may be back before the lease is over. What is dropped is stopped.
-            if self.be_heard_of().await == Err(Halt::Overtaken) {
-                return Ok(Turn::Halted(Halt::Overtaken));
+            if let Err(halt @ (Halt::Overtaken | Halt::TooLong)) = self.be_heard_of().await {
+                return Ok(Turn::Halted(halt));
             }
         }
     }

@@ -212,13 +212,15 @@ impl Sessions {
     /// Where it stands. One that nobody works on any more is gone on with.
     pub async fn look(&self, clerk: &Clerk<'_>, which: Which<'_>) -> Result<Standing, Problem> {
         let mut held = self.load(clerk, which).await?;
-        if held.is_abandoned((clerk.clock)()) {
-            let input = held.session.pending.take();
-            run::turn(self, clerk, &mut held, input).await?;
-            return self.finish(clerk, held).await;
+        if !held.is_abandoned((clerk.clock)()) {
+            return Ok(self.seen(held));
         }
-        let token = held.place.token().map(str::to_owned);
-        Ok(self.standing(held.id, held.session, token))
+        let input = held.session.pending.take();
+        let gone_on = match run::turn(self, clerk, &mut held, input).await {
+            Ok(_) => self.finish(clerk, held).await,
+            Err(problem) => Err(problem),
+        };
+        self.or_as_it_stands(clerk, which, gone_on).await
     }
 
     /// The same, and its user counts as present.
@@ -228,7 +230,28 @@ impl Sessions {
             return self.look(clerk, which).await;
         }
         held.session.active = (clerk.clock)();
-        self.finish(clerk, held).await
+        let present = self.finish(clerk, held).await;
+        self.or_as_it_stands(clerk, which, present).await
+    }
+
+    /// Whoever only asks where a session stands is told so, even if somebody else was faster to go on with it.
+    async fn or_as_it_stands(
+        &self,
+        clerk: &Clerk<'_>,
+        which: Which<'_>,
+        gone_on: Result<Standing, Problem>,
+    ) -> Result<Standing, Problem> {
+        match gone_on {
+            Err(Problem::WrongState { .. } | Problem::Cancelled) => {
+                self.load(clerk, which).await.map(|held| self.seen(held))
+            }
+            gone_on => gone_on,
+        }
+    }
+
+    fn seen(&self, held: Held) -> Standing {
+        let token = held.place.token().map(str::to_owned);
+        self.standing(held.id, held.session, token)
     }
 
     /// Ends a session. If its conversation runs somewhere, it is stopped there.

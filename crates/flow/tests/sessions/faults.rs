@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::task::Poll;
 
 use flow::session::{Memory, Owner, Row, SessionStore, StoreError, Stored};
 use jiff::Timestamp;
@@ -18,6 +19,8 @@ pub(crate) enum Way {
     DieBefore,
     /// The process dies when it has happened.
     DieAfter,
+    /// It happens when the store is healed.
+    Wait,
 }
 
 impl Way {
@@ -81,6 +84,14 @@ impl Faulty {
                 None => happen().await,
                 Some(Way::FailBefore) => failed(),
                 Some(Way::FailAfter) => happen().await.and_then(|_| failed()),
+                Some(Way::Wait) => {
+                    let healed = |_: &mut std::task::Context<'_>| match *self.fault.lock().unwrap() {
+                        None => Poll::Ready(()),
+                        Some(_) => Poll::Pending,
+                    };
+                    std::future::poll_fn(healed).await;
+                    happen().await
+                }
                 Some(Way::DieBefore) => std::future::pending().await,
                 Some(Way::DieAfter) => {
                     happen().await?;

@@ -3,5 +3,6 @@
 mod desk;
 mod faults;
 mod forms;
+mod leases;
 mod talks;
 mod tokens;
