@@ -3,6 +3,7 @@
 mod desk;
 mod faults;
 mod forms;
+mod kills;
 mod leases;
 mod talks;
 mod tokens;
