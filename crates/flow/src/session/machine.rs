@@ -246,7 +246,8 @@ fn action(response: &Response) -> Option<&str> {
 
 /// How many bytes a response takes, near enough.
 fn weight(response: &Response) -> usize {
-    let metadata = response.metadata.as_ref().map_or(0, |map| map.values().map(crate::journal::weight).sum());
+    let entry = |(key, value): (&String, &Value)| key.len() + crate::journal::weight(value);
+    let metadata = response.metadata.as_ref().map_or(0, |map| map.iter().map(entry).sum());
     crate::journal::weight(&response.value)
         + metadata
         + response.timestamp.as_ref().map_or(0, crate::journal::weight)

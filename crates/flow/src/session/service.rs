@@ -337,8 +337,8 @@ impl Sessions {
         let written = self.put(clerk, &held.id, &held.session, &mut held.place, leased_until).await;
         if let Err(Problem::Limit { what: "bytes", .. }) = written {
             let now = (clerk.clock)();
-            let Session { tool, timeout, .. } = &held.session;
-            let mut ended = Session::new(tool.clone(), Answers::new(), Map::new(), *timeout, now);
+            let Session { tool, timeout, created, .. } = &held.session;
+            let mut ended = Session::new(tool.clone(), Answers::new(), Map::new(), *timeout, *created);
             ended.fail("conversation_too_long", "the session has become too large", now);
             self.put(clerk, &held.id, &ended, &mut held.place, None).await?;
         }
