@@ -1,5 +1,6 @@
 //! Sessions as their users see them: one service or several over one store, with a clock that the tests set.
 
+mod changes;
 mod crowd;
 mod desk;
 mod faults;
