@@ -1,6 +1,6 @@
 //! What a conversation's code holds in its hands: questions, effects, the clock.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::future::Future;
 
 use jiff::Timestamp;
@@ -19,6 +19,8 @@ pub struct Flow<'a> {
     journal: &'a mut Journal,
     cursor: usize,
     seen: HashMap<(Act, String), u32>,
+    /// The names of the questions that the code came to.
+    met: HashSet<String>,
     input: Option<Answers>,
     asked: Option<Asked>,
     progress: Option<Progress>,
@@ -34,6 +36,7 @@ impl<'a> Flow<'a> {
             journal,
             cursor: 0,
             seen: HashMap::new(),
+            met: HashSet::new(),
             input,
             asked: None,
             progress: None,
@@ -137,7 +140,9 @@ impl<'a> Flow<'a> {
     fn known(&mut self, field: &Field) -> Result<Option<Value>, Halt> {
         let may_stay_open = !self.world.can_ask && (!field.prompt.required || field.prompt.default.is_some());
         let nothing = may_stay_open.then_some(&Value::Null);
-        if let Some(argument) = self.world.arguments.get(&field.name).or(nothing) {
+        let given = self.world.arguments.get(&field.name).or(nothing);
+        // The first time only: code that asks until it likes the answer would never stop otherwise.
+        if let Some(argument) = given.filter(|_| self.met.insert(field.name.clone())) {
             let refused = |invalid| Halt::BadArgument { name: field.name.clone(), invalid };
             return check(&field.prompt, argument).map(Some).map_err(refused);
         }

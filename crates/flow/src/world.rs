@@ -13,7 +13,7 @@ use crate::{Halt, Journal};
 /// What a conversation needs from outside. Nothing here is read from the process.
 #[derive(Clone, Copy)]
 pub struct World<'a> {
-    /// The arguments of the call. One that is named like a question answers it.
+    /// The arguments of the call. One that is named like a question answers it, the first time it is asked.
     pub arguments: &'a Map<String, Value>,
     /// What whoever began the conversation said about it. It answers nothing.
     pub context: &'a Map<String, Value>,
@@ -23,7 +23,7 @@ pub struct World<'a> {
     pub entropy: &'a dyn Entropy,
     /// What keeps the journal, and is told before anything happens that cannot be taken back.
     pub ledger: Ledger<'a>,
-    /// Whether somebody can be asked. If not, a question that may be left open is left open.
+    /// Whether somebody can be asked. If not, a question that may be left open is left open, the first time it is asked.
     pub can_ask: bool,
     /// Told about progress as it is made.
     pub progress: &'a (dyn Fn(&Progress) + Sync),

@@ -111,6 +111,27 @@ fn where_nobody_can_be_asked_what_may_stay_open_does() {
 }
 
 #[test]
+fn where_nobody_can_be_asked_a_loop_ends() {
+    struct Again;
+    impl Conversation for Again {
+        type Args = Answers;
+        type Reply = u32;
+        async fn run(&self, f: &mut Flow<'_>, _: Answers) -> Result<u32, Halt> {
+            let mut rounds = 1;
+            while f.ask("again", confirm("Another?").default(true)).await? {
+                rounds += 1;
+            }
+            Ok(rounds)
+        }
+    }
+    for arguments in [json!({}), json!({ "again": true })] {
+        let arguments = object(arguments);
+        let world = World { can_ask: false, ..World::for_tests(&arguments) };
+        assert_eq!(show(&turn(&Again, &mut Journal::default(), None, &world)), "ask again");
+    }
+}
+
+#[test]
 fn a_world_that_changed_stops_it() {
     let (trip, arguments, mut journal) = (Trip::new(), Answers::new(), Journal::default());
     let world = World::for_tests(&arguments);

@@ -94,7 +94,7 @@ impl Session {
             Ok(value) => value,
             Err(invalid) => return Ok(self.refuse(invalid)),
         };
-        (self.attempts, self.invalid) = (0, None);
+        self.invalid = None;
         self.partial.insert(field.name.clone(), value.clone());
         let Response { timestamp, metadata, .. } = response;
         self.turns.push(PastTurn {
@@ -106,10 +106,19 @@ impl Session {
             at: now,
         });
         if self.current().is_some() {
-            self.prompts += 1;
+            self.asks_next_field();
             return Ok(Taken::NextField);
         }
+        self.order_turns();
         Ok(Taken::GoOn(Some(std::mem::take(&mut self.partial))))
+    }
+
+    /// The journal has the answers to a form in the order of its fields, and so has the history: what is gone back from
+    /// must be the same in both.
+    fn order_turns(&mut self) {
+        let fields = self.open.as_ref().map_or(&[][..], |open| &open.question.fields);
+        let since = self.turns.len().saturating_sub(self.partial.len());
+        self.turns[since..].sort_by_key(|turn| fields.iter().position(|field| field.name == turn.name));
     }
 
     fn refuse(&mut self, invalid: Invalid) -> Taken {
@@ -125,7 +134,7 @@ impl Session {
         if let Some(name) = last.filter(|name| self.partial.contains_key(name)) {
             self.partial.remove(&name);
             self.turns.pop();
-            self.asks_anew();
+            self.asks_next_field();
             return Taken::NextField;
         }
         if !self.journal.back() {
@@ -136,8 +145,14 @@ impl Session {
     }
 
     fn asks_anew(&mut self) {
+        self.refusals = 0;
+        self.asks_next_field();
+    }
+
+    /// What was answered badly counts anew, unless all fields were right and their answers were not.
+    fn asks_next_field(&mut self) {
         self.prompts += 1;
-        (self.attempts, self.invalid) = (0, None);
+        (self.attempts, self.invalid) = (self.refusals, None);
     }
 
     /// The conversation begins to run.
@@ -182,6 +197,7 @@ impl Session {
             index += 1;
             index <= since || self.partial.contains_key(&turn.name)
         });
+        self.refusals += 1;
         self.refuse(invalid.clone());
         Some(invalid)
     }
@@ -215,6 +231,13 @@ impl Session {
     pub(super) fn drop_argument(&mut self, halt: &Halt) -> bool {
         matches!(halt, Halt::BadArgument { name, .. } if self.arguments.remove(name).is_some())
     }
+
+    /// Where these arguments are asked for, it is said what was wrong with them.
+    pub(super) fn complain(&mut self, about: Vec<(String, Invalid)>) {
+        if let Some(open) = &mut self.open {
+            open.problems.extend(about);
+        }
+    }
 }
 
 fn action(response: &Response) -> Option<&str> {
@@ -223,7 +246,8 @@ fn action(response: &Response) -> Option<&str> {
 
 /// How many bytes a response takes, near enough.
 fn weight(response: &Response) -> usize {
-    let metadata = response.metadata.as_ref().map_or(0, |map| map.values().map(crate::journal::weight).sum());
+    let entry = |(key, value): (&String, &Value)| key.len() + crate::journal::weight(value);
+    let metadata = response.metadata.as_ref().map_or(0, |map| map.iter().map(entry).sum());
     crate::journal::weight(&response.value)
         + metadata
         + response.timestamp.as_ref().map_or(0, crate::journal::weight)

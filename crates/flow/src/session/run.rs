@@ -11,7 +11,7 @@ use futures_util::lock::Mutex;
 
 use super::service::{Clerk, Held, Place, Sessions};
 use super::state::after;
-use super::{Problem, Session, Spending};
+use super::{Problem, Session};
 use crate::{Answers, Converse, Halt, Journal, Keeper, Keeping, Ledger, Turn, World};
 
 /// A turn that takes longer than this is written down.
@@ -51,7 +51,7 @@ pub(super) async fn turn(
     let tool = held.session.tool();
     let missing = || Problem::NotInteractive { tool: tool.to_owned() };
     let conversation = (clerk.tools)(tool).ok_or_else(missing)?;
-    let mut bad_argument = None;
+    let mut bad_arguments = Vec::new();
     loop {
         held.session.run(input.clone());
         let ran = run(sessions, clerk, held, conversation.as_ref(), input.take()).await?;
@@ -60,19 +60,19 @@ pub(super) async fn turn(
         match &ran.turn {
             Turn::Halted(Halt::Overtaken) => return Err(sessions.overtaken(clerk, held).await),
             Turn::Halted(Halt::NotKept) => return Err(not_kept()),
-            Turn::Halted(halt @ Halt::BadArgument { invalid, .. }) if held.session.drop_argument(halt) => {
-                bad_argument = Some(invalid.clone());
+            Turn::Halted(halt @ Halt::BadArgument { name, invalid }) if held.session.drop_argument(halt) => {
+                bad_arguments.push((name.clone(), invalid.clone()));
             }
             _ => {
                 let refused = held.session.settle(ran.turn, (clerk.clock)());
-                held.session.invalid = held.session.invalid.take().or(bad_argument);
+                held.session.complain(bad_arguments);
                 return Ok(refused);
             }
         }
     }
 }
 
-fn not_kept() -> Problem {
+pub(super) fn not_kept() -> Problem {
     super::StoreError::Unreachable("a session could not be written down".to_owned()).into()
 }
 
@@ -84,7 +84,7 @@ async fn run(
     input: Option<Answers>,
 ) -> Result<Ran, Problem> {
     let place = held.place.clone();
-    let spending = place.token().map(|(token, expires)| Spending::new(sessions.store(), token, expires));
+    let spending = held.spending(sessions);
     let kept = Mutex::new(Kept { place, is_claimed: false });
     let runner = Runner { sessions, clerk, id: &held.id, session: &held.session, kept };
     let ledger = match &spending {
@@ -94,7 +94,10 @@ async fn run(
     };
     let mut journal = held.session.journal.clone();
     let turn = runner.watch(conversation, &mut journal, input, ledger).await;
-    let place = runner.kept.into_inner().place;
+    let mut place = runner.kept.into_inner().place;
+    if spending.is_some_and(|spending| spending.is_spent()) {
+        place.count_effect();
+    }
     match turn {
         Ok(turn) => Ok(Ran { turn, journal, place }),
         Err(problem) => {
@@ -140,8 +143,8 @@ impl Runner<'_> {
                 return Err(Problem::TimedOut { seconds: limits.turn.as_secs() });
             }
             // Out of reach is not overtaken: the store may be back before the lease is over. What is dropped is stopped.
-            if self.be_heard_of().await == Err(Halt::Overtaken) {
-                return Ok(Turn::Halted(Halt::Overtaken));
+            if let Err(halt @ (Halt::Overtaken | Halt::TooLong)) = self.be_heard_of().await {
+                return Ok(Turn::Halted(halt));
             }
         }
     }

@@ -13,7 +13,7 @@ use super::machine::{Response, Taken};
 use super::state::after;
 use super::token::{self, Carried};
 use super::{Limits, Owner, Problem, Row, Session, SessionStore, Spending, State, run};
-use crate::{Answers, Converse, Entropy, Invalid, Journal, Keeper, Progress, Seal};
+use crate::{Answers, Converse, Entropy, Halt, Invalid, Journal, Keeper, Progress, Seal};
 
 /// A pause, sooner or later over.
 pub type Pause = Pin<Box<dyn Future<Output = ()> + Send>>;
@@ -87,8 +87,8 @@ pub(super) enum Place {
     Unstored,
     /// In the store, in this version.
     Stored { version: i64, leased_until: Option<Timestamp> },
-    /// With the client, who has this token.
-    Token { token: String, revision: u32, expires: Timestamp },
+    /// With the client, who has this token. So often was something done in it.
+    Token { token: String, effects: u32 },
     /// Nowhere yet; the client will.
     NoToken,
 }
@@ -105,10 +105,17 @@ impl Place {
         }
     }
 
-    pub(super) fn token(&self) -> Option<(&str, Timestamp)> {
+    fn token(&self) -> Option<&str> {
         match self {
-            Self::Token { token, expires, .. } => Some((token, *expires)),
+            Self::Token { token, .. } => Some(token),
             Self::Unstored | Self::Stored { .. } | Self::NoToken => None,
+        }
+    }
+
+    /// Something was done.
+    pub(super) fn count_effect(&mut self) {
+        if let Self::Token { effects, .. } = self {
+            *effects += 1;
         }
     }
 }
@@ -127,6 +134,19 @@ impl Held {
         let leased = matches!(self.place, Place::Stored { leased_until: Some(until), .. } if until > now);
         runs && !leased
     }
+
+    /// What sees to it that nothing is done twice, if the client keeps this session. It is about the session and not about
+    /// a token: there are many of one session, and each can be written in many ways.
+    pub(super) fn spending<'a>(&self, sessions: &'a Sessions) -> Option<Spending<'a>> {
+        let Place::Token { effects, .. } = &self.place else { return None };
+        let forgotten = after(self.session.created(), sessions.limits.longest);
+        Some(Spending::new(sessions.store(), &format!("{} {effects}", self.id), forgotten))
+    }
+}
+
+/// Why a token could not be claimed. One that was used already is like one that never was.
+fn unclaimed(halt: Halt) -> Problem {
+    if halt == Halt::NotKept { run::not_kept() } else { Problem::NotFound }
 }
 
 /// The sessions of everybody.
@@ -192,13 +212,15 @@ impl Sessions {
     /// Where it stands. One that nobody works on any more is gone on with.
     pub async fn look(&self, clerk: &Clerk<'_>, which: Which<'_>) -> Result<Standing, Problem> {
         let mut held = self.load(clerk, which).await?;
-        if held.is_abandoned((clerk.clock)()) {
-            let input = held.session.pending.take();
-            run::turn(self, clerk, &mut held, input).await?;
-            return self.finish(clerk, held).await;
+        if !held.is_abandoned((clerk.clock)()) {
+            return Ok(self.seen(held));
         }
-        let token = held.place.token().map(|(token, _)| token.to_owned());
-        Ok(self.standing(held.id, held.session, token))
+        let input = held.session.pending.take();
+        let gone_on = match run::turn(self, clerk, &mut held, input).await {
+            Ok(_) => self.finish(clerk, held).await,
+            Err(problem) => Err(problem),
+        };
+        self.or_as_it_stands(clerk, which, gone_on).await
     }
 
     /// The same, and its user counts as present.
@@ -208,7 +230,28 @@ impl Sessions {
             return self.look(clerk, which).await;
         }
         held.session.active = (clerk.clock)();
-        self.finish(clerk, held).await
+        let present = self.finish(clerk, held).await;
+        self.or_as_it_stands(clerk, which, present).await
+    }
+
+    /// Whoever only asks where a session stands is told so, even if somebody else was faster to go on with it.
+    async fn or_as_it_stands(
+        &self,
+        clerk: &Clerk<'_>,
+        which: Which<'_>,
+        gone_on: Result<Standing, Problem>,
+    ) -> Result<Standing, Problem> {
+        match gone_on {
+            Err(Problem::WrongState { .. } | Problem::Cancelled) => {
+                self.load(clerk, which).await.map(|held| self.seen(held))
+            }
+            gone_on => gone_on,
+        }
+    }
+
+    fn seen(&self, held: Held) -> Standing {
+        let token = held.place.token().map(str::to_owned);
+        self.standing(held.id, held.session, token)
     }
 
     /// Ends a session. If its conversation runs somewhere, it is stopped there.
@@ -222,9 +265,8 @@ impl Sessions {
         for _ in 0..20 {
             let mut held = self.load(clerk, which).await?;
             held.session.cancel(reason, (clerk.clock)())?;
-            if let Some((token, expires)) = held.place.token() {
-                let spending = Spending::new(self.store(), token, expires);
-                spending.claim(&Journal::default()).await.map_err(|_| Problem::NotFound)?;
+            if let Some(spending) = held.spending(self) {
+                spending.claim(&Journal::default()).await.map_err(unclaimed)?;
             }
             if self.write(clerk, &mut held, None).await? {
                 return self.finish_token(clerk, held);
@@ -238,8 +280,8 @@ impl Sessions {
         match which {
             Which::Token(token) => {
                 let read = token::read(&self.seal, clerk.owner, token, now);
-                let (id, Carried { expires, revision, session }) = read.ok_or(Problem::NotFound)?;
-                let place = Place::Token { token: token.to_owned(), revision, expires };
+                let (id, Carried { effects, session, .. }) = read.ok_or(Problem::NotFound)?;
+                let place = Place::Token { token: token.to_owned(), effects };
                 Ok(Held { id, session, place })
             }
             Which::Id(id) => {
@@ -266,13 +308,13 @@ impl Sessions {
     }
 
     fn finish_token(&self, clerk: &Clerk<'_>, held: Held) -> Result<Standing, Problem> {
-        let revision = match &held.place {
+        let effects = match held.place {
             Place::Unstored | Place::Stored { .. } => return Ok(self.standing(held.id, held.session, None)),
             Place::NoToken => 0,
-            Place::Token { revision, .. } => revision + 1,
+            Place::Token { effects, .. } => effects,
         };
         let expires = held.session.ends(&self.limits);
-        let carried = Carried { expires, revision, session: &held.session };
+        let carried = Carried { expires, effects, session: &held.session };
         let token = token::write(&self.seal, clerk.owner, &held.id, &carried, clerk.entropy);
         if token.len() > 2 * self.limits.bytes {
             return Err(Problem::Limit { what: "bytes", most: self.limits.bytes });
@@ -295,8 +337,8 @@ impl Sessions {
         let written = self.put(clerk, &held.id, &held.session, &mut held.place, leased_until).await;
         if let Err(Problem::Limit { what: "bytes", .. }) = written {
             let now = (clerk.clock)();
-            let Session { tool, timeout, .. } = &held.session;
-            let mut ended = Session::new(tool.clone(), Answers::new(), Map::new(), *timeout, now);
+            let Session { tool, timeout, created, .. } = &held.session;
+            let mut ended = Session::new(tool.clone(), Answers::new(), Map::new(), *timeout, *created);
             ended.fail("conversation_too_long", "the session has become too large", now);
             self.put(clerk, &held.id, &ended, &mut held.place, None).await?;
         }

@@ -18,14 +18,19 @@ pub struct Spending<'a> {
 }
 
 impl<'a> Spending<'a> {
-    /// For this token, which nobody can use after `expires`.
+    /// For this token, or whatever else names a point to go on from, which nobody can use after `expires`.
     pub fn new(store: &'a dyn SessionStore, token: &str, expires: Timestamp) -> Self {
         let token = Sha256::digest(token).into();
         Self { store, token, forgotten: expires, is_spent: AtomicBool::new(false) }
     }
 
+    /// Whether something was done.
+    pub(super) fn is_spent(&self) -> bool {
+        self.is_spent.load(Ordering::Acquire)
+    }
+
     async fn spend(&self) -> Result<(), Halt> {
-        if self.is_spent.load(Ordering::Acquire) {
+        if self.is_spent() {
             return Ok(());
         }
         match self.store.spend(&self.token, self.forgotten).await {

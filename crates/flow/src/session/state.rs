@@ -96,6 +96,8 @@ pub struct Session {
     pub(super) partial: Answers,
     /// How often the open question was answered badly.
     pub(super) attempts: u32,
+    /// How often of these the conversation itself refused the answers.
+    pub(super) refusals: u32,
     /// What was wrong with the last answer.
     pub(super) invalid: Option<Invalid>,
     /// How many prompts were put, which gives each its own name.
@@ -130,6 +132,7 @@ impl Session {
             open: None,
             partial: Answers::new(),
             attempts: 0,
+            refusals: 0,
             invalid: None,
             prompts: 0,
             pending: None,
@@ -186,9 +189,12 @@ impl Session {
         format!("prompt_{}", self.prompts)
     }
 
-    /// What was wrong with the last answer to the open question.
+    /// What was wrong with the last answer to the open question, or with the argument that was to answer it.
     pub fn invalid(&self) -> Option<&Invalid> {
-        self.invalid.as_ref()
+        self.invalid.as_ref().or_else(|| {
+            let (name, problems) = (&self.current()?.name, &self.open.as_ref()?.problems);
+            problems.iter().find(|(wrong, _)| wrong == name).map(|(_, invalid)| invalid)
+        })
     }
 
     /// What is said above a form that has several fields.

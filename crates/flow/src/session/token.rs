@@ -26,8 +26,8 @@ struct Token {
 pub(super) struct Carried<S> {
     /// From then on it opens nothing.
     pub(super) expires: Timestamp,
-    /// How many tokens of this session there were before.
-    pub(super) revision: u32,
+    /// How often something was done in this session.
+    pub(super) effects: u32,
     pub(super) session: S,
 }
 
