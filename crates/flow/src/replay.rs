@@ -93,7 +93,9 @@ impl<'a> Flow<'a> {
     ) -> Result<F::Answers, Halt> {
         self.not_suspended()?;
         let mut fields = form.fields();
-        fields.iter_mut().for_each(|field| field.name.insert_str(0, &self.prefix));
+        for field in &mut fields {
+            field.name.insert_str(0, &self.prefix);
+        }
         let key = fields.first().map(|field| field.name.clone()).unwrap_or_default();
         let mut values = vec![Value::Null; fields.len()];
         let mut open = Vec::new();

@@ -369,15 +369,14 @@ impl Sessions {
             leased_until,
             body: Some(self.seal.lock(&plain, &about, clerk.entropy)),
         };
-        let (is_written, version) = match place.version() {
-            Some(version) => (self.store.save(clerk.owner, id, version, row).await?, version + 1),
-            None => {
-                let most = self.limits.sessions;
-                if !self.store.begin(clerk.owner, id, row, most, (clerk.clock)()).await? {
-                    return Err(Problem::Limit { what: "sessions", most: most as usize });
-                }
-                (true, 1)
+        let (is_written, version) = if let Some(version) = place.version() {
+            (self.store.save(clerk.owner, id, version, row).await?, version + 1)
+        } else {
+            let most = self.limits.sessions;
+            if !self.store.begin(clerk.owner, id, row, most, (clerk.clock)()).await? {
+                return Err(Problem::Limit { what: "sessions", most: most as usize });
             }
+            (true, 1)
         };
         if is_written {
             *place = Place::Stored { version, leased_until };

@@ -32,9 +32,12 @@ talk!(OtherNext, |_deeds, f| {
     Ok(json!([name, f.ask("size", integer("Your size?")).await?]))
 });
 
+/// Makes a conversation.
+type Make = Box<dyn Fn() -> Box<dyn Converse> + Send + Sync>;
+
 #[test]
 fn changed_code_under_a_live_session_is_named() {
-    let cases: [(Box<dyn Fn() -> Box<dyn Converse> + Send + Sync>, &str); 5] = [
+    let cases: [(Make, &str); 5] = [
         (Box::new(|| Box::new(OtherWords::default())), r#"done ["a long name",7]"#),
         (Box::new(|| Box::new(OtherName::default())), "error conversation_changed"),
         (Box::new(|| Box::new(OtherKind::default())), "error conversation_changed"),
