@@ -118,7 +118,9 @@ impl<'a> Flow<'a> {
         let input = self.input.take();
         let (accepted, mut problems) = judge_fields(&open, input.as_ref());
         if accepted.len() == open.len() {
-            open.iter().zip(&accepted).for_each(|((n, _), value)| values[*n] = value.clone());
+            for ((n, _), value) in open.iter().zip(&accepted) {
+                values[*n] = value.clone();
+            }
             problems.extend(judge(&values)?);
         }
         if accepted.len() < open.len() || !problems.is_empty() {

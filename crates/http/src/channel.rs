@@ -181,6 +181,10 @@ impl Outbox for Channel {
         self.carries_news
     }
 
+    fn has_listener(&self) -> bool {
+        self.carries_news && self.lock().reader > 0
+    }
+
     fn let_go(&self) {
         if self.keeps {
             self.is_let_go.store(true, Ordering::Relaxed);

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::pin::Pin;
 use std::sync::{Arc, PoisonError, RwLock};
+use std::time::Duration;
 
 use access::Principal;
 use flow::session::{Limits as FlowLimits, Memory, SessionStore, Sessions, StoreError};
@@ -162,6 +163,8 @@ impl App {
                 None => (Arc::new(Memory::default()) as Arc<dyn SessionStore>, None),
             };
             let seal = key.map_or_else(|| Arc::clone(&self.seal), |key| Arc::new(Seal::new(key)));
+            let sweeping = sweep(Arc::clone(&store), Arc::clone(&self.clock), self.closing.clone());
+            tokio::spawn(sweeping);
             Ok(Sessions::new(store, seal, self.flow.limits))
         };
         self.sessions.get_or_try_init(open).await.map_err(|error: StoreError| {
@@ -208,6 +211,26 @@ impl App {
     /// The longest message that is taken.
     pub fn longest_message(&self) -> usize {
         self.limits.bytes
+    }
+}
+
+/// How often sessions that have ended are cleaned away.
+const SWEEP: Duration = Duration::from_mins(1);
+/// More than this at once, and there is likely more to clean.
+const MANY: u64 = 500;
+
+/// Cleans away what has ended, as long as the server runs. Whether a session has ended is decided when it is read; this
+/// only sees to it that nothing of it stays.
+async fn sweep(store: Arc<dyn SessionStore>, clock: Arc<dyn Clock>, closing: CancellationToken) {
+    loop {
+        let swept = store.sweep(clock.now()).await;
+        if swept.is_ok_and(|swept| swept >= MANY) {
+            continue;
+        }
+        tokio::select! {
+            () = closing.cancelled() => return,
+            () = tokio::time::sleep(SWEEP) => {}
+        }
     }
 }
 

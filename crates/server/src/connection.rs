@@ -1,7 +1,7 @@
 //! One client's connection: bytes come in, answers go to the outbox.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use access::Principal;
@@ -14,13 +14,14 @@ use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;
 
 use crate::context::Context;
-use crate::error::{Failure, Refusal};
+use crate::error::{Failure, Manner, Refusal};
+use crate::interaction::{self, Warnings};
 use crate::letter::is_answerable;
 use crate::observe::{Notes, Watch};
 use crate::outbox::{Batch, Destination, Responder};
 use crate::peer::Peer;
 use crate::session::Session;
-use crate::work::Workload;
+use crate::work::{Spoken, Workload};
 use crate::{App, Call, Claims, Delivery, Letter, Outbox, Outlet, Rules, dispatch, envelope, subscriptions};
 
 /// What goes with a message on its way.
@@ -44,6 +45,7 @@ pub struct Connection {
     /// Cancelled when no more requests are taken: what only waits for news ends.
     ending: CancellationToken,
     speaks_envelope: AtomicBool,
+    warnings: Warnings,
 }
 
 impl Connection {
@@ -59,6 +61,7 @@ impl Connection {
             work: Workload::new(rules == Rules::Pipe),
             ending: CancellationToken::new(),
             speaks_envelope: AtomicBool::new(false),
+            warnings: Warnings::default(),
         })
     }
 
@@ -72,6 +75,23 @@ impl Connection {
 
     pub(crate) fn work(&self) -> &Arc<Workload> {
         &self.work
+    }
+
+    pub(crate) fn warnings(&self) -> &Warnings {
+        &self.warnings
+    }
+
+    pub(crate) fn rules(&self) -> Rules {
+        self.rules
+    }
+
+    /// Where goes what belongs to no request.
+    pub(crate) fn outbox(&self) -> &Arc<dyn Outbox> {
+        &self.outbox
+    }
+
+    pub(crate) fn is_ending(&self) -> bool {
+        self.ending.is_cancelled()
     }
 
     pub(crate) fn ending(&self) -> &CancellationToken {
@@ -132,7 +152,7 @@ impl Connection {
     }
 
     fn responder(&self, to: Destination, dialect: Dialect, id: Option<Id>) -> Responder {
-        Responder::new(to, dialect, self.rules.language(), id)
+        Responder::new(to, Manner { dialect, language: self.rules.language(), is_flow: false }, id)
     }
 
     /// Answers for a line that was longer than a message may be.
@@ -239,12 +259,9 @@ impl Connection {
         let stop = CancellationToken::new();
         let call = self.call(way, None, None, None, stop.clone());
         let connection = Arc::clone(self);
-        self.work.run(
-            None,
-            stop,
-            responder,
-            async move { envelope::answer(&connection, call, request).await },
-        );
+        self.work.run(None, stop, responder, async move {
+            envelope::answer(&connection, call, request).await.map(Spoken::from)
+        });
     }
 
     fn start(self: &Arc<Self>, request: Request, to: Destination, way: Way<'_>) {
@@ -257,7 +274,9 @@ impl Connection {
                 return self.responder(to, default, Some(id)).fail(&failure);
             }
         };
-        let responder = self.responder(to, dialect, Some(id.clone()));
+        let manner =
+            Manner { dialect, language: self.rules.language(), is_flow: interaction::is_method(&method) };
+        let responder = Responder::new(to, manner, Some(id.clone()));
         if let Err(failure) = self.admit(dialect, &method, &id, way.in_batch) {
             return responder.fail(&failure);
         }
@@ -269,12 +288,14 @@ impl Connection {
         let call = self.call(way, dialect.revision(), meta.progress_token, log_level, stop.clone());
         let key = id.key().into_owned();
         let (connection, claims, notes) = (Arc::clone(self), way.claims.cloned(), Notes::default());
-        let context = Context { connection, dialect, client, id, call, claims, notes };
+        let context =
+            Context { connection, dialect, client, id, call, claims, notes, afterwards: Mutex::default() };
         self.work.run(Some(key), stop, responder, async move {
             let watch = Watch::start(context.app(), &context.call.principal, &method, &context.notes);
             let outcome = dispatch::dispatch(&context, &method, params).await;
             watch.end(outcome.as_ref().err().map(Failure::kind));
-            outcome
+            let afterwards = context.afterwards.into_inner().unwrap_or_else(PoisonError::into_inner);
+            outcome.map(|answer| Spoken { answer, afterwards })
         });
     }
 
@@ -325,7 +346,8 @@ impl Connection {
             self.session.initialized();
         }
         // `server/discover` without its `_meta` is a mistake of its own kind, not a request that came too early.
-        self.session.admit(method, has_lifecycle && !stateless && method != "server/discover")?;
+        let is_greeted = stateless || method == "server/discover" || interaction::needs_no_greeting(method);
+        self.session.admit(method, has_lifecycle && !is_greeted)?;
         if let Some(revision) = dialect.revision().filter(|_| stateless && in_batch) {
             return Err(Failure::BatchNotAllowed(revision));
         }

@@ -1,6 +1,6 @@
 //! One request on its way through the server.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use protocol::mcp::{ClientCapabilities, InputRequired, Stamped};
 use protocol::{Dialect, Id, Revision, encode};
@@ -27,11 +27,21 @@ pub(crate) struct Context {
     /// What the headers say about it.
     pub(crate) claims: Option<Claims>,
     pub(crate) notes: Notes,
+    /// What is done once the answer is out.
+    pub(crate) afterwards: Mutex<Option<Afterwards>>,
 }
+
+/// Something to be done later.
+pub(crate) type Afterwards = Box<dyn FnOnce() + Send>;
 
 impl Context {
     pub(crate) fn app(&self) -> &Arc<App> {
         self.connection.app()
+    }
+
+    /// Does this once the answer is out.
+    pub(crate) fn afterwards(&self, act: Afterwards) {
+        *self.afterwards.lock().unwrap_or_else(PoisonError::into_inner) = Some(act);
     }
 
     pub(crate) fn session(&self) -> &Session {

@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 
 use crate::context::Context;
 use crate::error::Failure;
-use crate::{completion, guests, lifecycle, prompts, resources, subscriptions, tools};
+use crate::{completion, guests, interaction, lifecycle, prompts, resources, subscriptions, tools};
 
 /// Answers one JSON-RPC request.
 pub(crate) async fn dispatch(
@@ -42,6 +42,14 @@ async fn ours(ctx: &Context, method: &str, params: Map<String, Value>) -> Result
         }
         "prompts/list" => prompts::list(ctx, params),
         "prompts/get" => prompts::get(ctx, params),
+
+        "capabilities" => Ok(interaction::capabilities(ctx)),
+        "interaction.start" | "interaction/start" => interaction::start(ctx, params).await,
+        "interaction.respond" | "interaction/respond" => interaction::respond(ctx, params).await,
+        "interaction.continue" | "interaction/continue" => interaction::go_on(ctx, params).await,
+        "interaction.complete" | "interaction/complete" => interaction::complete(ctx, params).await,
+        "interaction.cancel" | "interaction/cancel" => interaction::cancel(ctx, params).await,
+        "interaction.getState" | "interaction/getState" => interaction::get_state(ctx, params).await,
 
         "subscriptions/listen" if stateless => subscriptions::listen(ctx, params).await,
         other => Err(Failure::MethodNotFound { method: other.chars().take(128).collect() }),

@@ -5,6 +5,7 @@
 
 use std::time::Duration;
 
+use flow::session::Problem as SessionProblem;
 use flow::{Halt, Question, SealError};
 use protocol::mcp::codes;
 use protocol::{Dialect, Id, Problem, Revision, encode};
@@ -16,6 +17,7 @@ use crate::{Answer, Language, front};
 mod german;
 mod plan;
 mod refusal;
+mod sessions;
 
 pub(crate) use plan::PlanProblem;
 pub use refusal::Refusal;
@@ -74,6 +76,10 @@ pub(crate) enum Failure {
     NotAnswered { question: String, declined: bool },
     #[error("the question \"{question}\" got no usable answer after {attempts} attempts; nothing was done")]
     TooManyAttempts { question: String, attempts: usize },
+    #[error("{}", sessions::explain(problem, id.as_deref()))]
+    Session { id: Option<String>, problem: SessionProblem },
+    #[error("{error}")]
+    BadResponse { error: String },
     #[error("Internal error")]
     Internal,
 }
@@ -195,6 +201,8 @@ impl Failure {
             Self::NotAnswered { declined: true, .. } => Policy::model("declined", codefluss::VALIDATION),
             Self::NotAnswered { declined: false, .. } => Policy::model("dismissed", codefluss::VALIDATION),
             Self::TooManyAttempts { .. } => Policy::model("too_many_attempts", codefluss::VALIDATION),
+            Self::Session { problem, .. } => sessions::policy(problem),
+            Self::BadResponse { .. } => Policy::client("validation_failed", sessions::VALIDATION_FAILED),
             Self::Internal => Policy::client("internal", codes::INTERNAL_ERROR).envelope("internal_error"),
         }
     }
@@ -219,6 +227,9 @@ impl Failure {
         let is_stateless = dialect.revision().is_some_and(Revision::is_stateless);
         match self {
             Self::Refused(refusal) => refusal.status(dialect),
+            Self::Session { problem: SessionProblem::Store(_), .. } => {
+                Refusal::StoreUnavailable.status(dialect)
+            }
             Self::Malformed(Problem::TooLarge { .. }) => 413,
             Self::Malformed(_) | Self::BatchNotAllowed(_) if is_mcp => 400,
             Self::ShuttingDown if is_mcp => 503,
@@ -233,6 +244,9 @@ impl Failure {
     fn retry_after(&self) -> Option<Duration> {
         match self {
             Self::Refused(refusal) => refusal.retry_after(),
+            Self::Session { problem: SessionProblem::Store(_), .. } => {
+                Refusal::StoreUnavailable.retry_after()
+            }
             Self::ShuttingDown => Some(Duration::from_secs(1)),
             _ => None,
         }
@@ -258,6 +272,8 @@ impl Failure {
             Self::InputNeeded { question, .. } => front::arguments::data(question, dialect),
             Self::MissingResource { uri } => json!({ "uri": uri }),
             Self::Refused(refusal) => refusal.data(),
+            Self::Session { id, problem } => sessions::data(problem, id.as_deref()),
+            Self::BadResponse { error } => json!({ "field": "response", "error": error }),
             _ => json!({}),
         }
     }
@@ -326,14 +342,29 @@ mod codefluss {
     }
 }
 
+/// How to tell of a failure.
+#[derive(Clone, Copy)]
+pub(crate) struct Manner {
+    /// The dialect of the question.
+    pub(crate) dialect: Dialect,
+    /// The language of explanations.
+    pub(crate) language: Language,
+    /// The question was one of MCP Flow's, whose document has a table of codes of its own.
+    pub(crate) is_flow: bool,
+}
+
 /// The answer that tells of a failure, in the dialect of the question.
-pub(crate) fn render(failure: &Failure, dialect: Dialect, language: Language, id: Option<&Id>) -> Answer {
+pub(crate) fn render(failure: &Failure, manner: Manner, id: Option<&Id>) -> Answer {
+    let Manner { dialect, language, is_flow } = manner;
     let Policy { kind, mut code, envelope, audience } = failure.policy(dialect);
-    if audience == Audience::Model && matches!(dialect, Dialect::Mcp(_)) {
+    if audience == Audience::Model && (is_flow || matches!(dialect, Dialect::Mcp(_))) {
         // Meant for a model and asked for where no model reads: the codes of CODEFLUSS have no place in MCP.
         code = codes::INVALID_PARAMS;
     }
     let mut data = failure.data(dialect);
+    if is_flow {
+        return sessions::render(failure, dialect, id, (kind, code, data));
+    }
     let says_something = ["detail", "error", "reason", "method", "uri", "retryAfter"]
         .iter()
         .any(|name| !data[*name].is_null());

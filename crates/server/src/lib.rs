@@ -21,6 +21,7 @@ mod error;
 mod front;
 mod guest;
 mod guests;
+mod interaction;
 mod language;
 mod letter;
 mod lifecycle;

@@ -8,6 +8,7 @@ use serde_json::{Map, Value, json};
 use crate::app::INSTRUCTIONS;
 use crate::context::{self, Context};
 use crate::error::Failure;
+use crate::interaction;
 
 /// `initialize`.
 pub(crate) fn initialize(ctx: &Context, params: Map<String, Value>) -> Result<Vec<u8>, Failure> {
@@ -27,7 +28,7 @@ pub(crate) fn initialize(ctx: &Context, params: Map<String, Value>) -> Result<Ve
         capabilities: if codefluss {
             Capabilities::codefluss()
         } else {
-            Capabilities::for_revision(revision)
+            Capabilities::for_revision(revision).with_flow(interaction::features(ctx.app()), revision)
         },
         server_info: &ctx.app().info,
         instructions: (!codefluss).then_some(INSTRUCTIONS),
@@ -43,7 +44,8 @@ pub(crate) fn discover(ctx: &Context) -> Result<Vec<u8>, Failure> {
     }
     Ok(ctx.list(&DiscoverResult {
         supported_versions: Revision::ALL,
-        capabilities: Capabilities::for_revision(revision),
+        capabilities: Capabilities::for_revision(revision)
+            .with_flow(interaction::features(ctx.app()), revision),
         instructions: INSTRUCTIONS,
     }))
 }

@@ -3,10 +3,9 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use protocol::{Dialect, Id, encode};
+use protocol::{Id, encode};
 
-use crate::Language;
-use crate::error::{self, Failure};
+use crate::error::{self, Failure, Manner};
 
 /// A finished answer, and how HTTP would put it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -38,6 +37,10 @@ pub trait Outbox: Send + Sync + 'static {
     fn carries_news(&self) -> bool {
         true
     }
+    /// Whether somebody listens to what belongs to no request.
+    fn has_listener(&self) -> bool {
+        self.carries_news()
+    }
     /// Closes the stream that the answer would go to, where the client can come back for it.
     fn let_go(&self) {}
     /// Sends a notification. A transport that cannot carry these drops them, as does one whose reader has fallen far
@@ -48,8 +51,7 @@ pub trait Outbox: Send + Sync + 'static {
 /// Owes exactly one answer. Dropped without one (a panic, a forgotten path), it says "internal error".
 pub(crate) struct Responder {
     to: Option<Destination>,
-    dialect: Dialect,
-    language: Language,
+    manner: Manner,
     id: Option<Id>,
 }
 
@@ -60,8 +62,8 @@ pub(crate) enum Destination {
 }
 
 impl Responder {
-    pub(crate) fn new(to: Destination, dialect: Dialect, language: Language, id: Option<Id>) -> Self {
-        Self { to: Some(to), dialect, language, id }
+    pub(crate) fn new(to: Destination, manner: Manner, id: Option<Id>) -> Self {
+        Self { to: Some(to), manner, id }
     }
 
     /// Sends a finished answer.
@@ -71,7 +73,7 @@ impl Responder {
 
     /// Sends the error that tells of this failure.
     pub(crate) fn fail(mut self, failure: &Failure) {
-        self.send(Some(error::render(failure, self.dialect, self.language, self.id.as_ref())));
+        self.send(Some(error::render(failure, self.manner, self.id.as_ref())));
     }
 
     /// Sends nothing, because the client said that it no longer wants to hear.
@@ -92,7 +94,7 @@ impl Responder {
 impl Drop for Responder {
     fn drop(&mut self) {
         if self.to.is_some() {
-            self.send(Some(error::render(&Failure::Internal, self.dialect, self.language, self.id.as_ref())));
+            self.send(Some(error::render(&Failure::Internal, self.manner, self.id.as_ref())));
         }
     }
 }

@@ -83,6 +83,12 @@ impl Peer {
         }
     }
 
+    /// Asks the client without waiting for an answer, which is ignored when it comes.
+    pub(crate) fn announce(&self, outbox: &Arc<dyn Outbox>, method: &str, params: &impl Serialize) {
+        let question = self.next.fetch_add(1, Ordering::Relaxed);
+        outbox.ask(encode::request(&id(question), method, params));
+    }
+
     /// The client answered; returns which question. Answers to what nobody asked are ignored.
     pub(crate) fn settle(&self, id: &Id, outcome: Result<Value, Value>) -> Option<u64> {
         let question = id.as_json().strip_prefix("\"fluxway-")?.strip_suffix('"')?.parse().ok()?;

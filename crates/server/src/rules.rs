@@ -2,7 +2,7 @@
 
 use protocol::{Dialect, Revision};
 
-use crate::error::{self, Refusal};
+use crate::error::{self, Manner, Refusal};
 use crate::{Answer, Language};
 
 /// The rules of the place where a connection was made.
@@ -43,5 +43,6 @@ impl Rules {
 
 /// The answer to a message that is refused before there is a connection, as these rules would put it.
 pub fn refusal(rules: Rules, refusal: Refusal) -> Answer {
-    error::render(&refusal.into(), rules.dialect(), rules.language(), None)
+    let manner = Manner { dialect: rules.dialect(), language: rules.language(), is_flow: false };
+    error::render(&refusal.into(), manner, None)
 }

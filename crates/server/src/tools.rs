@@ -13,6 +13,7 @@ mod detect_frameworks;
 mod diagnostics;
 mod generate_integration_steps;
 mod integration;
+mod interview;
 mod open;
 pub(crate) mod propose_edit_plan;
 mod run_integration_workflow;
@@ -57,6 +58,7 @@ pub(crate) fn all() -> Vec<ToolEntry> {
         ToolEntry::plain(diagnostics::Echo),
         ToolEntry::plain(diagnostics::Wait),
         ToolEntry::plain(diagnostics::Crash),
+        ToolEntry::interactive::<interview::Interview>(),
     ]
 }
 
@@ -222,7 +224,7 @@ pub(crate) async fn call(ctx: &Context, params: Map<String, Value>) -> Result<Ve
         request_state: params.request_state,
         input_responses: params.input_responses,
     };
-    let _ = ctx.notes.tool.set((tool.spec.name, tool.spec.effect == Effect::Writes));
+    let _ = ctx.notes.tool.set((tool.spec.name, tool.changes()));
     match run(&ctx.connection, &tool, ctx.call.clone(), invocation).await {
         Ok(Outcome::Done(reply)) => {
             let mut result = CallToolResult::success(reply.text(), &reply.structured, ctx.revision());

@@ -18,6 +18,7 @@ use tokio::sync::{Notify, Semaphore, SemaphorePermit};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use crate::context::Afterwards;
 use crate::error::Failure;
 use crate::outbox::Responder;
 use crate::peer;
@@ -41,6 +42,18 @@ pub(crate) struct Workload {
     places: Semaphore,
     /// Cancelled when time is up for whatever still runs.
     closing: CancellationToken,
+}
+
+/// An answer, and what is done once it is out.
+pub(crate) struct Spoken {
+    pub(crate) answer: Vec<u8>,
+    pub(crate) afterwards: Option<Afterwards>,
+}
+
+impl From<Vec<u8>> for Spoken {
+    fn from(answer: Vec<u8>) -> Self {
+        Self { answer, afterwards: None }
+    }
 }
 
 /// Work that owes an answer, on its way to it.
@@ -74,7 +87,7 @@ impl Workload {
         key: Option<String>,
         stop: CancellationToken,
         responder: Responder,
-        work: impl Future<Output = Result<Vec<u8>, Failure>> + Send + 'static,
+        work: impl Future<Output = Result<Spoken, Failure>> + Send + 'static,
     ) {
         let work = Box::pin(finish(work, stop.clone(), self.closing.clone(), responder));
         self.go_on(Job { work, key, stop, is_listed: false });
@@ -216,7 +229,7 @@ impl Workload {
 
 /// One answer for one request: the result, the failure, or silence where the client cancelled.
 async fn finish(
-    work: impl Future<Output = Result<Vec<u8>, Failure>> + Send,
+    work: impl Future<Output = Result<Spoken, Failure>> + Send,
     stop: CancellationToken,
     closing: CancellationToken,
     responder: Responder,
@@ -230,7 +243,12 @@ async fn finish(
     // Whatever the tool left running elsewhere has nobody to talk to any more.
     stop.cancel();
     match outcome {
-        Ok(Ok(answer)) => responder.answer(answer),
+        Ok(Ok(Spoken { answer, afterwards })) => {
+            responder.answer(answer);
+            if let Some(act) = afterwards {
+                act();
+            }
+        }
         Ok(Err(failure)) => responder.fail(&failure),
         Err(_panic) => {
             tracing::error!("a tool panicked; its caller got an internal error");

@@ -12,7 +12,7 @@ pub enum Problem {
     #[error("the session has ended; start again")]
     Expired,
     /// It stands where this cannot be done.
-    #[error("the session is {}, and that is not possible now", state_name(*state))]
+    #[error("the session is {}", state_name(*state))]
     WrongState {
         /// Where it stands.
         state: State,

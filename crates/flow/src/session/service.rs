@@ -369,19 +369,24 @@ impl Sessions {
             leased_until,
             body: Some(self.seal.lock(&plain, &about, clerk.entropy)),
         };
-        let (is_written, version) = if let Some(version) = place.version() {
-            (self.store.save(clerk.owner, id, version, row).await?, version + 1)
-        } else {
-            let most = self.limits.sessions;
-            if !self.store.begin(clerk.owner, id, row, most, (clerk.clock)()).await? {
-                return Err(Problem::Limit { what: "sessions", most: most as usize });
+        let version = match place.version() {
+            None => self.begin(clerk, id, row).await?,
+            Some(version) => {
+                if !self.store.save(clerk.owner, id, version, row).await? {
+                    return Ok(false);
+                }
+                version + 1
             }
-            (true, 1)
         };
-        if is_written {
-            *place = Place::Stored { version, leased_until };
-        }
-        Ok(is_written)
+        *place = Place::Stored { version, leased_until };
+        Ok(true)
+    }
+
+    /// Keeps a new session, in its first version.
+    async fn begin(&self, clerk: &Clerk<'_>, id: &str, row: Row) -> Result<i64, Problem> {
+        let most = self.limits.sessions;
+        let has_room = self.store.begin(clerk.owner, id, row, most, (clerk.clock)()).await?;
+        has_room.then_some(1).ok_or(Problem::Limit { what: "sessions", most: most as usize })
     }
 
     /// Why somebody else was faster.

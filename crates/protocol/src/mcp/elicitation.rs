@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 use serde_json::{Map, Value};
 
 use crate::Revision;
@@ -32,10 +32,16 @@ impl ElicitParams {
 pub struct Form {
     /// Always `object`.
     pub r#type: &'static str,
-    /// The fields.
-    pub properties: Map<String, Value>,
+    /// The fields, in the order in which they are to be shown.
+    #[serde(serialize_with = "in_order")]
+    pub properties: Vec<(String, Value)>,
     /// Those that must be filled in.
     pub required: Vec<String>,
+}
+
+/// An object whose members stand in this order, which is the order that clients show them in.
+fn in_order<S: Serializer>(fields: &[(String, Value)], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_map(fields.iter().map(|(name, schema)| (name, schema)))
 }
 
 /// What the user did.

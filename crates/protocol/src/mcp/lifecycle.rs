@@ -1,7 +1,7 @@
 //! `initialize` and `server/discover`.
 
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use crate::Revision;
 
@@ -91,7 +91,14 @@ pub struct Capabilities {
     prompts: Option<ListChanged>,
     #[serde(skip_serializing_if = "Option::is_none")]
     logging: Option<Empty>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    experimental: Option<Value>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    extensions: Option<Value>,
 }
+
+/// The name of MCP Flow among the extensions of 2026-07-28.
+const FLOW_EXTENSION: &str = "dev.fluxway/mcp-flow";
 
 /// Whether changes of a list are announced.
 #[derive(Serialize)]
@@ -123,7 +130,20 @@ impl Capabilities {
             resources: Watchable { subscribe: true, list_changed: true },
             prompts: Some(ListChanged { list_changed: true }),
             logging: Some(Empty {}),
+            experimental: None,
+            extensions: None,
         }
+    }
+
+    /// Announces MCP Flow, in the place where clients of this revision look for it.
+    #[must_use]
+    pub fn with_flow(mut self, features: Value, revision: Revision) -> Self {
+        if revision.is_stateless() {
+            self.extensions = Some(json!({ FLOW_EXTENSION: features }));
+        } else {
+            self.experimental = Some(json!({ "interactive": features }));
+        }
+        self
     }
 
     /// What the CODEFLUSS document announces: tools and resources over plain POST, which carries no news.
@@ -134,6 +154,8 @@ impl Capabilities {
             resources: Watchable { subscribe: false, list_changed: false },
             prompts: None,
             logging: None,
+            experimental: None,
+            extensions: None,
         }
     }
 }

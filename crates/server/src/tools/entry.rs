@@ -12,7 +12,7 @@ use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Map, Value};
 
 use super::describe::{Description, describe};
-use super::{InteractiveTool, Tool, ToolSpec};
+use super::{Effect, InteractiveTool, Tool, ToolSpec};
 use crate::Call;
 use crate::error::{ArgumentProblem, Failure};
 
@@ -86,6 +86,15 @@ impl ToolEntry {
             T::SPEC,
             Work::Interactive(|call| Box::new(T::talk(call))),
         )
+    }
+
+    pub(crate) fn is_interactive(&self) -> bool {
+        matches!(self.work, Work::Interactive(_))
+    }
+
+    /// Whether it changes things.
+    pub(crate) fn changes(&self) -> bool {
+        self.spec.effect == Effect::Writes
     }
 
     /// The conversation of an interactive tool.

@@ -1,5 +1,7 @@
 //! One conversation, every way of asking, one end.
 
+use std::sync::Arc;
+
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 
@@ -26,6 +28,30 @@ fn wishes() -> impl Strategy<Value = Wishes> {
     )
 }
 
+/// What the user of `interview` has in mind, some of it not allowed.
+fn opinions() -> impl Strategy<Value = Wishes> {
+    let colour = prop_oneof![Just("red"), Just("blue"), Just("mauve")];
+    let toppings = prop_oneof![
+        Just(json!(["olives", "basil"])),
+        Just(json!([])),
+        Just(json!("cheese, basil")),
+        Just(json!(["cheese", "cheese"])),
+    ];
+    let document =
+        prop_oneof![Just(json!("notes/today.txt")), Just(json!("../secrets")), Just(json!("/etc/passwd")),];
+    let size =
+        prop_oneof![Just(json!("{\"width\": 3}")), Just(json!("{\"width\": \"wide\"}")), Just(json!("huge"))];
+    let day = "2027-0[1-9]-(1[0-9]|30|31)";
+    let parts = ("[A-Za-z1]{1,5}", colour, toppings, -100i32..80, day, document, size, any::<bool>());
+    parts.prop_map(|(name, colour, toppings, temperature, day, document, size, agree)| {
+        let wishes = json!({
+            "name": name, "colour": colour, "toppings": toppings, "temperature": temperature, "day": day,
+            "document": document, "size": size, "agree": agree,
+        });
+        Wishes(wishes.as_object().cloned().unwrap())
+    })
+}
+
 /// Answers the fields of a form.
 fn fill_in(wishes: &Wishes, params: &Value) -> Value {
     let fields = params["requestedSchema"]["properties"].as_object().unwrap();
@@ -44,15 +70,15 @@ fn end(result: &Value) -> Option<Value> {
     Some(booked)
 }
 
-async fn by_arguments(wishes: &Wishes) -> Option<Value> {
+async fn by_arguments(tool: &str, wishes: &Wishes) -> Option<Value> {
     let mut client = TestClient::greeted(&app().build(), "2025-11-25", json!({})).await;
-    let answer = client.call("booking", Value::Object(wishes.0.clone())).await;
+    let answer = client.call(tool, Value::Object(wishes.0.clone())).await;
     end(&answer["result"])
 }
 
-async fn by_elicitation(wishes: &Wishes, revision: &str) -> Option<Value> {
+async fn by_elicitation(tool: &str, wishes: &Wishes, revision: &str) -> Option<Value> {
     let mut client = TestClient::greeted(&app().build(), revision, json!({ "elicitation": {} })).await;
-    let call = json!({ "jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": { "name": "booking" } });
+    let call = json!({ "jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": { "name": tool } });
     let mut messages = client.exchange(&call.to_string()).await;
     loop {
         assert_eq!(messages.len(), 1, "{messages:?}");
@@ -67,10 +93,10 @@ async fn by_elicitation(wishes: &Wishes, revision: &str) -> Option<Value> {
 }
 
 /// Every turn goes to another server, as it might behind a load balancer: only the key is shared.
-async fn by_input_required(wishes: &Wishes) -> Option<Value> {
+async fn by_input_required(tool: &str, wishes: &Wishes) -> Option<Value> {
     let mut params =
-        json!({ "name": "booking", "arguments": {}, "_meta": stateless(json!({ "elicitation": {} })) });
-    for _ in 0..10 {
+        json!({ "name": tool, "arguments": {}, "_meta": stateless(json!({ "elicitation": {} })) });
+    for _ in 0..12 {
         let mut client = TestClient::new(&app().build());
         let call = json!({ "jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": params });
         let answer = client.request(call).await;
@@ -82,27 +108,82 @@ async fn by_input_required(wishes: &Wishes) -> Option<Value> {
         let question = &result["inputRequests"]["question"]["params"];
         params["inputResponses"] = json!({ "question": fill_in(wishes, question) });
     }
-    None // the same answer will never be accepted, and clients give up after ten rounds
+    None // the same answer will never be accepted, and clients give up after some rounds
+}
+
+/// `interaction.*`: the server keeps the session, or every turn goes to another server with a token.
+async fn by_interaction(tool: &str, wishes: &Wishes, stateless: bool) -> Option<Value> {
+    let stored = app().build();
+    let ask = async |method: &str, mut params: Value, known: &Value| {
+        params[if stateless { "token" } else { "sessionId" }] = known.clone();
+        let mut client = TestClient::new(&if stateless { app().build() } else { Arc::clone(&stored) });
+        let request = json!({ "jsonrpc": "2.0", "id": 7, "method": method, "params": params });
+        let messages = client.exchange(&request.to_string()).await;
+        serde_json::from_str::<Value>(&messages[0]).unwrap()
+    };
+    let begin = json!({ "toolName": tool, "context": { "stateless": stateless } });
+    let started = ask("interaction.start", begin, &Value::Null).await["result"].clone();
+    let (mut known, mut prompt) = (started.clone(), started["initialPrompt"].clone());
+    for _ in 0..20 {
+        let value = wishes.0.get(prompt["name"].as_str()?).unwrap_or(&Value::Null);
+        let reference = if stateless { &known["token"] } else { &known["sessionId"] };
+        let answer = ask("interaction.respond", json!({ "response": { "value": value } }), reference).await;
+        let result = answer.get("result")?.clone();
+        if result["result"].is_object() {
+            let mut data = result["result"].get("data")?.clone();
+            data.as_object_mut().unwrap().remove("reference");
+            return Some(data);
+        }
+        (prompt, known) = (result["nextPrompt"].clone(), result);
+    }
+    None
+}
+
+async fn compare(tool: &str, wishes: &Wishes) -> Result<(), TestCaseError> {
+    let expected = by_arguments(tool, wishes).await;
+    prop_assert_eq!(&by_elicitation(tool, wishes, "2025-06-18").await, &expected);
+    prop_assert_eq!(&by_elicitation(tool, wishes, "2025-11-25").await, &expected);
+    prop_assert_eq!(&by_input_required(tool, wishes).await, &expected);
+    prop_assert_eq!(&by_interaction(tool, wishes, false).await, &expected);
+    prop_assert_eq!(&by_interaction(tool, wishes, true).await, &expected);
+    Ok(())
+}
+
+fn paused(test: impl Future<Output = Result<(), TestCaseError>>) -> Result<(), TestCaseError> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().start_paused(true).build();
+    runtime.unwrap().block_on(test)
 }
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
+
     #[test]
-    fn every_front_comes_to_the_same_end(wishes in wishes()) {
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().start_paused(true).build().unwrap();
-        runtime.block_on(async {
-            let expected = by_arguments(&wishes).await;
-            prop_assert_eq!(&by_elicitation(&wishes, "2025-06-18").await, &expected);
-            prop_assert_eq!(&by_elicitation(&wishes, "2025-11-25").await, &expected);
-            prop_assert_eq!(&by_input_required(&wishes).await, &expected);
-            Ok(())
-        })?;
+    fn every_front_books_the_same_trip(wishes in wishes()) {
+        paused(compare("booking", &wishes))?;
+    }
+
+    #[test]
+    fn every_front_asks_every_kind_of_question(wishes in opinions()) {
+        paused(compare("interview", &wishes))?;
     }
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_good_trip_is_booked() {
     let wishes = json!({ "destination": "Lisbon", "departure": "2027-05-01", "travellers": 2, "class": "first", "confirm": true });
-    let booked = by_arguments(&Wishes(wishes.as_object().cloned().unwrap())).await.expect("a booking");
+    let booked =
+        by_arguments("booking", &Wishes(wishes.as_object().cloned().unwrap())).await.expect("a booking");
     assert_eq!(booked["destination"], "Lisbon");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_good_interview_comes_to_its_end() {
+    let wishes = json!({
+        "name": "Ada", "colour": "red", "toppings": "cheese, basil", "temperature": 20, "day": "2027-05-01",
+        "document": "notes/today.txt", "size": "{\"width\": 3}", "agree": true,
+    });
+    let wishes = Wishes(wishes.as_object().cloned().unwrap());
+    let told = by_interaction("interview", &wishes, false).await.expect("an end");
+    assert_eq!(told["toppings"], json!(["cheese", "basil"]));
+    assert_eq!(told["size"], json!({ "width": 3 }));
 }

@@ -136,6 +136,9 @@ impl Schemas {
             "notifications/cancelled" => "CancelledNotification",
             "notifications/subscriptions/acknowledged" => "SubscriptionsAcknowledgedNotification",
             "elicitation/create" => "ElicitRequest",
+            // The document has no schema; a message of JSON-RPC it is all the same.
+            flow if flow.starts_with("interaction.") && message["id"].is_string() => "JSONRPCRequest",
+            "interaction.timeoutWarning" => "JSONRPCNotification",
             other => panic!("the server sent {other}"),
         };
         let stateless = definition.starts_with("Subscriptions") || message["params"]["_meta"].is_object();

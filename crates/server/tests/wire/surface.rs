@@ -67,7 +67,7 @@ async fn clients_hear_when_tools_come_and_go() {
     assert_eq!(early.settle().await, [""; 0], "who has not shaken hands is not told");
     let names: Vec<Value> =
         list(&mut old).await["tools"].as_array().unwrap().iter().map(|t| t["name"].clone()).collect();
-    assert_eq!(names, ["echo", "wait", "crash"]);
+    assert_eq!(names, ["echo", "wait", "crash", "interview"]);
     assert_eq!(old.call("booking", json!({})).await["error"]["code"], -32602);
 
     app.serve_toolsets(&[Toolset::Diagnostics]);

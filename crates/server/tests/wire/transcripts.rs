@@ -22,7 +22,8 @@ fn transcripts() {
     });
 }
 
-/// Plays a client's half. `#` begins a comment; `$state` stands for the last `requestState` that came in, `$plan` for the
+/// Plays a client's half. `#` begins a comment; `$state` stands for the last `requestState` that came in, `$session` and
+/// `$token` for the last interactive session and the last token of one, `$plan` for the
 /// last edit plan, `$root` for the folder that the server may read, and `!pause N` lets N milliseconds pass. With `!repository` on top there is a
 /// repository in that folder, and the tools for it; otherwise there are the tools that no other change touches.
 async fn converse(script: &str) -> String {
@@ -36,6 +37,7 @@ async fn converse(script: &str) -> String {
     let root = root.display().to_string();
     let mut client = TestClient::new(&app);
     let mut state = String::new();
+    let (mut session, mut token) = (String::new(), String::new());
     let mut plan = Value::Null;
     let mut transcript = String::new();
     for line in script.lines() {
@@ -49,6 +51,7 @@ async fn converse(script: &str) -> String {
             client.settle().await
         } else {
             let line = line.replace("$state", &state).replace("$plan", &plan.to_string());
+            let line = line.replace("$session", &session).replace("$token", &token);
             client.exchange(&line.replace("$root", &root)).await
         };
         for answer in answers {
@@ -60,7 +63,17 @@ async fn converse(script: &str) -> String {
             if let Some(new) = message["result"]["requestState"].as_str() {
                 new.clone_into(&mut state);
             }
-            let shown = if state.is_empty() { answer } else { answer.replace(&state, "$state") };
+            for (name, last) in [("sessionId", &mut session), ("token", &mut token)] {
+                if let Some(new) = message["result"][name].as_str() {
+                    new.clone_into(last);
+                }
+            }
+            let mut shown = answer;
+            for (name, value) in [("$state", &state), ("$token", &token), ("$session", &session)] {
+                if !value.is_empty() {
+                    shown = shown.replace(value.as_str(), name);
+                }
+            }
             writeln!(transcript, "< {}", shown.replace(&root, "$root")).unwrap();
         }
     }
