@@ -46,7 +46,7 @@ mod prompt;
 mod replay;
 mod seal;
 pub mod session;
-
+mod usable;
 mod validate;
 mod world;
 

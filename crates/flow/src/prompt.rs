@@ -258,7 +258,19 @@ impl Ask<Number> {
     /// Bounds the number.
     #[must_use]
     pub fn within(self, range: RangeInclusive<f64>) -> Self {
-        self.bounds(*range.start(), *range.end())
+        self.at_least(*range.start()).at_most(*range.end())
+    }
+
+    /// Wants this number or a larger one.
+    #[must_use]
+    pub fn at_least(self, low: f64) -> Self {
+        self.bounds(Some(low), None)
+    }
+
+    /// Wants this number or a smaller one.
+    #[must_use]
+    pub fn at_most(self, high: f64) -> Self {
+        self.bounds(None, Some(high))
     }
 }
 
@@ -266,14 +278,26 @@ impl Ask<Integer> {
     /// Bounds the number.
     #[must_use]
     pub fn within(self, range: RangeInclusive<i32>) -> Self {
-        self.bounds(f64::from(*range.start()), f64::from(*range.end()))
+        self.at_least(*range.start()).at_most(*range.end())
+    }
+
+    /// Wants this number or a larger one.
+    #[must_use]
+    pub fn at_least(self, low: i32) -> Self {
+        self.bounds(Some(low.into()), None)
+    }
+
+    /// Wants this number or a smaller one.
+    #[must_use]
+    pub fn at_most(self, high: i32) -> Self {
+        self.bounds(None, Some(high.into()))
     }
 }
 
 impl<K> Ask<K> {
-    fn bounds(mut self, low: f64, high: f64) -> Self {
+    fn bounds(mut self, low: Option<f64>, high: Option<f64>) -> Self {
         if let Shape::Number { min, max, .. } = &mut self.prompt.shape {
-            (*min, *max) = (Some(low), Some(high));
+            (*min, *max) = (low.or(*min), high.or(*max));
         }
         self
     }

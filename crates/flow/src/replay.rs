@@ -9,6 +9,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 
 use crate::journal::{Act, Entry, Mark};
+use crate::usable::unusable;
 use crate::{
     Answers, Ask, Asked, Conversation, Field, Form, Halt, Invalid, Journal, Kind, Ledger, Progress, Question,
     World, check, seal,
@@ -114,6 +115,9 @@ impl<'a> Flow<'a> {
             let problem = judge(&values)?;
             return problem
                 .map_or_else(|| read(&values), |(name, invalid)| Err(Halt::BadArgument { name, invalid }));
+        }
+        if let Some(why) = unusable(&open.iter().map(|(_, field)| field).collect::<Vec<_>>()) {
+            return Err(Halt::refuse(why));
         }
         let input = self.input.take();
         let (accepted, mut problems) = judge_fields(&open, input.as_ref());

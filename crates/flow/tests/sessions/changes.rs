@@ -122,3 +122,19 @@ fn a_conversation_that_refuses_says_so_in_its_own_words() {
     assert_eq!(answer(now(replica.say(&id, json!(0)))), "-32003");
     assert_eq!(line(now(replica.cancel(&id))), "-32003");
 }
+
+#[test]
+fn a_question_that_nobody_can_answer_is_not_asked() {
+    talk!(Unusable, |_deeds, f| {
+        f.ask("n", integer("n?")).await?;
+        Ok(json!(f.ask("m", integer("m?").within(5..=3)).await?))
+    });
+    let replica = Replica::alone(only(Unusable::default()), Limits::default());
+    for arguments in [json!({}), json!({ "m": 4 })] {
+        let id = now(replica.start(arguments)).unwrap().id;
+        assert_eq!(answer(now(replica.say(&id, json!(0)))), "error refused");
+        let end = now(replica.look(&id)).unwrap();
+        let why = "the question `m` cannot be asked: it wants at least 5 and at most 3";
+        assert_eq!(end.session.failed().unwrap().message, why);
+    }
+}
