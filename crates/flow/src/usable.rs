@@ -72,6 +72,7 @@ mod tests {
     use crate::{choice, choices, confirm, custom, date, integer, number, text};
 
     #[test]
+    #[expect(clippy::reversed_empty_ranges, reason = "that is what is tested")]
     fn what_nobody_can_answer_is_said_to_its_author() {
         let field = |prompt: Prompt| Field { name: "q".to_owned(), prompt };
         let none: [(&str, &str); 0] = [];

@@ -27,6 +27,11 @@ pub struct Invalid {
 
 impl Invalid {
     /// What is wrong, and what would be right.
+    ///
+    /// ```
+    /// let invalid = flow::Invalid::new("That day is a Sunday", "Take the Monday");
+    /// assert_eq!(invalid.to_string(), "That day is a Sunday. Take the Monday");
+    /// ```
     pub fn new(error: impl Into<String>, suggestion: impl Into<String>) -> Self {
         Self { error: error.into(), suggestion: Some(suggestion.into()) }
     }
