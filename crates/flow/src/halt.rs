@@ -50,6 +50,12 @@ pub enum Halt {
 
 impl Halt {
     /// The tool says no, in words for the person who asked.
+    ///
+    /// ```
+    /// let halt = flow::Halt::refuse("there are no seats left on that day");
+    /// assert_eq!(halt.to_string(), "there are no seats left on that day");
+    /// assert_eq!(halt.kind(), "refused");
+    /// ```
     pub fn refuse(why: impl Into<String>) -> Self {
         Self::Refused(why.into())
     }
