@@ -6,7 +6,6 @@ pub(crate) mod demo;
 pub(crate) mod http;
 mod kept;
 pub(crate) mod keys;
-mod paint;
 pub(crate) mod plan;
 mod readable;
 pub(crate) mod serve;

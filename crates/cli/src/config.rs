@@ -1,11 +1,13 @@
 //! Settings: from flags, from the environment, from a TOML file. Unknown ones are refused, wherever they stand.
 
+mod interactive;
 mod serving;
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, CommandFactory, ValueEnum};
+pub(crate) use interactive::Interactive;
 use secrecy::{ExposeSecret, SecretString};
 use serde::Deserialize;
 use server::tools::Toolset;
@@ -51,7 +53,11 @@ pub(crate) struct Layer {
     #[command(flatten)]
     #[serde(default)]
     serve: serving::ServingLayer,
-    /// The key for state that clients keep: 32 bytes as base64 or hexadecimal.
+    /// Everything about interactive sessions.
+    #[command(flatten)]
+    #[serde(default)]
+    flow: interactive::InteractiveLayer,
+    /// The key that interactive sessions are encrypted with: 32 bytes as base64 or hexadecimal.
     // Not a flag: flags can be read by everybody on the machine.
     #[arg(skip)]
     seal_key: Option<SecretString>,
@@ -118,6 +124,7 @@ pub(crate) struct Config {
     pub(crate) log_format: LogFormat,
     pub(crate) language: Language,
     pub(crate) serving: Serving,
+    pub(crate) interactive: Interactive,
     pub(crate) seal: Option<Seal>,
 }
 
@@ -222,6 +229,7 @@ impl Config {
                 Some(Lang::De) => Language::German,
             },
             serving: Serving::resolve(typed.serve, file.serve, sources.data.clone())?,
+            interactive: Interactive::resolve(&typed.flow, &file.flow),
             seal: match seal_key {
                 None => None,
                 Some(text) => Some(Seal::parse(text.expose_secret()).ok_or(ConfigError::Seal)?),
@@ -258,6 +266,7 @@ fn settings() -> Vec<[String; 4]> {
             let flag = arg.get_long().unwrap_or_default();
             let name = match arg.get_help_heading() {
                 Some(serving::HEADING) => format!("serve.{flag}"),
+                Some(interactive::HEADING) => flag.replacen("flow-", "flow.", 1),
                 // The file cannot name another file.
                 _ if flag == "config" => String::new(),
                 _ => flag.to_owned(),

@@ -1,4 +1,4 @@
-//! How the program ends: 0 done, 1 refused, 2 used wrongly, 3 our fault.
+//! How the program ends: 0 done, 1 refused, 2 used wrongly, 3 our fault, 130 stopped by Ctrl-C.
 
 use std::io::{self, Write};
 use std::process::ExitCode;
@@ -17,6 +17,9 @@ pub(crate) enum Failure {
     /// The tool's own words.
     #[error("{0}")]
     Refused(String),
+    /// Ctrl-C at a question, and what the tool said to that.
+    #[error("{0}")]
+    Stopped(String),
     #[error(transparent)]
     Store(#[from] store::OpenError),
     #[error("{0}")]
@@ -37,11 +40,15 @@ pub(crate) fn report(failure: &Failure) -> ExitCode {
         Failure::Config(_) => (2, "docs/configuration.md lists every setting"),
         Failure::Usage(_) => (2, "try --help"),
         Failure::Refused(_) => (1, ""),
+        // As if the signal had ended it: shells and scripts know the number.
+        Failure::Stopped(_) => (130, ""),
         Failure::Store(_) => (3, "--database names another one"),
         Failure::Io { .. } | Failure::Kept(_) => (3, ""),
     };
     let hint = if hint.is_empty() { String::new() } else { format!("\nhint: {hint}") };
-    let _ = writeln!(io::stderr(), "error: {failure}{hint}");
+    // Who stopped it made no error.
+    let kind = if matches!(failure, Failure::Stopped(_)) { "stopped" } else { "error" };
+    let _ = writeln!(io::stderr(), "{kind}: {failure}{hint}");
     ExitCode::from(code)
 }
 

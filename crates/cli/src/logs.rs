@@ -1,13 +1,12 @@
 //! Logs, on stderr. stdout belongs to the protocol.
 
-use std::io::IsTerminal;
-
 use tracing_subscriber::filter::Targets;
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
 use tracing_subscriber::{Layer, fmt};
 
 use crate::config::{Config, LogFormat};
+use crate::paint;
 
 /// Begins to log. Who was denied and what was changed over HTTP is told at any level but `off`.
 pub(crate) fn start(config: &Config) {
@@ -17,7 +16,7 @@ pub(crate) fn start(config: &Config) {
     }
     let lines = fmt::layer().with_writer(std::io::stderr);
     let lines = match config.log_format {
-        LogFormat::Text => lines.with_ansi(std::io::stderr().is_terminal()).boxed(),
+        LogFormat::Text => lines.with_ansi(paint::on_stderr()).boxed(),
         LogFormat::Json => lines.json().flatten_event(true).boxed(),
     };
     tracing_subscriber::registry().with(lines.with_filter(wanted)).init();

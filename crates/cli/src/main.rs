@@ -5,6 +5,7 @@ mod commands;
 mod config;
 mod exit;
 mod logs;
+mod paint;
 mod terminal;
 
 use std::io::IsTerminal;

@@ -1,111 +1,89 @@
-//! The terminal: asking (a form of `elicitation/create`, one line per field), and showing how far the work is.
+//! The terminal: asking (a form of `elicitation/create`), and showing how far the work is.
+//!
+//! A form is read (`form`), each of its questions becomes a prompt (`prompt`) that takes keys (`keys`) and is drawn
+//! (`view`, `frame`) until its answer is good (`check`). `dialog` leads through the questions; `tty` is the real terminal
+//! beneath it. Where there is none that can do this, `plain` asks line by line.
 
-use std::io::{self, BufRead, IsTerminal, Write};
+mod check;
+mod dialog;
+mod editor;
+mod form;
+mod frame;
+mod keys;
+mod list;
+mod memory;
+mod plain;
+mod prompt;
+#[cfg(test)]
+mod script;
+mod tty;
+mod view;
+
+use std::io::{self, IsTerminal, Write};
 
 use serde_json::{Map, Value, json};
 
 use crate::exit::Failure;
+use crate::paint;
+use form::Form;
+pub(crate) use memory::Memory;
+use tty::Tty;
+use view::{Line, Style};
 
-/// Whether there is somebody to see it.
+/// What came of a question.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Answer {
+    Filled(Map<String, Value>),
+    /// To the question before this one.
+    Back,
+    /// The end of input.
+    Gone,
+    /// Ctrl-C.
+    Stopped,
+}
+
+impl Answer {
+    /// The result of `elicitation/create`.
+    pub(crate) fn result(&self) -> Value {
+        match self {
+            Self::Filled(content) => json!({ "action": "accept", "content": content }),
+            Self::Back => {
+                json!({ "action": "accept", "content": {}, "_meta": { "fluxway/action": "back" } })
+            }
+            Self::Gone | Self::Stopped => json!({ "action": "cancel" }),
+        }
+    }
+}
+
+/// Puts a form to the user.
+pub(crate) fn ask(params: &Value, memory: &mut Memory) -> Result<Answer, Failure> {
+    end_progress();
+    let answer = match Tty::open() {
+        Some(mut tty) => dialog::run(&Form::read(params), &mut tty, memory, paint::on_stderr()),
+        None => plain::ask(params),
+    };
+    answer.map_err(Failure::io("cannot ask"))
+}
+
+/// Whether there is somebody to see it, on a screen where a line can be written over.
 pub(crate) fn shows_progress() -> bool {
-    io::stderr().is_terminal()
+    io::stderr().is_terminal() && !paint::is_dumb()
 }
 
 /// Shows how far the work is, in a line that is written over. That it cannot be shown is no reason to stop.
 pub(crate) fn show_progress(params: &Value) {
     let (done, total) = (&params["progress"], &params["total"]);
     let total = if total.is_null() { String::new() } else { format!("/{total}") };
-    let what = params["message"].as_str().unwrap_or_default();
-    let _ = write!(io::stderr(), "\r\x1b[K{done}{total} {what}");
+    let what = paint::safe(params["message"].as_str().unwrap_or_default());
+    // A line that the terminal has broken could not be written over.
+    let line = Line::new(Style::Plain, format!("{done}{total} {what}"));
+    let line = line.fitted(tty::size_now().columns.saturating_sub(1));
+    let _ = write!(io::stderr(), "\r\x1b[K{}", line.painted(false));
 }
 
 /// Takes that line away.
 pub(crate) fn end_progress() {
     if shows_progress() {
         let _ = write!(io::stderr(), "\r\x1b[K");
-    }
-}
-
-/// Puts a form to the user. The end of input means that they went away.
-pub(crate) fn ask(params: &Value) -> Result<Value, Failure> {
-    let mut lines = io::stdin().lock().lines();
-    ask_with(params, &mut io::stderr(), || lines.next().transpose()).map_err(Failure::io("cannot ask"))
-}
-
-fn ask_with(
-    params: &Value,
-    screen: &mut impl Write,
-    mut next_line: impl FnMut() -> io::Result<Option<String>>,
-) -> io::Result<Value> {
-    writeln!(screen, "{}", params["message"].as_str().unwrap_or_default())?;
-    let fields = params["requestedSchema"]["properties"].as_object();
-    let single = fields.is_some_and(|fields| fields.len() == 1);
-    let mut content = Map::new();
-    for (name, schema) in fields.into_iter().flatten() {
-        let label = if single { "" } else { schema["title"].as_str().unwrap_or(name) };
-        write!(screen, "{}", format!("{label}{}> ", hint(schema)).trim_start())?;
-        screen.flush()?;
-        let Some(line) = next_line()? else { return Ok(json!({ "action": "cancel" })) };
-        if !line.trim().is_empty() {
-            content.insert(name.clone(), answer(schema, line.trim()));
-        }
-    }
-    Ok(json!({ "action": "accept", "content": content }))
-}
-
-/// What may be typed, in brackets.
-fn hint(schema: &Value) -> String {
-    let options: Vec<&str> = [&schema["oneOf"], &schema["items"]["anyOf"]]
-        .into_iter()
-        .filter_map(Value::as_array)
-        .flatten()
-        .filter_map(|option| option["const"].as_str())
-        .collect();
-    let mut hint = match (schema["type"].as_str(), schema["format"].as_str()) {
-        (Some("boolean"), _) => "y/n".to_owned(),
-        (_, Some("date")) => "YYYY-MM-DD".to_owned(),
-        _ => options.join("/"),
-    };
-    if let Some(default) = schema.get("default") {
-        let default = default.as_str().map_or_else(|| default.to_string(), str::to_owned);
-        hint = if hint.is_empty() { default } else { format!("{hint}, empty: {default}") };
-    }
-    if hint.is_empty() { String::new() } else { format!(" [{hint}]") }
-}
-
-/// What was typed, with the type that the form wants. The server judges what does not fit.
-fn answer(schema: &Value, typed: &str) -> Value {
-    match schema["type"].as_str() {
-        Some("number" | "integer") => serde_json::from_str(typed).unwrap_or_else(|_| json!(typed)),
-        Some("boolean") => match typed.to_lowercase().as_str() {
-            "y" | "yes" | "true" => json!(true),
-            "n" | "no" | "false" => json!(false),
-            _ => json!(typed),
-        },
-        Some("array") => typed.split(',').map(str::trim).collect(),
-        _ => json!(typed),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_form_is_asked_line_by_line() {
-        let params = json!({ "message": "When?", "requestedSchema": { "properties": {
-            "from": { "type": "string", "format": "date", "title": "First day" },
-            "n": { "type": "integer", "title": "How many", "default": 2 },
-            "ok": { "type": "boolean", "title": "Sure?" },
-        } } });
-        let mut typed = ["2026-03-01", "", "y"].into_iter().map(str::to_owned);
-        let mut screen = Vec::new();
-        let answer = ask_with(&params, &mut screen, || Ok(typed.next())).unwrap();
-        assert_eq!(answer, json!({ "action": "accept", "content": { "from": "2026-03-01", "ok": true } }));
-        let shown = String::from_utf8(screen).unwrap();
-        assert_eq!(shown, "When?\nFirst day [YYYY-MM-DD]> How many [2]> Sure? [y/n]> ");
-
-        let gone = ask_with(&params, &mut Vec::new(), || Ok(None)).unwrap();
-        assert_eq!(gone, json!({ "action": "cancel" }));
     }
 }

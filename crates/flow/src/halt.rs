@@ -37,6 +37,9 @@ pub enum Halt {
         /// Where the two part.
         key: String,
     },
+    /// A question that must not be asked, or that nobody can answer: its author got it wrong.
+    #[error("{0}")]
+    Unsupported(String),
     /// The conversation has become too long to keep.
     #[error("the conversation is too long; start again")]
     TooLong,
@@ -69,6 +72,7 @@ impl Halt {
             Self::WorldChanged { .. } => "world_changed",
             Self::OutcomeUnknown { .. } => "outcome_unknown",
             Self::CodeChanged { .. } => "conversation_changed",
+            Self::Unsupported(_) => "prompt_unsupported",
             Self::TooLong => "conversation_too_long",
             Self::Overtaken => "conversation_overtaken",
             Self::NotKept => "store_unavailable",

@@ -198,7 +198,7 @@ impl<'a> Flow<'a> {
                 .map_or_else(|| read(&values), |(name, invalid)| Err(Halt::BadArgument { name, invalid }));
         }
         if let Some(why) = unusable(&open.iter().map(|(_, field)| field).collect::<Vec<_>>()) {
-            return Err(Halt::refuse(why));
+            return Err(Halt::Unsupported(why));
         }
         let input = self.input.take();
         let (accepted, mut problems) = judge_fields(&open, input.as_ref());

@@ -10,9 +10,32 @@ use crate::{Field, Prompt, Shape, check};
 pub(crate) fn unusable(fields: &[&Field]) -> Option<String> {
     fields.iter().enumerate().find_map(|(n, field)| {
         let is_twice = fields[..n].iter().any(|other| other.name == field.name);
-        let why = if is_twice { Some("is asked twice on one form".to_owned()) } else { why(&field.prompt) };
+        let why = if is_twice {
+            Some("is asked twice on one form".to_owned())
+        } else {
+            why_not_name(&field.name).or_else(|| why(&field.prompt))
+        };
         why.map(|why| format!("the question `{}` cannot be asked: it {why}", field.name))
     })
+}
+
+/// Answers go through models, logs of clients and histories: no place for a secret.
+const SECRETS: [&str; 9] = [
+    "password",
+    "passwd",
+    "passphrase",
+    "secret",
+    "api_key",
+    "apikey",
+    "access_token",
+    "private_key",
+    "credential",
+];
+
+fn why_not_name(name: &str) -> Option<String> {
+    let name = name.to_lowercase().replace('-', "_");
+    let is_secret = SECRETS.iter().any(|secret| name.contains(secret));
+    is_secret.then(|| "asks for a secret, which has no place in a form".to_owned())
 }
 
 fn why(prompt: &Prompt) -> Option<String> {
@@ -105,6 +128,10 @@ mod tests {
         ] {
             let found = unusable(&[&field(prompt)]).unwrap();
             assert_eq!(found, format!("the question `q` cannot be asked: it {expected}"));
+        }
+        for name in ["password", "user.Api-Key", "db_credentials"] {
+            let secret = Field { name: name.to_owned(), prompt: text("?").into() };
+            assert!(unusable(&[&secret]).unwrap().contains("asks for a secret"), "{name}");
         }
         let broken = unusable(&[&field(custom("?", json!({ "type": 7 })).into())]).unwrap();
         assert!(broken.contains("has a broken schema"), "{broken}");

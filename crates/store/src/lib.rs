@@ -26,6 +26,7 @@ mod migrations;
 mod names;
 mod options;
 mod postgres;
+mod sessions;
 mod sqlite;
 
 use std::sync::Arc;
@@ -34,7 +35,7 @@ pub use location::{Location, LocationError, Server, Tls};
 pub use options::Options;
 
 /// Everything that the server keeps. Each domain says in a trait of its own what it needs.
-pub trait Store: access::AccessStore {}
+pub trait Store: access::AccessStore + flow::session::SessionStore {}
 
 /// Why a store was not opened. Nothing was changed in what was found there.
 #[derive(Debug, thiserror::Error)]

@@ -1,10 +1,16 @@
 //! The steps from an empty database to the one that this program knows. A step that was released is never changed.
 
 /// The steps of SQLite. Step n leads to schema n.
-pub(crate) const SQLITE: &[&str] = &[include_str!("../migrations/sqlite/0001_access.sql")];
+pub(crate) const SQLITE: &[&str] = &[
+    include_str!("../migrations/sqlite/0001_access.sql"),
+    include_str!("../migrations/sqlite/0002_sessions.sql"),
+];
 
 /// The steps of PostgreSQL.
-pub(crate) const POSTGRES: &[&str] = &[include_str!("../migrations/postgres/0001_access.sql")];
+pub(crate) const POSTGRES: &[&str] = &[
+    include_str!("../migrations/postgres/0001_access.sql"),
+    include_str!("../migrations/postgres/0002_sessions.sql"),
+];
 
 /// The schema that all steps together lead to.
 pub(crate) fn newest(steps: &[&str]) -> i64 {

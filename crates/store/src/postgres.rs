@@ -1,8 +1,10 @@
 //! PostgreSQL: a pool of connections, and what is done when one breaks.
 
 mod access;
+mod column;
 mod fault;
 mod schema;
+mod sessions;
 mod tls;
 mod work;
 
@@ -81,8 +83,12 @@ async fn pool(server: &Server, options: &Options) -> Result<Pool, OpenError> {
     })
 }
 
-/// What every session is begun with. What the URL says comes after it and wins.
+/// What every session is begun with. What the URL says comes after it and wins. Who waited for a lock has to see what
+/// was done under it, whatever the database has for others.
 fn session_settings(options: &Options) -> String {
     let limit = options.statement_timeout.as_millis();
-    format!("-c statement_timeout={limit} -c idle_in_transaction_session_timeout={limit}")
+    format!(
+        "-c statement_timeout={limit} -c idle_in_transaction_session_timeout={limit} \
+         -c default_transaction_isolation=read\\ committed"
+    )
 }

@@ -1,12 +1,15 @@
 //! SQLite: one thread writes, a few read. They answer through channels, so that nobody waits for a disk on a thread
-//! that others need.
+//! that others need. What waits to be written at the same time is written together.
 //!
 //! The file is in WAL mode: readers and the writer do not wait for each other, and other processes may use it as well.
 
 mod access;
+mod column;
 mod fault;
 mod file;
 mod schema;
+mod sessions;
+mod shared;
 mod worker;
 
 use std::path::PathBuf;

@@ -5,12 +5,15 @@ use server::transport::memory::{self, MemoryClient};
 
 use crate::config::Config;
 use crate::exit::{self, Failure};
-use crate::terminal;
+use crate::terminal::{self, Answer, Memory};
 
 /// A client of the server that the settings describe.
 pub(crate) struct Client {
     wire: MemoryClient,
     next: u64,
+    /// How the user left a question, if they did. Nothing more is asked then.
+    left: Option<Answer>,
+    memory: Memory,
 }
 
 /// Runs `work` with a client. The user is asked on the terminal if `can_ask`.
@@ -27,7 +30,8 @@ pub(crate) fn with_client<T>(
         exit::survive_file_limits();
         let principal = config.local_user();
         let app = config.builder().build();
-        let mut client = Client { wire: memory::connect(&app, principal), next: 1 };
+        let mut client =
+            Client { wire: memory::connect(&app, principal), next: 1, left: None, memory: Memory::default() };
         let capabilities = if can_ask { json!({ "elicitation": {} }) } else { json!({}) };
         let about = json!({ "name": "fluxway-cli", "version": env!("CARGO_PKG_VERSION") });
         let hello =
@@ -51,7 +55,7 @@ impl Client {
         while let Some(message) = self.wire.next().await {
             let mut message: Value = serde_json::from_slice(&message).unwrap_or_default();
             if message["method"] == "elicitation/create" {
-                let result = terminal::ask(&message["params"])?;
+                let result = self.ask(&message["params"])?.result();
                 self.send(&json!({ "jsonrpc": "2.0", "id": message["id"], "result": result }));
             } else if message["method"] == "notifications/progress" {
                 terminal::show_progress(&message["params"]);
@@ -74,6 +78,18 @@ impl Client {
         Err(Failure::Refused("the server ended the conversation".to_owned()))
     }
 
+    /// Puts a question to the user, unless they have gone.
+    fn ask(&mut self, params: &Value) -> Result<Answer, Failure> {
+        if let Some(left) = &self.left {
+            return Ok(left.clone());
+        }
+        let answer = terminal::ask(params, &mut self.memory)?;
+        if matches!(answer, Answer::Gone | Answer::Stopped) {
+            self.left = Some(answer.clone());
+        }
+        Ok(answer)
+    }
+
     /// Calls a tool. How far it is shows on the terminal, if there is one.
     async fn call(&mut self, tool: &str, arguments: Map<String, Value>) -> Result<Value, Failure> {
         let meta = if terminal::shows_progress() { json!({ "progressToken": "cli" }) } else { json!({}) };
@@ -86,9 +102,19 @@ impl Client {
         tool: &str,
         arguments: Map<String, Value>,
     ) -> Result<String, Failure> {
-        let result = self.call(tool, arguments).await?;
-        let text = result["content"][0]["text"].as_str().unwrap_or_default().to_owned();
-        if result["isError"] == true { Err(Failure::Refused(text)) } else { Ok(text) }
+        let result = self.call(tool, arguments).await;
+        let answer = result.and_then(|result| {
+            let text = result["content"][0]["text"].as_str().unwrap_or_default().to_owned();
+            if result["isError"] == true { Err(Failure::Refused(text)) } else { Ok(text) }
+        });
+        match (&self.left, answer) {
+            (Some(Answer::Stopped), Err(Failure::Refused(text))) => Err(Failure::Stopped(shortened(&text))),
+            (Some(Answer::Stopped), Ok(_)) => {
+                Err(Failure::Stopped(format!("{tool} went on without an answer")))
+            }
+            (Some(_), Err(Failure::Refused(text))) => Err(Failure::Refused(shortened(&text))),
+            (_, answer) => answer,
+        }
     }
 
     /// Every tool, page by page.
@@ -106,4 +132,16 @@ impl Client {
             }
         }
     }
+}
+
+/// A refusal quotes the question. One that was a page long has been seen already.
+fn shortened(text: &str) -> String {
+    const KEPT: usize = 100;
+    let count = text.chars().count();
+    if count <= 2 * KEPT {
+        return text.to_owned();
+    }
+    let head: String = text.chars().take(KEPT).collect();
+    let tail: String = text.chars().skip(count - KEPT).collect();
+    format!("{} … {}", head.trim_end(), tail.trim_start())
 }

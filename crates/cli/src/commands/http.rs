@@ -54,7 +54,12 @@ impl Http {
             config.seal = Some(Seal::new(SealKey::of(kept::secret(store.as_ref(), "seal_key").await?)));
         }
         let places = Places { streams: config.serving.streams, ..Places::default() };
-        let app = config.builder().observer(Arc::new(Watcher(Arc::clone(&metrics)))).places(places).build();
+        let flow = match &store {
+            Some(store) => kept::sessions_in(store, config.interactive),
+            None => kept::sessions(&config.serving, config.interactive, config.seal.is_some()),
+        };
+        let watcher = Arc::new(Watcher(Arc::clone(&metrics)));
+        let app = config.builder().observer(watcher).places(places).flow(flow).build();
         let serving = &config.serving;
         let tls = serving.tls.as_ref().map(|(chain, key)| tls(chain, key)).transpose()?;
         let live = Live { door: Arc::new(door), tls: tls.clone() };

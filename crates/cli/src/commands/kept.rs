@@ -3,10 +3,11 @@
 use std::sync::Arc;
 
 use server::access::{AccessStore, Pepper};
-use server::{Entropy, OsEntropy};
-use store::{Options, Store};
+use server::flow::session::{Memory, SessionStore, StoreError};
+use server::{Entropy, FlowSettings, OpenSessions, OpenedSessions, OsEntropy, SealKey};
+use store::{Location, Options, Store};
 
-use crate::config::{ConfigError, Serving};
+use crate::config::{ConfigError, Interactive, Serving};
 use crate::exit::Failure;
 
 /// Opens the store.
@@ -14,6 +15,50 @@ pub(crate) async fn open(serving: &Serving) -> Result<Arc<dyn Store>, Failure> {
     let location = serving.database.as_ref().ok_or(ConfigError::NoDataFolder)?;
     let options = Options { ca_file: serving.database_ca.clone(), ..Options::default() };
     Ok(store::open(location, &options).await?)
+}
+
+/// Interactive sessions in a store that is open.
+pub(crate) fn sessions_in(store: &Arc<dyn Store>, interactive: Interactive) -> FlowSettings {
+    let Interactive { mode, limits } = interactive;
+    let store = Arc::clone(store) as Arc<dyn SessionStore>;
+    let open: OpenSessions = Box::new(move || {
+        let store = Arc::clone(&store);
+        Box::pin(async move { Ok((store, None)) })
+    });
+    FlowSettings { mode, limits, store: Some(open) }
+}
+
+/// Interactive sessions in a store that is opened when the first of them begins: most servers on a pipe have none.
+pub(crate) fn sessions(serving: &Serving, interactive: Interactive, has_key: bool) -> FlowSettings {
+    let Interactive { mode, limits } = interactive;
+    let Some(location) = serving.database.clone() else {
+        return FlowSettings { mode, limits, store: None };
+    };
+    let ca_file = serving.database_ca.clone();
+    let open: OpenSessions = Box::new(move || {
+        let (location, options) =
+            (location.clone(), Options { ca_file: ca_file.clone(), ..Options::default() });
+        Box::pin(async move { open_sessions(&location, &options, has_key).await })
+    });
+    FlowSettings { mode, limits, store: Some(open) }
+}
+
+async fn open_sessions(location: &Location, options: &Options, has_key: bool) -> OpenedSessions {
+    let store = match store::open(location, options).await {
+        Ok(store) => store,
+        // A home that cannot be written to is no reason to ask nothing.
+        Err(error) if matches!(location, Location::Sqlite(_)) => {
+            tracing::warn!(%error, "interactive sessions end with this process");
+            return Ok((Arc::new(Memory::default()), None));
+        }
+        Err(error) => return Err(StoreError::Unreachable(error.to_string())),
+    };
+    if has_key {
+        return Ok((store, None));
+    }
+    let broken = |error: Failure| StoreError::Broken(error.to_string());
+    let key = SealKey::of(secret(store.as_ref(), "seal_key").await.map_err(broken)?);
+    Ok((store, Some(key)))
 }
 
 /// The secret that keys are hashed with: the one in the settings, else the one in the store.

@@ -7,11 +7,10 @@ use std::path::{Path, PathBuf};
 use serde_json::{Map, Value, json};
 
 use super::client::{Client, with_client};
-use super::paint;
-use super::readable::safe;
 use crate::args::{ApplyArgs, PlanArgs, UndoArgs};
 use crate::config::{Config, ConfigError};
 use crate::exit::{self, Failure};
+use crate::paint::{self, safe};
 
 /// Proposes a plan and shows it.
 pub(crate) fn plan(mut config: Config, args: PlanArgs) -> Result<(), Failure> {

@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 
-use super::paint;
+use crate::paint::{self, safe};
 
 /// JSON in the order in which it was written: a tool says the important things first.
 #[derive(Debug)]
@@ -116,14 +116,6 @@ fn table(rows: &[Shown], indent: &str) -> String {
         format!("{indent}{}", padded.collect::<Vec<_>>().join("  ")).trim_end().to_owned() + "\n"
     };
     lines.iter().map(line).collect()
-}
-
-/// Names of files may hold anything; a terminal obeys what it is sent, and a line break may forge a line.
-pub(crate) fn safe(text: &str) -> String {
-    let hidden = |c: char| matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{61c}');
-    let one =
-        |c: char| if c.is_control() || hidden(c) { c.escape_default().to_string() } else { c.to_string() };
-    text.chars().map(one).collect()
 }
 
 impl<'de> Deserialize<'de> for Shown {

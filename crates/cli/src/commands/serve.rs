@@ -9,6 +9,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
 use super::http::{Http, Live};
+use super::kept;
 use crate::config::{Config, Sources};
 use crate::exit::{self, Failure};
 
@@ -40,7 +41,8 @@ async fn serve(mut config: Config, sources: Sources) -> Result<(), Failure> {
         return http.serve(stop).await;
     }
     let principal = config.local_user();
-    let app = config.builder().build();
+    let flow = kept::sessions(&config.serving, config.interactive, config.seal.is_some());
+    let app = config.builder().flow(flow).build();
     handle_signals(&app, None, sources, &stop)?;
     tokio::spawn(watch_parent(stop.clone()));
     server::transport::stdio::serve(app, principal, stdin()?, stdout()?, stop).await;

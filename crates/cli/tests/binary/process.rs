@@ -22,6 +22,7 @@ pub(crate) struct Server {
 pub(crate) fn fluxway(args: &[&str]) -> Command {
     let mut command = Command::new(BINARY);
     command.args(args).env_remove("FLUXWAY_CONFIG").env("XDG_CONFIG_HOME", "/nonexistent");
+    command.env("XDG_DATA_HOME", env!("CARGO_TARGET_TMPDIR"));
     command
 }
 

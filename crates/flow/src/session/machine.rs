@@ -123,9 +123,14 @@ impl Session {
 
     fn refuse(&mut self, invalid: Invalid) -> Taken {
         self.attempts += 1;
-        self.prompts += 1;
-        self.invalid = Some(invalid.clone());
+        self.say_again(invalid.clone());
         Taken::Refused(invalid)
+    }
+
+    /// The same question once more, with what was wrong.
+    fn say_again(&mut self, invalid: Invalid) {
+        self.prompts += 1;
+        self.invalid = Some(invalid);
     }
 
     /// Goes back to the question before.
@@ -138,7 +143,9 @@ impl Session {
             return Taken::NextField;
         }
         if !self.journal.back() {
-            return self.refuse(Invalid::new("There is no question to go back to", "Answer this one"));
+            let invalid = Invalid::new("There is no question to go back to", "Answer this one");
+            self.say_again(invalid.clone());
+            return Taken::Refused(invalid);
         }
         self.turns.pop();
         Taken::GoOn(None)

@@ -25,7 +25,7 @@ impl<'a> Spending<'a> {
     }
 
     /// Whether something was done.
-    pub(super) fn is_spent(&self) -> bool {
+    pub fn is_spent(&self) -> bool {
         self.is_spent.load(Ordering::Acquire)
     }
 

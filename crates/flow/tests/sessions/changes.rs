@@ -132,7 +132,7 @@ fn a_question_that_nobody_can_answer_is_not_asked() {
     let replica = Replica::alone(only(Unusable::default()), Limits::default());
     for arguments in [json!({}), json!({ "m": 4 })] {
         let id = now(replica.start(arguments)).unwrap().id;
-        assert_eq!(answer(now(replica.say(&id, json!(0)))), "error refused");
+        assert_eq!(answer(now(replica.say(&id, json!(0)))), "error prompt_unsupported");
         let end = now(replica.look(&id)).unwrap();
         let why = "the question `m` cannot be asked: it wants at least 5 and at most 3";
         assert_eq!(end.session.failed().unwrap().message, why);

@@ -140,7 +140,9 @@ impl Model {
 
     fn back(&mut self) -> String {
         if self.at == 0 || self.at == 5 {
-            return self.refuse();
+            // No attempt at an answer.
+            self.prompts += 1;
+            return format!("refused, {}", self.line());
         }
         self.told.pop();
         let within = std::mem::take(&mut self.in_form);

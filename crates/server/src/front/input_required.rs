@@ -5,6 +5,7 @@ use flow::{Answers, Binding, Journal, Ledger, Turn};
 use jiff::SignedDuration;
 use protocol::Revision;
 use protocol::mcp::{ElicitParams, ElicitResult, InputRequest, InputRequired};
+use serde::{Deserialize, Serialize};
 
 use super::form::Filled;
 use super::{Talk, done, form, halted};
@@ -18,6 +19,24 @@ const LIFE: SignedDuration = SignedDuration::from_mins(30);
 /// question an answer belongs to.
 const ASKED: &str = "question";
 
+/// What the client carries from turn to turn, sealed.
+#[derive(Serialize, Deserialize)]
+struct State {
+    /// Which conversation it is.
+    id: String,
+    /// How often something was done in it.
+    effects: u32,
+    journal: Journal,
+}
+
+impl State {
+    fn new(talk: &Talk<'_>) -> Self {
+        let mut id = [0; 16];
+        talk.app.random(&mut id);
+        Self { id: format!("{:032x}", u128::from_le_bytes(id)), effects: 0, journal: Journal::default() }
+    }
+}
+
 pub(super) async fn run(
     talk: &Talk<'_>,
     invocation: &Invocation,
@@ -30,16 +49,23 @@ pub(super) async fn run(
         arguments: talk.arguments,
     };
     let expires = talk.call.now.checked_add(LIFE).unwrap_or(talk.call.now);
-    let mut journal = Journal::default();
-    let turn = match &invocation.request_state {
-        None => talk.advance(&mut journal, None, Ledger::InProcess).await,
-        Some(state) => {
-            journal = talk.app.seal.open(state, &binding, talk.call.now).map_err(Failure::BadState)?;
-            let input = answers(talk, &mut journal, invocation).await?;
-            // It may be sent again; what follows from it happens once. It expires before `expires`.
+    let (state, turn) = match &invocation.request_state {
+        None => {
+            let mut state = State::new(talk);
+            let turn = talk.advance(&mut state.journal, None, Ledger::InProcess).await;
+            (state, turn)
+        }
+        Some(sealed) => {
+            let mut state: State =
+                talk.app.seal.open(sealed, &binding, talk.call.now).map_err(Failure::BadState)?;
+            let input = answers(talk, &mut state.journal, invocation).await?;
             let sessions = talk.app.sessions().await?;
-            let spending = Spending::new(sessions.store(), state, expires);
-            talk.advance(&mut journal, input, Ledger::Kept(&spending)).await
+            // Any state of this conversation may be sent again, until it expires; what follows from it happens once.
+            let spending =
+                Spending::new(sessions.store(), &format!("{} {}", state.id, state.effects), expires);
+            let turn = talk.advance(&mut state.journal, input, Ledger::Kept(&spending)).await;
+            state.effects += u32::from(spending.is_spent());
+            (state, turn)
         }
     };
     let asked = match turn {
@@ -53,7 +79,7 @@ pub(super) async fn run(
     let params = ElicitParams::form(form::message(&asked), form::form(&asked.question, revision), revision);
     Ok(Outcome::InputRequired(InputRequired {
         input_requests: [(ASKED.to_owned(), InputRequest::Elicit(params))].into(),
-        request_state: talk.app.seal.seal(&journal, &binding, expires, talk.app.entropy.as_ref()),
+        request_state: talk.app.seal.seal(&state, &binding, expires, talk.app.entropy.as_ref()),
     }))
 }
 

@@ -7,10 +7,10 @@ use access::{
 };
 use jiff::Timestamp;
 use tokio_postgres::Row;
-use tokio_postgres::types::FromSqlOwned;
 
+use super::Postgres;
+use super::column::{get, unreadable, whole};
 use super::work::{Step, View, Work};
-use super::{Postgres, fault};
 use crate::names::{check_key, check_name, is_name};
 use crate::{lease, listing};
 
@@ -216,11 +216,6 @@ impl AccessStore for Postgres {
     }
 }
 
-/// Without what is less than a microsecond, as SQLite has it too. The driver would round, up as well.
-fn whole(time: Timestamp) -> Timestamp {
-    Timestamp::from_microsecond(time.as_microsecond()).unwrap_or(time)
-}
-
 fn key(row: &Row) -> Result<KeyRecord, StoreError> {
     Ok(KeyRecord {
         id: get(row, 0)?,
@@ -240,13 +235,4 @@ fn credential(row: &Row) -> Result<Credential, StoreError> {
     let hash: Vec<u8> = get(row, 10)?;
     let hash = hash.try_into().map_err(|_| unreadable("the hash of a key"))?;
     Ok(Credential { prefix: get(row, 9)?, hash, until: get(row, 11)? })
-}
-
-fn get<T: FromSqlOwned>(row: &Row, column: usize) -> Result<T, StoreError> {
-    row.try_get(column).map_err(|error| fault::of(&error))
-}
-
-/// Something that this program never wrote.
-fn unreadable(what: &str) -> StoreError {
-    StoreError::Broken(format!("{what} cannot be read"))
 }

@@ -5,7 +5,7 @@
 //!
 //! When a connection breaks, the work is done again on a new one, once, if that cannot do harm: what is only read, what
 //! was not committed yet, and single statements for which twice is as good as once. A commit without an answer is an
-//! error, because nobody knows whether it happened.
+//! error, because nobody knows whether it happened. [`Postgres::change`] is for single statements that tell by themselves.
 
 use access::StoreError;
 use deadpool_postgres::Object;
@@ -14,6 +14,7 @@ use tokio::time::timeout;
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{Error, Row, Statement};
 
+use super::column::get;
 use super::{Postgres, fault};
 
 /// Who asks: what the policies let them see.
@@ -35,7 +36,8 @@ pub(super) struct Step<'a> {
 
 /// What is to be done, as a whole.
 pub(super) enum Work<'a> {
-    /// A statement without a transaction, on tables that have no policies. Twice must be as good as once.
+    /// A statement that is a transaction by itself, on tables that have no policies, or in a function that tells them who
+    /// asks. Twice must be as good as once.
     Alone(Step<'a>),
     /// A question.
     Read(View<'a>, Step<'a>),
@@ -74,12 +76,16 @@ impl Failure {
     /// What was committed may have happened, whatever the answer was.
     fn of_commit(self) -> Self {
         let (Self::Lost(error) | Self::Failed(error)) = self;
-        Self::Failed(match error {
-            StoreError::Unreachable(reason) => {
-                StoreError::Unreachable(format!("{reason}; it may have been done"))
-            }
-            StoreError::Broken(reason) => StoreError::Broken(reason),
-        })
+        Self::Failed(perhaps_done(error))
+    }
+}
+
+fn perhaps_done(error: StoreError) -> StoreError {
+    match error {
+        StoreError::Unreachable(reason) => {
+            StoreError::Unreachable(format!("{reason}; it may have been done"))
+        }
+        StoreError::Broken(reason) => StoreError::Broken(reason),
     }
 }
 
@@ -106,6 +112,22 @@ impl Postgres {
         Ok(self.run(work).await?.pop().unwrap_or_default())
     }
 
+    /// Does what happens at most once, however often it is sent, and says `true` when it has. If a connection breaks, it
+    /// is sent again. What says then that it has not happened may have done so the first time, and nobody knows.
+    pub(super) async fn change(&self, step: Step<'_>) -> Result<bool, StoreError> {
+        let work = Work::Alone(step);
+        match self.attempt(&work).await {
+            Ok(answers) => happened(&answers),
+            Err(Failure::Failed(error)) => Err(error),
+            Err(Failure::Lost(error)) => {
+                self.pool.retain(|_, _| false);
+                let again = self.attempt(&work).await;
+                let has_happened = again.is_ok_and(|answers| matches!(happened(&answers), Ok(true)));
+                if has_happened { Ok(true) } else { Err(perhaps_done(error)) }
+            }
+        }
+    }
+
     async fn attempt(&self, work: &Work<'_>) -> Result<Vec<Vec<Row>>, Failure> {
         let client = self.pool.get().await.map_err(|error| Failure::Failed(fault::of_pool(&error)))?;
         // Whoever stops waiting for changes may leave an open transaction behind; what is only read travels whole.
@@ -116,6 +138,11 @@ impl Postgres {
         lent.is_clean = result.is_ok();
         result
     }
+}
+
+/// What a statement says about itself in its only column. One without a row has done nothing.
+fn happened(answers: &[Vec<Row>]) -> Result<bool, StoreError> {
+    answers.iter().flatten().next().map_or(Ok(false), |row| get(row, 0))
 }
 
 /// A connection in use. It goes back to the pool if it is clean, else it is closed.

@@ -2,14 +2,12 @@
 
 use std::sync::atomic::Ordering;
 
-use access::{
-    AccessStore, Credential, Environment, KeyListing, KeyRecord, Lease, Scope, StoreError, Stored, Terms,
-};
+use access::{AccessStore, Credential, Environment, KeyListing, KeyRecord, Lease, Scope, Stored, Terms};
 use jiff::Timestamp;
-use rusqlite::types::Type;
-use rusqlite::{Connection, Error, OptionalExtension, Result, Row, Transaction, TransactionBehavior, params};
+use rusqlite::{Connection, OptionalExtension, Result, Row, TransactionBehavior, params};
 
 use super::Sqlite;
+use super::column::{time, unreadable};
 use crate::names::{check_key, check_name, is_name};
 use crate::{lease, listing};
 
@@ -100,11 +98,12 @@ impl AccessStore for Sqlite {
     fn add_key(&self, key: KeyRecord, credential: Credential) -> Stored<'_, ()> {
         Box::pin(async move {
             check_key(&key, &credential)?;
-            self.write(move |transaction| {
-                insert_key(transaction, &key)?;
-                insert_secret(transaction, &key.id, &credential)
-            })
-            .await
+            self.writer
+                .change(move |connection| {
+                    insert_key(connection, &key)?;
+                    insert_secret(connection, &key.id, &credential)
+                })
+                .await
         })
     }
 
@@ -121,9 +120,9 @@ impl AccessStore for Sqlite {
 
     fn revoke_key<'a>(&'a self, id: &'a str, now: Timestamp) -> Stored<'a, Option<KeyRecord>> {
         let id = id.to_owned();
-        Box::pin(self.write(move |transaction| {
-            transaction.prepare_cached(REVOKE)?.execute(params![id, now.as_microsecond()])?;
-            by_id(transaction, &id)
+        Box::pin(self.writer.change(move |connection| {
+            connection.prepare_cached(REVOKE)?.execute(params![id, now.as_microsecond()])?;
+            by_id(connection, &id)
         }))
     }
 
@@ -136,15 +135,18 @@ impl AccessStore for Sqlite {
         Box::pin(async move {
             check_name("the prefix of a key", &credential.prefix)?;
             let id = id.to_owned();
-            self.write(move |transaction| {
-                let Some(key) = by_id(transaction, &id)?.filter(|key| key.revoked.is_none()) else {
-                    return Ok(None);
-                };
-                transaction.prepare_cached(END_SECRETS)?.execute(params![id, old_until.as_microsecond()])?;
-                insert_secret(transaction, &id, &credential)?;
-                Ok(Some(key))
-            })
-            .await
+            self.writer
+                .change(move |connection| {
+                    let Some(key) = by_id(connection, &id)?.filter(|key| key.revoked.is_none()) else {
+                        return Ok(None);
+                    };
+                    connection
+                        .prepare_cached(END_SECRETS)?
+                        .execute(params![id, old_until.as_microsecond()])?;
+                    insert_secret(connection, &id, &credential)?;
+                    Ok(Some(key))
+                })
+                .await
         })
     }
 
@@ -170,10 +172,11 @@ impl AccessStore for Sqlite {
         Box::pin(async move {
             check_name("a secret", name)?;
             let (name, fresh) = (name.to_owned(), fresh.to_vec());
-            self.write(move |transaction| {
-                transaction.prepare_cached(SECRET)?.query_row(params![name, fresh], |row| row.get(0))
-            })
-            .await
+            self.writer
+                .change(move |connection| {
+                    connection.prepare_cached(SECRET)?.query_row(params![name, fresh], |row| row.get(0))
+                })
+                .await
         })
     }
 
@@ -181,30 +184,13 @@ impl AccessStore for Sqlite {
         Box::pin(async move {
             self.readers.run(|connection| connection.query_row(READABLE, [], |_| Ok(()))).await?;
             // To begin is to take the lock that writers need.
-            self.writer.run(|connection| begin(connection)?.rollback()).await
+            self.writer
+                .run(|connection| {
+                    connection.transaction_with_behavior(TransactionBehavior::Immediate)?.rollback()
+                })
+                .await
         })
     }
-}
-
-impl Sqlite {
-    /// Does all of it or nothing.
-    async fn write<T: Send + 'static>(
-        &self,
-        work: impl FnOnce(&Transaction<'_>) -> Result<T> + Send + 'static,
-    ) -> std::result::Result<T, StoreError> {
-        self.writer
-            .run(move |connection| {
-                let transaction = begin(connection)?;
-                let result = work(&transaction)?;
-                transaction.commit()?;
-                Ok(result)
-            })
-            .await
-    }
-}
-
-fn begin(connection: &mut Connection) -> Result<Transaction<'_>> {
-    connection.transaction_with_behavior(TransactionBehavior::Immediate)
 }
 
 /// Tokens come back by themselves, so nobody waits for the disk to have them: a power cut may give some back early.
@@ -224,11 +210,11 @@ fn take(connection: &Connection, bucket: &str, terms: Terms, now: i64) -> Result
     Ok(lease::answer(terms, taken, tokens))
 }
 
-fn by_id(transaction: &Transaction<'_>, id: &str) -> Result<Option<KeyRecord>> {
-    transaction.prepare_cached(BY_ID)?.query_row([id], key).optional()
+fn by_id(connection: &Connection, id: &str) -> Result<Option<KeyRecord>> {
+    connection.prepare_cached(BY_ID)?.query_row([id], key).optional()
 }
 
-fn insert_key(transaction: &Transaction<'_>, key: &KeyRecord) -> Result<()> {
+fn insert_key(connection: &Connection, key: &KeyRecord) -> Result<()> {
     let values = params![
         key.id,
         key.tenant,
@@ -240,13 +226,13 @@ fn insert_key(transaction: &Transaction<'_>, key: &KeyRecord) -> Result<()> {
         key.expires.map(Timestamp::as_microsecond),
         key.revoked.map(Timestamp::as_microsecond),
     ];
-    transaction.prepare_cached(ADD_KEY)?.execute(values).map(drop)
+    connection.prepare_cached(ADD_KEY)?.execute(values).map(drop)
 }
 
-fn insert_secret(transaction: &Transaction<'_>, key_id: &str, credential: &Credential) -> Result<()> {
+fn insert_secret(connection: &Connection, key_id: &str, credential: &Credential) -> Result<()> {
     let Credential { prefix, hash, until } = credential;
     let values = params![prefix, key_id, hash, until.map(Timestamp::as_microsecond)];
-    transaction.prepare_cached(ADD_SECRET)?.execute(values).map(drop)
+    connection.prepare_cached(ADD_SECRET)?.execute(values).map(drop)
 }
 
 fn key(row: &Row<'_>) -> Result<KeyRecord> {
@@ -270,17 +256,4 @@ fn credential(row: &Row<'_>) -> Result<Credential> {
 fn word<T>(row: &Row<'_>, column: usize, parse: impl Fn(&str) -> Option<T>) -> Result<T> {
     let name: String = row.get(column)?;
     parse(&name).ok_or_else(|| unreadable(row, column))
-}
-
-fn time(row: &Row<'_>, column: usize) -> Result<Option<Timestamp>> {
-    let microseconds: Option<i64> = row.get(column)?;
-    microseconds
-        .map(|time| Timestamp::from_microsecond(time).map_err(|_| unreadable(row, column)))
-        .transpose()
-}
-
-/// Something that this program never wrote.
-fn unreadable(row: &Row<'_>, column: usize) -> Error {
-    let name = row.as_ref().column_name(column).unwrap_or_default().to_owned();
-    Error::InvalidColumnType(column, name, Type::Null)
 }

@@ -10,11 +10,22 @@ use rusqlite::Connection;
 use tokio::sync::oneshot;
 
 use super::fault;
+use super::shared::{self, Change, Pending};
 
 /// The most jobs that wait. A disk that is so slow that more would is as good as none.
 const WAITING: usize = 1024;
+/// The most changes that share a transaction, so that the first of them does not wait for long.
+const SHARING: usize = 64;
 
-type Job = Box<dyn FnOnce(&mut Connection) + Send>;
+/// Something to do.
+enum Job {
+    /// What has the connection to itself.
+    Alone(Alone),
+    /// What happens in a transaction, which others may share.
+    Change(Box<dyn Change>),
+}
+
+type Alone = Box<dyn FnOnce(&mut Connection) + Send>;
 
 /// The way to the threads.
 #[derive(Clone)]
@@ -56,17 +67,32 @@ impl Worker {
         job: impl FnOnce(&mut Connection) -> rusqlite::Result<T> + Send + 'static,
     ) -> Result<T, StoreError> {
         let (reply, answer) = oneshot::channel();
-        let job: Job = Box::new(move |connection| {
+        let job: Alone = Box::new(move |connection| {
             if !reply.is_closed() {
                 // Whoever has gone in the meantime does not want the answer.
-                let _ = reply.send(job(connection));
+                let _ = reply.send(job(connection).map_err(fault::of));
             }
         });
+        self.done(Job::Alone(job), answer).await
+    }
+
+    /// Has a change made: all of it, or nothing. One that nobody waits for any more is left out as well.
+    pub(super) async fn change<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Connection) -> rusqlite::Result<T> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        let (reply, answer) = oneshot::channel();
+        self.done(Job::Change(Box::new(Pending::new(work, reply))), answer).await
+    }
+
+    async fn done<T>(
+        &self,
+        job: Job,
+        answer: oneshot::Receiver<Result<T, StoreError>>,
+    ) -> Result<T, StoreError> {
         let full = || StoreError::Unreachable("too many jobs wait for the disk".to_owned());
         self.0.jobs.as_ref().and_then(|jobs| jobs.try_send(job).ok()).ok_or_else(full)?;
-        let result =
-            answer.await.map_err(|_| StoreError::Broken("a thread of the store has ended".to_owned()))?;
-        result.map_err(fault::of)
+        answer.await.map_err(|_| StoreError::Broken("a thread of the store has ended".to_owned()))?
     }
 }
 
@@ -75,8 +101,29 @@ fn work(mut connection: Connection, jobs: &Mutex<Receiver<Job>>) {
         // One waits for a job, the others wait for the lock.
         let job = jobs.lock().unwrap_or_else(PoisonError::into_inner).recv();
         match job {
-            Ok(job) => job(&mut connection),
+            Ok(Job::Alone(job)) => job(&mut connection),
+            Ok(Job::Change(first)) => {
+                let (changes, next) = gather(first, jobs);
+                shared::make(&mut connection, changes);
+                if let Some(job) = next {
+                    job(&mut connection);
+                }
+            }
             Err(_) => return,
         }
     }
+}
+
+/// The changes that wait already, up to the first job of another kind.
+fn gather(first: Box<dyn Change>, jobs: &Mutex<Receiver<Job>>) -> (Vec<Box<dyn Change>>, Option<Alone>) {
+    let mut changes = vec![first];
+    while changes.len() < SHARING {
+        let next = jobs.lock().unwrap_or_else(PoisonError::into_inner).try_recv();
+        match next {
+            Ok(Job::Change(change)) => changes.push(change),
+            Ok(Job::Alone(job)) => return (changes, Some(job)),
+            Err(_) => break,
+        }
+    }
+    (changes, None)
 }

@@ -4,8 +4,8 @@ use std::io;
 
 use serde_json::{Map, Value, json};
 
-use super::super::paint;
 use super::{Demo, chapter, list, say, show, text};
+use crate::paint;
 
 impl Demo {
     pub(super) fn change_it_and_back(&mut self) -> io::Result<()> {

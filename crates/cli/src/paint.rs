@@ -1,0 +1,138 @@
+//! What a terminal is sent: harmless, and in colour where that is welcome.
+
+use std::io::{self, IsTerminal};
+
+/// Whether colours are welcome on stdout.
+pub(crate) fn on_stdout() -> bool {
+    io::stdout().is_terminal() && may_colour()
+}
+
+/// Whether colours are welcome on stderr.
+pub(crate) fn on_stderr() -> bool {
+    io::stderr().is_terminal() && may_colour()
+}
+
+/// Whether the terminal does nothing but print lines.
+pub(crate) fn is_dumb() -> bool {
+    matches!(variable("TERM").as_str(), "" | "dumb")
+}
+
+fn may_colour() -> bool {
+    variable("NO_COLOR").is_empty() && !is_dumb()
+}
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "NO_COLOR and TERM are conventions of all programs, not settings of ours"
+)]
+fn variable(name: &str) -> String {
+    std::env::var(name).unwrap_or_default()
+}
+
+/// Names of files may hold anything; a terminal obeys what it is sent, and a line break may forge a line.
+pub(crate) fn safe(text: &str) -> String {
+    let hidden = |c: char| matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{61c}');
+    let one =
+        |c: char| if c.is_control() || hidden(c) { c.escape_default().to_string() } else { c.to_string() };
+    text.chars().map(one).collect()
+}
+
+/// Whether a text is a unified diff.
+pub(crate) fn is_diff(text: &str) -> bool {
+    text.starts_with("--- ") && text.contains("\n+++ ") && text.contains("\n@@ ")
+}
+
+/// A diff with its lines, each made harmless, in colour if there may be some.
+pub(crate) fn diff(text: &str, coloured: bool) -> String {
+    text.lines().map(|line| painted(line, coloured)).collect()
+}
+
+/// A text for people, each line made harmless. It may hold diffs: their lines are in colour if there may be some.
+pub(crate) fn message(text: &str, coloured: bool) -> String {
+    let mut hunk = Hunk::default();
+    let mut lines = text.lines().peekable();
+    let mut shown = String::new();
+    let mut in_head = false;
+    while let Some(line) = lines.next() {
+        // Prose has lines with dashes and plus signs too; only two together are the head of a diff.
+        let begins = line.starts_with("--- ") && lines.peek().is_some_and(|next| next.starts_with("+++ "));
+        let is_diff = hunk.takes(line) || begins || (in_head && line.starts_with("+++ "));
+        in_head = begins;
+        shown.push_str(&painted(line, coloured && is_diff));
+    }
+    shown
+}
+
+fn painted(line: &str, coloured: bool) -> String {
+    let parts: Vec<String> = line.trim_end_matches('\r').split('\t').map(safe).collect();
+    let shown = parts.join("\t");
+    let colour = match line.as_bytes() {
+        [b'+', b'+', b'+', ..] | [b'-', b'-', b'-', ..] => "1",
+        [b'@', b'@', ..] => "36",
+        [b'+', ..] => "32",
+        [b'-', ..] => "31",
+        _ => "",
+    };
+    if coloured && !colour.is_empty() {
+        format!("\x1b[{colour}m{shown}\x1b[0m\n")
+    } else {
+        format!("{shown}\n")
+    }
+}
+
+/// How many lines of a part of a diff are still to come.
+#[derive(Default)]
+struct Hunk {
+    old: usize,
+    new: usize,
+}
+
+impl Hunk {
+    /// Whether a line is of the diff: it begins a part, or is among those that the part counts.
+    fn takes(&mut self, line: &str) -> bool {
+        if self.old + self.new == 0 {
+            let begun = Self::begun(line);
+            let begins = begun.is_some();
+            *self = begun.unwrap_or_default();
+            return begins;
+        }
+        let (old, new) = match line.as_bytes().first() {
+            Some(b'-') => (1, 0),
+            Some(b'+') => (0, 1),
+            Some(b'\\') => (0, 0),
+            _ => (1, 1),
+        };
+        self.old = self.old.saturating_sub(old);
+        self.new = self.new.saturating_sub(new);
+        true
+    }
+
+    /// `@@ -1,3 +1,4 @@`; a count of one may be left out.
+    fn begun(line: &str) -> Option<Self> {
+        let (old, new) = line.strip_prefix("@@ -")?.split_once(" @@")?.0.split_once(" +")?;
+        let count = |range: &str| range.split_once(',').map_or(Some(1), |(_, count)| count.parse().ok());
+        Some(Self { old: count(old)?, new: count(new)? })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_have_their_colours_and_nothing_else() {
+        let text = "--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\u{1b}[31m\n+\tb\n c\n";
+        assert!(is_diff(text));
+        assert_eq!(diff(text, false), "--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\\u{1b}[31m\n+\tb\n c\n");
+        assert!(diff(text, true).contains("\x1b[32m+\tb\x1b[0m\n c\n"));
+    }
+
+    #[test]
+    fn diffs_within_a_text_have_their_colours_and_the_text_has_none() {
+        let text = "Apply?\n- one\n--- a/x\n+++ b/x\n@@ -1,2 +1,2 @@ f\n-a\n+b\n c\n- two\n+++ three\n";
+        let expected = "Apply?\n- one\n\x1b[1m--- a/x\x1b[0m\n\x1b[1m+++ b/x\x1b[0m\n\x1b[36m@@ -1,2 +1,2 @@ f\x1b[0m\n\
+                        \x1b[31m-a\x1b[0m\n\x1b[32m+b\x1b[0m\n c\n- two\n+++ three\n";
+        assert_eq!(message(text, true), expected);
+        assert_eq!(message(text, false), text);
+    }
+}

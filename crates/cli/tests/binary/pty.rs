@@ -1,0 +1,179 @@
+//! A pseudo-terminal with the binary at one end and a test at the other.
+
+use std::fs::File;
+use std::io::{Read, Write};
+use std::num::NonZero;
+use std::os::fd::OwnedFd;
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc;
+use std::time::Instant;
+
+use rustix::fs::{Mode, OFlags};
+use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+use rustix::termios::{Termios, Winsize, tcgetattr, tcsetwinsize};
+
+use crate::process::{DEADLINE, fluxway};
+
+/// The program in a terminal of 24 lines. Its questions are on the screen; its answer goes to a pipe.
+pub(crate) struct Terminal {
+    child: Program,
+    keyboard: File,
+    /// The program's end, kept open so that its state can be looked at.
+    line: OwnedFd,
+    shown: mpsc::Receiver<Vec<u8>>,
+    answer: mpsc::Receiver<String>,
+    screen: vt100::Parser,
+    written: Vec<u8>,
+}
+
+impl Terminal {
+    pub(crate) fn start(args: &[&str]) -> Self {
+        Self::start_with(fluxway(args).env("TERM", "xterm-256color").env_remove("NO_COLOR"))
+    }
+
+    pub(crate) fn start_with(command: &mut Command) -> Self {
+        let (keyboard, line) = open();
+        let end = || Stdio::from(line.try_clone().unwrap());
+        let mut child = command.stdin(end()).stderr(end()).stdout(Stdio::piped()).spawn().unwrap();
+        // The command would keep its end open.
+        command.stdin(Stdio::null()).stderr(Stdio::null());
+        let shown = pieces(keyboard.try_clone().unwrap());
+        let answer = whole(child.stdout.take().unwrap());
+        let screen = vt100::Parser::new(NonZero::new(24).unwrap(), NonZero::new(80).unwrap(), 0);
+        Self { child: Program(child), keyboard, line, shown, answer, screen, written: Vec::new() }
+    }
+
+    /// Waits until a text is on the screen.
+    #[track_caller]
+    pub(crate) fn expect(&mut self, text: &str) {
+        let deadline = Instant::now() + DEADLINE;
+        while !self.screen().contains(text) {
+            let left = deadline.saturating_duration_since(Instant::now());
+            let Ok(bytes) = self.shown.recv_timeout(left) else {
+                panic!("{text:?} is not on the screen:\n{}", self.screen());
+            };
+            self.screen.process(&bytes);
+            self.written.extend_from_slice(&bytes);
+        }
+    }
+
+    pub(crate) fn screen(&self) -> String {
+        self.screen.screen().contents()
+    }
+
+    pub(crate) fn press(&mut self, keys: &str) {
+        self.keyboard.write_all(keys.as_bytes()).unwrap();
+    }
+
+    /// Makes the window narrower or wider.
+    pub(crate) fn resize(&mut self, columns: u16) {
+        self.screen.screen_mut().set_size(NonZero::new(24).unwrap(), NonZero::new(columns).unwrap());
+        set_size(&self.line, columns);
+    }
+
+    /// How the terminal treats what is typed and printed.
+    pub(crate) fn modes(&self) -> Termios {
+        tcgetattr(&self.line).unwrap()
+    }
+
+    /// Waits for the end of the program.
+    #[track_caller]
+    pub(crate) fn end(mut self) -> Ended {
+        let answer = self.answer.recv_timeout(DEADLINE).expect("an end in time");
+        let code = self.child.code();
+        let modes = self.modes();
+        // Nobody writes any more once this end is closed too, so all of the rest can be read.
+        drop(self.line);
+        loop {
+            match self.shown.recv_timeout(DEADLINE) {
+                Ok(bytes) => {
+                    self.screen.process(&bytes);
+                    self.written.extend_from_slice(&bytes);
+                }
+                Err(mpsc::RecvTimeoutError::Disconnected) => break,
+                Err(mpsc::RecvTimeoutError::Timeout) => panic!("somebody else holds the terminal"),
+            }
+        }
+        let written = String::from_utf8(self.written).unwrap();
+        Ended { code, answer, modes, screen: self.screen.screen().contents(), written }
+    }
+
+    /// Takes the terminal away, as when its window is closed, and waits for the end of the program.
+    #[track_caller]
+    pub(crate) fn close(mut self) -> (i32, String) {
+        // Whoever reads the screen holds the terminal too, and goes when there is something that nobody wants.
+        drop(self.shown);
+        self.keyboard.write_all(b"x").unwrap();
+        drop(self.keyboard);
+        let answer = self.answer.recv_timeout(DEADLINE).expect("an end in time");
+        (self.child.code(), answer)
+    }
+}
+
+/// What is left when the program has ended.
+pub(crate) struct Ended {
+    pub(crate) code: i32,
+    pub(crate) answer: String,
+    pub(crate) modes: Termios,
+    pub(crate) screen: String,
+    pub(crate) written: String,
+}
+
+/// The program, which does not outlive its test.
+struct Program(Child);
+
+impl Program {
+    fn code(&mut self) -> i32 {
+        self.0.wait().unwrap().code().unwrap()
+    }
+}
+
+impl Drop for Program {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// Both ends: the keyboard with its screen, and the line that a program gets.
+fn open() -> (File, OwnedFd) {
+    let mut flags = OpenptFlags::RDWR | OpenptFlags::NOCTTY;
+    // Other tests start programs too, and none of them may hold this terminal open.
+    #[cfg(target_os = "linux")]
+    flags.insert(OpenptFlags::CLOEXEC);
+    let keyboard = openpt(flags).unwrap();
+    grantpt(&keyboard).unwrap();
+    unlockpt(&keyboard).unwrap();
+    let name = ptsname(&keyboard, Vec::new()).unwrap();
+    let line =
+        rustix::fs::open(name, OFlags::RDWR | OFlags::NOCTTY | OFlags::CLOEXEC, Mode::empty()).unwrap();
+    set_size(&line, 80);
+    (File::from(keyboard), line)
+}
+
+fn set_size(line: &OwnedFd, columns: u16) {
+    tcsetwinsize(line, Winsize { ws_row: 24, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 }).unwrap();
+}
+
+fn pieces(mut source: File) -> mpsc::Receiver<Vec<u8>> {
+    let (sender, receiver) = mpsc::channel();
+    std::thread::spawn(move || {
+        let mut bytes = [0; 4096];
+        while let Ok(count @ 1..) = source.read(&mut bytes) {
+            if sender.send(bytes[..count].to_vec()).is_err() {
+                return;
+            }
+        }
+    });
+    receiver
+}
+
+fn whole(mut source: impl Read + Send + 'static) -> mpsc::Receiver<String> {
+    let (sender, receiver) = mpsc::channel();
+    std::thread::spawn(move || {
+        let mut text = String::new();
+        let _ = source.read_to_string(&mut text);
+        let _ = sender.send(text);
+    });
+    receiver
+}

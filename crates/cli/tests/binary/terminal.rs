@@ -1,0 +1,221 @@
+//! Questions on a real terminal, answered key by key.
+
+use serde_json::{Value, json};
+
+use crate::process::fluxway;
+use crate::pty::Terminal;
+
+const UP: &str = "\x1b[A";
+const DOWN: &str = "\x1b[B";
+const LEFT: &str = "\x1b[D";
+const ENTER: &str = "\r";
+const ESCAPE: &str = "\x1b";
+const CTRL_C: &str = "\x03";
+const CTRL_D: &str = "\x04";
+const HINT: &str = "Esc: back, Ctrl-C: stop";
+
+/// A call that has only the class and the price to ask for.
+const NEARLY_COMPLETE: [&str; 11] = [
+    "call",
+    "booking",
+    "--json",
+    "--destination",
+    "Lisbon",
+    "--departure",
+    "2099-05-01",
+    "--return",
+    "2099-05-08",
+    "--travellers",
+    "2",
+];
+
+#[test]
+fn a_booking_is_made_with_arrows_and_typing() {
+    let mut terminal = Terminal::start(&["call", "booking", "--json"]);
+    for (question, keys) in [
+        ("A city, such as Lisbon", &["Lisbn", LEFT, "o", ENTER][..]),
+        ("First day", &["2099-05-01", ENTER]),
+        ("may stay empty", &[ENTER]),
+        ("How many people travel?", &["2", ENTER]),
+        ("> Economy (default)", &[DOWN, DOWN, UP]),
+        ("> Business", &[ENTER]),
+        ("Shall I book?", &["y"]),
+        ("[Yes]", &[ENTER]),
+    ] {
+        terminal.expect(question);
+        terminal.press(&keys.concat());
+    }
+    let ended = terminal.end();
+    let mut booked: Value = serde_json::from_str(&ended.answer).unwrap();
+    let reference = booked["reference"].take();
+    assert_eq!((ended.code, reference.as_str().map(str::len)), (0, Some(6)));
+    assert_eq!(
+        (&booked["destination"], &booked["departure"], &booked["travellers"], &booked["class"]),
+        (&json!("Lisbon"), &json!("2099-05-01"), &json!(2), &json!("business"))
+    );
+    assert_eq!(booked.get("return"), None);
+    assert!(
+        ended.screen.starts_with(
+            "Where would you like to go?\n> Lisbon\nWhen would you like to travel?\n> First day: 2099-05-01\n"
+        ),
+        "{}",
+        ended.screen
+    );
+    assert!(ended.screen.contains("Shall I book?\n> Yes"), "{}", ended.screen);
+    assert!(!ended.screen.contains(HINT), "{}", ended.screen);
+}
+
+#[test]
+fn a_day_that_is_none_is_told_at_once_and_mended() {
+    let mut terminal = Terminal::start(&["call", "booking", "--destination", "Lisbon"]);
+    terminal.expect("First day");
+    terminal.press("2099-02-30\r");
+    // These are the words of the terminal; those of the server are others.
+    terminal.expect("That is not a day of the calendar: use YYYY-MM-DD.");
+    terminal.press("\x7f\x7f28\r");
+    terminal.expect("> First day: 2099-02-28\nLast day");
+    assert!(!terminal.screen().contains("not a day"), "{}", terminal.screen());
+    terminal.press(CTRL_C);
+    assert_eq!(terminal.end().code, 130);
+}
+
+#[test]
+fn what_the_server_refuses_is_asked_again_with_what_was_typed() {
+    let mut terminal = Terminal::start(&["call", "booking", "--destination", "Lisbon"]);
+    terminal.expect("First day");
+    // A day of the calendar, but one that has passed: only the server knows that.
+    terminal.press("2001-05-01\r");
+    terminal.expect("Last day");
+    terminal.press(ENTER);
+    terminal.expect("departure: That day is out of range.");
+    terminal.expect("> 2001-05-01\n");
+    terminal.press(&format!("{}\x7f\x7f\x7f091{ENTER}", LEFT.repeat(6)));
+    terminal.expect("> First day: 2091-05-01\nLast day");
+    terminal.press(CTRL_C);
+    assert_eq!(terminal.end().code, 130);
+}
+
+#[test]
+fn escape_goes_back_to_the_question_before() {
+    let mut terminal = Terminal::start(&["call", "booking", "--json", "--destination", "Lisbon"]);
+    terminal.expect("First day");
+    terminal.press("2099-05-01\r");
+    terminal.expect("may stay empty");
+    terminal.press(ENTER);
+    terminal.expect("How many people travel?");
+    terminal.press("2\r");
+    terminal.expect("> Economy (default)");
+    terminal.press(ESCAPE);
+    terminal.expect("< back\nHow many people travel?");
+    // The answer from before is still there.
+    terminal.press("\x7f3\r");
+    terminal.expect("> Economy (default)");
+    terminal.press(ENTER);
+    terminal.expect("3 to Lisbon on 2099-05-01");
+    terminal.press("y\r");
+    let booked: Value = serde_json::from_str(&terminal.end().answer).unwrap();
+    assert_eq!(booked["travellers"], json!(3));
+}
+
+#[test]
+fn ctrl_c_stops_and_leaves_the_terminal_as_it_was() {
+    let mut terminal = Terminal::start(&["call", "booking", "--json"]);
+    let before = terminal.modes();
+    terminal.expect("A city, such as Lisbon");
+    terminal.press("Lisbon\r");
+    terminal.expect("First day");
+    terminal.press("2099-");
+    terminal.expect("> 2099-");
+    assert_ne!(terminal.modes().local_modes, before.local_modes);
+    terminal.press(CTRL_C);
+    let ended = terminal.end();
+    assert_eq!((ended.code, ended.answer.as_str()), (130, ""));
+    assert_eq!(ended.modes.local_modes, before.local_modes);
+    assert_eq!(ended.modes.input_modes, before.input_modes);
+    assert_eq!(ended.modes.output_modes, before.output_modes);
+    assert_eq!(
+        ended.screen.trim_end(),
+        "Where would you like to go?\n> Lisbon\nWhen would you like to travel?\n\
+         stopped: the user dismissed the question \"When would you like to travel?\"; nothing was done"
+    );
+    let shown_last = ended.written.rfind("\x1b[?25h");
+    assert!(shown_last > ended.written.rfind("\x1b[?25l"), "the cursor is hidden");
+    assert!(ended.written.contains("\x1b[?2004l"), "pasting is still marked");
+}
+
+#[test]
+fn a_window_is_resized_and_pasted_into() {
+    let mut terminal = Terminal::start(&["call", "booking"]);
+    terminal.expect(HINT);
+    terminal.resize(20);
+    terminal.expect("  Esc: back, Ctrl-…");
+    // A line break that is pasted is no Enter.
+    terminal.press("\x1b[200~Rio de\nJaneiro\n\x1b[201~");
+    terminal.expect("> Rio de Janeiro\n");
+    terminal.press(CTRL_C);
+    assert_eq!(terminal.end().code, 130);
+}
+
+#[test]
+fn the_end_of_input_is_a_refusal() {
+    let mut terminal = Terminal::start(&["call", "booking"]);
+    terminal.expect(HINT);
+    terminal.press(CTRL_D);
+    let ended = terminal.end();
+    assert_eq!((ended.code, ended.answer.as_str()), (1, ""));
+    assert!(ended.screen.contains("error: the user dismissed the question"), "{}", ended.screen);
+}
+
+#[test]
+fn a_terminal_that_goes_away_ends_the_call() {
+    let mut terminal = Terminal::start(&["call", "booking"]);
+    terminal.expect(HINT);
+    let (code, answer) = terminal.close();
+    assert!(code != 0 && answer.is_empty(), "{code}: {answer}");
+}
+
+#[test]
+fn enter_takes_the_default() {
+    let mut terminal = Terminal::start(&NEARLY_COMPLETE);
+    terminal.expect("> Economy (default)");
+    terminal.press(ENTER);
+    terminal.expect("Shall I book?");
+    // There is no default for the price: Enter alone agrees to nothing.
+    terminal.press(ENTER);
+    terminal.expect("Press y or n.");
+    terminal.press("y\r");
+    let ended = terminal.end();
+    let booked: Value = serde_json::from_str(&ended.answer).unwrap();
+    assert_eq!((ended.code, &booked["class"]), (0, &json!("economy")));
+}
+
+#[test]
+fn colours_are_there_unless_they_are_not_wanted() {
+    for (no_color, expected) in [("", true), ("1", false)] {
+        let mut command = fluxway(&NEARLY_COMPLETE);
+        let mut terminal =
+            Terminal::start_with(command.env("TERM", "xterm-256color").env("NO_COLOR", no_color));
+        terminal.expect("> Economy (default)");
+        terminal.press(DOWN);
+        terminal.expect("> Business");
+        terminal.press(CTRL_C);
+        let written = terminal.end().written;
+        let codes = written.split("\x1b[").skip(1);
+        let has_colours =
+            codes.filter_map(|code| code.chars().find(|c| c.is_alphabetic())).any(|end| end == 'm');
+        assert_eq!(has_colours, expected, "NO_COLOR={no_color}: {written:?}");
+    }
+}
+
+#[test]
+fn a_dumb_terminal_is_asked_line_by_line() {
+    let mut terminal = Terminal::start_with(fluxway(&NEARLY_COMPLETE).env("TERM", "dumb"));
+    terminal.expect("[economy/business/first, empty: economy]>");
+    terminal.press("first\n");
+    terminal.expect("[y/n]>");
+    terminal.press("y\n");
+    let ended = terminal.end();
+    let booked: Value = serde_json::from_str(&ended.answer).unwrap();
+    assert_eq!((ended.code, &booked["class"]), (0, &json!("first")));
+    assert!(!ended.written.contains('\x1b'), "{:?}", ended.written);
+}

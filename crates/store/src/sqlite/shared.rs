@@ -1,0 +1,163 @@
+//! Changes that share a transaction, and with it the wait for the disk, which is most of what a change costs. Each is all
+//! or nothing by itself, and nobody is told anything before all that was done is kept.
+
+use access::StoreError;
+use rusqlite::{Connection, Result, Transaction, TransactionBehavior};
+use tokio::sync::oneshot;
+
+use super::fault;
+
+/// A change that somebody waits for.
+pub(super) trait Change: Send {
+    /// Makes it, or nothing of it.
+    fn make(&mut self, transaction: &mut Transaction<'_>);
+    /// Tells how it ended, when it is known whether the transaction was kept.
+    fn tell(self: Box<Self>, kept: std::result::Result<(), StoreError>);
+}
+
+/// A change before and after it is made.
+pub(super) struct Pending<T, W> {
+    work: Option<W>,
+    made: Option<Result<T>>,
+    reply: oneshot::Sender<std::result::Result<T, StoreError>>,
+}
+
+impl<T, W> Pending<T, W> {
+    /// A change that is still to be made.
+    pub(super) fn new(work: W, reply: oneshot::Sender<std::result::Result<T, StoreError>>) -> Self {
+        Self { work: Some(work), made: None, reply }
+    }
+}
+
+impl<T: Send, W: FnOnce(&Connection) -> Result<T> + Send> Change for Pending<T, W> {
+    fn make(&mut self, transaction: &mut Transaction<'_>) {
+        // One that nobody waits for any more is left out.
+        let work = self.work.take().filter(|_| !self.reply.is_closed());
+        self.made = work.map(|work| {
+            let savepoint = transaction.savepoint()?;
+            let made = work(&savepoint)?;
+            savepoint.commit()?;
+            Ok(made)
+        });
+    }
+
+    fn tell(self: Box<Self>, kept: std::result::Result<(), StoreError>) {
+        let answer = match (self.made, kept) {
+            (Some(Err(error)), _) => Err(fault::of(error)),
+            (_, Err(error)) => Err(error),
+            (Some(Ok(made)), Ok(())) => Ok(made),
+            (None, Ok(())) => return,
+        };
+        // Whoever has gone in the meantime does not want the answer.
+        let _ = self.reply.send(answer);
+    }
+}
+
+/// Makes these changes in one transaction, and tells everybody.
+pub(super) fn make(connection: &mut Connection, mut changes: Vec<Box<dyn Change>>) {
+    let kept = share(connection, &mut changes);
+    for change in changes {
+        change.tell(kept.clone());
+    }
+}
+
+fn share(
+    connection: &mut Connection,
+    changes: &mut [Box<dyn Change>],
+) -> std::result::Result<(), StoreError> {
+    let begun = connection.transaction_with_behavior(TransactionBehavior::Immediate);
+    let mut transaction = begun.map_err(fault::of)?;
+    for change in changes {
+        change.make(&mut transaction);
+        // A disk that is full, say, takes back more than the one statement. What came now would be kept by itself.
+        if transaction.is_autocommit() {
+            return Err(StoreError::Unreachable("SQLite took back the transaction".to_owned()));
+        }
+    }
+    transaction.commit().map_err(fault::of)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc::channel;
+
+    use futures_util::future::{join_all, join3};
+
+    use crate::sqlite::worker::Worker;
+
+    use super::*;
+
+    const TABLES: &str = "PRAGMA foreign_keys = ON;
+        CREATE TABLE kept (id INTEGER PRIMARY KEY, parent REFERENCES kept DEFERRABLE INITIALLY DEFERRED, body BLOB);";
+
+    /// Has all of it wait at once. Gives which of the statements were told to have happened, and the ids that are there.
+    async fn at_once(tables: &str, statements: &[&'static str]) -> (Vec<bool>, Vec<i64>) {
+        let connection = Connection::open_in_memory().unwrap();
+        connection.execute_batch(tables).unwrap();
+        let worker = Worker::start("test", vec![connection]).unwrap();
+        let (open, gate) = channel();
+        let busy = worker.run(move |_| Ok(gate.recv()));
+        let changes = statements
+            .iter()
+            .copied()
+            .map(|sql| worker.change(move |connection| connection.execute(sql, [])));
+        let (_, told, ()) = join3(busy, join_all(changes), async { open.send(()).unwrap() }).await;
+        let kept = worker.run(|connection| {
+            let mut statement = connection.prepare("SELECT id FROM kept ORDER BY id")?;
+            statement.query_map([], |row| row.get(0))?.collect::<Result<Vec<i64>>>()
+        });
+        (told.iter().map(std::result::Result::is_ok).collect(), kept.await.unwrap())
+    }
+
+    #[tokio::test]
+    async fn one_that_fails_takes_nothing_from_the_others() {
+        let one = "INSERT INTO kept (id) VALUES (1)";
+        let half = "INSERT INTO kept (id) VALUES (2), (1)";
+        let last = "INSERT INTO kept (id) VALUES (3)";
+        assert_eq!(at_once(TABLES, &[one, half, last]).await, (vec![true, false, true], vec![1, 3]));
+    }
+
+    #[tokio::test]
+    async fn a_commit_that_fails_is_told_to_all_who_share_it() {
+        let one = "INSERT INTO kept (id) VALUES (1)";
+        let orphan = "INSERT INTO kept (id, parent) VALUES (2, 7)";
+        assert_eq!(at_once(TABLES, &[one, orphan]).await, (vec![false, false], vec![]));
+        let parent = "INSERT INTO kept (id) VALUES (7)";
+        assert_eq!(at_once(TABLES, &[one, orphan, parent]).await, (vec![true; 3], vec![1, 2, 7]));
+    }
+
+    #[tokio::test]
+    async fn a_full_disk_keeps_what_it_says_and_nothing_else() {
+        let full = format!("{TABLES} PRAGMA max_page_count = 20;");
+        let one = "INSERT INTO kept (id) VALUES (1)";
+        let large = "INSERT INTO kept (id, body) VALUES (2, zeroblob(1000000))";
+        let last = "INSERT INTO kept (id) VALUES (3)";
+        let (told, kept) = at_once(&full, &[one, large, last]).await;
+        let expected = [1, 2, 3].into_iter().zip(told).filter(|(_, told)| *told).map(|(id, _)| id);
+        assert_eq!(kept, expected.collect::<Vec<_>>());
+        assert!(!kept.contains(&2));
+    }
+
+    #[tokio::test]
+    async fn what_nobody_waits_for_any_more_is_left_out() {
+        let connection = Connection::open_in_memory().unwrap();
+        connection.execute_batch(TABLES).unwrap();
+        let worker = Worker::start("test", vec![connection]).unwrap();
+        let (open, gate) = channel();
+        let insert = |sql: &'static str| worker.change(move |connection| connection.execute(sql, []));
+        let busy = worker.run(move |_| Ok(gate.recv()));
+        let gone = Box::pin(insert("INSERT INTO kept (id) VALUES (1)"));
+        let go = async {
+            // It has been asked for by now, and nobody listens any more.
+            tokio::time::timeout(std::time::Duration::ZERO, gone).await.unwrap_err();
+            open.send(()).unwrap();
+        };
+        let (_, stays, ()) = join3(busy, insert("INSERT INTO kept (id) VALUES (2)"), go).await;
+        assert_eq!(stays.unwrap(), 1);
+        let count = |connection: &mut Connection| {
+            connection
+                .query_row("SELECT min(id), count(*) FROM kept", [], |row| Ok((row.get(0)?, row.get(1)?)))
+        };
+        assert_eq!(worker.run(count).await.unwrap(), (2, 1));
+    }
+}
