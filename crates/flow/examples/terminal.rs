@@ -33,7 +33,7 @@ impl Conversation for Table {
         f.progress(3, 3, "Wishes");
         let wishes = choices("Any of these?", [("window", "At the window"), ("quiet", "Somewhere quiet")]);
         let wishes = f.ask("wishes", wishes.optional()).await?.unwrap_or_default();
-        if !f.ask("sure", confirm(format!("{people} people on {day}. Shall I book?")).default(true)).await? {
+        if !f.ask("sure", confirm(format!("{people} people on {day}. Shall I book?"))).await? {
             return Err(Halt::refuse("nothing was booked"));
         }
         let number = f.random()? % 1000;
