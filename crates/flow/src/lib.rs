@@ -65,3 +65,8 @@ pub use replay::Flow;
 pub use seal::{Binding, Seal, SealError, SealKey};
 pub use validate::{Invalid, check};
 pub use world::{Entropy, Keeper, Keeping, Ledger, Progress, World};
+
+/// The code of the guide for authors, which is run with the examples.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/interactive-tools.md")]
+struct Guide;

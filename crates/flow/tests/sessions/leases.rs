@@ -85,7 +85,7 @@ fn what_takes_long_is_written_down_and_others_see_it() {
 }
 
 #[test]
-fn a_first_turn_that_takes_long_counts_and_can_be_taken_over() {
+fn a_first_turn_that_takes_long_is_kept_meanwhile() {
     let (deeds, time, store, [one, _]) = replicas(SlowStart);
     let mut starting = Running::new(one.start(json!({})));
     assert!(starting.go().is_none());
