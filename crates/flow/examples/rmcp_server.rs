@@ -109,6 +109,7 @@ async fn talk(
         #[expect(clippy::disallowed_methods, reason = "an example has nobody who would give it a clock")]
         let now = Timestamp::now();
         let world = World {
+            id: "table",
             arguments,
             context: &context,
             now,

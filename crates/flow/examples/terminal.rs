@@ -73,6 +73,7 @@ async fn main() -> io::Result<()> {
     };
     loop {
         let world = World {
+            id: "terminal",
             arguments: &arguments,
             context: &context,
             now: Timestamp::now(),

@@ -20,21 +20,23 @@ pub(crate) fn unusable(fields: &[&Field]) -> Option<String> {
 }
 
 /// Answers go through models, logs of clients and histories: no place for a secret.
-const SECRETS: [&str; 9] = [
+const SECRETS: [&str; 10] = [
     "password",
     "passwd",
     "passphrase",
     "secret",
-    "api_key",
+    "secrets",
     "apikey",
+    "api_key",
     "access_token",
     "private_key",
-    "credential",
+    "credentials",
 ];
 
 fn why_not_name(name: &str) -> Option<String> {
-    let name = name.to_lowercase().replace('-', "_");
-    let is_secret = SECRETS.iter().any(|secret| name.contains(secret));
+    // Whole words only: a secretary is no secret.
+    let words = format!("_{}_", name.to_lowercase().replace(|c: char| !c.is_alphanumeric(), "_"));
+    let is_secret = SECRETS.iter().any(|secret| words.contains(&format!("_{secret}_")));
     is_secret.then(|| "asks for a secret, which has no place in a form".to_owned())
 }
 
@@ -133,6 +135,8 @@ mod tests {
             let secret = Field { name: name.to_owned(), prompt: text("?").into() };
             assert!(unusable(&[&secret]).unwrap().contains("asks for a secret"), "{name}");
         }
+        let secretary = Field { name: "secretary".to_owned(), prompt: text("?").into() };
+        assert_eq!(unusable(&[&secretary]), None);
         let broken = unusable(&[&field(custom("?", json!({ "type": 7 })).into())]).unwrap();
         assert!(broken.contains("has a broken schema"), "{broken}");
         let twice = field(confirm("?").into());

@@ -235,12 +235,26 @@ fn is_beneath(path: &str) -> bool {
         && Path::new(path).components().any(|part| matches!(part, Component::Normal(_)))
 }
 
+/// What is nested deeper could be written down and never be read again.
+const DEEPEST: usize = 64;
+
+fn is_too_deep(value: &Value, left: usize) -> bool {
+    match value {
+        Value::Array(items) => left == 0 || items.iter().any(|item| is_too_deep(item, left - 1)),
+        Value::Object(map) => left == 0 || map.values().any(|item| is_too_deep(item, left - 1)),
+        _ => false,
+    }
+}
+
 fn check_custom(answer: &Value, schema: &Value) -> Result<Value, Invalid> {
     let Ok(validator) = jsonschema::validator_for(schema) else {
         return refuse("The schema of this question is not usable", "Tell the author of this tool");
     };
     // A front without a better field than a line of text sends JSON as text.
     let typed = answer.as_str().and_then(|text| serde_json::from_str(text).ok());
+    if typed.as_ref().is_some_and(|typed| is_too_deep(typed, DEEPEST)) || is_too_deep(answer, DEEPEST) {
+        return refuse("That is nested too deeply", format!("Give at most {DEEPEST} levels"));
+    }
     if let Some(typed) = typed.filter(|typed| !validator.is_valid(answer) && validator.is_valid(typed)) {
         return Ok(typed);
     }

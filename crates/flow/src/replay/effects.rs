@@ -263,10 +263,13 @@ impl Flow<'_> {
         Ok(value)
     }
 
-    /// The same for the same step of the same conversation, whoever runs it.
+    /// The same for the same step of the same conversation after the same answers, whoever runs it. Who goes back and
+    /// answers differently takes another step.
     fn idempotency_key(&self, key: &str) -> String {
-        let so_far = serde_json::to_vec(&(&*self.journal, self.world.arguments, key)).unwrap_or_default();
-        seal::digest(&so_far)
+        let occurrence = self.seen.get(&(Act::Step, key.to_owned())).copied().unwrap_or(0);
+        let answers: Vec<_> = self.journal.entries.iter().filter(|entry| entry.is_answer()).collect();
+        let step = (self.world.id, self.world.arguments, answers, key, occurrence);
+        seal::digest(&serde_json::to_vec(&step).unwrap_or_default())
     }
 }
 
