@@ -55,7 +55,7 @@ fn what_is_wanted_is_not_offered_otherwise() {
     assert_eq!(ways(package("chat-service")), Ok(vec!["services/chat".to_owned()]));
     assert_eq!(ways(package("services/mail/")), Ok(vec![]));
     assert_eq!(ways(package("web")), Ok(vec![]));
-    assert!(ways(package("mail-service")).is_err_and(|why| why.contains("there are services/chat")));
+    assert!(ways(package("mail-service")).is_err_and(|why| why.contains("there are ., services/chat")));
     let agent = Wanted { agent: Some("services/chat/chat/brain.py:think".to_owned()), ..Wanted::default() };
     assert_eq!(ways(agent), Ok(vec!["services/chat".to_owned()]));
     let agent = Wanted { agent: Some("services/chat/chat/brain.py:sink".to_owned()), ..Wanted::default() };
