@@ -1,5 +1,6 @@
 //! `apply_edit_plan`: writes a plan, all of it or nothing.
 
+use std::io;
 use std::time::Duration;
 
 use codebase::plan::{self, Checked, Outcome, Verdict, judge_check, validate};
@@ -150,7 +151,7 @@ pub(super) fn way_back(id: &str) -> String {
 pub(super) fn check(tree: &Tree, command: &str, budget: &Budget) -> Check {
     budget.tell(1, &format!("running {command}"));
     let run = judge_check(command, fluxloop::is_check)
-        .and_then(|words| plan::run_check(tree, &words, budget).map_err(|error| error.to_string()));
+        .and_then(|words| plan::run_check(tree, &words, budget).map_err(|error| not_started(&words, &error)));
     match run {
         Ok(checked) => {
             let passed = checked.passed();
@@ -161,5 +162,15 @@ pub(super) fn check(tree: &Tree, command: &str, budget: &Budget) -> Check {
             let output = format!("not run: {reason}");
             Check { command: command.to_owned(), passed: false, exit_code: None, timed_out: false, output }
         }
+    }
+}
+
+/// Why a program did not start: mostly it is not installed yet.
+fn not_started(words: &[String], error: &io::Error) -> String {
+    match (error.kind(), words.first()) {
+        (io::ErrorKind::NotFound, Some(program)) => {
+            format!("there is no program `{program}` here; install it first")
+        }
+        _ => error.to_string(),
     }
 }
