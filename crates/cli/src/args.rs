@@ -29,6 +29,7 @@ Examples:
   fluxway tools                                     what it can do
   fluxway call tell_fortune --category career       use a tool by hand
   fluxway call analyze_repository --root ~/src/app  what is in a repository
+  fluxway integrate ~/src/app                       bring FluxLoop into it, question by question
   fluxway plan ~/src/app --out plan.json            what FluxLoop would need there
   fluxway apply plan.json --root ~/src/app          do it; fluxway undo takes it back
   fluxway call booking                              a tool that asks
@@ -38,12 +39,9 @@ Examples:
 
 Settings come from flags, then FLUXWAY_… variables, then a TOML file; docs/configuration.md lists all of them.";
 
-/// What `plan` takes.
+/// How an integration should be. What is left out is found by analysis, or asked.
 #[derive(clap::Args)]
-pub(crate) struct PlanArgs {
-    /// The repository [default: the first root]
-    #[arg(value_name = "DIR")]
-    pub(crate) folder: Option<PathBuf>,
+pub(crate) struct WishArgs {
     /// The framework [default: the surest that has a recipe]
     #[arg(long, value_name = "NAME")]
     pub(crate) framework: Option<String>,
@@ -62,10 +60,39 @@ pub(crate) struct PlanArgs {
     /// The field of the request that carries the text
     #[arg(long, value_name = "NAME")]
     pub(crate) request_field: Option<String>,
+}
+
+/// What `plan` takes.
+#[derive(clap::Args)]
+pub(crate) struct PlanArgs {
+    /// The repository [default: the first root]
+    #[arg(value_name = "DIR")]
+    pub(crate) folder: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) wishes: WishArgs,
     /// Write the plan to this file
     #[arg(long, short, value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,
     /// Print the plan as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// What `integrate` takes.
+#[derive(clap::Args)]
+pub(crate) struct IntegrateArgs {
+    /// The repository [default: the first root]
+    #[arg(value_name = "DIR")]
+    pub(crate) folder: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) wishes: WishArgs,
+    /// Write without asking; what is left open takes its default
+    #[arg(long, short)]
+    pub(crate) yes: bool,
+    /// Run the plan's post-checks afterwards
+    #[arg(long)]
+    pub(crate) check: bool,
+    /// Print the result as JSON
     #[arg(long)]
     pub(crate) json: bool,
 }
@@ -190,6 +217,18 @@ pub(crate) enum Command {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "ARGUMENTS")]
         rest: Vec<String>,
     },
+    /// Bring FluxLoop into a repository: looks, asks, shows the diff, writes it if you agree, and can undo it.
+    ///
+    /// What the analysis can decide is not asked. Nothing is written before you have seen the diff and said yes, or without a
+    /// terminal before you have given --yes. Everything is written, or nothing; `fluxway undo` takes it back.
+    #[command(
+        after_help = "Examples:\n  fluxway integrate                             this folder, question by question\n  \
+        fluxway integrate . --package services/chat   one service of a monorepo\n  \
+        fluxway integrate . --yes --check             no questions; run the checks afterwards\n  \
+        fluxway integrate . --yes --json              the same for a script\n\n\
+        `fluxway plan` shows what would be written, and asks nothing."
+    )]
+    Integrate(IntegrateArgs),
     /// Propose the edits that bring FluxLoop into a repository, and show their diff. Nothing is written.
     #[command(
         after_help = "Examples:\n  fluxway plan .                           what would change here\n  \

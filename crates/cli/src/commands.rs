@@ -4,6 +4,7 @@ pub(crate) mod call;
 pub(crate) mod completions;
 pub(crate) mod demo;
 pub(crate) mod http;
+pub(crate) mod integrate;
 mod kept;
 pub(crate) mod keys;
 pub(crate) mod plan;

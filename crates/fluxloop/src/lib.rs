@@ -19,6 +19,7 @@ mod middleware;
 mod node;
 mod package;
 mod pattern;
+mod prospects;
 mod python;
 mod recipe;
 mod steps;
@@ -30,6 +31,7 @@ pub use integrate::{Ask, Integration, Variant, integrate};
 pub use line::Line;
 pub use package::likely;
 pub use pattern::{Pattern, pattern};
+pub use prospects::{Candidate, OpenField, Prospect, Prospects, Wanted, prospects};
 pub use recipe::{RECIPES, Recipe, recipe};
 pub use steps::{Situation, Step, Steps, steps};
 

@@ -10,18 +10,7 @@ use crate::recipe::{Recipe, recipe};
 /// The package that is meant, and what is to be said about others.
 pub(crate) fn package(profile: &Profile, ask: &Ask) -> Result<(String, Vec<String>), String> {
     if let Some(wanted) = &ask.package {
-        let known = || {
-            profile
-                .projects
-                .iter()
-                .take(20)
-                .map(|project| if project.folder.is_empty() { "." } else { &project.folder })
-        };
-        let found = named(profile, wanted).ok_or_else(|| {
-            let plain = plain_name(wanted);
-            format!("there is no package `{plain}`; there are {}", known().collect::<Vec<_>>().join(", "))
-        })?;
-        return Ok((found.folder.clone(), Vec::new()));
+        return Ok((folder_of(profile, wanted)?, Vec::new()));
     }
     if let Some((path, _)) = ask.agent.as_ref().and_then(|agent| agent.split_once(':')) {
         return Ok((owner(profile, path), Vec::new()));
@@ -58,6 +47,23 @@ pub(crate) fn package(profile: &Profile, ask: &Ask) -> Result<(String, Vec<Strin
         )]
     };
     Ok((first.folder.clone(), notes))
+}
+
+/// The folder of a package that somebody names. The root can always be named: programs without a manifest lie there.
+pub(crate) fn folder_of(profile: &Profile, wanted: &str) -> Result<String, String> {
+    let plain = plain_name(wanted);
+    match named(profile, wanted) {
+        Some(project) => Ok(project.folder.clone()),
+        None if plain.is_empty() => Ok(String::new()),
+        None => {
+            let shown = |project: &ProjectProfile| match project.folder.as_str() {
+                "" => ".".to_owned(),
+                folder => folder.to_owned(),
+            };
+            let known: Vec<String> = profile.projects.iter().take(20).map(shown).collect();
+            Err(format!("there is no package `{plain}`; there are {}", known.join(", ")))
+        }
+    }
 }
 
 /// What somebody calls a package, without what shells like to add.

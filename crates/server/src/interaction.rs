@@ -273,7 +273,7 @@ impl<'a> Desk<'a> {
         };
         let which = self.named.map_or(Which::Id(""), Named::which);
         let id = self.named.and_then(|named| named.id.as_deref());
-        let done = push::telling(ctx, id, &self.said, act(sessions, &clerk, which)).await;
+        let done = push::telling(ctx, id, &self.said, Box::pin(act(sessions, &clerk, which))).await;
         done.map_err(|problem| match self.named {
             Some(named) => named.failure(problem),
             None => Failure::Session { id: None, problem },

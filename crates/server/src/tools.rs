@@ -12,6 +12,7 @@ mod apply_edit_plan;
 mod detect_frameworks;
 mod diagnostics;
 mod generate_integration_steps;
+mod integrate;
 mod integration;
 mod interview;
 mod open;
@@ -53,6 +54,7 @@ pub(crate) fn all() -> Vec<ToolEntry> {
         ToolEntry::plain(run_integration_workflow::RunIntegrationWorkflow),
         ToolEntry::plain(apply_edit_plan::ApplyEditPlan),
         ToolEntry::plain(undo_edit_plan::UndoEditPlan),
+        ToolEntry::interactive::<integrate::Integrate>(),
         ToolEntry::plain(tell_fortune::TellFortune),
         ToolEntry::interactive::<booking::Booking>(),
         ToolEntry::plain(diagnostics::Echo),

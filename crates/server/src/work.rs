@@ -89,7 +89,8 @@ impl Workload {
         responder: Responder,
         work: impl Future<Output = Result<Spoken, Failure>> + Send + 'static,
     ) {
-        let work = Box::pin(finish(work, stop.clone(), self.closing.clone(), responder));
+        let listing = Listing { workload: Arc::clone(self), key: key.clone() };
+        let work = Box::pin(finish(work, stop.clone(), self.closing.clone(), responder, listing));
         self.go_on(Job { work, key, stop, is_listed: false });
     }
 
@@ -168,7 +169,7 @@ impl Workload {
     fn go_on(self: &Arc<Self>, mut job: Job) {
         peer::forget_last_question();
         if let Poll::Ready(()) = job.work.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
-            return self.unlist(&job);
+            return;
         }
         self.list(&mut job);
         let Some(question) = peer::last_question() else { return self.spawn(job) };
@@ -186,7 +187,6 @@ impl Workload {
         let workload = Arc::clone(self);
         self.tasks.spawn(async move {
             job.work.as_mut().await;
-            workload.unlist(&job);
             workload.task_count.fetch_sub(1, Ordering::SeqCst);
             workload.task_ended.notify_waiters();
         });
@@ -212,12 +212,6 @@ impl Workload {
         }
     }
 
-    fn unlist(&self, job: &Job) {
-        if let Some(key) = job.key.as_ref().filter(|_| job.is_listed) {
-            self.running().remove(key);
-        }
-    }
-
     fn running(&self) -> MutexGuard<'_, HashMap<String, CancellationToken>> {
         self.running.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -227,12 +221,27 @@ impl Workload {
     }
 }
 
+/// The place of a request among those that are running, until it is dropped.
+struct Listing {
+    workload: Arc<Workload>,
+    key: Option<String>,
+}
+
+impl Drop for Listing {
+    fn drop(&mut self) {
+        if let Some(key) = &self.key {
+            self.workload.running().remove(key);
+        }
+    }
+}
+
 /// One answer for one request: the result, the failure, or silence where the client cancelled.
 async fn finish(
     work: impl Future<Output = Result<Spoken, Failure>> + Send,
     stop: CancellationToken,
     closing: CancellationToken,
     responder: Responder,
+    listing: Listing,
 ) {
     let outcome = tokio::select! {
         biased;
@@ -242,6 +251,8 @@ async fn finish(
     };
     // Whatever the tool left running elsewhere has nobody to talk to any more.
     stop.cancel();
+    // Whoever reads the answer may use the id again at once.
+    drop(listing);
     match outcome {
         Ok(Ok(Spoken { answer, afterwards })) => {
             responder.answer(answer);

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Map, Value, json};
 
 use super::client::{Client, with_client};
-use crate::args::{ApplyArgs, PlanArgs, UndoArgs};
+use crate::args::{ApplyArgs, PlanArgs, UndoArgs, WishArgs};
 use crate::config::{Config, ConfigError};
 use crate::exit::{self, Failure};
 use crate::paint::{self, safe};
@@ -17,21 +17,10 @@ pub(crate) fn plan(mut config: Config, args: PlanArgs) -> Result<(), Failure> {
     if let Some(folder) = &args.folder {
         config.roots = vec![folder_of(folder)?];
     }
-    let mut arguments = Map::new();
-    let given = [
-        ("framework", &args.framework),
-        ("package", &args.package),
-        ("variant", &args.variant),
-        ("cli", &args.cli),
-        ("agent", &args.agent),
-        ("request_field", &args.request_field),
-    ];
-    arguments.extend(
-        given.into_iter().filter_map(|(name, value)| Some((name.to_owned(), json!(value.as_ref()?)))),
-    );
     // Without a framework the workflow finds one.
-    let tool = if args.framework.is_some() { "propose_edit_plan" } else { "run_integration_workflow" };
-    let reply = called(config, tool, arguments)?;
+    let is_named = args.wishes.framework.is_some();
+    let tool = if is_named { "propose_edit_plan" } else { "run_integration_workflow" };
+    let reply = called(config, tool, args.wishes.arguments())?;
     let mut reply: Value = serde_json::from_str(&reply).unwrap_or_default();
     let why = reply["integration_steps"]["skipped"].as_str().map(str::to_owned);
     let plan = match &why {
@@ -39,7 +28,7 @@ pub(crate) fn plan(mut config: Config, args: PlanArgs) -> Result<(), Failure> {
         Some(why) => {
             json!({ "summary": "No FluxLoop integration.", "edits": [], "files": [], "warnings": [why] })
         }
-        None if args.framework.is_some() => reply,
+        None if is_named => reply,
         None => reply["edit_plan"].take(),
     };
     let text = serde_json::to_string_pretty(&plan).unwrap_or_default();
@@ -76,8 +65,15 @@ pub(crate) fn apply(config: Config, args: ApplyArgs) -> Result<(), Failure> {
         _ => "Already applied: nothing had to be written.\n".to_owned(),
     };
     shown.push_str(&outcome);
-    let mut failed = 0;
-    for check in reply["checks"].as_array().into_iter().flatten() {
+    let (checks, failed) = checks(&reply["checks"]);
+    exit::print(&format!("{shown}{checks}"))?;
+    failed
+}
+
+/// How post-checks ended, and the failure that it is if one of them failed.
+pub(super) fn checks(checks: &Value) -> (String, Result<(), Failure>) {
+    let (mut shown, mut failed) = (String::new(), 0);
+    for check in checks.as_array().into_iter().flatten() {
         let passed = check["passed"] == true;
         failed += usize::from(!passed);
         let word = if passed { "passed" } else { "FAILED" };
@@ -87,12 +83,29 @@ pub(crate) fn apply(config: Config, args: ApplyArgs) -> Result<(), Failure> {
             shown.extend(output.lines().map(|line| format!("    {}\n", safe(line))));
         }
     }
-    exit::print(&shown)?;
-    match failed {
+    let verdict = match failed {
         0 => Ok(()),
         _ => Err(Failure::Refused(format!(
             "{failed} post-checks failed; the plan is applied, `fluxway undo` takes it back"
         ))),
+    };
+    (shown, verdict)
+}
+
+impl WishArgs {
+    /// What was wished for, as arguments of a tool.
+    pub(super) fn arguments(&self) -> Map<String, Value> {
+        let given = [
+            ("framework", &self.framework),
+            ("package", &self.package),
+            ("variant", &self.variant),
+            ("cli", &self.cli),
+            ("agent", &self.agent),
+            ("request_field", &self.request_field),
+        ];
+        let given =
+            given.into_iter().filter_map(|(name, value)| Some((name.to_owned(), json!(value.as_ref()?))));
+        given.collect()
     }
 }
 
@@ -152,13 +165,13 @@ fn show(plan: &Value, file: Option<&Path>) -> Result<(), Failure> {
     Ok(())
 }
 
-fn section(title: &str, lines: &Value) -> String {
+pub(super) fn section(title: &str, lines: &Value) -> String {
     let lines = lines.as_array().into_iter().flatten().filter_map(Value::as_str);
     lines.map(|line| [title, ": ", &safe(line), "\n"].concat()).collect()
 }
 
 #[expect(clippy::disallowed_methods, reason = "the user named this folder")]
-fn folder_of(folder: &Path) -> Result<PathBuf, Failure> {
+pub(super) fn folder_of(folder: &Path) -> Result<PathBuf, Failure> {
     let real = folder.canonicalize().ok().filter(|real| real.is_dir());
     real.ok_or_else(|| ConfigError::Root(folder.to_path_buf()).into())
 }

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use crate::process::{fluxway, run};
 
 /// Every file beneath a folder but our own notes.
-fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
+pub(crate) fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
     let mut found = BTreeMap::new();
     let mut open = vec![folder.to_path_buf()];
     while let Some(at) = open.pop() {
@@ -27,7 +27,7 @@ fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
     found
 }
 
-fn agent_repository() -> tempfile::TempDir {
+pub(crate) fn agent_repository() -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     let write = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).unwrap();
     write("requirements.txt", "openai==1.50.0\n");

@@ -6,6 +6,8 @@
 #![expect(clippy::unwrap_used, reason = "a test that fails should stop")]
 #![expect(clippy::disallowed_methods, reason = "tests prepare folders")]
 
+mod prospects;
+
 use std::fmt::Write;
 use std::path::Path;
 

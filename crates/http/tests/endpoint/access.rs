@@ -142,7 +142,7 @@ fn a_key_does_what_its_scope_allows_and_sees_no_more() {
         for path in ["/mcp", "/api/mcp"] {
             let listed = names(&ask(&endpoint, path, &headers));
             assert!(listed.contains(&"analyze_repository".to_owned()));
-            for tool in ["apply_edit_plan", "undo_edit_plan"] {
+            for tool in ["apply_edit_plan", "undo_edit_plan", "integrate"] {
                 assert_eq!(listed.contains(&tool.to_owned()), writes, "{scope} {path} {tool}");
                 let params = json!({ "name": tool, "arguments": { "plan": {}, "plan_id": "x" } });
                 let body = call(&endpoint, path, &headers, "tools/call", params).body;

@@ -36,8 +36,11 @@ pub(crate) fn explain(tool: &str, question: &Question) -> String {
             format!("`{}` ({}{options})", field.name, field.prompt.message)
         })
         .collect();
+    // What the user has to see before they can answer, such as a diff.
+    let shown =
+        if question.message.contains('\n') { format!("\n\n{}", question.message) } else { String::new() };
     format!(
-        "{tool} needs more: {}. Ask the user, then call {tool} again with the same arguments and these added.",
+        "{tool} needs more: {}. Ask the user, then call {tool} again with the same arguments and these added.{shown}",
         fields.join("; ")
     )
 }

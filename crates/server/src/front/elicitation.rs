@@ -24,9 +24,12 @@ pub(super) async fn run(talk: &Talk<'_>, peer: &Peer, revision: Revision) -> Res
             Turn::Ask(asked) => asked,
         };
         attempts = if asked.problems.is_empty() { 1 } else { attempts + 1 };
-        let question = asked.question.message.clone();
+        let question = form::subject(&asked.question);
+        let left_open = form::left_open(&asked.question);
         if attempts > ATTEMPTS {
-            return Err(Failure::TooManyAttempts { question, attempts: ATTEMPTS });
+            let failure = Failure::TooManyAttempts { question, attempts: ATTEMPTS };
+            input = Some(left_open.filter(|_| attempts == ATTEMPTS + 1).ok_or(failure)?);
+            continue;
         }
         let params =
             ElicitParams::form(form::message(&asked), form::form(&asked.question, revision), revision);
@@ -37,7 +40,9 @@ pub(super) async fn run(talk: &Talk<'_>, peer: &Peer, revision: Revision) -> Res
             Err(Unanswered::Refused | Unanswered::Unreachable) => None,
         };
         let Some(answer) = answer else {
-            return Err(Failure::InputNeeded { tool: talk.tool.to_owned(), question: asked.question });
+            let needed = Failure::InputNeeded { tool: talk.tool.to_owned(), question: asked.question };
+            input = Some(left_open.ok_or(needed)?);
+            continue;
         };
         input = match form::answers(answer) {
             Filled::In(answers) => Some(answers),
@@ -46,7 +51,7 @@ pub(super) async fn run(talk: &Talk<'_>, peer: &Peer, revision: Revision) -> Res
                 journal.back();
                 None
             }
-            Filled::Not { declined } => return Err(Failure::NotAnswered { question, declined }),
+            Filled::Not { declined } => Some(left_open.ok_or(Failure::NotAnswered { question, declined })?),
         };
     }
 }

@@ -21,6 +21,17 @@ pub(super) fn message(asked: &Asked) -> String {
     format!("{}{}", problems.concat(), asked.question.message)
 }
 
+/// What a question is about, in a line: what stands below is for whoever answers it.
+pub(super) fn subject(question: &Question) -> String {
+    question.message.lines().next().unwrap_or_default().to_owned()
+}
+
+/// What an answer is that leaves everything open, if everything may be left open. Whoever turns away from such a question
+/// has not stopped the call.
+pub(super) fn left_open(question: &Question) -> Option<Answers> {
+    question.fields.iter().all(|field| !field.prompt.required).then(Answers::new)
+}
+
 /// The form. Only what the revision knows; the engine checks the rest.
 pub(super) fn form(question: &Question, revision: Revision) -> Form {
     let property = |prompt: &Prompt| {

@@ -1,7 +1,7 @@
 //! For 2026-07-28: the answer asks, and the client calls again with answers and a sealed state.
 
 use flow::session::Spending;
-use flow::{Answers, Binding, Journal, Ledger, Turn};
+use flow::{Answers, Binding, Journal, Ledger, Question, Turn};
 use jiff::{SignedDuration, Timestamp};
 use protocol::Revision;
 use protocol::mcp::{ElicitParams, ElicitResult, InputRequest, InputRequired};
@@ -106,16 +106,20 @@ async fn answers(
             journal.back();
             Ok(None)
         }
-        Filled::Not { declined } => {
-            Err(Failure::NotAnswered { question: open_question(talk, journal).await, declined })
-        }
+        Filled::Not { declined } => match open_question(talk, journal).await {
+            None => Err(Failure::NotAnswered { question: talk.tool.to_owned(), declined }),
+            Some(question) => {
+                let failure = Failure::NotAnswered { question: form::subject(&question), declined };
+                form::left_open(&question).ok_or(failure).map(Some)
+            }
+        },
     }
 }
 
 /// What the user was asked: the question that the journal ends at.
-async fn open_question(talk: &Talk<'_>, journal: &Journal) -> String {
+async fn open_question(talk: &Talk<'_>, journal: &Journal) -> Option<Question> {
     match talk.advance(&mut journal.clone(), None, Ledger::InProcess).await {
-        Turn::Ask(asked) => asked.question.message,
-        Turn::Done(_) | Turn::Halted(_) => talk.tool.to_owned(),
+        Turn::Ask(asked) => Some(asked.question),
+        Turn::Done(_) | Turn::Halted(_) => None,
     }
 }

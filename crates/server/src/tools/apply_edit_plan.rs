@@ -1,5 +1,6 @@
 //! `apply_edit_plan`: writes a plan, all of it or nothing.
 
+use std::io;
 use std::time::Duration;
 
 use codebase::plan::{self, Checked, Outcome, Verdict, judge_check, validate};
@@ -40,35 +41,36 @@ pub(crate) struct Args {
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct Reply {
     /// `applied`, `already_applied` or `dry_run`.
-    outcome: &'static str,
+    pub(super) outcome: &'static str,
     plan_id: String,
     /// The files that were written.
-    files: Vec<String>,
+    pub(super) files: Vec<String>,
     /// What changed, or would.
     diff: String,
-    warnings: Vec<String>,
+    pub(super) warnings: Vec<String>,
     /// How the post-checks ended.
     checks: Vec<Check>,
     /// How to take it back.
     undo: String,
 }
 
-#[derive(Serialize, JsonSchema)]
-struct Check {
-    command: String,
-    passed: bool,
-    #[serde(skip_serializing_if = "Option::is_none")]
+/// How a post-check ended.
+#[derive(Clone, Serialize, Deserialize, JsonSchema)]
+pub(super) struct Check {
+    pub(super) command: String,
+    pub(super) passed: bool,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     exit_code: Option<i32>,
     timed_out: bool,
     /// The end of what it said.
-    output: String,
+    pub(super) output: String,
 }
 
 /// The tool.
 pub(crate) struct ApplyEditPlan;
 
 /// How long all of it may take; checks take longer than reading.
-const WALL: Duration = Duration::from_mins(3);
+pub(super) const WALL: Duration = Duration::from_mins(3);
 
 impl Tool for ApplyEditPlan {
     const SPEC: ToolSpec = ToolSpec {
@@ -84,23 +86,34 @@ impl Tool for ApplyEditPlan {
         let roots = Roots::new(call.roots.clone());
         blocking_for(&call, WALL, move |budget| {
             let tree = roots.open(&args.root)?;
-            // What an earlier process left half done is put right first, or the plan would be judged by it.
-            let recovered =
-                if args.dry_run { Vec::new() } else { plan::recover(&tree).map_err(PlanProblem::from)? };
-            let verdict = validate(&tree, &Value::Object(args.plan), &rules(&args.allow, budget))
-                .map_err(|_| Failure::Internal)?;
-            let mut reply = apply(&tree, &verdict, args.dry_run)?;
-            reply.warnings.extend(
-                recovered.iter().map(|id| format!("the plan {id} had been left half done and was put back")),
-            );
+            let (mut reply, commands) =
+                write(&tree, &Value::Object(args.plan), &args.allow, args.dry_run, budget)?;
             if args.run_checks && !args.dry_run {
-                let commands = verdict.plan.as_ref().map(|plan| plan.post_checks.clone()).unwrap_or_default();
                 reply.checks = commands.iter().map(|command| check(&tree, command, budget)).collect();
             }
             Ok(reply)
         })
         .await
     }
+}
+
+/// Judges a plan and writes it, all of it or nothing. Gives its post-checks along.
+pub(super) fn write(
+    tree: &Tree,
+    plan: &Value,
+    allow: &[String],
+    dry_run: bool,
+    budget: &Budget,
+) -> Result<(Reply, Vec<String>), Failure> {
+    // What an earlier process left half done is put right first, or the plan would be judged by it.
+    let recovered = if dry_run { Vec::new() } else { plan::recover(tree).map_err(PlanProblem::from)? };
+    let verdict = validate(tree, plan, &rules(allow, budget)).map_err(|_| Failure::Internal)?;
+    let mut reply = apply(tree, &verdict, dry_run)?;
+    reply
+        .warnings
+        .extend(recovered.iter().map(|id| format!("the plan {id} had been left half done and was put back")));
+    let commands = verdict.plan.as_ref().map(|plan| plan.post_checks.clone()).unwrap_or_default();
+    Ok((reply, commands))
 }
 
 fn apply(tree: &Tree, verdict: &Verdict, dry_run: bool) -> Result<Reply, Failure> {
@@ -125,14 +138,20 @@ fn apply(tree: &Tree, verdict: &Verdict, dry_run: bool) -> Result<Reply, Failure
         diff: files.iter().map(|file| file.change.diff.as_str()).collect(),
         warnings,
         checks: Vec::new(),
-        undo: format!("undo_edit_plan with plan_id {}, or `fluxway undo {}`", whole.id, whole.id),
+        undo: way_back(&whole.id),
     })
 }
 
-fn check(tree: &Tree, command: &str, budget: &Budget) -> Check {
+/// How a plan is taken back.
+pub(super) fn way_back(id: &str) -> String {
+    format!("undo_edit_plan with plan_id {id}, or `fluxway undo {id}`")
+}
+
+/// Runs a post-check, if it is of an allowed form.
+pub(super) fn check(tree: &Tree, command: &str, budget: &Budget) -> Check {
     budget.tell(1, &format!("running {command}"));
     let run = judge_check(command, fluxloop::is_check)
-        .and_then(|words| plan::run_check(tree, &words, budget).map_err(|error| error.to_string()));
+        .and_then(|words| plan::run_check(tree, &words, budget).map_err(|error| not_started(&words, &error)));
     match run {
         Ok(checked) => {
             let passed = checked.passed();
@@ -143,5 +162,15 @@ fn check(tree: &Tree, command: &str, budget: &Budget) -> Check {
             let output = format!("not run: {reason}");
             Check { command: command.to_owned(), passed: false, exit_code: None, timed_out: false, output }
         }
+    }
+}
+
+/// Why a program did not start: mostly it is not installed yet.
+fn not_started(words: &[String], error: &io::Error) -> String {
+    match (error.kind(), words.first()) {
+        (io::ErrorKind::NotFound, Some(program)) => {
+            format!("there is no program `{program}` here; install it first")
+        }
+        _ => error.to_string(),
     }
 }

@@ -68,7 +68,10 @@ impl Wishes {
 
 /// The recipe of a framework. The schema has checked the name.
 pub(super) fn recipe_of(framework: &str) -> Result<&'static Recipe, Failure> {
-    recipe(framework).ok_or_else(|| refused("framework", format!("there is no recipe for {framework}")))
+    recipe(framework).ok_or_else(|| {
+        let names: Vec<&str> = RECIPES.iter().map(|recipe| recipe.name).collect();
+        refused("framework", format!("there is no recipe for {framework}; there are {}", names.join(", ")))
+    })
 }
 
 pub(super) fn refused(name: &str, error: String) -> Failure {

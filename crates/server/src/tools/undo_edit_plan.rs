@@ -4,7 +4,7 @@ use codebase::plan::{Plan, Undone, undo, undo_by_plan};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
-use tree::Roots;
+use tree::{Roots, Tree};
 
 use super::analyze_repository::here;
 use super::integration::refused;
@@ -62,13 +62,17 @@ impl Tool for UndoEditPlan {
                     let plan: Plan = serde_json::from_value(Value::Object(plan)).map_err(|error| {
                         refused("plan", format!("it is not a plan of this server with its hashes: {error}"))
                     })?;
-                    undo_by_plan(&tree, &plan, &allow)
+                    undo_by_plan(&tree, &plan, &allow).map_err(PlanProblem::from)?
                 }
-                None => undo(&tree, plan_id.as_deref()),
-            }
-            .map_err(PlanProblem::from)?;
+                None => take_back(&tree, plan_id.as_deref())?,
+            };
             Ok(Reply { plan_id: plan, files })
         })
         .await
     }
+}
+
+/// Takes back the plan of this id, or the one that was applied last.
+pub(super) fn take_back(tree: &Tree, id: Option<&str>) -> Result<Undone, Failure> {
+    undo(tree, id).map_err(|error| PlanProblem::from(error).into())
 }

@@ -42,7 +42,12 @@ pub(crate) struct TestClient {
 
 impl TestClient {
     pub(crate) fn new(app: &Arc<App>) -> Self {
-        let client = memory::connect(app, Principal::local_user(Scope::Write));
+        Self::with_scope(app, Scope::Write)
+    }
+
+    /// A client of somebody who may do this much.
+    pub(crate) fn with_scope(app: &Arc<App>, scope: Scope) -> Self {
+        let client = memory::connect(app, Principal::local_user(scope));
         Self { client, schemas: Schemas::load() }
     }
 

@@ -6,6 +6,7 @@
 mod fronts;
 mod harness;
 mod hostile;
+mod integrate;
 mod repositories;
 mod schema;
 mod surface;

@@ -18,3 +18,9 @@ pub(crate) fn unpack(text: &str) -> (TempDir, PathBuf) {
 }
 
 pub(crate) const SUPPORT_BOT: &str = include_str!("repositories/support-bot.txt");
+pub(crate) const TWO_SERVICES: &str = include_str!("repositories/two-services.txt");
+pub(crate) const WEB_CHAT: &str = include_str!("repositories/web-chat.txt");
+pub(crate) const TWO_LANGUAGES: &str = include_str!("repositories/two-languages.txt");
+pub(crate) const UNCLEAR_FIELD: &str = include_str!("repositories/unclear-field.txt");
+pub(crate) const SHADOWED: &str = include_str!("repositories/shadowed.txt");
+pub(crate) const ROMAN: &str = include_str!("repositories/roman.txt");

@@ -1,0 +1,82 @@
+//! `fluxway integrate`, where there is no terminal: for scripts.
+
+use serde_json::Value;
+
+use crate::plans::{agent_repository, files};
+use crate::process::run;
+
+#[test]
+fn yes_writes_and_json_says_what() {
+    let folder = agent_repository();
+    let root = folder.path().to_str().unwrap();
+    let before = files(folder.path());
+    let (code, out, err) = run(&["integrate", root, "--yes", "--json"]);
+    assert_eq!((code, err.as_str()), (0, ""));
+    let reply: Value = serde_json::from_str(&out).unwrap();
+    let told =
+        ["outcome", "framework", "package", "variant", "target"].map(|name| reply[name].as_str().unwrap());
+    assert_eq!(told, ["applied", "python", ".", "sdk", "bot:reply"]);
+    assert_eq!(reply["files"].as_array().unwrap().len(), 3);
+    assert_ne!(files(folder.path()), before);
+
+    let (code, out, _) = run(&["integrate", root, "--yes"]);
+    assert!(code == 0 && out.ends_with("Integrated already: nothing had to be written.\n"), "{out}");
+    let (code, _, _) = run(&["undo", reply["plan_id"].as_str().unwrap(), "--root", root]);
+    assert_eq!((code, files(folder.path())), (0, before));
+    assert!(!folder.path().join(".fluxway").exists());
+}
+
+#[test]
+fn people_read_what_was_written_and_how_to_take_it_back() {
+    let folder = agent_repository();
+    let root = folder.path().to_str().unwrap();
+    // The first check compiles; the second wants FluxLoop, which is not here.
+    let (code, out, err) = run(&["integrate", root, "--yes", "--check", "--variant", "sdk"]);
+    assert_eq!(code, 1, "{out}{err}");
+    for line in [
+        "+@fluxloop.agent(name=\"reply\")",
+        "Integrated: FluxLoop for python, running bot:reply. Written:",
+        "  bot.py",
+        "FAILED: fluxloop run --scenario agent --iterations 1",
+        "needed: FluxLoop SDK installed: pip install fluxloop",
+    ] {
+        assert!(out.lines().any(|shown| shown == line), "{line:?} is not in\n{out}");
+    }
+    assert!(out.ends_with(" takes it back.\n"), "{out}");
+    assert!(err.contains("post-checks failed; the plan is applied, `fluxway undo` takes it back"), "{err}");
+}
+
+#[test]
+fn without_yes_and_without_a_terminal_nothing_is_written() {
+    let folder = agent_repository();
+    let root = folder.path().to_str().unwrap();
+    let before = files(folder.path());
+    for (args, code, expected) in [
+        (
+            &["integrate", root][..],
+            1,
+            "nothing was written: there is no terminal to ask on, so give --yes\n\nAdd FluxLoop",
+        ),
+        (&["integrate", root, "--json"], 1, "so give --yes"),
+        (&["integrate", root, "--yes", "--read-only"], 1, "scope `write`"),
+        (&["integrate", root, "--yes", "--agent", "bot.py:nobody"], 1, "there is no function"),
+        (&["integrate", root, "--yes", "--variant", "magic"], 1, "is not one of"),
+        (&["integrate", "/no/such/folder", "--yes"], 2, "/no/such/folder is not a folder"),
+        (&["integrate", root, "--yes", "--agnet", "x"], 2, "unexpected argument '--agnet'"),
+    ] {
+        let (found, out, err) = run(args);
+        assert_eq!((found, out.as_str()), (code, ""), "{args:?}: {err}");
+        assert!(err.contains(expected), "{args:?}: {err}");
+        assert_eq!(files(folder.path()), before, "{args:?}");
+    }
+}
+
+#[test]
+fn where_there_is_nothing_to_integrate_it_says_so() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("roman.py"), "def roman(number):\n    return \"I\" * number\n")
+        .unwrap();
+    let (code, out, err) = run(&["integrate", folder.path().to_str().unwrap(), "--yes"]);
+    assert_eq!((code, out.as_str()), (1, ""));
+    assert!(err.starts_with("error: No framework was found that there is a recipe for"), "{err}");
+}

@@ -1,0 +1,167 @@
+//! `integrate`: brings FluxLoop into a repository, and asks on the way what only the user can decide.
+
+mod choose;
+mod proposal;
+mod reply;
+mod survey;
+mod work;
+
+use flow::{Conversation, Flow, Halt, choice, confirm};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::analyze_repository::here;
+use super::apply_edit_plan::Check;
+use super::integration::{VariantWish, lines};
+use super::{Effect, InteractiveTool, ToolSpec, Toolset};
+use crate::Call;
+use choose::Chosen;
+use proposal::{Proposal, Ready};
+use reply::Reply;
+
+/// Bring FluxLoop into a repository in one conversation: asks what analysis cannot decide, shows the diff, writes it
+/// once the user agrees, runs checks, offers to undo.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Args {
+    /// The folder of the repository.
+    #[serde(default = "here")]
+    root: String,
+    /// Its folder or name.
+    package: Option<String>,
+    framework: Option<String>,
+    variant: Option<VariantWish>,
+    #[serde(default)]
+    #[schemars(schema_with = "lines")]
+    cli: Option<String>,
+    /// `path/to/file.py:function` or `POST /chat`.
+    agent: Option<String>,
+    request_field: Option<String>,
+    /// The user has seen the diff and agrees; nothing is written without.
+    confirm: Option<bool>,
+    run_checks: Option<bool>,
+    after: Option<After>,
+}
+
+/// What becomes of the changes.
+#[derive(Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+enum After {
+    Keep,
+    Undo,
+}
+
+/// The tool, in one call.
+pub(crate) struct Integrate {
+    call: Call,
+}
+
+impl InteractiveTool for Integrate {
+    const SPEC: ToolSpec = ToolSpec {
+        name: "integrate",
+        title: "Integrate FluxLoop",
+        toolset: Toolset::Integrate,
+        effect: Effect::Writes,
+    };
+    type Talk = Self;
+
+    fn talk(call: &Call) -> Self {
+        // The stages of the conversation are what is told, not the files that each of them reads.
+        Self { call: call.quiet() }
+    }
+}
+
+/// Analysis, choice, plan, writing; checks come on top.
+const STAGES: u32 = 4;
+
+impl Conversation for Integrate {
+    type Args = Args;
+    type Reply = Reply;
+
+    async fn run(&self, f: &mut Flow<'_>, args: Args) -> Result<Reply, Halt> {
+        f.progress(1, STAGES, "Looking at the repository");
+        let survey = f.step("analysis", |_| self.survey(&args)).await?;
+        if survey.fits.is_empty() {
+            let reply = Reply::nothing(survey.nothing()?);
+            return Ok(ended(f, reply));
+        }
+        f.progress(2, STAGES, "Choosing what to integrate");
+        let chosen = choose::choose(f, &survey, &args).await?;
+        let (chosen, ready) = self.plan(f, &args, chosen).await?;
+        let mut reply = Reply::of(&chosen, &ready);
+        if ready.plan.files.is_empty() {
+            reply.is_there();
+            return Ok(ended(f, reply));
+        }
+        let (agreed, run_checks) = agreement(f, &args, &ready).await?;
+        if !agreed {
+            return Ok(ended(f, reply));
+        }
+        let checks = if run_checks { ready.plan.post_checks.as_slice() } else { &[] };
+        let stages = STAGES + u32::try_from(checks.len()).unwrap_or(0);
+        f.progress(STAGES, stages, "Writing the files");
+        let applied = f.step("apply", |_| self.apply(&args.root, &ready.plan)).await?;
+        // A step may be forgotten by going back to the question before it. What is written cannot: whoever then said no
+        // would be told that nothing was.
+        f.once("written", async || Ok(())).await?;
+        reply.applied(applied);
+        for (n, command) in (1..).zip(checks) {
+            f.progress(STAGES + n, stages, format!("Running {command}"));
+            reply.checks.push(f.step("check", |_| self.check(&args.root, command)).await?);
+        }
+        if wants_undo(f, &args, &reply).await? {
+            let files = f.step("undo", |_| self.undo(&args.root, &ready.plan.id)).await?;
+            reply.undone(files);
+        }
+        Ok(ended(f, reply))
+    }
+}
+
+impl Integrate {
+    /// The plan. An agent that the user typed may turn out not to be one: then it is asked for again.
+    async fn plan(&self, f: &mut Flow<'_>, args: &Args, mut chosen: Chosen) -> Result<(Chosen, Ready), Halt> {
+        loop {
+            f.progress(3, STAGES, "Working out the plan");
+            match f.step("plan", |_| self.propose(&args.root, &chosen)).await? {
+                Proposal::Ready(ready) => return Ok((chosen, *ready)),
+                Proposal::Refused(why) if chosen.is_typed => {
+                    chosen.agent = Some(choose::typed_agent(f, Some(&why)).await?);
+                }
+                Proposal::Refused(why) => return Err(Halt::refuse(format!("{why}; nothing was written"))),
+            }
+        }
+    }
+}
+
+/// Whether the plan may be written, and whether its checks are to be run. Who agreed in advance is not asked again.
+async fn agreement(f: &mut Flow<'_>, args: &Args, ready: &Ready) -> Result<(bool, bool), Halt> {
+    if let Some(agreed) = args.confirm {
+        return Ok((agreed, args.run_checks.unwrap_or(false)));
+    }
+    // Without a default: where nobody can be asked, the answer is missing, and not a silent no.
+    let write = ("confirm", confirm("Write these changes? They can be undone."));
+    let message = ready.message();
+    if ready.plan.post_checks.is_empty() {
+        return Ok((f.form(&message, write).await?, false));
+    }
+    let checks = ("run_checks", confirm("Run the checks afterwards?").default(false));
+    f.form(&message, (write, checks)).await
+}
+
+/// Whether the changes are to be taken back. Who agreed in advance is asked only if a check failed.
+async fn wants_undo(f: &mut Flow<'_>, args: &Args, reply: &Reply) -> Result<bool, Halt> {
+    let failed: Vec<&Check> = reply.checks.iter().filter(|check| !check.passed).collect();
+    if args.after.is_none() && args.confirm.is_some() && failed.is_empty() {
+        return Ok(false);
+    }
+    let options = [("keep", "Keep the changes"), ("undo", "Undo them: every file as it was before")];
+    // Whoever turns away from this question leaves everything as it is.
+    let after = choice("Keep the changes, or undo them?", options).default("keep").optional();
+    let answer = f.form(&reply.so_far(&failed), ("after", after)).await?;
+    Ok(answer.as_deref() == Some("undo"))
+}
+
+fn ended(f: &mut Flow<'_>, reply: Reply) -> Reply {
+    f.summary(reply.sentence());
+    reply
+}

@@ -1,0 +1,216 @@
+//! The questions before the plan. One that has a single possible answer is not asked.
+
+use flow::{Flow, Halt, Invalid, choice, text};
+
+use super::Args;
+use super::survey::{Agent, Field, Fit, Survey};
+use crate::tools::integration::{VariantWish, Wishes};
+
+/// What is to be integrated, and how.
+pub(super) struct Chosen {
+    pub(super) package: String,
+    pub(super) framework: String,
+    pub(super) variant: VariantWish,
+    pub(super) cli: Option<String>,
+    pub(super) agent: Option<String>,
+    pub(super) request_field: Option<String>,
+    /// The user wrote the agent down, and may be asked to write it again.
+    pub(super) is_typed: bool,
+}
+
+impl Chosen {
+    pub(super) fn wishes(&self) -> Wishes {
+        Wishes {
+            package: Some(self.package.clone()),
+            variant: self.variant,
+            cli: self.cli.clone(),
+            agent: self.agent.clone(),
+            request_field: self.request_field.clone(),
+        }
+    }
+}
+
+/// What the analysis takes by itself.
+const AUTO: &str = "auto";
+/// What is none of the options.
+const ANOTHER: &str = "another";
+
+/// Asks what is open.
+pub(super) async fn choose(f: &mut Flow<'_>, survey: &Survey, args: &Args) -> Result<Chosen, Halt> {
+    let package = package(f, survey).await?;
+    let fits: Vec<&Fit> = survey.fits.iter().filter(|fit| fit.package == package).collect();
+    let fit = framework(f, &fits).await?;
+    let variant = variant(f, fit, args).await?;
+    let named = match variant {
+        VariantWish::Auto => fit.variant.as_str(),
+        VariantWish::Sdk => "sdk",
+        VariantWish::Bridge => "bridge",
+    };
+    let open = args.agent.is_none() && fit.runs_an_agent(named);
+    let (agent, is_typed) = if open { agent(f, fit).await? } else { (args.agent.clone(), false) };
+    let is_it = |known: &&Agent| agent.as_ref().is_none_or(|agent| *agent == known.value);
+    let field = fit.agents.iter().find(is_it).and_then(|agent| agent.field.as_ref());
+    let request_field = match (&args.request_field, field) {
+        (None, Some(field)) => Some(request_field(f, field).await?),
+        (given, _) => given.clone(),
+    };
+    Ok(Chosen {
+        package: fit.package.clone(),
+        framework: fit.framework.clone(),
+        variant,
+        cli: args.cli.clone(),
+        agent,
+        request_field,
+        is_typed,
+    })
+}
+
+async fn package(f: &mut Flow<'_>, survey: &Survey) -> Result<String, Halt> {
+    let mut options: Vec<(String, String)> = Vec::new();
+    for fit in &survey.fits {
+        match options.iter_mut().find(|(package, _)| *package == fit.package) {
+            Some((_, label)) => label.extend(["; or ", &fit.why]),
+            None => options.push((fit.package.clone(), format!("{}: {}", fit.package, runs(fit)))),
+        }
+    }
+    let surest = options.first().map(|(package, _)| package.clone()).unwrap_or_default();
+    if options.len() == 1 {
+        return Ok(surest);
+    }
+    let more = match survey.unseen {
+        0 => String::new(),
+        more => format!(" {more} more packages were not looked at; `package` names any of them."),
+    };
+    let question = format!("Which package is FluxLoop for?{more}");
+    f.ask("package", choice(question, options).default(surest)).await
+}
+
+async fn framework<'s>(f: &mut Flow<'_>, fits: &[&'s Fit]) -> Result<&'s Fit, Halt> {
+    let first = fits.first().copied().ok_or_else(|| Halt::refuse("there is no such package"))?;
+    if fits.len() == 1 {
+        return Ok(first);
+    }
+    let options = fits.iter().map(|fit| (fit.framework.clone(), runs(fit)));
+    let question = choice("By which framework shall FluxLoop run it?", options);
+    let chosen = f.ask("framework", question.default(first.framework.clone())).await?;
+    Ok(fits.iter().find(|fit| fit.framework == chosen).copied().unwrap_or(first))
+}
+
+fn runs(fit: &Fit) -> String {
+    let target = if fit.target.is_empty() { String::new() } else { format!(", runs {}", fit.target) };
+    format!("{}{target}", fit.why)
+}
+
+async fn variant(f: &mut Flow<'_>, fit: &Fit, args: &Args) -> Result<VariantWish, Halt> {
+    let wish = |name: &str| match name {
+        "sdk" => VariantWish::Sdk,
+        "bridge" => VariantWish::Bridge,
+        _ => VariantWish::Auto,
+    };
+    // What cannot be had by itself has to be asked for, even by those who leave the choice to us.
+    let Some(why) = &fit.why_variant else { return Ok(wish(&fit.variant)) };
+    if let Some(given) = args.variant {
+        return Ok(given);
+    }
+    if fit.variants.len() == 1 {
+        return Ok(VariantWish::Auto);
+    }
+    let sdk = if fit.is_python() {
+        "sdk: decorators on the functions of the agent"
+    } else {
+        "sdk: middleware of @fluxloop/sdk, which is not on the public npm registry"
+    };
+    let options = [
+        (AUTO, format!("auto: {}, because {why}", fit.variant)),
+        ("sdk", sdk.to_owned()),
+        ("bridge", "bridge: no code of the program is touched; FluxLoop calls it from outside".to_owned()),
+    ];
+    let chosen = f.ask("variant", choice("How shall FluxLoop come in?", options).default(AUTO)).await?;
+    Ok(wish(&chosen))
+}
+
+/// The agent, if it is not the one that the analysis takes by itself; and whether somebody typed it.
+async fn agent(f: &mut Flow<'_>, fit: &Fit) -> Result<(Option<String>, bool), Halt> {
+    let option = |agent: &Agent| (agent.value.clone(), agent.label.clone());
+    let mut options: Vec<(String, String)> = fit.agents.iter().map(option).collect();
+    let usual = fit.agents.iter().find(|agent| agent.is_usual).map(|agent| agent.value.clone());
+    if usual.is_none() {
+        options.insert(0, (AUTO.to_owned(), format!("{} (found by analysis)", fit.target)));
+    }
+    if let [(only, _)] = options.as_slice() {
+        // A route that needs a field has to be named; anything else the recipe finds again by itself.
+        let is_unclear = fit.agents.iter().any(|agent| agent.field.is_some());
+        return Ok((is_unclear.then(|| only.clone()), false));
+    }
+    options.push((ANOTHER.to_owned(), "another function or route".to_owned()));
+    let question = choice("What shall FluxLoop run?", options).default(usual.as_deref().unwrap_or(AUTO));
+    let chosen = f.ask("agent", question).await?;
+    match chosen.as_str() {
+        AUTO => Ok((None, false)),
+        ANOTHER => Ok((Some(typed_agent(f, None).await?), true)),
+        _ => Ok((Some(chosen), false)),
+    }
+}
+
+/// Asks for a function or a route by its name; again, if the last one could not be run.
+pub(super) async fn typed_agent(f: &mut Flow<'_>, problem: Option<&str>) -> Result<String, Halt> {
+    const QUESTION: &str = "Which function or route is it?";
+    let problem = problem.map(|problem| format!("{problem}.\n")).unwrap_or_default();
+    let question = text(QUESTION).length(3..=300).placeholder("path/to/file.py:function, or POST /chat");
+    let accept = |answer: &String| names_an_agent(answer).map_err(|invalid| ("agent".to_owned(), invalid));
+    f.form_until(&format!("{problem}{QUESTION}"), ("agent", question), accept).await
+}
+
+/// Whether a text has the form of a function or a route. Whether it is there shows when the plan is made.
+fn names_an_agent(text: &str) -> Result<(), Invalid> {
+    let is_function = text.split_once(':').is_some_and(|(path, name)| {
+        !path.is_empty()
+            && !name.is_empty()
+            && name.chars().all(|c| c.is_alphanumeric() || c == '_' || c == '.')
+    });
+    let is_route = text.split_once(' ').is_some_and(|(method, path)| {
+        method.chars().all(|c| c.is_ascii_alphabetic()) && path.starts_with('/')
+    });
+    if is_function || is_route {
+        return Ok(());
+    }
+    Err(Invalid::new(
+        "That is neither a function nor a route",
+        "Write path/to/file.py:function, or a route such as POST /chat",
+    ))
+}
+
+/// The field of the request. There is no default: if the code showed which it is, nobody would be asked.
+async fn request_field(f: &mut Flow<'_>, field: &Field) -> Result<String, Halt> {
+    const QUESTION: &str = "Which field of the request carries the text?";
+    let message = format!("{}.\n{QUESTION}", field.why);
+    if field.known.len() > 1 {
+        let options = field.known.iter().map(|name| (name.clone(), name.clone()));
+        return f.form(&message, ("request_field", choice(QUESTION, options))).await;
+    }
+    let known = field.known.first().map_or("message", String::as_str);
+    let question = text(QUESTION).length(1..=100).placeholder(format!("such as {known}"));
+    f.form(&message, ("request_field", question)).await
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn functions_and_routes_have_a_form() {
+        for (text, expected) in [
+            ("app/agent.py:answer", true),
+            ("app/agent.py:Bot.answer", true),
+            ("POST /chat", true),
+            ("get /", true),
+            ("answer", false),
+            ("app/agent.py", false),
+            ("app/agent.py:", false),
+            ("app/agent.py:answer()", false),
+            ("POST chat", false),
+        ] {
+            assert_eq!(names_an_agent(text).is_ok(), expected, "{text}");
+        }
+    }
+}

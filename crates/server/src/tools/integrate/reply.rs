@@ -1,0 +1,150 @@
+//! What came of it, for programs and in a sentence.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::choose::Chosen;
+use super::proposal::{Ready, harmless};
+use super::work::Applied;
+use crate::tools::apply_edit_plan::{Check, way_back};
+
+/// What came of it.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Reply {
+    outcome: Outcome,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    plan_id: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    framework: Option<String>,
+    /// The folder of the package; `.` for the root.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    package: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    variant: Option<String>,
+    /// What FluxLoop runs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    target: Option<String>,
+    /// The files that were written, or that are as they were before.
+    files: Vec<String>,
+    /// What the plan changes.
+    diff: String,
+    warnings: Vec<String>,
+    /// What has to be installed or running.
+    prerequisites: Vec<String>,
+    /// How the checks ended.
+    pub(super) checks: Vec<Check>,
+    /// How to take it back.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    undo: Option<String>,
+}
+
+/// How it ended.
+#[derive(Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+enum Outcome {
+    Applied,
+    Undone,
+    Declined,
+    AlreadyApplied,
+    NothingToDo,
+}
+
+impl Reply {
+    /// There is nothing that could be integrated.
+    pub(super) fn nothing(why: Vec<String>) -> Self {
+        Self {
+            outcome: Outcome::NothingToDo,
+            plan_id: None,
+            framework: None,
+            package: None,
+            variant: None,
+            target: None,
+            files: Vec::new(),
+            diff: String::new(),
+            warnings: why,
+            prerequisites: Vec::new(),
+            checks: Vec::new(),
+            undo: None,
+        }
+    }
+
+    /// A plan that is not written yet.
+    pub(super) fn of(chosen: &Chosen, ready: &Ready) -> Self {
+        let plan = &ready.plan;
+        let some = |text: &str| Some(text.to_owned()).filter(|text| !text.is_empty());
+        Self {
+            outcome: Outcome::Declined,
+            plan_id: some(&plan.id),
+            framework: some(&chosen.framework),
+            package: some(&chosen.package),
+            variant: some(&ready.variant),
+            target: some(&ready.target),
+            diff: ready.diff(),
+            prerequisites: plan.prerequisites.clone(),
+            ..Self::nothing(plan.warnings.clone())
+        }
+    }
+
+    /// Everything was there before. By this plan's id nothing could be undone, so it has none.
+    pub(super) fn is_there(&mut self) {
+        self.outcome = Outcome::AlreadyApplied;
+        self.plan_id = None;
+    }
+
+    /// The plan is written.
+    pub(super) fn applied(&mut self, applied: Applied) {
+        self.outcome = if applied.is_new { Outcome::Applied } else { Outcome::AlreadyApplied };
+        self.files = applied.files;
+        self.warnings.extend(applied.warnings);
+        self.undo = self.plan_id.as_deref().map(way_back);
+    }
+
+    /// The plan is taken back.
+    pub(super) fn undone(&mut self, files: Vec<String>) {
+        self.outcome = Outcome::Undone;
+        self.files = files;
+        self.undo = None;
+    }
+
+    /// What is said before it is asked whether it may stay.
+    pub(super) fn so_far(&self, failed: &[&Check]) -> String {
+        const LAST: usize = 12;
+        let mut text = self.sentence();
+        for check in failed {
+            let lines: Vec<&str> = check.output.lines().collect();
+            let end = lines.iter().skip(lines.len().saturating_sub(LAST));
+            text.extend(["\nFailed: ", &check.command, "\n"]);
+            text.extend(end.map(|line| format!("    {}\n", harmless(line))));
+        }
+        text.trim_end().to_owned()
+    }
+
+    /// All of it in a sentence.
+    pub(super) fn sentence(&self) -> String {
+        let files = match self.files.as_slice() {
+            [only] => only.clone(),
+            files => format!("{} files", files.len()),
+        };
+        let failed = self.checks.iter().filter(|check| !check.passed).count();
+        let checks = match (self.checks.len(), failed) {
+            (0, _) => String::new(),
+            (all, 0) => format!(" {all} of {all} checks passed."),
+            (all, failed) => format!(" {failed} of {all} checks failed."),
+        };
+        let id = self.plan_id.as_deref().unwrap_or_default();
+        match self.outcome {
+            Outcome::Applied => {
+                format!("FluxLoop is integrated: {files} written.{checks} `fluxway undo {id}` takes it back.")
+            }
+            Outcome::Undone => format!("The changes are undone: {files} as before."),
+            Outcome::Declined => "Nothing was written: the user did not agree.".to_owned(),
+            Outcome::AlreadyApplied => {
+                format!("FluxLoop is integrated already: nothing had to be written.{checks}")
+            }
+            Outcome::NothingToDo => {
+                let why = self.warnings.first().map(|why| format!(" {why}"));
+                format!("There is nothing to integrate.{}", why.unwrap_or_default())
+            }
+        }
+    }
+}

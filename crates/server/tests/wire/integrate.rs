@@ -1,0 +1,325 @@
+//! `integrate`, from the first question to the last byte: what is asked, what is written, what is taken back.
+
+mod cases;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use serde_json::{Map, Value, json};
+use server::Scope;
+use tempfile::TempDir;
+
+use cases::{Case, Left, cases, keep, undo, yes};
+
+use crate::harness::{TestClient, app, stateless};
+use crate::repositories::{SUPPORT_BOT, TWO_SERVICES, UNCLEAR_FIELD, WEB_CHAT, unpack};
+
+type Files = BTreeMap<String, Vec<u8>>;
+
+/// Every file beneath a folder, but what the journal of plans keeps.
+fn files(root: &Path) -> Files {
+    let mut found = BTreeMap::new();
+    let mut open = vec![root.to_path_buf()];
+    while let Some(at) = open.pop() {
+        for entry in std::fs::read_dir(at).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                open.push(path);
+            } else {
+                let name = path.strip_prefix(root).unwrap().display().to_string();
+                found.insert(name, std::fs::read(&path).unwrap());
+            }
+        }
+    }
+    found.retain(|name, _| !name.starts_with(".fluxway"));
+    found
+}
+
+/// What the user does when something is asked.
+#[derive(Clone)]
+enum Reaction {
+    /// Fills in the form.
+    Says(Value),
+    /// Changes a file first, and then fills in the form.
+    Edits(&'static str, Value),
+    /// Sends the form back without an answer: `decline` or `cancel`.
+    Refuses(&'static str),
+    /// Wants to see the question before.
+    GoesBack,
+}
+use Reaction::{Edits, GoesBack, Refuses, Says};
+
+impl Reaction {
+    /// The result of `elicitation/create`.
+    fn act(self, root: &Path) -> Value {
+        match self {
+            Says(content) => json!({ "action": "accept", "content": content }),
+            Edits(file, content) => {
+                let path = root.join(file);
+                let text = std::fs::read_to_string(&path).unwrap();
+                std::fs::write(path, format!("{text}\n# edited\n")).unwrap();
+                json!({ "action": "accept", "content": content })
+            }
+            Refuses(action) => json!({ "action": action }),
+            GoesBack => json!({ "action": "accept", "_meta": { "fluxway/action": "back" } }),
+        }
+    }
+}
+
+/// A conversation: what was asked, and the result.
+struct Talk {
+    asked: Vec<Value>,
+    result: Value,
+}
+
+impl Talk {
+    /// The names of the fields of each question.
+    fn names(&self) -> Vec<String> {
+        let names = |params: &Value| -> String {
+            let fields = params["requestedSchema"]["properties"].as_object().unwrap();
+            fields.keys().map(String::as_str).collect::<Vec<_>>().join("+")
+        };
+        self.asked.iter().map(names).collect()
+    }
+
+    fn reply(&self) -> &Value {
+        &self.result["structuredContent"]
+    }
+
+    /// How it ended: the outcome, or the text of the failure.
+    fn end(&self) -> &str {
+        let text = || self.result["content"][0]["text"].as_str().unwrap();
+        self.reply()["outcome"].as_str().unwrap_or_else(text)
+    }
+}
+
+fn repository(text: &str) -> (TempDir, PathBuf, Files) {
+    let (folder, root) = unpack(text);
+    let before = files(&root);
+    (folder, root, before)
+}
+
+async fn by_elicitation(root: &Path, arguments: Value, reactions: &[Reaction]) -> Talk {
+    let app = app().roots(vec![root.to_path_buf()]).build();
+    let mut client = TestClient::greeted(&app, "2025-11-25", json!({ "elicitation": {} })).await;
+    let params = json!({ "name": "integrate", "arguments": arguments });
+    let call = json!({ "jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": params });
+    let mut messages = client.exchange(&call.to_string()).await;
+    let (mut asked, mut reactions) = (Vec::new(), reactions.iter().cloned());
+    loop {
+        assert_eq!(messages.len(), 1, "{messages:?}");
+        let mut message: Value = serde_json::from_str(&messages[0]).unwrap();
+        if message["id"] == 7 {
+            assert!(reactions.next().is_none(), "more was expected to be asked: {message}");
+            return Talk { asked, result: message["result"].take() };
+        }
+        let reaction = reactions.next().unwrap_or_else(|| panic!("nobody expects {message}"));
+        asked.push(message["params"].take());
+        let answer = json!({ "jsonrpc": "2.0", "id": message["id"], "result": reaction.act(root) });
+        messages = client.exchange(&answer.to_string()).await;
+    }
+}
+
+/// Every turn comes over another connection, with nothing but the state.
+async fn by_input_required(root: &Path, arguments: Value, reactions: &[Reaction]) -> Talk {
+    let app = app().roots(vec![root.to_path_buf()]).build();
+    let mut params = json!({ "name": "integrate", "arguments": arguments, "_meta": stateless(json!({ "elicitation": {} })) });
+    let (mut asked, mut reactions) = (Vec::new(), reactions.iter().cloned());
+    loop {
+        let mut client = TestClient::new(&app);
+        let call = json!({ "jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": params });
+        let mut answer = client.request(call).await;
+        let mut result = answer["result"].take();
+        if result["resultType"] != "input_required" {
+            assert!(reactions.next().is_none(), "more was expected to be asked: {answer} {result}");
+            return Talk { asked, result };
+        }
+        params["requestState"] = result["requestState"].take();
+        asked.push(result["inputRequests"]["question"]["params"].take());
+        let reaction = reactions.next().unwrap_or_else(|| panic!("nobody expects {:?}", asked.last()));
+        params["inputResponses"] = json!({ "question": reaction.act(root) });
+    }
+}
+
+async fn by_arguments(root: &Path, arguments: Value) -> Talk {
+    let app = app().roots(vec![root.to_path_buf()]).build();
+    let mut client = TestClient::greeted(&app, "2025-11-25", json!({})).await;
+    let mut answer = client.call("integrate", arguments).await;
+    Talk { asked: Vec::new(), result: answer["result"].take() }
+}
+
+fn judge(case: &Case, talk: &Talk, root: &Path, before: &Files) {
+    let name = case.name;
+    assert_eq!(talk.names(), case.asked, "{name}");
+    assert!(talk.end().contains(case.end), "{name}: {}", talk.result);
+    let after = files(root);
+    let changed = after.iter().filter(|(path, bytes)| before.get(*path) != Some(bytes));
+    let changed: Vec<&str> = changed.map(|(path, _)| path.as_str()).collect();
+    match case.left {
+        Left::Nothing => {
+            assert_eq!(after, *before, "{name}");
+            assert!(!root.join(".fluxway").exists(), "{name}");
+        }
+        Left::Changes(expected) => assert_eq!(changed, expected, "{name}"),
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn conversations_by_elicitation() {
+    for case in cases() {
+        let (_folder, root, before) = repository(case.repository);
+        let talk = by_elicitation(&root, case.arguments.clone(), &case.reactions).await;
+        judge(&case, &talk, &root, &before);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn conversations_by_input_required() {
+    for case in cases() {
+        let (_folder, root, before) = repository(case.repository);
+        let talk = by_input_required(&root, case.arguments.clone(), &case.reactions).await;
+        judge(&case, &talk, &root, &before);
+    }
+}
+
+/// What somebody sees who decides: what each option means, and the diff with all that goes with it.
+#[tokio::test(start_paused = true)]
+async fn questions_say_what_they_are_about() {
+    let (_folder, root, _) = repository(TWO_SERVICES);
+    let reactions =
+        [Says(json!({})), Says(json!({})), Says(json!({})), Says(json!({ "confirm": true })), keep()];
+    let talk = by_elicitation(&root, json!({}), &reactions).await;
+    let mut shown = String::new();
+    for params in &talk.asked {
+        shown.push_str(params["message"].as_str().unwrap());
+        shown.push_str("\n\n");
+        shown.push_str(&serde_json::to_string_pretty(&params["requestedSchema"]).unwrap());
+        shown.push_str("\n\n");
+    }
+    shown.push_str(&serde_json::to_string_pretty(talk.reply()).unwrap());
+    insta::with_settings!({ omit_expression => true, prepend_module_to_snapshot => false }, {
+        insta::assert_snapshot!("integrate", shown);
+    });
+}
+
+/// Checks run only if somebody says so. The first is `python -m py_compile`, the second needs FluxLoop, which is not there.
+#[tokio::test(start_paused = true)]
+async fn failed_checks_are_shown_before_the_last_question() {
+    let (_folder, root, before) = repository(TWO_SERVICES);
+    let arguments = json!({ "package": "services/digest", "variant": "sdk", "run_checks": true });
+    let talk = by_elicitation(&root, arguments, &[yes(), undo()]).await;
+    assert_eq!(talk.names(), ["confirm", "after"]);
+    let message = talk.asked[1]["message"].as_str().unwrap();
+    assert!(message.contains("checks failed") && message.contains("\nFailed: "), "{message}");
+    assert_eq!((talk.end(), talk.reply()["checks"].as_array().unwrap().len()), ("undone", 2));
+    // Python leaves what it compiled.
+    let mut after = files(&root);
+    after.retain(|path, _| !path.contains("__pycache__"));
+    assert_eq!(after, before);
+}
+
+#[tokio::test(start_paused = true)]
+async fn plain_arguments_write_once_and_say_so_the_second_time() {
+    let (_folder, root, before) = repository(SUPPORT_BOT);
+    for (arguments, end) in [
+        (json!({ "confirm": true }), "applied"),
+        (json!({ "confirm": true }), "already_applied"),
+        (json!({}), "already_applied"),
+    ] {
+        let talk = by_arguments(&root, arguments).await;
+        assert_eq!(talk.end(), end, "{}", talk.result);
+    }
+    let reply = by_arguments(&root, json!({})).await.reply().clone();
+    assert_eq!(
+        (&reply["framework"], &reply["package"], &reply["variant"]),
+        (&json!("fastapi"), &json!("."), &json!("sdk"))
+    );
+    let app = app().roots(vec![root.clone()]).build();
+    let mut client = TestClient::greeted(&app, "2025-11-25", json!({})).await;
+    let undone = client.call("undo_edit_plan", json!({})).await;
+    assert!(undone["result"]["structuredContent"]["plan_id"].is_string(), "{undone}");
+    assert_eq!(files(&root), before);
+}
+
+/// What is missing is named, with what has to be seen before one can agree; nothing is guessed where nothing is written.
+#[tokio::test(start_paused = true)]
+async fn without_a_yes_nothing_is_written() {
+    for (repository_text, arguments, missing) in [
+        (SUPPORT_BOT, json!({}), "`confirm` (Write these changes?"),
+        (SUPPORT_BOT, json!({ "run_checks": true, "after": "undo" }), "`confirm` (Write these changes?"),
+        (TWO_SERVICES, json!({}), "`confirm` (Write these changes?"),
+        (
+            UNCLEAR_FIELD,
+            json!({ "confirm": true }),
+            "`request_field` (Which field of the request carries the text? One of: opening, wish)",
+        ),
+    ] {
+        let (_folder, root, before) = repository(repository_text);
+        let talk = by_arguments(&root, arguments).await;
+        assert_eq!(talk.result["isError"], true, "{}", talk.result);
+        assert!(talk.end().starts_with(&format!("integrate needs more: {missing}")), "{}", talk.end());
+        if missing.starts_with("`confirm`") {
+            assert!(talk.end().contains("\n+++ b/") && talk.end().contains("\nneeded: "), "{}", talk.end());
+        }
+        assert_eq!(files(&root), before);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_may_only_read_is_told_so() {
+    let (_folder, root, before) = repository(SUPPORT_BOT);
+    let app = app().roots(vec![root.clone()]).build();
+    let mut client = TestClient::with_scope(&app, Scope::Read);
+    let arguments = Map::from_iter([("confirm".to_owned(), json!(true))]);
+    let params = json!({ "name": "integrate", "arguments": arguments, "_meta": stateless(json!({})) });
+    let answer =
+        client.request(json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params })).await;
+    let text = answer["result"]["content"][0]["text"].as_str().unwrap();
+    assert!(answer["result"]["isError"] == true && text.contains("write"), "{answer}");
+    let envelope = json!({ "type": "request", "id": "1", "tool": "integrate", "params": arguments });
+    let answer = client.request(envelope).await;
+    assert_eq!(answer["error"]["details"]["kind"], "forbidden", "{answer}");
+    assert_eq!(files(&root), before);
+}
+
+/// A state that something was done with is not gone on from a second time.
+#[tokio::test(start_paused = true)]
+async fn a_state_is_good_for_one_change() {
+    let (_folder, root, _) = repository(WEB_CHAT);
+    let app = app().roots(vec![root.clone()]).build();
+    let mut client = TestClient::new(&app);
+    let mut params =
+        json!({ "name": "integrate", "arguments": {}, "_meta": stateless(json!({ "elicitation": {} })) });
+    let call =
+        |params: &Value| json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params });
+    let asked = client.request(call(&params)).await;
+    params["requestState"] = asked["result"]["requestState"].clone();
+    params["inputResponses"] = json!({ "question": { "action": "accept", "content": { "confirm": true } } });
+    let first = client.request(call(&params)).await;
+    assert_eq!(first["result"]["resultType"], "input_required", "{first}");
+    let after = files(&root);
+    let second = client.request(call(&params)).await;
+    assert_eq!(second["error"]["data"]["kind"], "invalid_state", "{second}");
+    assert_eq!(files(&root), after);
+}
+
+#[tokio::test(start_paused = true)]
+async fn progress_counts_the_stages() {
+    let (_folder, root, _) = repository(SUPPORT_BOT);
+    let app = app().roots(vec![root]).build();
+    let mut client = TestClient::greeted(&app, "2025-11-25", json!({})).await;
+    let params =
+        json!({ "name": "integrate", "arguments": { "confirm": true }, "_meta": { "progressToken": "p" } });
+    let call = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params });
+    let messages = client.exchange(&call.to_string()).await;
+    let told: Vec<Value> = messages.iter().map(|message| serde_json::from_str(message).unwrap()).collect();
+    let told: Vec<String> = told
+        .iter()
+        .filter(|message| message["method"] == "notifications/progress")
+        .map(|message| {
+            let params = &message["params"];
+            format!("{}/{} {}", params["progress"], params["total"], params["message"].as_str().unwrap())
+        })
+        .collect();
+    assert_eq!(told, ["1/4 Looking at the repository", "3/4 Working out the plan", "4/4 Writing the files"]);
+}
