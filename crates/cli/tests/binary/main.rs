@@ -5,6 +5,7 @@
 
 mod commands;
 mod edges;
+mod interactive;
 mod plans;
 mod process;
 mod pty;
