@@ -37,19 +37,31 @@ pub enum Halt {
         /// Where the two part.
         key: String,
     },
+    /// A question that must not be asked, or that nobody can answer: its author got it wrong.
+    #[error("{0}")]
+    Unsupported(String),
+    /// The code of the conversation panicked.
+    #[error("the tool failed from within")]
+    Crashed,
     /// The conversation has become too long to keep.
     #[error("the conversation is too long; start again")]
     TooLong,
     /// Somebody else went on from the same point, and was first.
     #[error("the conversation has gone on elsewhere in the meantime")]
     Overtaken,
-    /// What keeps the journal cannot be reached, so nothing was done.
+    /// What keeps the journal cannot be reached. What was done so far may have to be looked after.
     #[error("the state of the conversation cannot be kept at the moment; try again")]
     NotKept,
 }
 
 impl Halt {
     /// The tool says no, in words for the person who asked.
+    ///
+    /// ```
+    /// let halt = flow::Halt::refuse("there are no seats left on that day");
+    /// assert_eq!(halt.to_string(), "there are no seats left on that day");
+    /// assert_eq!(halt.kind(), "refused");
+    /// ```
     pub fn refuse(why: impl Into<String>) -> Self {
         Self::Refused(why.into())
     }
@@ -57,12 +69,13 @@ impl Halt {
     /// A stable name for programs.
     pub fn kind(&self) -> &'static str {
         match self {
-            Self::Suspended => "internal",
+            Self::Suspended | Self::Crashed => "internal",
             Self::Refused(_) => "refused",
             Self::BadArgument { .. } => "invalid_argument",
             Self::WorldChanged { .. } => "world_changed",
             Self::OutcomeUnknown { .. } => "outcome_unknown",
             Self::CodeChanged { .. } => "conversation_changed",
+            Self::Unsupported(_) => "prompt_unsupported",
             Self::TooLong => "conversation_too_long",
             Self::Overtaken => "conversation_overtaken",
             Self::NotKept => "store_unavailable",

@@ -16,16 +16,20 @@ impl Journal {
     /// The most bytes that recorded values take together.
     pub const MOST_BYTES: usize = 1024 * 1024;
 
+    pub(crate) fn len(&self) -> usize {
+        self.entries.len()
+    }
+
     /// How many questions have been answered.
     pub fn answers(&self) -> usize {
-        self.entries.iter().filter(|entry| matches!(entry.mark.act, Act::Answer(_))).count()
+        self.entries.iter().filter(|entry| entry.is_answer()).count()
     }
 
     /// Goes back to before the last answer, as if it had not been given. `false` if there is none, or if something has
     /// happened since that must not happen twice.
     pub fn back(&mut self) -> bool {
         let is_final = |entry: &Entry| matches!(entry.mark.act, Act::Started | Act::Finished);
-        let last = self.entries.iter().rposition(|entry| matches!(entry.mark.act, Act::Answer(_)));
+        let last = self.entries.iter().rposition(Entry::is_answer);
         match last.filter(|last| !self.entries[*last..].iter().any(is_final)) {
             Some(last) => {
                 self.entries.truncate(last);
@@ -59,6 +63,12 @@ pub(crate) struct Entry {
     pub(crate) mark: Mark,
     #[serde(rename = "v", default, skip_serializing_if = "Option::is_none")]
     pub(crate) value: Option<Value>,
+}
+
+impl Entry {
+    pub(crate) fn is_answer(&self) -> bool {
+        matches!(self.mark.act, Act::Answer(_))
+    }
 }
 
 /// What identifies a thing that happened. Wording is not part of it, so texts may change under a live conversation.

@@ -42,11 +42,13 @@ mod engine;
 mod form;
 mod halt;
 mod journal;
+pub mod patterns;
 mod prompt;
+mod rehearse;
 mod replay;
 mod seal;
 pub mod session;
-
+mod usable;
 mod validate;
 mod world;
 
@@ -58,7 +60,13 @@ pub use prompt::{
     Ask, Choice, Choices, Confirm, Custom, Date, File, FileAnswer, Integer, Kind, Number, Opt, Prompt, Shape,
     Text, choice, choices, confirm, custom, date, file, integer, number, text,
 };
+pub use rehearse::rehearse;
 pub use replay::Flow;
 pub use seal::{Binding, Seal, SealError, SealKey};
 pub use validate::{Invalid, check};
 pub use world::{Entropy, Keeper, Keeping, Ledger, Progress, World};
+
+/// The code of the guide for authors, which is run with the examples.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/interactive-tools.md")]
+struct Guide;

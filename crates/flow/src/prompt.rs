@@ -155,11 +155,28 @@ fn ask<K>(message: impl Into<String>, shape: Shape) -> Ask<K> {
 }
 
 /// Asks for text of 1 to 4,096 characters.
+///
+/// ```
+/// # use flow::{Prompt, check, text};
+/// # use serde_json::json;
+/// let ask: Prompt = text("Your name?").length(1..=40).pattern("[A-Z].*").placeholder("Ada").into();
+/// assert_eq!(check(&ask, &json!("Ada")), Ok(json!("Ada")));
+/// assert_eq!(check(&ask, &json!("ada")).unwrap_err().error, "That does not have the right format");
+/// ```
 pub fn text(message: impl Into<String>) -> Ask<Text> {
     ask(message, Shape::Text { min: 1, max: 4096, pattern: None })
 }
 
 /// Asks for one of the options, given as (value, label).
+///
+/// ```
+/// # use flow::{Prompt, check, choice};
+/// # use serde_json::json;
+/// let ask: Prompt = choice("Which size?", [("s", "Small"), ("l", "Large")]).default("s").into();
+/// assert_eq!(check(&ask, &json!("l")), Ok(json!("l")));
+/// assert_eq!(check(&ask, &json!("")), Ok(json!("s")));
+/// assert!(check(&ask, &json!("xl")).is_err());
+/// ```
 pub fn choice<V: Into<String>, L: Into<String>>(
     message: impl Into<String>,
     options: impl IntoIterator<Item = (V, L)>,
@@ -168,6 +185,14 @@ pub fn choice<V: Into<String>, L: Into<String>>(
 }
 
 /// Asks for any of the options, given as (value, label).
+///
+/// ```
+/// # use flow::{Prompt, check, choices};
+/// # use serde_json::json;
+/// let ask: Prompt = choices("What on it?", [("ham", "Ham"), ("egg", "Egg")]).into();
+/// assert_eq!(check(&ask, &json!(["egg", "ham"])), Ok(json!(["egg", "ham"])));
+/// assert_eq!(check(&ask, &json!("ham, egg")), Ok(json!(["ham", "egg"])));
+/// ```
 pub fn choices<V: Into<String>, L: Into<String>>(
     message: impl Into<String>,
     options: impl IntoIterator<Item = (V, L)>,
@@ -176,31 +201,82 @@ pub fn choices<V: Into<String>, L: Into<String>>(
 }
 
 /// Asks yes or no.
+///
+/// ```
+/// # use flow::{Prompt, check, confirm};
+/// # use serde_json::json;
+/// let ask: Prompt = confirm("Are you sure?").default(false).into();
+/// assert_eq!(check(&ask, &json!("yes")), Ok(json!(true)));
+/// assert_eq!(check(&ask, &json!(null)), Ok(json!(false)));
+/// ```
 pub fn confirm(message: impl Into<String>) -> Ask<Confirm> {
     ask(message, Shape::Confirm)
 }
 
 /// Asks for a number.
+///
+/// ```
+/// # use flow::{Prompt, check, number};
+/// # use serde_json::json;
+/// let ask: Prompt = number("How much?").within(0.0..=1000.0).into();
+/// assert_eq!(check(&ask, &json!("12.5")), Ok(json!(12.5)));
+/// assert_eq!(check(&ask, &json!(-1)).unwrap_err().to_string(), "That is out of range. Give a number from 0 to 1000");
+/// ```
 pub fn number(message: impl Into<String>) -> Ask<Number> {
     ask(message, Shape::Number { min: None, max: None, whole: false })
 }
 
 /// Asks for a whole number.
+///
+/// ```
+/// # use flow::{Prompt, check, integer};
+/// # use serde_json::json;
+/// let ask: Prompt = integer("How many?").at_least(1).into();
+/// assert_eq!(check(&ask, &json!(3)), Ok(json!(3)));
+/// assert!(check(&ask, &json!(2.5)).is_err());
+/// ```
 pub fn integer(message: impl Into<String>) -> Ask<Integer> {
     ask(message, Shape::Number { min: None, max: None, whole: true })
 }
 
 /// Asks for a day of the calendar.
+///
+/// ```
+/// # use flow::{Prompt, check, date};
+/// # use serde_json::json;
+/// let first = jiff::civil::date(2026, 1, 1);
+/// let ask: Prompt = date("When?").not_before(first).not_after(jiff::civil::date(2026, 12, 31)).into();
+/// assert_eq!(check(&ask, &json!("2026-02-28")), Ok(json!("2026-02-28")));
+/// assert!(check(&ask, &json!("2026-02-30")).is_err());
+/// ```
 pub fn date(message: impl Into<String>) -> Ask<Date> {
     ask(message, Shape::Date { min: None, max: None })
 }
 
 /// Asks for a file of at most 256 KiB.
+///
+/// ```
+/// # use flow::{Prompt, check, file};
+/// # use serde_json::json;
+/// let ask: Prompt = file("Which file?").at_most(1024).into();
+/// assert!(check(&ask, &json!("docs/notes.txt")).is_ok());
+/// assert!(check(&ask, &json!({ "name": "notes.txt", "content": "Buy milk" })).is_ok());
+/// assert!(check(&ask, &json!("../secrets")).is_err());
+/// ```
 pub fn file(message: impl Into<String>) -> Ask<File> {
     ask(message, Shape::File { max_bytes: 256 * 1024 })
 }
 
 /// Asks for anything that fits a JSON schema.
+///
+/// ```
+/// # use flow::{Prompt, check, custom};
+/// # use serde_json::json;
+/// let point = json!({ "type": "array", "items": { "type": "number" }, "minItems": 2, "maxItems": 2 });
+/// let ask: Prompt = custom("Where on the map?", point).into();
+/// assert!(check(&ask, &json!([59.9, 10.7])).is_ok());
+/// assert!(check(&ask, &json!([59.9])).is_err());
+/// ```
 pub fn custom(message: impl Into<String>, schema: Value) -> Ask<Custom> {
     ask(message, Shape::Custom { schema })
 }
@@ -213,6 +289,13 @@ fn pairs<V: Into<String>, L: Into<String>>(
 
 impl<K> Ask<K> {
     /// What an empty answer means. It is checked like any other answer.
+    ///
+    /// ```
+    /// # use flow::{Prompt, check, integer};
+    /// # use serde_json::json;
+    /// let ask: Prompt = integer("How many?").default(1).into();
+    /// assert_eq!(check(&ask, &json!(null)), Ok(json!(1)));
+    /// ```
     #[must_use]
     pub fn default(mut self, value: impl Into<Value>) -> Self {
         self.prompt.default = Some(value.into());
@@ -227,6 +310,13 @@ impl<K> Ask<K> {
     }
 
     /// Lets the question be left open.
+    ///
+    /// ```
+    /// # use flow::{Prompt, check, text};
+    /// # use serde_json::json;
+    /// let ask: Prompt = text("Anything else?").length(1..=200).optional().into(); // bounds first
+    /// assert_eq!(check(&ask, &json!("")), Ok(json!(null)));
+    /// ```
     #[must_use]
     pub fn optional(mut self) -> Ask<Opt<K>> {
         self.prompt.required = false;
@@ -258,7 +348,19 @@ impl Ask<Number> {
     /// Bounds the number.
     #[must_use]
     pub fn within(self, range: RangeInclusive<f64>) -> Self {
-        self.bounds(*range.start(), *range.end())
+        self.at_least(*range.start()).at_most(*range.end())
+    }
+
+    /// Wants this number or a larger one.
+    #[must_use]
+    pub fn at_least(self, low: f64) -> Self {
+        self.bounds(Some(low), None)
+    }
+
+    /// Wants this number or a smaller one.
+    #[must_use]
+    pub fn at_most(self, high: f64) -> Self {
+        self.bounds(None, Some(high))
     }
 }
 
@@ -266,14 +368,26 @@ impl Ask<Integer> {
     /// Bounds the number.
     #[must_use]
     pub fn within(self, range: RangeInclusive<i32>) -> Self {
-        self.bounds(f64::from(*range.start()), f64::from(*range.end()))
+        self.at_least(*range.start()).at_most(*range.end())
+    }
+
+    /// Wants this number or a larger one.
+    #[must_use]
+    pub fn at_least(self, low: i32) -> Self {
+        self.bounds(Some(low.into()), None)
+    }
+
+    /// Wants this number or a smaller one.
+    #[must_use]
+    pub fn at_most(self, high: i32) -> Self {
+        self.bounds(None, Some(high.into()))
     }
 }
 
 impl<K> Ask<K> {
-    fn bounds(mut self, low: f64, high: f64) -> Self {
+    fn bounds(mut self, low: Option<f64>, high: Option<f64>) -> Self {
         if let Shape::Number { min, max, .. } = &mut self.prompt.shape {
-            (*min, *max) = (Some(low), Some(high));
+            (*min, *max) = (low.or(*min), high.or(*max));
         }
         self
     }

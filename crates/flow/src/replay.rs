@@ -1,17 +1,16 @@
 //! What a conversation's code holds in its hands: questions, effects, the clock.
 
-use std::collections::{HashMap, HashSet};
-use std::future::Future;
+mod effects;
 
-use jiff::Timestamp;
-use serde::Serialize;
-use serde::de::DeserializeOwned;
-use serde_json::{Map, Value, json};
+use std::collections::{HashMap, HashSet};
+
+use serde_json::{Map, Value};
 
 use crate::journal::{Act, Entry, Mark};
+use crate::usable::unusable;
 use crate::{
-    Answers, Ask, Asked, Conversation, Field, Form, Halt, Invalid, Journal, Kind, Ledger, Progress, Question,
-    World, check, seal,
+    Answers, Ask, Asked, Conversation, Field, Form, Halt, Invalid, Journal, Kind, Progress, Question, World,
+    check,
 };
 
 /// A conversation under way.
@@ -61,12 +60,52 @@ impl<'a> Flow<'a> {
     }
 
     /// Asks one question and waits for its answer, for days if need be.
+    ///
+    /// ```
+    /// # use flow::{Answers, Conversation, Flow, Halt, Turn, rehearse, integer, text};
+    /// # use serde_json::{Value, json};
+    /// # struct Tool;
+    /// # impl Conversation for Tool {
+    /// #     type Args = Answers;
+    /// #     type Reply = Value;
+    /// #     async fn run(&self, f: &mut Flow<'_>, _: Answers) -> Result<Value, Halt> {
+    /// let name = f.ask("name", text("What is your name?").length(1..=40)).await?;
+    /// let age = f.ask("age", integer("How old are you?").within(0..=150).optional()).await?;
+    /// # Ok(json!([name, age]))
+    /// #     }
+    /// # }
+    /// # futures_util::FutureExt::now_or_never(async {
+    /// # let Turn::Done(done) = rehearse(&Tool, json!({"name": "Ada"}), [json!({"age": 36})]).await else { panic!() };
+    /// # assert_eq!(done.reply.get(), r#"["Ada",36]"#);
+    /// # }).unwrap();
+    /// ```
     pub async fn ask<K: Kind>(&mut self, key: &str, ask: Ask<K>) -> Result<K::Answer, Halt> {
         self.ask_until(key, ask, |_| Ok(())).await
     }
 
     /// Asks one question until its answer passes a test of your own. `accept` must come to the same verdict about the
     /// same answer every time.
+    ///
+    /// ```
+    /// # use flow::{Answers, Conversation, Flow, Halt, Turn, rehearse, Invalid, integer};
+    /// # use serde_json::{Value, json};
+    /// # struct Tool;
+    /// # impl Conversation for Tool {
+    /// #     type Args = Answers;
+    /// #     type Reply = Value;
+    /// #     async fn run(&self, f: &mut Flow<'_>, _: Answers) -> Result<Value, Halt> {
+    /// let even = |n: &i64| if n % 2 == 0 { Ok(()) } else { Err(Invalid::new("That is odd", "Try the next one")) };
+    /// let seats = f.ask_until("seats", integer("How many seats?").within(2..=8), even).await?;
+    /// # Ok(json!(seats))
+    /// #     }
+    /// # }
+    /// # futures_util::FutureExt::now_or_never(async {
+    /// # let Turn::Ask(asked) = rehearse(&Tool, json!({}), [json!({ "seats": 3 })]).await else { panic!() };
+    /// assert_eq!(asked.problems[0].1.to_string(), "That is odd. Try the next one");
+    /// # let Turn::Done(done) = rehearse(&Tool, json!({}), [json!({"seats": 3}), json!({"seats": 4})]).await else { panic!() };
+    /// # assert_eq!(done.reply.get(), r#"4"#);
+    /// # }).unwrap();
+    /// ```
     pub async fn ask_until<K: Kind>(
         &mut self,
         key: &str,
@@ -79,11 +118,54 @@ impl<'a> Flow<'a> {
     }
 
     /// Asks several questions at once. Fronts that cannot show a form ask them one after the other.
+    ///
+    /// ```
+    /// # use flow::{Answers, Conversation, Flow, Halt, Turn, rehearse, confirm, text};
+    /// # use serde_json::{Value, json};
+    /// # struct Tool;
+    /// # impl Conversation for Tool {
+    /// #     type Args = Answers;
+    /// #     type Reply = Value;
+    /// #     async fn run(&self, f: &mut Flow<'_>, _: Answers) -> Result<Value, Halt> {
+    /// let form = (("name", text("Name")), ("email", text("Address").pattern(".+@.+")), ("news", confirm("News?").default(false)));
+    /// let (name, email, news) = f.form("Who are you?", form).await?;
+    /// # Ok(json!([name, email, news]))
+    /// #     }
+    /// # }
+    /// # futures_util::FutureExt::now_or_never(async {
+    /// # let Turn::Done(done) = rehearse(&Tool, json!({}), [json!({"name": "Ada", "email": "a@b"})]).await else { panic!() };
+    /// # assert_eq!(done.reply.get(), r#"["Ada","a@b",false]"#);
+    /// # }).unwrap();
+    /// ```
     pub async fn form<F: Form>(&mut self, message: &str, form: F) -> Result<F::Answers, Halt> {
         self.form_until(message, form, |_| Ok(())).await
     }
 
     /// Asks several questions until their answers pass a test of your own, which names the field that is wrong.
+    ///
+    /// ```
+    /// # use flow::{Answers, Conversation, Flow, Halt, Turn, rehearse, Invalid, date};
+    /// # use serde_json::{Value, json};
+    /// # struct Tool;
+    /// # impl Conversation for Tool {
+    /// #     type Args = Answers;
+    /// #     type Reply = Value;
+    /// #     async fn run(&self, f: &mut Flow<'_>, _: Answers) -> Result<Value, Halt> {
+    /// let stay = (("first", date("First day")), ("last", date("Last day")));
+    /// let (first, last) = f
+    ///     .form_until("When?", stay, |(first, last)| {
+    ///         let wrong = || Invalid::new("The last day is before the first", format!("Use {first} or later"));
+    ///         if last < first { Err(("last".to_owned(), wrong())) } else { Ok(()) }
+    ///     })
+    ///     .await?;
+    /// # Ok(json!([first.to_string(), last.to_string()]))
+    /// #     }
+    /// # }
+    /// # futures_util::FutureExt::now_or_never(async {
+    /// # let Turn::Ask(asked) = rehearse(&Tool, json!({}), [json!({ "first": "2026-03-02", "last": "2026-03-01" })]).await else { panic!() };
+    /// assert_eq!(asked.problems[0].0, "last");
+    /// # }).unwrap();
+    /// ```
     #[expect(clippy::unused_async, reason = "asking is a point of suspension in the author's eyes")]
     pub async fn form_until<F: Form>(
         &mut self,
@@ -114,6 +196,9 @@ impl<'a> Flow<'a> {
             let problem = judge(&values)?;
             return problem
                 .map_or_else(|| read(&values), |(name, invalid)| Err(Halt::BadArgument { name, invalid }));
+        }
+        if let Some(why) = unusable(&open.iter().map(|(_, field)| field).collect::<Vec<_>>()) {
+            return Err(Halt::Unsupported(why));
         }
         let input = self.input.take();
         let (accepted, mut problems) = judge_fields(&open, input.as_ref());
@@ -152,6 +237,35 @@ impl<'a> Flow<'a> {
 
     /// Has another conversation within this one. Its questions are called `name.question`, and so are the arguments
     /// that answer them.
+    ///
+    /// ```
+    /// # use flow::{Answers, Conversation, Flow, Halt, Turn, rehearse, text};
+    /// # use serde_json::{Value, json};
+    /// # struct Tool;
+    /// # impl Conversation for Tool {
+    /// #     type Args = Answers;
+    /// #     type Reply = Value;
+    /// #     async fn run(&self, f: &mut Flow<'_>, _: Answers) -> Result<Value, Halt> {
+    /// struct Address;
+    /// impl Conversation for Address {
+    ///     type Args = ();
+    ///     type Reply = String;
+    ///     async fn run(&self, f: &mut Flow<'_>, (): ()) -> Result<String, Halt> {
+    ///         let (street, city) = f.form("Where?", (("street", text("Street")), ("city", text("City")))).await?;
+    ///         Ok(format!("{street}, {city}"))
+    ///     }
+    /// }
+    ///
+    /// let from = f.sub("from", &Address, ()).await?; // asks for `from.street` and `from.city`
+    /// let to = f.sub("to", &Address, ()).await?;
+    /// # Ok(json!([from, to]))
+    /// #     }
+    /// # }
+    /// # futures_util::FutureExt::now_or_never(async {
+    /// # let Turn::Done(done) = rehearse(&Tool, json!({"to.city": "Rome"}), [json!({"from.street": "A 1", "from.city": "Oslo"}), json!({"to.street": "B 2"})]).await else { panic!() };
+    /// # assert_eq!(done.reply.get(), r#"["A 1, Oslo","B 2, Rome"]"#);
+    /// # }).unwrap();
+    /// ```
     pub async fn sub<C: Conversation>(
         &mut self,
         name: &str,
@@ -166,122 +280,18 @@ impl<'a> Flow<'a> {
         reply
     }
 
-    /// Computes something that later questions rest on. It is computed again on every turn; if it comes out
-    /// differently, the conversation stops instead of going on with answers about another world.
-    pub async fn derive<T, Fut>(&mut self, key: &str, compute: impl FnOnce() -> Fut) -> Result<T, Halt>
-    where
-        T: Serialize,
-        Fut: Future<Output = Result<T, Halt>>,
-    {
-        self.not_suspended()?;
-        let key = &self.full(key);
-        let value = compute().await?;
-        let digest =
-            json!(seal::digest(&serde_json::to_vec(&value).map_err(|e| Halt::refuse(e.to_string()))?));
-        match self.recall(&Act::Derived, key)? {
-            Some(before) if before == digest => Ok(value),
-            Some(_) => Err(Halt::WorldChanged { key: key.to_owned() }),
-            None => self.append(Act::Derived, key, Some(digest)).map(|()| value),
-        }
-    }
-
-    /// Does something whose result is kept. After a crash it may be done again: hand the idempotency key on.
-    pub async fn step<T, Fut>(&mut self, key: &str, act: impl FnOnce(String) -> Fut) -> Result<T, Halt>
-    where
-        T: Serialize + DeserializeOwned,
-        Fut: Future<Output = Result<T, Halt>>,
-    {
-        self.not_suspended()?;
-        let key = &self.full(key);
-        if let Some(value) = self.recall(&Act::Step, key)? {
-            return read(key, value);
-        }
-        if let Ledger::Kept(keeper) = self.world.ledger {
-            keeper.claim(self.journal).await?;
-        }
-        let value = act(self.idempotency_key(key)).await?;
-        self.append(Act::Step, key, Some(written(&value)?))?;
-        Ok(value)
-    }
-
-    /// Does something that must not happen twice. If it is not known whether it happened, the conversation stops.
-    pub async fn once<T, Fut>(&mut self, key: &str, act: impl FnOnce() -> Fut) -> Result<T, Halt>
-    where
-        T: Serialize + DeserializeOwned,
-        Fut: Future<Output = Result<T, Halt>>,
-    {
-        self.not_suspended()?;
-        let key = &self.full(key);
-        if self.recall(&Act::Started, key)?.is_some() {
-            let finished = self.recall(&Act::Finished, key)?;
-            return finished
-                .map_or(Err(Halt::OutcomeUnknown { key: key.to_owned() }), |value| read(key, value));
-        }
-        self.append(Act::Started, key, None)?;
-        self.save().await?;
-        let value = act().await?;
-        self.append(Act::Finished, key, Some(written(&value)?))?;
-        self.save().await?;
-        Ok(value)
-    }
-
-    async fn save(&self) -> Result<(), Halt> {
-        match self.world.ledger {
-            Ledger::InProcess => Ok(()),
-            Ledger::Kept(keeper) => keeper.save(self.journal).await,
-        }
+    /// Whether an argument answers the next question of this name.
+    pub(crate) fn is_given(&self, key: &str) -> bool {
+        let key = self.full(key);
+        self.world.arguments.contains_key(&key) && !self.met.contains(&key)
     }
 
     fn full(&self, key: &str) -> String {
         format!("{}{key}", self.prefix)
     }
 
-    /// The time at which this point was first reached.
-    pub fn now(&mut self) -> Result<Timestamp, Halt> {
-        let now = self.world.now.as_millisecond();
-        let value = self.remember(Act::Now, "now", || json!(now))?;
-        let millis = value.as_i64().ok_or(Halt::CodeChanged { key: "now".to_owned() })?;
-        Timestamp::from_millisecond(millis).map_err(|_| Halt::CodeChanged { key: "now".to_owned() })
-    }
-
-    /// A random number, the same on every turn.
-    pub fn random(&mut self) -> Result<u64, Halt> {
-        let entropy = self.world.entropy;
-        let draw = || {
-            let mut bytes = [0; 8];
-            entropy.fill(&mut bytes);
-            json!(u64::from_le_bytes(bytes))
-        };
-        let value = self.remember(Act::Random, "random", draw)?;
-        value.as_u64().ok_or(Halt::CodeChanged { key: "random".to_owned() })
-    }
-
-    /// Tells whoever waits how far the conversation is.
-    pub fn progress(&mut self, current: u32, total: u32, message: impl Into<String>) {
-        let progress = Progress { current, total, message: message.into() };
-        if self.asked.is_none() && self.cursor == self.journal.entries.len() {
-            (self.world.progress)(&progress);
-        }
-        self.progress = Some(progress);
-    }
-
-    /// Says in a sentence what came of it, for people; the reply is for programs.
-    pub fn summary(&mut self, text: impl Into<String>) {
-        self.summary = Some(text.into());
-    }
-
     fn not_suspended(&self) -> Result<(), Halt> {
         if self.asked.is_some() { Err(Halt::Suspended) } else { Ok(()) }
-    }
-
-    fn remember(&mut self, act: Act, key: &str, make: impl FnOnce() -> Value) -> Result<Value, Halt> {
-        self.not_suspended()?;
-        if let Some(before) = self.recall(&act, key)? {
-            return Ok(before);
-        }
-        let value = make();
-        self.append(act, key, Some(value.clone()))?;
-        Ok(value)
     }
 
     /// What the journal says happened here, which must be what the code says happens here.
@@ -311,12 +321,6 @@ impl<'a> Flow<'a> {
         self.cursor += 1;
         *self.seen.entry((act, key.to_owned())).or_default() += 1;
     }
-
-    /// The same for the same step of the same conversation, whoever runs it.
-    fn idempotency_key(&self, key: &str) -> String {
-        let so_far = serde_json::to_vec(&(&*self.journal, self.world.arguments, key)).unwrap_or_default();
-        seal::digest(&so_far)
-    }
 }
 
 /// The answers that are right, in the order of their questions; and what is wrong with the others.
@@ -330,12 +334,4 @@ fn judge_fields(open: &[(usize, Field)], input: Option<&Answers>) -> (Vec<Value>
         }
     }
     (accepted, problems)
-}
-
-fn written(value: &impl Serialize) -> Result<Value, Halt> {
-    serde_json::to_value(value).map_err(|error| Halt::refuse(error.to_string()))
-}
-
-fn read<T: DeserializeOwned>(key: &str, value: Value) -> Result<T, Halt> {
-    serde_json::from_value(value).map_err(|_| Halt::CodeChanged { key: key.to_owned() })
 }

@@ -3,15 +3,17 @@
 use std::path::{Component, Path};
 
 use jiff::civil;
-use regex::RegexBuilder;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+use crate::usable::regex_of;
 use crate::{Prompt, Shape};
 
 /// No answer may be longer than this, whatever the question allows.
 const MAX_ANSWER_BYTES: usize = 1024 * 1024;
-const MAX_PATTERN_BYTES: usize = 1024;
+pub(crate) const MAX_PATTERN_BYTES: usize = 1024;
+/// How large a pattern may become when it is prepared.
+pub(crate) const MAX_PATTERN_SIZE: usize = 64 * 1024;
 
 /// Why an answer was refused.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
@@ -25,6 +27,11 @@ pub struct Invalid {
 
 impl Invalid {
     /// What is wrong, and what would be right.
+    ///
+    /// ```
+    /// let invalid = flow::Invalid::new("That day is a Sunday", "Take the Monday");
+    /// assert_eq!(invalid.to_string(), "That day is a Sunday. Take the Monday");
+    /// ```
     pub fn new(error: impl Into<String>, suggestion: impl Into<String>) -> Self {
         Self { error: error.into(), suggestion: Some(suggestion.into()) }
     }
@@ -100,16 +107,13 @@ fn check_text(answer: &Value, min: usize, max: usize, pattern: Option<&str>) -> 
         return refuse(format!("That is shorter than {min} characters"), want());
     }
     if let Some(pattern) = pattern {
-        let whole = format!("^(?:{pattern})$");
-        let regex = RegexBuilder::new(&whole).size_limit(64 * 1024).nest_limit(50).build();
-        match regex {
-            Ok(regex) if pattern.len() <= MAX_PATTERN_BYTES => {
-                if !regex.is_match(text) {
-                    return refuse("That does not have the right format", want());
-                }
-            }
+        match regex_of(pattern) {
+            Some(regex) if regex.is_match(text) => {}
+            Some(_) => return refuse("That does not have the right format", want()),
             // Nobody's answer can be right then, and saying so beats letting all of them through.
-            _ => return refuse("The pattern of this question is not usable", "Tell the author of this tool"),
+            None => {
+                return refuse("The pattern of this question is not usable", "Tell the author of this tool");
+            }
         }
     }
     Ok(answer.clone())
@@ -231,12 +235,26 @@ fn is_beneath(path: &str) -> bool {
         && Path::new(path).components().any(|part| matches!(part, Component::Normal(_)))
 }
 
+/// What is nested deeper could be written down and never be read again.
+const DEEPEST: usize = 64;
+
+fn is_too_deep(value: &Value, left: usize) -> bool {
+    match value {
+        Value::Array(items) => left == 0 || items.iter().any(|item| is_too_deep(item, left - 1)),
+        Value::Object(map) => left == 0 || map.values().any(|item| is_too_deep(item, left - 1)),
+        _ => false,
+    }
+}
+
 fn check_custom(answer: &Value, schema: &Value) -> Result<Value, Invalid> {
     let Ok(validator) = jsonschema::validator_for(schema) else {
         return refuse("The schema of this question is not usable", "Tell the author of this tool");
     };
     // A front without a better field than a line of text sends JSON as text.
     let typed = answer.as_str().and_then(|text| serde_json::from_str(text).ok());
+    if typed.as_ref().is_some_and(|typed| is_too_deep(typed, DEEPEST)) || is_too_deep(answer, DEEPEST) {
+        return refuse("That is nested too deeply", format!("Give at most {DEEPEST} levels"));
+    }
     if let Some(typed) = typed.filter(|typed| !validator.is_valid(answer) && validator.is_valid(typed)) {
         return Ok(typed);
     }

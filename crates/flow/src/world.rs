@@ -13,6 +13,8 @@ use crate::{Halt, Journal};
 /// What a conversation needs from outside. Nothing here is read from the process.
 #[derive(Clone, Copy)]
 pub struct World<'a> {
+    /// Which conversation it is: the same on every turn, and no other has it.
+    pub id: &'a str,
     /// The arguments of the call. One that is named like a question answers it, the first time it is asked.
     pub arguments: &'a Map<String, Value>,
     /// What whoever began the conversation said about it. It answers nothing.
@@ -40,6 +42,7 @@ impl<'a> World<'a> {
             }
         }
         World {
+            id: "test",
             arguments,
             context: &NOTHING,
             now: Timestamp::UNIX_EPOCH,

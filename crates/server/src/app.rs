@@ -155,6 +155,12 @@ impl App {
         let _ = self.news.send(News::Resource(uri.into()));
     }
 
+    /// Opens the store of interactive sessions, so that what has ended there is cleaned away also if no new ones come.
+    pub async fn open_sessions(&self) {
+        // That it cannot be opened is told; who begins a session tries again.
+        let _ = self.sessions().await;
+    }
+
     /// The interactive sessions of everybody.
     pub(crate) async fn sessions(&self) -> Result<&Sessions, Failure> {
         let open = async || {
@@ -223,9 +229,10 @@ const MANY: u64 = 500;
 /// only sees to it that nothing of it stays.
 async fn sweep(store: Arc<dyn SessionStore>, clock: Arc<dyn Clock>, closing: CancellationToken) {
     loop {
-        let swept = store.sweep(clock.now()).await;
-        if swept.is_ok_and(|swept| swept >= MANY) {
-            continue;
+        match store.sweep(clock.now()).await {
+            Ok(swept) if swept >= MANY => continue,
+            Ok(_) => {}
+            Err(error) => tracing::warn!(%error, "sessions that have ended were not cleaned away"),
         }
         tokio::select! {
             () = closing.cancelled() => return,

@@ -90,10 +90,6 @@ impl Connection {
         &self.outbox
     }
 
-    pub(crate) fn is_ending(&self) -> bool {
-        self.ending.is_cancelled()
-    }
-
     pub(crate) fn ending(&self) -> &CancellationToken {
         &self.ending
     }

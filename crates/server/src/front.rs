@@ -32,6 +32,8 @@ struct Talk<'a> {
     call: &'a Call,
     can_ask: bool,
     arguments: &'a Answers,
+    /// Which conversation it is.
+    id: String,
 }
 
 impl Talk<'_> {
@@ -42,6 +44,7 @@ impl Talk<'_> {
             outlet.progress(progress.current, progress.total, &progress.message);
         };
         let world = World {
+            id: &self.id,
             arguments: self.arguments,
             context: &Map::new(),
             now: self.call.now,
@@ -64,7 +67,8 @@ pub(crate) async fn converse(
 ) -> Result<Outcome, Failure> {
     let app = connection.app();
     let can_ask = invocation.client.has_forms();
-    let talk = Talk { app, tool, conversation, call, can_ask, arguments: &invocation.arguments };
+    let (arguments, id) = (&invocation.arguments, draw_id(app));
+    let talk = Talk { app, tool, conversation, call, can_ask, arguments, id };
     match invocation.revision() {
         Some(revision)
             if revision.asks_by_input_required() && (can_ask || invocation.request_state.is_some()) =>
@@ -77,6 +81,13 @@ pub(crate) async fn converse(
         }
         _ => arguments::run(&Talk { can_ask: false, ..talk }).await,
     }
+}
+
+/// A name that no other conversation has.
+fn draw_id(app: &App) -> String {
+    let mut id = [0; 16];
+    app.random(&mut id);
+    format!("{:032x}", u128::from_le_bytes(id))
 }
 
 fn done(done: Done) -> Outcome {

@@ -78,8 +78,7 @@ pub(crate) async fn start(ctx: &Context, params: Map<String, Value>) -> Result<V
     let StartParams { tool_name, initial_params, context, timeout } = context::params(params, &["toolName"])?;
     let tool =
         ctx.app().catalog().find(&tool_name).ok_or_else(|| tools::unknown_tool(ctx.app(), &tool_name))?;
-    let is_off = ctx.app().flow.mode == FlowMode::Off;
-    if is_off || !tool.is_interactive() {
+    if is_off(ctx) || !tool.is_interactive() {
         let problem = Problem::NotInteractive { tool: tool.spec.name.to_owned() };
         return Err(Failure::Session { id: None, problem });
     }
@@ -105,6 +104,10 @@ pub(crate) async fn start(ctx: &Context, params: Map<String, Value>) -> Result<V
     Ok(ctx.result(&shown))
 }
 
+fn is_off(ctx: &Context) -> bool {
+    ctx.app().flow.mode == FlowMode::Off
+}
+
 fn patience(milliseconds: u64) -> Result<Duration, Failure> {
     let timeout = Duration::from_millis(milliseconds);
     if timeout < SHORTEST {
@@ -115,7 +118,8 @@ fn patience(milliseconds: u64) -> Result<Duration, Failure> {
 
 /// `interaction.respond`.
 pub(crate) async fn respond(ctx: &Context, mut params: Map<String, Value>) -> Result<Vec<u8>, Failure> {
-    let response = response(&mut params)?;
+    let mut response = response(&mut params)?;
+    response.received = Some(ctx.call.now);
     let named = Named::of(params)?;
     let responded = Desk::at(ctx, Some(&named)).respond(response).await?;
     let mut shown = render::standing(&responded.standing, "nextPrompt");
@@ -157,7 +161,7 @@ fn response(params: &mut Map<String, Value>) -> Result<Response, Failure> {
         None if has_action => Value::Null,
         None => return Err(wanted("`response.value` is missing")),
     };
-    Ok(Response { value, prompt_id, timestamp, metadata })
+    Ok(Response { value, received: None, prompt_id, timestamp, metadata })
 }
 
 /// `interaction.continue`.
@@ -176,7 +180,6 @@ pub(crate) async fn complete(ctx: &Context, params: Map<String, Value>) -> Resul
         State::Completed => {
             Ok(ctx.result(&json!({ "success": true, "finalResult": standing.session.result() })))
         }
-        State::Cancelled => Err(named.failure(Problem::Cancelled)),
         state => Err(named.failure(Problem::WrongState { state })),
     }
 }
@@ -249,6 +252,13 @@ impl<'a> Desk<'a> {
         act: impl AsyncFnOnce(&flow::session::Sessions, &Clerk<'_>, Which<'_>) -> Result<T, Problem>,
     ) -> Result<T, Failure> {
         let (ctx, app) = (self.ctx, self.ctx.app());
+        if is_off(ctx) {
+            return Err(Failure::Session {
+                id: None,
+                problem: Problem::NotInteractive { tool: "this server".to_owned() },
+            });
+        }
+        let _place = ctx.connection.work().place().await?;
         let sessions = app.sessions().await?;
         let clock = || app.now();
         let find = |name: &str| self.conversation(name);
@@ -282,7 +292,6 @@ impl<'a> Desk<'a> {
     }
 
     async fn respond(&self, response: Response) -> Result<flow::session::Responded, Failure> {
-        let _place = self.ctx.connection.work().place().await?;
         self.work(async |sessions, clerk, which| sessions.respond(clerk, which, response).await).await
     }
 

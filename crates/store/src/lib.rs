@@ -5,9 +5,9 @@
 //!
 //! # PostgreSQL
 //!
-//! Tenants are kept apart twice: by the queries, and by row-level security in the database itself. Superusers and roles
-//! with `BYPASSRLS` are exempt from the second, and [`open`] warns about them. An ordinary role that owns its database
-//! has all that is needed:
+//! Version 14 or later. Tenants are kept apart twice: by the queries, and by row-level security in the database itself.
+//! Superusers and roles with `BYPASSRLS` are exempt from the second, and [`open`] warns about them. An ordinary role that
+//! owns its database has all that is needed:
 //!
 //! ```sql
 //! CREATE ROLE fluxway LOGIN PASSWORD '…' NOSUPERUSER NOBYPASSRLS NOCREATEDB NOCREATEROLE;

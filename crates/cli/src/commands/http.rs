@@ -60,6 +60,9 @@ impl Http {
         };
         let watcher = Arc::new(Watcher(Arc::clone(&metrics)));
         let app = config.builder().observer(watcher).places(places).flow(flow).build();
+        if store.is_some() {
+            app.open_sessions().await;
+        }
         let serving = &config.serving;
         let tls = serving.tls.as_ref().map(|(chain, key)| tls(chain, key)).transpose()?;
         let live = Live { door: Arc::new(door), tls: tls.clone() };

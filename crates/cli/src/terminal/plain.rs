@@ -24,7 +24,7 @@ fn ask_with(
     let mut content = Map::new();
     for (name, schema) in fields.into_iter().flatten() {
         let label = if single { String::new() } else { safe(schema["title"].as_str().unwrap_or(name)) };
-        write!(screen, "{}", format!("{label}{}> ", hint(schema)).trim_start())?;
+        write!(screen, "{}", format!("{label}{}> ", safe(&hint(schema))).trim_start())?;
         screen.flush()?;
         let Some(line) = next_line()? else { return Ok(Answer::Gone) };
         if !line.trim().is_empty() {

@@ -65,7 +65,7 @@ impl Line {
         let mut parts = Vec::new();
         for (style, text) in &self.0 {
             let part = head(text, left);
-            left -= part.width();
+            left = left.saturating_sub(part.width());
             let is_whole = part.len() == text.len();
             parts.push((*style, part.to_owned()));
             if !is_whole {

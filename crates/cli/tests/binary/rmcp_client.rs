@@ -101,7 +101,7 @@ async fn lists_calls_and_completes() {
         let completed = client.complete_prompt_simple("fortune", "category", "c").await.unwrap();
         assert_eq!(completed, ["career"]);
         assert_eq!(client.list_all_prompts().await.unwrap().len(), 2);
-        assert_eq!(client.list_all_resources().await.unwrap().len(), 5);
+        assert_eq!(client.list_all_resources().await.unwrap().len(), 6);
         client.cancel().await.unwrap();
     }
 }

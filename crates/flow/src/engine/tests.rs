@@ -1,3 +1,5 @@
+mod sub;
+
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use futures_util::FutureExt;

@@ -12,6 +12,8 @@ use crate::{Answers, Asked, Halt, Invalid, Turn, check};
 pub struct Response {
     /// The answer.
     pub value: Value,
+    /// When it came in. It answers no prompt that was put after that.
+    pub received: Option<Timestamp>,
     /// Which prompt it answers, if the client says so.
     pub prompt_id: Option<String>,
     /// What the client says about when it was given.
@@ -42,13 +44,14 @@ impl Session {
         self.expect_question()?;
         self.count(limits, now)?;
         let prompt_id = self.prompt_id();
-        if response.prompt_id.as_ref().is_some_and(|named| *named != prompt_id) {
+        let is_early = response.received.is_some_and(|received| received < self.asked);
+        if is_early || response.prompt_id.as_ref().is_some_and(|named| *named != prompt_id) {
             return Err(Problem::NoSuchPrompt { open: prompt_id });
         }
         if weight(&response) > limits.response {
             return Err(Problem::TooLarge { limit: limits.response });
         }
-        self.active = now;
+        (self.active, self.asked) = (now, now);
         match action(&response) {
             Some("back") => Ok(self.back()),
             Some("skip") => self.answer(Response { value: Value::Null, ..response }, limits, now),
@@ -123,9 +126,14 @@ impl Session {
 
     fn refuse(&mut self, invalid: Invalid) -> Taken {
         self.attempts += 1;
-        self.prompts += 1;
-        self.invalid = Some(invalid.clone());
+        self.say_again(invalid.clone());
         Taken::Refused(invalid)
+    }
+
+    /// The same question once more, with what was wrong.
+    fn say_again(&mut self, invalid: Invalid) {
+        self.prompts += 1;
+        self.invalid = Some(invalid);
     }
 
     /// Goes back to the question before.
@@ -138,7 +146,9 @@ impl Session {
             return Taken::NextField;
         }
         if !self.journal.back() {
-            return self.refuse(Invalid::new("There is no question to go back to", "Answer this one"));
+            let invalid = Invalid::new("There is no question to go back to", "Answer this one");
+            self.say_again(invalid.clone());
+            return Taken::Refused(invalid);
         }
         self.turns.pop();
         Taken::GoOn(None)
@@ -165,7 +175,7 @@ impl Session {
     pub(super) fn settle(&mut self, turn: Turn, now: Timestamp) -> Option<Invalid> {
         let answers = self.pending.take();
         self.open = None;
-        self.active = now;
+        (self.active, self.asked) = (now, now);
         match turn {
             Turn::Ask(asked) => return self.ask(*asked, answers.unwrap_or_default()),
             Turn::Done(done) => {
@@ -200,6 +210,15 @@ impl Session {
         self.refusals += 1;
         self.refuse(invalid.clone());
         Some(invalid)
+    }
+
+    /// Forgets how it came to its result, so that the result can be kept. `false` if it has none.
+    pub(super) fn keep_only_result(&mut self) -> bool {
+        self.turns.clear();
+        self.arguments.clear();
+        self.context.clear();
+        self.journal = crate::Journal::default();
+        self.state == State::Completed
     }
 
     /// It cannot go on.

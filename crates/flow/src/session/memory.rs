@@ -110,6 +110,7 @@ impl SessionStore for Memory {
             let mut swept = before - kept.sessions.len() - kept.spent.len();
             for session in kept.sessions.values_mut().filter(|session| session.row.ends <= now) {
                 swept += usize::from(session.row.body.take().is_some());
+                session.row.is_open = false;
             }
             Ok(swept as u64)
         })

@@ -4,8 +4,10 @@
 //! or is about to do something, first writes down that it runs: from then on its answer is not lost, nobody else works on
 //! it, and it is told when the session is cancelled.
 
+use std::panic::AssertUnwindSafe;
 use std::time::Duration;
 
+use futures_util::FutureExt;
 use futures_util::future::{Either, select};
 use futures_util::lock::Mutex;
 
@@ -31,6 +33,8 @@ struct Runner<'a> {
 struct Kept {
     place: Place,
     is_claimed: bool,
+    /// How long the journal was when it was last written down.
+    entries: usize,
 }
 
 /// What a turn came to.
@@ -85,7 +89,7 @@ async fn run(
 ) -> Result<Ran, Problem> {
     let place = held.place.clone();
     let spending = held.spending(sessions);
-    let kept = Mutex::new(Kept { place, is_claimed: false });
+    let kept = Mutex::new(Kept { place, is_claimed: false, entries: 0 });
     let runner = Runner { sessions, clerk, id: &held.id, session: &held.session, kept };
     let ledger = match &spending {
         Some(spending) => Ledger::Kept(spending),
@@ -122,6 +126,7 @@ impl Runner<'_> {
     ) -> Result<Turn, Problem> {
         let limits = self.sessions.limits();
         let world = World {
+            id: self.id,
             arguments: &self.session.arguments,
             context: &self.session.context,
             now: (self.clerk.clock)(),
@@ -130,11 +135,12 @@ impl Runner<'_> {
             can_ask: true,
             progress: self.clerk.progress,
         };
-        let mut work = conversation.advance(journal, input, &world);
+        // Whoever goes on with a session that crashed must not crash as well.
+        let mut work = AssertUnwindSafe(conversation.advance(journal, input, &world)).catch_unwind();
         let (mut waited, mut next) = (Duration::ZERO, NOTICEABLE);
         loop {
             match select(work, (self.clerk.pause)(next)).await {
-                Either::Left((turn, _)) => return Ok(turn),
+                Either::Left((turn, _)) => return Ok(turn.unwrap_or(Turn::Halted(Halt::Crashed))),
                 Either::Right(((), rest)) => work = rest,
             }
             waited += next;
@@ -183,12 +189,14 @@ impl Runner<'_> {
 
     async fn write_journal(&self, journal: &Journal, is_claim: bool) -> Result<(), Halt> {
         let mut kept = self.kept.lock().await;
-        if is_claim && kept.is_claimed {
+        if is_claim && kept.is_claimed && kept.entries == journal.len() {
             return Ok(());
         }
         // What was answered is in the journal by now.
         let session = Session { journal: journal.clone(), pending: None, ..self.session.clone() };
-        self.write(&mut kept, &session).await
+        self.write(&mut kept, &session).await?;
+        kept.entries = journal.len();
+        Ok(())
     }
 }
 

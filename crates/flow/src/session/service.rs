@@ -193,7 +193,30 @@ impl Sessions {
         which: Which<'_>,
         response: Response,
     ) -> Result<Responded, Problem> {
-        let mut held = self.load(clerk, which).await?;
+        // Somebody may have said that they are still there in the meantime, which changes nothing but the version.
+        for _ in 0..3 {
+            let held = self.load(clerk, which).await?;
+            let prompt = held.session.prompt_id();
+            match self.take(clerk, held, response.clone()).await {
+                Err(Problem::WrongState { state: State::WaitingUser })
+                    if self.load(clerk, which).await?.session.prompt_id() == prompt => {}
+                other => return other,
+            }
+        }
+        Err(Problem::WrongState { state: State::WaitingUser })
+    }
+
+    async fn take(
+        &self,
+        clerk: &Clerk<'_>,
+        mut held: Held,
+        response: Response,
+    ) -> Result<Responded, Problem> {
+        if held.is_abandoned((clerk.clock)()) {
+            // Most likely the answer that was being worked on, sent again: that goes on first.
+            let state = self.take_over(clerk, held).await?.session.state();
+            return Err(Problem::WrongState { state });
+        }
         let was_open = held.session.state().is_open();
         let invalid = match held.session.take(response, &self.limits, (clerk.clock)()) {
             Ok(Taken::Refused(invalid)) => Some(invalid),
@@ -211,19 +234,22 @@ impl Sessions {
 
     /// Where it stands. One that nobody works on any more is gone on with.
     pub async fn look(&self, clerk: &Clerk<'_>, which: Which<'_>) -> Result<Standing, Problem> {
-        let mut held = self.load(clerk, which).await?;
+        let held = self.load(clerk, which).await?;
         if !held.is_abandoned((clerk.clock)()) {
             return Ok(self.seen(held));
         }
-        let input = held.session.pending.take();
-        let gone_on = match run::turn(self, clerk, &mut held, input).await {
-            Ok(_) => self.finish(clerk, held).await,
-            Err(problem) => Err(problem),
-        };
+        let gone_on = self.take_over(clerk, held).await;
         self.or_as_it_stands(clerk, which, gone_on).await
     }
 
-    /// The same, and its user counts as present.
+    /// Goes on with a session that nobody works on any more.
+    async fn take_over(&self, clerk: &Clerk<'_>, mut held: Held) -> Result<Standing, Problem> {
+        let input = held.session.pending.take();
+        run::turn(self, clerk, &mut held, input).await?;
+        self.finish(clerk, held).await
+    }
+
+    /// The same as [`look`](Self::look), and its user counts as present.
     pub async fn go_on(&self, clerk: &Clerk<'_>, which: Which<'_>) -> Result<Standing, Problem> {
         let mut held = self.load(clerk, which).await?;
         if held.session.state() != State::WaitingUser {
@@ -334,7 +360,10 @@ impl Sessions {
         held: &mut Held,
         leased_until: Option<Timestamp>,
     ) -> Result<bool, Problem> {
-        let written = self.put(clerk, &held.id, &held.session, &mut held.place, leased_until).await;
+        let mut written = self.put(clerk, &held.id, &held.session, &mut held.place, leased_until).await;
+        if matches!(written, Err(Problem::Limit { what: "bytes", .. })) && held.session.keep_only_result() {
+            written = self.put(clerk, &held.id, &held.session, &mut held.place, leased_until).await;
+        }
         if let Err(Problem::Limit { what: "bytes", .. }) = written {
             let now = (clerk.clock)();
             let Session { tool, timeout, created, .. } = &held.session;

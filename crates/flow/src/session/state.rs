@@ -86,6 +86,8 @@ pub struct Session {
     pub(super) context: Map<String, Value>,
     pub(super) created: Timestamp,
     pub(super) active: Timestamp,
+    /// When the open prompt was put.
+    pub(super) asked: Timestamp,
     pub(super) timeout: Duration,
     pub(super) state: State,
     pub(super) journal: Journal,
@@ -125,6 +127,7 @@ impl Session {
             context,
             created: now,
             active: now,
+            asked: now,
             timeout,
             state: State::Idle,
             journal: Journal::default(),

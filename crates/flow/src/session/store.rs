@@ -75,7 +75,7 @@ pub trait SessionStore: Send + Sync {
     /// before.
     fn spend<'a>(&'a self, token: &'a [u8; 32], forgotten: Timestamp) -> Stored<'a, bool>;
 
-    /// Takes the bodies out of what has ended by `now`, and deletes what can be forgotten by then. Returns how many rows
+    /// Takes the bodies out of what has ended by `now`, which changes no version, and deletes what can be forgotten by then. Returns how many rows
     /// that concerned, at most about a thousand at a time: call it again while it finds many.
     fn sweep(&self, now: Timestamp) -> Stored<'_, u64>;
 }

@@ -32,9 +32,12 @@ talk!(OtherNext, |_deeds, f| {
     Ok(json!([name, f.ask("size", integer("Your size?")).await?]))
 });
 
+/// Makes a conversation.
+type Make = Box<dyn Fn() -> Box<dyn Converse> + Send + Sync>;
+
 #[test]
 fn changed_code_under_a_live_session_is_named() {
-    let cases: [(Box<dyn Fn() -> Box<dyn Converse> + Send + Sync>, &str); 5] = [
+    let cases: [(Make, &str); 5] = [
         (Box::new(|| Box::new(OtherWords::default())), r#"done ["a long name",7]"#),
         (Box::new(|| Box::new(OtherName::default())), "error conversation_changed"),
         (Box::new(|| Box::new(OtherKind::default())), "error conversation_changed"),
@@ -118,4 +121,20 @@ fn a_conversation_that_refuses_says_so_in_its_own_words() {
     assert_eq!(end.session.failed().unwrap().message, "not on Sundays");
     assert_eq!(answer(now(replica.say(&id, json!(0)))), "-32003");
     assert_eq!(line(now(replica.cancel(&id))), "-32003");
+}
+
+#[test]
+fn a_question_that_nobody_can_answer_is_not_asked() {
+    talk!(Unusable, |_deeds, f| {
+        f.ask("n", integer("n?")).await?;
+        Ok(json!(f.ask("m", integer("m?").at_least(5).at_most(3)).await?))
+    });
+    let replica = Replica::alone(only(Unusable::default()), Limits::default());
+    for arguments in [json!({}), json!({ "m": 4 })] {
+        let id = now(replica.start(arguments)).unwrap().id;
+        assert_eq!(answer(now(replica.say(&id, json!(0)))), "error prompt_unsupported");
+        let end = now(replica.look(&id)).unwrap();
+        let why = "the question `m` cannot be asked: it wants at least 5 and at most 3";
+        assert_eq!(end.session.failed().unwrap().message, why);
+    }
 }

@@ -187,8 +187,8 @@ fn a_silent_user() {
 fn a_time_of_ones_own() {
     let replica = Replica::alone(only(Many::default()), Limits::default());
     for (asked_for, given) in [(1, 1), (3600, 3600), (u64::MAX / 2, 24 * 3600)] {
-        let begin = Begin { timeout: Some(Duration::from_secs(asked_for)), ..Begin::default() };
-        let begun = now(replica.begin(begin)).unwrap();
+        let timeout = Some(Duration::from_secs(asked_for));
+        let begun = now(replica.begin(Begin { timeout, ..Begin::default() })).unwrap();
         assert_eq!(begun.session.timeout(), Duration::from_secs(given));
         let left = begun.ends.duration_since(replica.time.now());
         assert_eq!(left.unsigned_abs(), Duration::from_secs(given));

@@ -35,7 +35,6 @@ pub(crate) struct Deeds(Arc<Inner>);
 
 #[derive(Default)]
 struct Inner {
-    runs: AtomicUsize,
     questions: AtomicUsize,
     held: Mutex<Vec<String>>,
     booked: AtomicUsize,
@@ -56,12 +55,6 @@ impl Drop for Stopped<'_> {
 }
 
 impl Deeds {
-    pub(crate) fn begin(&self) {
-        self.0.runs.fetch_add(1, Ordering::SeqCst);
-    }
-    pub(crate) fn runs(&self) -> usize {
-        self.0.runs.load(Ordering::SeqCst)
-    }
     pub(crate) fn question(&self) {
         self.0.questions.fetch_add(1, Ordering::SeqCst);
     }
@@ -110,7 +103,6 @@ talk! {
     /// A bit of everything: text, a form with a rule of its own, a default, a step, something that must not happen
     /// twice, a question that may be left open.
     Trip, |deeds, f| {
-        deeds.begin();
         f.progress(1, 4, "where");
         let city = f.ask("city", text("Where to?").length(1..=8)).await?;
         let days = (("from", integer("First day").within(0..=9)), ("to", integer("Last day").within(0..=9).optional()));

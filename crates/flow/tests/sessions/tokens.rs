@@ -194,8 +194,8 @@ fn what_was_done_is_not_done_again_whichever_token_it_is_tried_with() {
         }
     }
     // Older ones, from which the same would follow. Asking is harmless; doing is not.
-    for from in 0..3 {
-        let mut token = tokens[from].clone();
+    for (from, token) in tokens.iter().enumerate().take(3) {
+        let mut token = token.clone();
         for (n, value) in answers.iter().enumerate().skip(from) {
             match say(&replica, &token, value.clone()) {
                 Ok(said) => token = said.standing.token.unwrap(),

@@ -2,13 +2,14 @@
 
 use flow::session::Spending;
 use flow::{Answers, Binding, Journal, Ledger, Turn};
-use jiff::SignedDuration;
+use jiff::{SignedDuration, Timestamp};
 use protocol::Revision;
 use protocol::mcp::{ElicitParams, ElicitResult, InputRequest, InputRequired};
 use serde::{Deserialize, Serialize};
 
 use super::form::Filled;
 use super::{Talk, done, form, halted};
+use crate::Call;
 use crate::error::Failure;
 use crate::tools::{Invocation, Outcome};
 
@@ -19,21 +20,25 @@ const LIFE: SignedDuration = SignedDuration::from_mins(30);
 /// question an answer belongs to.
 const ASKED: &str = "question";
 
+/// How long a conversation may take from its first question to its end.
+const LONGEST: SignedDuration = SignedDuration::from_hours(24);
+
 /// What the client carries from turn to turn, sealed.
 #[derive(Serialize, Deserialize)]
 struct State {
     /// Which conversation it is.
     id: String,
+    /// When it began.
+    born: Timestamp,
     /// How often something was done in it.
     effects: u32,
     journal: Journal,
 }
 
 impl State {
-    fn new(talk: &Talk<'_>) -> Self {
-        let mut id = [0; 16];
-        talk.app.random(&mut id);
-        Self { id: format!("{:032x}", u128::from_le_bytes(id)), effects: 0, journal: Journal::default() }
+    /// By then nobody has any state of it.
+    fn ends(&self) -> Timestamp {
+        self.born.checked_add(LONGEST).unwrap_or(Timestamp::MAX)
     }
 }
 
@@ -42,27 +47,24 @@ pub(super) async fn run(
     invocation: &Invocation,
     revision: Revision,
 ) -> Result<Outcome, Failure> {
-    let binding = Binding {
-        owner: talk.call.principal.subject(),
-        method: "tools/call",
-        tool: talk.tool,
-        arguments: talk.arguments,
-    };
-    let expires = talk.call.now.checked_add(LIFE).unwrap_or(talk.call.now);
+    let Call { principal, now, .. } = talk.call;
+    let owner = format!("{} {}", principal.tenant(), principal.subject());
+    let binding = Binding { owner: &owner, method: "tools/call", tool: talk.tool, arguments: talk.arguments };
     let (state, turn) = match &invocation.request_state {
         None => {
-            let mut state = State::new(talk);
+            let id = talk.id.clone();
+            let mut state = State { id, born: *now, effects: 0, journal: Journal::default() };
             let turn = talk.advance(&mut state.journal, None, Ledger::InProcess).await;
             (state, turn)
         }
         Some(sealed) => {
-            let mut state: State =
-                talk.app.seal.open(sealed, &binding, talk.call.now).map_err(Failure::BadState)?;
+            let mut state: State = talk.app.seal.open(sealed, &binding, *now).map_err(Failure::BadState)?;
+            let talk = &Talk { id: state.id.clone(), ..*talk };
             let input = answers(talk, &mut state.journal, invocation).await?;
             let sessions = talk.app.sessions().await?;
             // Any state of this conversation may be sent again, until it expires; what follows from it happens once.
-            let spending =
-                Spending::new(sessions.store(), &format!("{} {}", state.id, state.effects), expires);
+            let mark = format!("{} {}", state.id, state.effects);
+            let spending = Spending::new(sessions.store(), &mark, state.ends());
             let turn = talk.advance(&mut state.journal, input, Ledger::Kept(&spending)).await;
             state.effects += u32::from(spending.is_spent());
             (state, turn)
@@ -77,6 +79,7 @@ pub(super) async fn run(
         return Err(Failure::forms_needed());
     }
     let params = ElicitParams::form(form::message(&asked), form::form(&asked.question, revision), revision);
+    let expires = now.checked_add(LIFE).unwrap_or(*now).min(state.ends());
     Ok(Outcome::InputRequired(InputRequired {
         input_requests: [(ASKED.to_owned(), InputRequest::Elicit(params))].into(),
         request_state: talk.app.seal.seal(&state, &binding, expires, talk.app.entropy.as_ref()),

@@ -20,8 +20,15 @@ const AHEAD: Duration = Duration::from_mins(1);
 /// The sessions that one connection is to be warned of.
 #[derive(Default)]
 pub(crate) struct Warnings {
-    due: Mutex<HashMap<String, Due>>,
+    due: Mutex<Dues>,
     changed: Arc<Notify>,
+}
+
+#[derive(Default)]
+struct Dues {
+    sessions: HashMap<String, Due>,
+    /// Somebody sees to them.
+    is_watched: bool,
 }
 
 struct Due {
@@ -35,44 +42,46 @@ impl Warnings {
     pub(super) fn watch(&self, ctx: &Context, standing: &Standing) {
         let mut due = self.lock();
         if standing.session.state() != State::WaitingUser || standing.token.is_some() || !push::reaches(ctx) {
-            due.remove(&standing.id);
+            due.sessions.remove(&standing.id);
             return;
         }
-        let is_first = due.is_empty();
         let before = AHEAD.min(standing.session.timeout() / 5);
         let at = standing.ends.checked_sub(before).unwrap_or(standing.ends);
         let whose = ctx.call.principal.clone();
-        due.insert(standing.id.clone(), Due { at, ends: standing.ends, whose });
+        due.sessions.insert(standing.id.clone(), Due { at, ends: standing.ends, whose });
+        let is_watched = std::mem::replace(&mut due.is_watched, true);
         drop(due);
         self.changed.notify_waiters();
-        if is_first {
+        if !is_watched {
             tokio::spawn(warn(Arc::downgrade(&ctx.connection), Arc::clone(&self.changed)));
         }
     }
 
-    /// The time of the next warning. `None`: there is none to come.
+    /// The time of the next warning. `None`: there is none to come, and nobody waits for one from here on.
     fn next(&self) -> Option<Timestamp> {
-        self.lock().values().map(|due| due.at).min()
+        let mut due = self.lock();
+        let next = due.sessions.values().map(|due| due.at).min();
+        due.is_watched = next.is_some();
+        next
     }
 
     /// What is due by now.
     fn take(&self, now: Timestamp) -> Vec<(String, Due)> {
-        self.lock().extract_if(|_, due| due.at <= now).collect()
+        self.lock().sessions.extract_if(|_, due| due.at <= now).collect()
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<String, Due>> {
+    fn lock(&self) -> MutexGuard<'_, Dues> {
         self.due.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// Warns until there is nothing left to warn of, or nobody.
 async fn warn(connection: Weak<Connection>, changed: Arc<Notify>) {
+    let Some(ending) = connection.upgrade().map(|connection| connection.ending().clone()) else { return };
     loop {
         let news = changed.notified();
         let wait = {
-            let Some(connection) = connection.upgrade().filter(|connection| !connection.is_ending()) else {
-                return;
-            };
+            let Some(connection) = connection.upgrade() else { return };
             let now = connection.app().now();
             for (session, due) in connection.warnings().take(now) {
                 tell(&connection, &session, &due).await;
@@ -81,6 +90,7 @@ async fn warn(connection: Weak<Connection>, changed: Arc<Notify>) {
             Duration::try_from(next.duration_since(now)).unwrap_or_default()
         };
         tokio::select! {
+            () = ending.cancelled() => return,
             () = tokio::time::sleep(wait) => {}
             () = news => {}
         }

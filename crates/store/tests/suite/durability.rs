@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use futures_util::future::join_all;
 use store::{Options, Store};
 
 use crate::harness::{self, Place, credential, key};
@@ -22,11 +23,15 @@ const ACKNOWLEDGED: &str = "acknowledged ";
 async fn writer() {
     let Ok(url) = std::env::var(WRITER_STORE) else { return };
     let store = store::open(&url.parse().unwrap(), &Options::default()).await.unwrap();
-    for number in 0.. {
-        let id = format!("{}-{number}", std::process::id());
-        store.add_key(key(&id), credential(&id)).await.unwrap();
-        println!("{ACKNOWLEDGED}{id}");
-    }
+    // Several at once: what waits together is kept together.
+    let writers = (0..4).map(async |writer| {
+        for number in 0.. {
+            let id = format!("{}-{writer}-{number}", std::process::id());
+            store.add_key(key(&id), credential(&id)).await.unwrap();
+            println!("{ACKNOWLEDGED}{id}");
+        }
+    });
+    join_all(writers).await;
 }
 
 /// Lets a writer run until it has written this much and some more, and kills it. Gives what it was told is kept.

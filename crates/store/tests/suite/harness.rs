@@ -76,6 +76,13 @@ pub(crate) async fn connect(url: &str) -> Client {
     client
 }
 
+/// Ends every connection of the store, as a restart or a firewall does.
+pub(crate) async fn break_connections(place: &Place) {
+    let sql = "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity
+        WHERE datname = current_database() AND pid <> pg_backend_pid()";
+    place.connect().await.query_one(sql, &[]).await.unwrap();
+}
+
 /// What `tests/database/run` says, and a line about what is not run without it.
 pub(crate) fn setting(name: &str) -> Option<String> {
     let value = std::env::var(name).ok();

@@ -38,5 +38,8 @@ mod odd;
 mod outages;
 mod schema;
 mod secrets;
+mod session_model;
+mod session_places;
+mod sessions;
 mod tls;
 mod walls;

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use access::{StoreError, Terms};
 use store::{OpenError, Options};
 
-use crate::harness::{self, credential, key, now};
+use crate::harness::{self, break_connections, credential, key, now};
 
 fn hasty() -> Options {
     Options { connect_timeout: Duration::from_millis(300), ..Options::default() }
@@ -33,13 +33,6 @@ async fn a_wrong_password_is_no_outage() {
     let location = place.url.replace("p%252Fw", "wrong").parse().unwrap();
     let error = store::open(&location, &Options::default()).await.err().unwrap();
     assert!(matches!(error, OpenError::Failed { cause: StoreError::Broken(_), .. }), "{error}");
-}
-
-/// Ends every connection of the store, as a restart or a firewall does.
-async fn break_connections(place: &harness::Place) {
-    let sql = "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity
-        WHERE datname = current_database() AND pid <> pg_backend_pid()";
-    place.connect().await.query_one(sql, &[]).await.unwrap();
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -7,6 +7,7 @@ use rusqlite::Connection;
 use store::{OpenError, Options};
 
 use crate::harness::{self, Place, credential, key, later, now};
+use crate::sessions::{ANN, row};
 
 on_both!(
     what_was_kept_is_there_after_reopening,
@@ -92,13 +93,42 @@ async fn a_newer_sqlite_file_is_refused() {
     let error = refusal(&place).await.to_string();
     assert!(
         error.ends_with(
-            "was made by a newer fluxway (schema 7, this one knows 1); use that version or another database"
+            "was made by a newer fluxway (schema 7, this one knows 2); use that version or another database"
         ),
         "{error}"
     );
     let file = Connection::open(place.file()).unwrap();
     let keys: i64 = file.query_row("SELECT count(*) FROM api_keys", [], |row| row.get(0)).unwrap();
     assert_eq!(keys, 1);
+}
+
+/// Databases that were made before there were sessions.
+#[tokio::test]
+async fn an_older_store_is_brought_up_to_date() {
+    let place = harness::sqlite();
+    let file = Connection::open(place.file()).unwrap();
+    file.execute_batch(include_str!("../../migrations/sqlite/0001_access.sql")).unwrap();
+    file.pragma_update(None, "application_id", 0x464C_5857).unwrap();
+    file.pragma_update(None, "user_version", 1).unwrap();
+    drop(file);
+    keeps_keys_and_sessions(&place).await;
+    let Some(place) = harness::postgres().await else { return };
+    let client = place.connect().await;
+    client.batch_execute(include_str!("../../migrations/postgres/0001_access.sql")).await.unwrap();
+    let mark = "CREATE TABLE fluxway_schema (version bigint NOT NULL); INSERT INTO fluxway_schema VALUES (1)";
+    client.batch_execute(mark).await.unwrap();
+    keeps_keys_and_sessions(&place).await;
+}
+
+async fn keeps_keys_and_sessions(place: &Place) {
+    for id in ["one", "two"] {
+        let store = place.open().await;
+        store.add_key(key(id), credential(id)).await.unwrap();
+        assert!(store.begin(ANN, id, row("first"), 2, now()).await.unwrap());
+    }
+    let store = place.open().await;
+    assert_eq!(store.keys(None).await.unwrap().len(), 2);
+    assert!(!store.begin(ANN, "three", row("first"), 2, now()).await.unwrap());
 }
 
 #[tokio::test]
@@ -180,7 +210,7 @@ async fn a_newer_postgres_database_is_refused() {
     drop(place.open().await);
     place.connect().await.batch_execute("UPDATE fluxway_schema SET version = 7").await.unwrap();
     let error = refusal(&place).await;
-    assert!(matches!(error, OpenError::TooNew { found: 7, known: 1, .. }), "{error}");
+    assert!(matches!(error, OpenError::TooNew { found: 7, known: 2, .. }), "{error}");
 }
 
 #[tokio::test]

@@ -3,10 +3,12 @@
 use std::sync::Arc;
 
 use access::KeyRecord;
+use flow::session::Owner;
 use tokio_postgres::Client;
 use tokio_postgres::error::SqlState;
 
-use crate::harness::{self, credential, key};
+use crate::harness::{self, credential, key, now};
+use crate::sessions::row;
 
 async fn two_tenants() -> Option<(harness::Place, Client)> {
     let place = harness::postgres().await?;
@@ -17,6 +19,22 @@ async fn two_tenants() -> Option<(harness::Place, Client)> {
     }
     let client = place.connect().await;
     Some((place, client))
+}
+
+/// The same for sessions.
+async fn two_tenants_in_session() -> Option<(harness::Place, Client)> {
+    let (place, client) = two_tenants().await?;
+    let store = place.open().await;
+    for tenant in ["acme", "umbrella"] {
+        let owner = Owner { tenant, subject: "ann" };
+        assert!(store.begin(owner, tenant, row("body"), 9, now()).await.unwrap());
+    }
+    Some((place, client))
+}
+
+async fn sessions(client: &Client) -> Vec<String> {
+    let rows = client.query("SELECT id FROM flow_sessions ORDER BY id", &[]).await.unwrap();
+    rows.iter().map(|row| row.get(0)).collect()
 }
 
 async fn ids(client: &Client) -> Vec<String> {
@@ -86,6 +104,49 @@ async fn the_operator_sees_all() {
     let Some((_place, client)) = two_tenants().await else { return };
     set(&client, "fluxway.operator", "on").await;
     assert_eq!(ids(&client).await, ["acme", "umbrella", "acme", "umbrella"]);
+}
+
+#[tokio::test]
+async fn sessions_are_shown_to_their_tenant_and_to_the_operator() {
+    let Some((_place, client)) = two_tenants_in_session().await else { return };
+    assert!(sessions(&client).await.is_empty(), "the owner of the tables");
+    let take = "UPDATE flow_sessions SET subject = 'me'";
+    assert_eq!(client.execute(take, &[]).await.unwrap(), 0);
+    set(&client, "fluxway.prefix", "p-acme").await;
+    assert!(sessions(&client).await.is_empty(), "who has a key says which tenant they are");
+    set(&client, "fluxway.tenant", "acme").await;
+    assert_eq!(sessions(&client).await, ["acme"]);
+    let sneaked = "SELECT FROM flow_sessions WHERE tenant = 'umbrella' OR true";
+    assert_eq!(client.query(sneaked, &[]).await.unwrap().len(), 1);
+    assert_eq!(client.execute(take, &[]).await.unwrap(), 1);
+    assert_eq!(client.execute("DELETE FROM flow_sessions WHERE id = 'umbrella'", &[]).await.unwrap(), 0);
+    for forbidden in [
+        "UPDATE flow_sessions SET tenant = 'umbrella'",
+        "INSERT INTO flow_sessions (id, tenant, subject, version, is_open, ends, forgotten)
+            VALUES ('x', 'umbrella', 'me', 1, true, now(), now())",
+    ] {
+        let error = client.execute(forbidden, &[]).await.unwrap_err();
+        assert_eq!(error.code(), Some(&SqlState::INSUFFICIENT_PRIVILEGE), "{forbidden}");
+    }
+    set(&client, "fluxway.tenant", "").await;
+    set(&client, "fluxway.operator", "on").await;
+    assert_eq!(sessions(&client).await, ["acme", "umbrella"]);
+}
+
+#[tokio::test]
+async fn the_functions_of_sessions_leave_no_setting_behind() {
+    let Some((_place, client)) = two_tenants_in_session().await else { return };
+    for call in [
+        "SELECT flow_begin('acme', 'ann', 'new', true, now(), now(), NULL, '', now(), 9)",
+        "SELECT FROM flow_load('acme', 'ann', 'acme')",
+        "SELECT flow_save('acme', 'ann', 'acme', 1, true, now(), now(), NULL, '')",
+        "SELECT flow_renew('acme', 'ann', 'acme', 2, now())",
+    ] {
+        assert_eq!(client.query(call, &[]).await.unwrap().len(), 1, "{call}");
+        assert!(sessions(&client).await.is_empty(), "{call}");
+    }
+    set(&client, "fluxway.tenant", "acme").await;
+    assert_eq!(sessions(&client).await, ["acme", "new"]);
 }
 
 #[tokio::test]

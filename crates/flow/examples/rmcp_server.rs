@@ -1,0 +1,183 @@
+//! A conversation as a tool of a plain `rmcp` server on stdio, which asks by `elicitation/create`:
+//! `cargo run -p fluxway-flow --example rmcp_server`
+//!
+//! This is for the revisions of MCP that ask so, 2025-06-18 and 2025-11-25. A client that cannot be asked gets an error
+//! that names the missing argument; an argument answers its question.
+
+use std::sync::Arc;
+
+use flow::{
+    Answers, Asked, Conversation, Converse, Entropy, Flow, Halt, Journal, Ledger, Shape, Turn, World, choice,
+    confirm, date, integer, text,
+};
+use jiff::Timestamp;
+use rmcp::model::{
+    CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, ElicitRequestParams,
+    ElicitationAction, ListToolsResult, PaginatedRequestParams, ServerCapabilities, ServerConfig, Tool,
+};
+use rmcp::service::{ElicitationMode, Peer, RequestContext};
+use rmcp::{ErrorData, RoleServer, ServerHandler, ServiceExt};
+use serde_json::{Map, Value, json};
+
+struct Parcel;
+
+impl Conversation for Parcel {
+    type Args = Answers;
+    type Reply = String;
+
+    async fn run(&self, f: &mut Flow<'_>, _: Answers) -> Result<String, Halt> {
+        let to = f.ask("to", text("Where does the parcel go?").length(2..=80)).await?;
+        let size = choice("Which size?", [("s", "Small"), ("l", "Large")]).default("s");
+        let form = (
+            ("size", size),
+            ("day", date("When is it fetched?")),
+            ("count", integer("How many?").within(1..=5)),
+        );
+        let (size, day, count) = f.form("The parcel", form).await?;
+        if !f.ask("sure", confirm(format!("{count} of size {size} to {to} on {day}. Send?"))).await? {
+            return Err(Halt::refuse("the user did not agree; nothing is sent"));
+        }
+        f.once("send", async || Ok(format!("{count} parcels go to {to} on {day}"))).await
+    }
+}
+
+struct Random;
+
+impl Entropy for Random {
+    #[expect(clippy::expect_used, reason = "randomness that is none is worse than no program")]
+    fn fill(&self, bytes: &mut [u8]) {
+        getrandom::fill(bytes).expect("the system has randomness");
+    }
+}
+
+struct Server;
+
+impl ServerHandler for Server {
+    fn get_info(&self) -> ServerConfig {
+        ServerConfig::new(ServerCapabilities::builder().enable_tools().build())
+    }
+
+    async fn list_tools(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListToolsResult, ErrorData> {
+        let property = |name: &str, kind: &str| (name.to_owned(), json!({ "type": kind }));
+        let properties: Map<_, _> = [
+            property("to", "string"),
+            property("size", "string"),
+            property("day", "string"),
+            property("count", "integer"),
+            property("sure", "boolean"),
+        ]
+        .into_iter()
+        .collect();
+        let schema = Map::from_iter([
+            ("type".to_owned(), json!("object")),
+            ("properties".to_owned(), properties.into()),
+        ]);
+        let tool = Tool::new("parcel", "Send a parcel. Asks for what is not given.", Arc::new(schema));
+        Ok(ListToolsResult::with_all_items(vec![tool]))
+    }
+
+    async fn call_tool(
+        &self,
+        request: CallToolRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        if request.name != "parcel" {
+            return Err(ErrorData::invalid_params(format!("there is no tool {}", request.name), None));
+        }
+        let talked = talk(&Parcel, &request.arguments.unwrap_or_default(), &context.peer).await?;
+        Ok(match talked {
+            Ok(reply) => CallToolResult::success(vec![ContentBlock::text(reply)]),
+            Err(why) => CallToolResult::error(vec![ContentBlock::text(why)]),
+        }
+        .into())
+    }
+}
+
+/// Has the conversation, from the first question to its end. What it comes to: a reply, or why there is none.
+async fn talk(
+    conversation: &dyn Converse,
+    arguments: &Answers,
+    peer: &Peer<RoleServer>,
+) -> Result<Result<String, String>, ErrorData> {
+    let can_ask = peer.supported_elicitation_modes().contains(&ElicitationMode::Form);
+    let (context, mut journal, mut input) = (Map::new(), Journal::default(), None);
+    loop {
+        #[expect(clippy::disallowed_methods, reason = "an example has nobody who would give it a clock")]
+        let now = Timestamp::now();
+        let world = World {
+            id: "table",
+            arguments,
+            context: &context,
+            now,
+            entropy: &Random,
+            // The call lasts as long as the conversation, so nobody else could go on with it.
+            ledger: Ledger::InProcess,
+            can_ask,
+            progress: &|_| {},
+        };
+        let asked = match conversation.advance(&mut journal, input.take(), &world).await {
+            Turn::Ask(asked) => asked,
+            Turn::Done(done) => {
+                return Ok(serde_json::from_str(done.reply.get()).map_err(|error| error.to_string()));
+            }
+            Turn::Halted(halt) => return Ok(Err(halt.to_string())),
+        };
+        if !can_ask {
+            let missing: Vec<_> = asked.question.fields.iter().map(|field| field.name.as_str()).collect();
+            return Ok(Err(format!("these arguments are missing: {}", missing.join(", "))));
+        }
+        let wrong = |error: String| ErrorData::internal_error(error, None);
+        let answer = peer.create_elicitation(form(&asked).map_err(wrong)?).await;
+        let answer = answer.map_err(|error| wrong(error.to_string()))?;
+        match (answer.action, answer.content) {
+            (ElicitationAction::Accept, Some(Value::Object(answers))) => input = Some(answers),
+            (ElicitationAction::Accept, _) => input = Some(Answers::new()),
+            _ => return Ok(Err(format!("the user did not answer: {}", asked.question.message))),
+        }
+    }
+}
+
+/// A question as a client can show it. What the schema cannot say, the engine still checks.
+fn form(asked: &Asked) -> Result<ElicitRequestParams, String> {
+    let (mut properties, mut required) = (Map::new(), Vec::new());
+    for field in &asked.question.fields {
+        let mut schema = match &field.prompt.shape {
+            Shape::Text { min, max, .. } => json!({ "type": "string", "minLength": min, "maxLength": max }),
+            Shape::Choice { options, several: false } => {
+                let titled: Vec<_> =
+                    options.iter().map(|(v, label)| json!({ "const": v, "title": label })).collect();
+                json!({ "type": "string", "oneOf": titled })
+            }
+            Shape::Confirm => json!({ "type": "boolean" }),
+            Shape::Number { whole: true, .. } => json!({ "type": "integer" }),
+            Shape::Number { .. } => json!({ "type": "number" }),
+            Shape::Date { .. } => json!({ "type": "string", "format": "date" }),
+            // Several choices with commas, a path, JSON: a line of text can hold them all.
+            Shape::Choice { .. } | Shape::File { .. } | Shape::Custom { .. } => json!({ "type": "string" }),
+        };
+        schema["title"] = json!(field.prompt.message);
+        if let Some(default) = &field.prompt.default {
+            schema["default"] = default.clone();
+        }
+        if field.prompt.required && field.prompt.default.is_none() {
+            required.push(field.name.clone());
+        }
+        properties.insert(field.name.clone(), schema);
+    }
+    let problems: Vec<_> =
+        asked.problems.iter().map(|(name, invalid)| format!("\n{name}: {invalid}")).collect();
+    let schema = json!({ "type": "object", "properties": properties, "required": required });
+    let message = format!("{}{}", asked.question.message, problems.concat());
+    let requested_schema = serde_json::from_value(schema).map_err(|error| error.to_string())?;
+    Ok(ElicitRequestParams::FormElicitationParams { meta: None, message, requested_schema })
+}
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    Server.serve(rmcp::transport::stdio()).await?.waiting().await?;
+    Ok(())
+}

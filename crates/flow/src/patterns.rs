@@ -1,0 +1,282 @@
+//! Ways to ask that come up again and again.
+
+use crate::{Flow, Halt, Invalid, choice};
+
+/// Finds out which of several is meant: asks if there are several, takes the only one without asking, refuses if there is
+/// none. The candidates, as (value, label), must be the same on every turn: what they are read from goes through
+/// [`Flow::derive`] or [`Flow::step`].
+///
+/// An argument of that name is held against the candidates, also if there is only one.
+///
+/// ```
+/// # use flow::{Answers, Conversation, Flow, Halt, Turn, patterns::clarify, rehearse};
+/// # use serde_json::json;
+/// struct Open(Vec<&'static str>);
+///
+/// impl Conversation for Open {
+///     type Args = Answers;
+///     type Reply = String;
+///
+///     async fn run(&self, f: &mut Flow<'_>, _: Answers) -> Result<String, Halt> {
+///         let found = f.derive("found", async || Ok(self.0.clone())).await?;
+///         let labelled = found.iter().map(|path| (*path, format!("the file {path}")));
+///         let path = clarify(f, "path", "Which file do you mean?", labelled).await?;
+///         Ok(format!("opened {path}"))
+///     }
+/// }
+///
+/// # futures_util::FutureExt::now_or_never(async {
+/// let Turn::Halted(halt) = rehearse(&Open(vec![]), json!({}), []).await else { panic!() };
+/// assert_eq!(halt.to_string(), "there is nothing that `path` could be");
+///
+/// let Turn::Done(done) = rehearse(&Open(vec!["a"]), json!({}), []).await else { panic!() };
+/// assert_eq!(done.reply.get(), r#""opened a""#);
+///
+/// let Turn::Done(done) = rehearse(&Open(vec!["a", "b"]), json!({}), [json!({ "path": "b" })]).await else { panic!() };
+/// assert_eq!(done.reply.get(), r#""opened b""#);
+/// # }).unwrap();
+/// ```
+pub async fn clarify<V: Into<String>, L: Into<String>>(
+    f: &mut Flow<'_>,
+    key: &str,
+    message: impl Into<String>,
+    candidates: impl IntoIterator<Item = (V, L)>,
+) -> Result<String, Halt> {
+    let mut candidates: Vec<(String, String)> =
+        candidates.into_iter().map(|(value, label)| (value.into(), label.into())).collect();
+    match candidates.len() {
+        0 => Err(Halt::refuse(format!("there is nothing that `{key}` could be"))),
+        1 if !f.is_given(key) => Ok(candidates.swap_remove(0).0),
+        _ => f.ask(key, choice(message, candidates)).await,
+    }
+}
+
+/// The steps of a longer conversation, which it counts as it goes. Whoever waits sees `Dates`, 2 of 3.
+///
+/// Going back and skipping need no code: a session does both when a response says so in `metadata.action`.
+///
+/// ```
+/// use flow::patterns::Steps;
+/// use flow::session::{Begin, Clerk, Limits, Memory, Owner, Response, Sessions, Which};
+/// use flow::{Answers, Conversation, Entropy, Flow, Halt, Seal, SealKey, integer, text};
+/// use serde_json::json;
+///
+/// struct Booking;
+///
+/// impl Conversation for Booking {
+///     type Args = Answers;
+///     type Reply = String;
+///
+///     async fn run(&self, f: &mut Flow<'_>, _: Answers) -> Result<String, Halt> {
+///         let mut steps = Steps::new(["Where", "How long", "Wishes"]);
+///         steps.next(f);
+///         let city = f.ask("city", text("Where to?")).await?;
+///         steps.next(f);
+///         let days = f.ask("days", integer("For how many days?").default(7)).await?;
+///         steps.next(f);
+///         let wishes = f.ask("wishes", text("Anything else?").optional()).await?;
+///         Ok(format!("{city} for {days} days, {}", wishes.as_deref().unwrap_or("no wishes")))
+///     }
+/// }
+///
+/// # struct Zeros;
+/// # impl Entropy for Zeros { fn fill(&self, bytes: &mut [u8]) { bytes.fill(0) } }
+/// # futures_util::FutureExt::now_or_never(async {
+/// # let seal = Seal::new(SealKey::of([0; 32]));
+/// let sessions = Sessions::new(std::sync::Arc::new(Memory::default()), seal.into(), Limits::default());
+/// let clerk = Clerk {
+///     owner: Owner { tenant: "local", subject: "me" },
+///     tools: &|name| (name == "booking").then(|| Box::new(Booking) as _),
+///     // … and a clock, randomness, pauses.
+/// #   clock: &|| jiff::Timestamp::UNIX_EPOCH,
+/// #   entropy: &Zeros,
+/// #   pause: &|_| Box::pin(std::future::pending()),
+/// #   progress: &|_| {},
+/// };
+/// let begun = sessions.start(&clerk, Begin { tool: "booking".to_owned(), ..Begin::default() }).await?;
+/// let session = Which::Id(&begun.id);
+/// let say = |value: &str| Response { value: json!(value), ..Response::default() };
+/// let act = |action: &str| Response { metadata: json!({ "action": action }).as_object().cloned(), ..Response::default() };
+///
+/// let next = sessions.respond(&clerk, session, say("Rome")).await?.standing.session;
+/// assert_eq!(next.progress().map(|p| (p.current, p.total, p.message.as_str())), Some((2, 3, "How long")));
+///
+/// let before = sessions.respond(&clerk, session, act("back")).await?.standing.session;
+/// assert_eq!(before.current().map(|field| field.name.as_str()), Some("city"));
+/// assert_eq!(before.progress().map(|p| p.current), Some(1));
+///
+/// sessions.respond(&clerk, session, say("Oslo")).await?;
+/// sessions.respond(&clerk, session, act("skip")).await?; // the default
+/// let end = sessions.respond(&clerk, session, act("skip")).await?.standing.session; // it may be left open
+/// assert_eq!(end.result(), Some(&json!("Oslo for 7 days, no wishes")));
+/// # Ok::<_, flow::session::Problem>(()) }).unwrap().unwrap();
+/// ```
+#[derive(Clone, Debug)]
+pub struct Steps {
+    titles: Vec<String>,
+    taken: usize,
+}
+
+impl Steps {
+    /// These, in this order.
+    pub fn new<T: Into<String>>(titles: impl IntoIterator<Item = T>) -> Self {
+        Self { titles: titles.into_iter().map(Into::into).collect(), taken: 0 }
+    }
+
+    /// The next step begins. After the last one this changes nothing.
+    pub fn next(&mut self, f: &mut Flow<'_>) {
+        let count = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
+        if let Some(title) = self.titles.get(self.taken) {
+            self.taken += 1;
+            f.progress(count(self.taken), count(self.titles.len()), title.as_str());
+        }
+    }
+}
+
+/// A test for [`Flow::ask_until`]: the answer is one of these words. For a typo the nearest of them is suggested.
+///
+/// ```
+/// # use flow::{Answers, Conversation, Flow, Halt, Turn, patterns::known_word, rehearse, text};
+/// # use serde_json::json;
+/// # struct Fly;
+/// # impl Conversation for Fly {
+/// #     type Args = Answers;
+/// #     type Reply = String;
+/// #     async fn run(&self, f: &mut Flow<'_>, _: Answers) -> Result<String, Halt> {
+/// const CITIES: [&str; 3] = ["Lisbon", "London", "Oslo"];
+/// let city = f.ask_until("city", text("Where to?"), known_word(&CITIES)).await?;
+/// #         Ok(city)
+/// #     }
+/// # }
+/// # futures_util::FutureExt::now_or_never(async {
+/// # let Turn::Ask(asked) = rehearse(&Fly, json!({}), [json!({ "city": "lisbin" })]).await else { panic!() };
+/// assert_eq!(asked.problems[0].1.to_string(), "lisbin is not known here. Did you mean Lisbon?");
+/// # }).unwrap();
+/// ```
+pub fn known_word<'w>(known: &'w [&'w str]) -> impl Fn(&String) -> Result<(), Invalid> + 'w {
+    |word| {
+        if known.contains(&word.as_str()) {
+            return Ok(());
+        }
+        let suggestion = match nearest(word, known.iter().copied()) {
+            Some(near) => format!("Did you mean {near}?"),
+            None => format!("Known are {}", known.iter().take(12).copied().collect::<Vec<_>>().join(", ")),
+        };
+        let word: String = word.chars().take(40).collect();
+        Err(Invalid::new(format!("{word} is not known here"), suggestion))
+    }
+}
+
+/// The word that was probably meant: at most a third of it is different. Capital letters make no difference.
+///
+/// ```
+/// use flow::patterns::nearest;
+///
+/// assert_eq!(nearest("pyhton", ["python", "typescript"]), Some("python"));
+/// assert_eq!(nearest("ruby", ["python", "typescript"]), None);
+/// ```
+pub fn nearest<'w>(word: &str, known: impl IntoIterator<Item = &'w str>) -> Option<&'w str> {
+    let word: Vec<char> = word.to_lowercase().chars().take(LONGEST + 1).collect();
+    let measured = known.into_iter().filter_map(|known| {
+        let other: Vec<char> = known.to_lowercase().chars().collect();
+        let longer = word.len().max(other.len());
+        let distance = (longer <= LONGEST).then(|| distance(&word, &other))?;
+        (3 * distance <= longer).then_some((distance, known))
+    });
+    measured.min_by_key(|(distance, _)| *distance).map(|(_, known)| known)
+}
+
+/// The longest word that is compared, so that comparing costs little whatever is typed.
+const LONGEST: usize = 64;
+
+/// How many letters have to be put in, left out or replaced to get from one to the other.
+fn distance(one: &[char], other: &[char]) -> usize {
+    let mut row: Vec<usize> = (0..=other.len()).collect();
+    for (n, letter) in one.iter().enumerate() {
+        let mut diagonal = std::mem::replace(&mut row[0], n + 1);
+        for (m, wanted) in other.iter().enumerate() {
+            let replaced = diagonal + usize::from(letter != wanted);
+            diagonal = row[m + 1];
+            row[m + 1] = replaced.min(row[m] + 1).min(diagonal + 1);
+        }
+    }
+    row[other.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use futures_util::FutureExt;
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::{Answers, Conversation, Turn, rehearse, text};
+
+    #[test]
+    fn what_was_meant() {
+        let known = ["python", "typescript", "rust", "go"];
+        for (word, expected) in [
+            ("python", Some("python")),
+            ("PYTHON", Some("python")),
+            ("pythn", Some("python")),
+            ("phyton", Some("python")),
+            ("tyepscrpt", Some("typescript")),
+            ("rst", Some("rust")),
+            ("rustt", Some("rust")),
+            ("g", None),
+            ("gu", None),
+            ("", None),
+            ("cobol", None),
+            (&"x".repeat(100_000), None),
+        ] {
+            assert_eq!(nearest(word, known), expected, "{word:.20}");
+        }
+        assert_eq!(nearest("überr", ["über"]), Some("über"));
+        assert_eq!(nearest("x", []), None);
+    }
+
+    struct Which(Vec<&'static str>);
+
+    impl Conversation for Which {
+        type Args = Answers;
+        type Reply = Value;
+        async fn run(&self, f: &mut Flow<'_>, _: Answers) -> Result<Value, Halt> {
+            let mut steps = Steps::new(["one"]);
+            steps.next(f);
+            steps.next(f);
+            let which = clarify(f, "which", "Which?", self.0.iter().map(|c| (*c, c.to_uppercase()))).await?;
+            let word = f.ask_until("word", text("Word?"), known_word(&["yes", "no"])).await?;
+            Ok(json!([which, word]))
+        }
+    }
+
+    fn show(candidates: &[&'static str], arguments: Value, answers: &[Value]) -> String {
+        let turn = rehearse(&Which(candidates.to_vec()), arguments, answers.to_vec()).now_or_never().unwrap();
+        match turn {
+            Turn::Ask(asked) => {
+                let problem = asked.problems.first().map(|(_, invalid)| format!(" !{invalid}"));
+                assert_eq!(asked.progress.map(|progress| (progress.current, progress.total)), Some((1, 1)));
+                format!("ask {}{}", asked.question.fields[0].name, problem.unwrap_or_default())
+            }
+            Turn::Done(done) => done.reply.to_string(),
+            Turn::Halted(halt) => halt.to_string(),
+        }
+    }
+
+    #[test]
+    fn clarifying() {
+        assert_eq!(show(&[], json!({}), &[]), "there is nothing that `which` could be");
+        assert_eq!(show(&["a"], json!({}), &[]), "ask word");
+        assert_eq!(show(&["a"], json!({ "which": "a" }), &[]), "ask word");
+        let refused = "`which`: That is not one of the options. Choose one of a";
+        assert_eq!(show(&["a"], json!({ "which": "b" }), &[]), refused, "what was said is not overruled");
+        assert_eq!(show(&["a", "b"], json!({}), &[]), "ask which");
+        let wrong = "ask which !That is not one of the options. Choose one of a, b";
+        assert_eq!(show(&["a", "b"], json!({}), &[json!({ "which": "c" })]), wrong);
+        let answers = [json!({ "which": "b" }), json!({ "word": "mo" }), json!({ "word": "no" })];
+        assert_eq!(show(&["a", "b"], json!({}), &answers[..1]), "ask word");
+        let known = "ask word !mo is not known here. Known are yes, no";
+        assert_eq!(show(&["a", "b"], json!({}), &answers[..2]), known);
+        assert_eq!(show(&["a", "b"], json!({}), &answers), r#"["b","no"]"#);
+        assert_eq!(show(&[], json!([]), &[]), "the arguments of a conversation are an object");
+    }
+}

@@ -1,0 +1,282 @@
+//! What a conversation does besides asking. All of it is journalled, so that it comes out the same on every turn.
+
+use std::future::Future;
+
+use jiff::Timestamp;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+
+use super::Flow;
+use crate::journal::Act;
+use crate::{Halt, Ledger, Progress, seal};
+
+impl Flow<'_> {
+    /// Computes something that later questions rest on. It is computed again on every turn; if it comes out
+    /// differently, the conversation stops instead of going on with answers about another world.
+    ///
+    /// ```
+    /// # use flow::{Answers, Conversation, Flow, Halt, Turn, rehearse, confirm};
+    /// # use serde_json::{Value, json};
+    /// # struct Tool;
+    /// # impl Conversation for Tool {
+    /// #     type Args = Answers;
+    /// #     type Reply = Value;
+    /// #     async fn run(&self, f: &mut Flow<'_>, _: Answers) -> Result<Value, Halt> {
+    /// # async fn look_up() -> u32 { 12 }
+    /// let price = f.derive("price", async || Ok(look_up().await)).await?;
+    /// // What the user agrees to is what was shown: if the price has changed since, it goes no further.
+    /// let agreed = f.ask("agreed", confirm(format!("It costs {price}. All right?"))).await?;
+    /// # Ok(json!([price, agreed]))
+    /// #     }
+    /// # }
+    /// # futures_util::FutureExt::now_or_never(async {
+    /// # let Turn::Done(done) = rehearse(&Tool, json!({}), [json!({"agreed": true})]).await else { panic!() };
+    /// # assert_eq!(done.reply.get(), r#"[12,true]"#);
+    /// # }).unwrap();
+    /// ```
+    pub async fn derive<T, Fut>(&mut self, key: &str, compute: impl FnOnce() -> Fut) -> Result<T, Halt>
+    where
+        T: Serialize,
+        Fut: Future<Output = Result<T, Halt>>,
+    {
+        self.not_suspended()?;
+        let key = &self.full(key);
+        let value = compute().await?;
+        let digest =
+            json!(seal::digest(&serde_json::to_vec(&value).map_err(|e| Halt::refuse(e.to_string()))?));
+        match self.recall(&Act::Derived, key)? {
+            Some(before) if before == digest => Ok(value),
+            Some(_) => Err(Halt::WorldChanged { key: key.to_owned() }),
+            None => self.append(Act::Derived, key, Some(digest)).map(|()| value),
+        }
+    }
+
+    /// Does something whose result is kept. After a crash it may be done again: hand the idempotency key on.
+    ///
+    /// ```
+    /// # use flow::{Answers, Conversation, Flow, Halt, Turn, rehearse, confirm};
+    /// # use serde_json::{Value, json};
+    /// # struct Tool;
+    /// # impl Conversation for Tool {
+    /// #     type Args = Answers;
+    /// #     type Reply = Value;
+    /// #     async fn run(&self, f: &mut Flow<'_>, _: Answers) -> Result<Value, Halt> {
+    /// # async fn reserve(_idempotency_key: String) -> Result<u32, Halt> { Ok(17) }
+    /// let seat = f.step("seat", async |key| reserve(key).await).await?;
+    /// let keep = f.ask("keep", confirm(format!("Seat {seat}?"))).await?;
+    /// # Ok(json!([seat, keep]))
+    /// #     }
+    /// # }
+    /// # futures_util::FutureExt::now_or_never(async {
+    /// # let Turn::Done(done) = rehearse(&Tool, json!({}), [json!({"keep": true})]).await else { panic!() };
+    /// # assert_eq!(done.reply.get(), r#"[17,true]"#);
+    /// # }).unwrap();
+    /// ```
+    pub async fn step<T, Fut>(&mut self, key: &str, act: impl FnOnce(String) -> Fut) -> Result<T, Halt>
+    where
+        T: Serialize + DeserializeOwned,
+        Fut: Future<Output = Result<T, Halt>>,
+    {
+        self.not_suspended()?;
+        let key = &self.full(key);
+        if let Some(value) = self.recall(&Act::Step, key)? {
+            return read(key, value);
+        }
+        if let Ledger::Kept(keeper) = self.world.ledger {
+            keeper.claim(self.journal).await?;
+        }
+        let value = act(self.idempotency_key(key)).await?;
+        self.append(Act::Step, key, Some(written(&value)?))?;
+        Ok(value)
+    }
+
+    /// Does something that must not happen twice. If it is not known whether it happened, the conversation stops.
+    ///
+    /// ```
+    /// # use flow::{Answers, Conversation, Flow, Halt, Turn, rehearse, confirm};
+    /// # use serde_json::{Value, json};
+    /// # struct Tool;
+    /// # impl Conversation for Tool {
+    /// #     type Args = Answers;
+    /// #     type Reply = Value;
+    /// #     async fn run(&self, f: &mut Flow<'_>, _: Answers) -> Result<Value, Halt> {
+    /// # async fn charge() -> Result<String, String> { Err("the card was refused".to_owned()) }
+    /// // A failure that you want to go on from is a result like any other.
+    /// let charged: Result<String, String> = f.once("charge", async || Ok(charge().await)).await?;
+    /// let again = match &charged {
+    ///     Ok(_) => false,
+    ///     Err(why) => f.ask("again", confirm(format!("{why}; another card?"))).await?,
+    /// };
+    /// # Ok(json!(again))
+    /// #     }
+    /// # }
+    /// # futures_util::FutureExt::now_or_never(async {
+    /// # let Turn::Done(done) = rehearse(&Tool, json!({}), [json!({"again": true})]).await else { panic!() };
+    /// # assert_eq!(done.reply.get(), r#"true"#);
+    /// # }).unwrap();
+    /// ```
+    pub async fn once<T, Fut>(&mut self, key: &str, act: impl FnOnce() -> Fut) -> Result<T, Halt>
+    where
+        T: Serialize + DeserializeOwned,
+        Fut: Future<Output = Result<T, Halt>>,
+    {
+        self.not_suspended()?;
+        let key = &self.full(key);
+        if self.recall(&Act::Started, key)?.is_some() {
+            let finished = self.recall(&Act::Finished, key)?;
+            return finished
+                .map_or(Err(Halt::OutcomeUnknown { key: key.to_owned() }), |value| read(key, value));
+        }
+        self.append(Act::Started, key, None)?;
+        self.save().await?;
+        let value = act().await?;
+        self.append(Act::Finished, key, Some(written(&value)?))?;
+        self.save().await?;
+        Ok(value)
+    }
+
+    async fn save(&self) -> Result<(), Halt> {
+        match self.world.ledger {
+            Ledger::InProcess => Ok(()),
+            Ledger::Kept(keeper) => keeper.save(self.journal).await,
+        }
+    }
+
+    /// The time at which this point was first reached.
+    ///
+    /// ```
+    /// # use flow::{Answers, Conversation, Flow, Halt, Turn, rehearse, date};
+    /// # use serde_json::{Value, json};
+    /// # struct Tool;
+    /// # impl Conversation for Tool {
+    /// #     type Args = Answers;
+    /// #     type Reply = Value;
+    /// #     async fn run(&self, f: &mut Flow<'_>, _: Answers) -> Result<Value, Halt> {
+    /// let today = f.now()?.to_zoned(jiff::tz::TimeZone::UTC).date();
+    /// let day = f.ask("day", date("When?").not_before(today)).await?;
+    /// # Ok(json!(day.to_string()))
+    /// #     }
+    /// # }
+    /// # futures_util::FutureExt::now_or_never(async {
+    /// # let Turn::Done(done) = rehearse(&Tool, json!({}), [json!({"day": "2026-03-01"})]).await else { panic!() };
+    /// # assert_eq!(done.reply.get(), r#""2026-03-01""#);
+    /// # }).unwrap();
+    /// ```
+    pub fn now(&mut self) -> Result<Timestamp, Halt> {
+        let now = self.world.now.as_millisecond();
+        let value = self.remember(Act::Now, "now", || json!(now))?;
+        let millis = value.as_i64().ok_or(Halt::CodeChanged { key: "now".to_owned() })?;
+        Timestamp::from_millisecond(millis).map_err(|_| Halt::CodeChanged { key: "now".to_owned() })
+    }
+
+    /// A random number, the same on every turn.
+    ///
+    /// ```
+    /// # use flow::{Answers, Conversation, Flow, Halt, Turn, rehearse};
+    /// # use serde_json::{Value, json};
+    /// # struct Tool;
+    /// # impl Conversation for Tool {
+    /// #     type Args = Answers;
+    /// #     type Reply = Value;
+    /// #     async fn run(&self, f: &mut Flow<'_>, _: Answers) -> Result<Value, Halt> {
+    /// let reference = format!("{:08X}", f.random()?);
+    /// # Ok(json!(reference))
+    /// #     }
+    /// # }
+    /// # futures_util::FutureExt::now_or_never(async {
+    /// # let Turn::Done(done) = rehearse(&Tool, json!({}), []).await else { panic!() };
+    /// # assert_eq!(done.reply.get(), r#""00000000""#);
+    /// # }).unwrap();
+    /// ```
+    pub fn random(&mut self) -> Result<u64, Halt> {
+        let entropy = self.world.entropy;
+        let draw = || {
+            let mut bytes = [0; 8];
+            entropy.fill(&mut bytes);
+            json!(u64::from_le_bytes(bytes))
+        };
+        let value = self.remember(Act::Random, "random", draw)?;
+        value.as_u64().ok_or(Halt::CodeChanged { key: "random".to_owned() })
+    }
+
+    /// Tells whoever waits how far the conversation is.
+    ///
+    /// ```
+    /// # use flow::{Answers, Conversation, Flow, Halt, Turn, rehearse, text};
+    /// # use serde_json::{Value, json};
+    /// # struct Tool;
+    /// # impl Conversation for Tool {
+    /// #     type Args = Answers;
+    /// #     type Reply = Value;
+    /// #     async fn run(&self, f: &mut Flow<'_>, _: Answers) -> Result<Value, Halt> {
+    /// f.progress(1, 2, "Who you are");
+    /// let name = f.ask("name", text("Your name?")).await?;
+    /// f.progress(2, 2, "What you want");
+    /// let wish = f.ask("wish", text("Your wish?")).await?;
+    /// # Ok(json!([name, wish]))
+    /// #     }
+    /// # }
+    /// # futures_util::FutureExt::now_or_never(async {
+    /// # let Turn::Ask(asked) = rehearse(&Tool, json!({}), [json!({ "name": "Ada" })]).await else { panic!() };
+    /// assert_eq!(asked.progress.unwrap().message, "What you want");
+    /// # }).unwrap();
+    /// ```
+    pub fn progress(&mut self, current: u32, total: u32, message: impl Into<String>) {
+        let progress = Progress { current, total, message: message.into() };
+        if self.asked.is_none() && self.cursor == self.journal.entries.len() {
+            (self.world.progress)(&progress);
+        }
+        self.progress = Some(progress);
+    }
+
+    /// Says in a sentence what came of it, for people; the reply is for programs.
+    ///
+    /// ```
+    /// # use flow::{Answers, Conversation, Flow, Halt, Turn, rehearse};
+    /// # use serde_json::{Value, json};
+    /// # struct Tool;
+    /// # impl Conversation for Tool {
+    /// #     type Args = Answers;
+    /// #     type Reply = Value;
+    /// #     async fn run(&self, f: &mut Flow<'_>, _: Answers) -> Result<Value, Halt> {
+    /// f.summary("Two seats were booked.");
+    /// Ok(json!({ "seats": [11, 12] }))
+    /// #     }
+    /// # }
+    /// # futures_util::FutureExt::now_or_never(async {
+    /// # let Turn::Done(done) = rehearse(&Tool, json!({}), []).await else { panic!() };
+    /// assert_eq!(done.summary.as_deref(), Some("Two seats were booked."));
+    /// # }).unwrap();
+    /// ```
+    pub fn summary(&mut self, text: impl Into<String>) {
+        self.summary = Some(text.into());
+    }
+
+    fn remember(&mut self, act: Act, key: &str, make: impl FnOnce() -> Value) -> Result<Value, Halt> {
+        self.not_suspended()?;
+        if let Some(before) = self.recall(&act, key)? {
+            return Ok(before);
+        }
+        let value = make();
+        self.append(act, key, Some(value.clone()))?;
+        Ok(value)
+    }
+
+    /// The same for the same step of the same conversation after the same answers, whoever runs it. Who goes back and
+    /// answers differently takes another step.
+    fn idempotency_key(&self, key: &str) -> String {
+        let occurrence = self.seen.get(&(Act::Step, key.to_owned())).copied().unwrap_or(0);
+        let answers: Vec<_> = self.journal.entries.iter().filter(|entry| entry.is_answer()).collect();
+        let step = (self.world.id, self.world.arguments, answers, key, occurrence);
+        seal::digest(&serde_json::to_vec(&step).unwrap_or_default())
+    }
+}
+
+fn written(value: &impl Serialize) -> Result<Value, Halt> {
+    serde_json::to_value(value).map_err(|error| Halt::refuse(error.to_string()))
+}
+
+fn read<T: DeserializeOwned>(key: &str, value: Value) -> Result<T, Halt> {
+    serde_json::from_value(value).map_err(|_| Halt::CodeChanged { key: key.to_owned() })
+}
