@@ -261,7 +261,6 @@ fn it_can_be_switched_off() {
 
 /// Also for what was begun while it was on.
 #[test]
-#[ignore = "bug: only `interaction.start` is refused"]
 fn where_it_is_switched_off_no_message_of_it_is_served() {
     let home = Home::new();
     let session = named(&home.start(&booking()));

@@ -323,7 +323,7 @@ fn codes_are_those_of_the_document_once_a_key_has_opened() {
     assert!(shown["validation"]["suggestion"].is_string() && shown["nextPrompt"]["name"] == prompt["name"]);
     let named = json!({ "sessionId": session });
     assert_eq!(api.ask("interaction.cancel", &named)["result"], json!({ "cancelled": true }));
-    for (method, code) in [("respond", -32006), ("cancel", -32006), ("complete", -32006)] {
+    for (method, code) in [("respond", -32006), ("cancel", -32006), ("complete", -32003)] {
         let params = respond(json!({ "value": "Lisbon" }));
         assert_eq!(api.code(&format!("interaction.{method}"), &params), code, "{method}");
     }
