@@ -6,6 +6,7 @@
 mod commands;
 mod edges;
 mod integrate;
+mod interactive;
 mod plans;
 mod process;
 mod pty;

@@ -16,6 +16,8 @@ pub(crate) struct Server {
     pub(crate) child: Child,
     pub(crate) input: Option<ChildStdin>,
     lines: mpsc::Receiver<String>,
+    /// The id of the last request.
+    last: u64,
 }
 
 /// A command for the binary, without whatever this machine has in its environment.
@@ -28,10 +30,14 @@ pub(crate) fn fluxway(args: &[&str]) -> Command {
 
 impl Server {
     pub(crate) fn start(args: &[&str]) -> Self {
-        let mut child = fluxway(args).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        Self::spawn(&mut fluxway(args))
+    }
+
+    pub(crate) fn spawn(command: &mut Command) -> Self {
+        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
         let input = child.stdin.take();
         let lines = lines(child.stdout.take().unwrap());
-        Self { child, input, lines }
+        Self { child, input, lines, last: 100 }
     }
 
     /// A server with a client that has shaken hands.
@@ -57,6 +63,33 @@ impl Server {
     pub(crate) fn receive(&mut self) -> Value {
         let line = self.lines.recv_timeout(DEADLINE).expect("a message in time");
         serde_json::from_str(&line).unwrap_or_else(|_| panic!("stdout holds {line:?}"))
+    }
+
+    /// The answer to a request, past whatever else comes before it.
+    pub(crate) fn ask(&mut self, method: &str, params: &Value) -> Value {
+        self.request(method, params);
+        self.answer()
+    }
+
+    pub(crate) fn request(&mut self, method: &str, params: &Value) {
+        self.last += 1;
+        self.send(&json!({ "jsonrpc": "2.0", "id": self.last, "method": method, "params": params }));
+    }
+
+    /// The answer to the last request.
+    pub(crate) fn answer(&mut self) -> Value {
+        loop {
+            let message = self.receive();
+            if message["id"] == self.last {
+                return message;
+            }
+        }
+    }
+
+    /// All that was said before the end.
+    pub(crate) fn rest(&mut self) -> Vec<Value> {
+        let lines = std::iter::from_fn(|| self.lines.recv_timeout(DEADLINE).ok());
+        lines.filter_map(|line| serde_json::from_str(&line).ok()).collect()
     }
 
     /// Whether stdout ended without another message.

@@ -1,5 +1,6 @@
 //! Two servers on one database in `PostgreSQL`. Run where `tests/database/run` provides one.
 
+mod interactive;
 mod load;
 mod outage;
 

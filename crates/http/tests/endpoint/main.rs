@@ -6,6 +6,7 @@ mod access;
 mod codefluss;
 mod harness;
 mod hostile;
+mod interactive;
 mod mcp_session;
 mod mcp_stateless;
 mod old_pair;

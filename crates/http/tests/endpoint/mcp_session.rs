@@ -8,7 +8,7 @@ use server::{Places, Scope};
 use crate::harness::{Answer, Endpoint, Event, Setup, Stream, eventually};
 
 /// A client in a session.
-struct Client<'a> {
+pub(crate) struct Client<'a> {
     endpoint: &'a Endpoint,
     bearer: Option<String>,
     session: String,
@@ -30,7 +30,7 @@ fn request(id: u32, method: &str, params: Value) -> String {
 const READY: &str = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
 
 impl<'a> Client<'a> {
-    fn new(endpoint: &'a Endpoint, version: &str) -> Self {
+    pub(crate) fn new(endpoint: &'a Endpoint, version: &str) -> Self {
         Self::with_key(endpoint, version, None)
     }
 
@@ -57,11 +57,11 @@ impl<'a> Client<'a> {
         self.endpoint.request(line, &self.headers(more), body)
     }
 
-    fn post(&self, body: &str) -> Answer {
+    pub(crate) fn post(&self, body: &str) -> Answer {
         self.send("POST /mcp", &[], body)
     }
 
-    fn stream(&self, line: &str, more: &[(&str, &str)], body: &str) -> Stream {
+    pub(crate) fn stream(&self, line: &str, more: &[(&str, &str)], body: &str) -> Stream {
         self.endpoint.stream(line, &self.headers(more), body)
     }
 }

@@ -31,7 +31,7 @@ pub(crate) fn written(method: &str, mut params: Value) -> (Vec<(&'static str, St
     (headers, json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params }).to_string())
 }
 
-fn ask(endpoint: &Endpoint, method: &str, params: Value) -> Answer {
+pub(crate) fn ask(endpoint: &Endpoint, method: &str, params: Value) -> Answer {
     let (headers, body) = written(method, params);
     let headers: Vec<_> = headers.iter().map(|(name, value)| (*name, value.as_str())).collect();
     endpoint.request("POST /mcp", &headers, &body)

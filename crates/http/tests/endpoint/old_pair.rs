@@ -8,7 +8,7 @@ use server::tools::Toolset;
 use crate::harness::{Answer, Endpoint, Stream, eventually};
 
 /// The stream, and where to send messages.
-fn open(endpoint: &Endpoint, headers: &[(&str, &str)]) -> (Stream, String) {
+pub(crate) fn open(endpoint: &Endpoint, headers: &[(&str, &str)]) -> (Stream, String) {
     let mut stream = endpoint.stream("GET /sse", headers, "");
     assert_eq!(
         (stream.answer.status, stream.answer.header("content-type")),

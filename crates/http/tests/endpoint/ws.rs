@@ -17,7 +17,7 @@ const PING: u8 = 9;
 const PONG: u8 = 10;
 
 /// A WebSocket. Dropping it hangs up.
-struct Socket(BufReader<TcpStream>);
+pub(crate) struct Socket(BufReader<TcpStream>);
 
 /// Shakes hands.
 fn knock(endpoint: &Endpoint, headers: &[(&str, &str)]) -> (Answer, Socket) {
@@ -33,7 +33,7 @@ fn knock(endpoint: &Endpoint, headers: &[(&str, &str)]) -> (Answer, Socket) {
     (read_answer(&mut reader), Socket(reader))
 }
 
-fn open(endpoint: &Endpoint, headers: &[(&str, &str)]) -> Socket {
+pub(crate) fn open(endpoint: &Endpoint, headers: &[(&str, &str)]) -> Socket {
     let (answer, socket) = knock(endpoint, headers);
     // The example of RFC 6455.
     let accept = answer.header("sec-websocket-accept");
@@ -62,7 +62,7 @@ impl Socket {
         let _ = self.0.get_mut().write_all(&frame);
     }
 
-    fn say(&mut self, message: &Value) {
+    pub(crate) fn say(&mut self, message: &Value) {
         self.send(TEXT, message.to_string().as_bytes());
     }
 
@@ -89,7 +89,7 @@ impl Socket {
     }
 
     /// The next message. The server's pings are answered on the way.
-    fn message(&mut self) -> Value {
+    pub(crate) fn message(&mut self) -> Value {
         loop {
             match self.frame().expect("another frame") {
                 (TEXT, payload) => return serde_json::from_slice(&payload).unwrap(),

@@ -131,6 +131,14 @@ impl Client {
         self.post("POST /mcp", key, &headers, &message)
     }
 
+    /// The answer to a message on `/api/mcp`.
+    pub(crate) fn ask(&mut self, key: &str, method: &str, params: &Value) -> Value {
+        let message = json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params });
+        let answer = self.post("POST /api/mcp", key, &[], &message).unwrap();
+        assert_eq!(answer.status, 200, "{answer:?}");
+        answer.json()
+    }
+
     /// Opens a session; its name.
     pub(crate) fn greet(&mut self, key: &str, client: &str) -> String {
         let about = json!({ "name": client, "version": "1" });
@@ -156,7 +164,7 @@ impl Client {
         self.post("POST /mcp", key, &headers, &message(tool, arguments))
     }
 
-    fn post(
+    pub(crate) fn post(
         &mut self,
         line: &str,
         key: &str,
