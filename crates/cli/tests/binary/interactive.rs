@@ -86,9 +86,10 @@ impl Home {
     fn bytes(&self) -> Vec<u8> {
         fn read(folder: &std::path::Path, all: &mut Vec<u8>) {
             for entry in std::fs::read_dir(folder).unwrap().map(Result::unwrap) {
-                match entry.file_type().unwrap().is_dir() {
-                    true => read(&entry.path(), all),
-                    false => all.extend(std::fs::read(entry.path()).unwrap()),
+                if entry.file_type().unwrap().is_dir() {
+                    read(&entry.path(), all);
+                } else {
+                    all.extend(std::fs::read(entry.path()).unwrap());
                 }
             }
         }

@@ -55,9 +55,10 @@ fn book(client: &mut dyn Client) {
         let is_over = standing.get("nextPrompt").is_none();
         if let Some(news) = client.news() {
             assert!(news["id"].is_string() && news["params"]["sessionId"] == *session, "{news}");
-            let (method, told, answered) = match is_over {
-                false => ("interaction.prompt", &news["params"]["prompt"], &standing["nextPrompt"]),
-                true => ("interaction.complete", &news["params"]["result"], &standing["result"]),
+            let (method, told, answered) = if is_over {
+                ("interaction.complete", &news["params"]["result"], &standing["result"])
+            } else {
+                ("interaction.prompt", &news["params"]["prompt"], &standing["nextPrompt"])
             };
             assert_eq!((&news["method"], told), (&json!(method), answered));
         }
