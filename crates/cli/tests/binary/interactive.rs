@@ -431,7 +431,6 @@ fn an_interview_goes_from_process_to_process() {
 
 /// Whoever has read an answer may use its id again.
 #[test]
-#[ignore = "bug: for a moment the id counts as in use"]
 fn an_id_is_free_once_its_answer_is_out() {
     let home = Home::new();
     let mut server = home.serve(&[]);
