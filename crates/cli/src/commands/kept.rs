@@ -13,8 +13,11 @@ use crate::exit::Failure;
 /// Opens the store.
 pub(crate) async fn open(serving: &Serving) -> Result<Arc<dyn Store>, Failure> {
     let location = serving.database.as_ref().ok_or(ConfigError::NoDataFolder)?;
-    let options = Options { ca_file: serving.database_ca.clone(), ..Options::default() };
-    Ok(store::open(location, &options).await?)
+    Ok(store::open(location, &options(serving)).await?)
+}
+
+fn options(serving: &Serving) -> Options {
+    Options { ca_file: serving.database_ca.clone(), ..Options::default() }
 }
 
 /// Interactive sessions in a store that is open.
@@ -34,10 +37,9 @@ pub(crate) fn sessions(serving: &Serving, interactive: Interactive, has_key: boo
     let Some(location) = serving.database.clone() else {
         return FlowSettings { mode, limits, store: None };
     };
-    let ca_file = serving.database_ca.clone();
+    let options = options(serving);
     let open: OpenSessions = Box::new(move || {
-        let (location, options) =
-            (location.clone(), Options { ca_file: ca_file.clone(), ..Options::default() });
+        let (location, options) = (location.clone(), options.clone());
         Box::pin(async move { open_sessions(&location, &options, has_key).await })
     });
     FlowSettings { mode, limits, store: Some(open) }

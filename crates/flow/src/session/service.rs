@@ -140,7 +140,7 @@ impl Held {
     pub(super) fn spending<'a>(&self, sessions: &'a Sessions) -> Option<Spending<'a>> {
         let Place::Token { effects, .. } = &self.place else { return None };
         let forgotten = after(self.session.created(), sessions.limits.longest);
-        Some(Spending::new(sessions.store(), &format!("{} {effects}", self.id), forgotten))
+        Some(Spending::new(sessions.store(), &self.id, *effects, forgotten))
     }
 }
 

@@ -18,10 +18,10 @@ pub struct Spending<'a> {
 }
 
 impl<'a> Spending<'a> {
-    /// For this token, or whatever else names a point to go on from, which nobody can use after `expires`.
-    pub fn new(store: &'a dyn SessionStore, token: &str, expires: Timestamp) -> Self {
-        let token = Sha256::digest(token).into();
-        Self { store, token, forgotten: expires, is_spent: AtomicBool::new(false) }
+    /// For the conversation `id` after so many effects, of which nobody has a token any more when it is `forgotten`.
+    pub fn new(store: &'a dyn SessionStore, id: &str, effects: u32, forgotten: Timestamp) -> Self {
+        let token = Sha256::digest(format!("{id} {effects}")).into();
+        Self { store, token, forgotten, is_spent: AtomicBool::new(false) }
     }
 
     /// Whether something was done.

@@ -63,8 +63,7 @@ pub(super) async fn run(
             let input = answers(talk, &mut state.journal, invocation).await?;
             let sessions = talk.app.sessions().await?;
             // Any state of this conversation may be sent again, until it expires; what follows from it happens once.
-            let mark = format!("{} {}", state.id, state.effects);
-            let spending = Spending::new(sessions.store(), &mark, state.ends());
+            let spending = Spending::new(sessions.store(), &state.id, state.effects, state.ends());
             let turn = talk.advance(&mut state.journal, input, Ledger::Kept(&spending)).await;
             state.effects += u32::from(spending.is_spent());
             (state, turn)
