@@ -16,10 +16,10 @@ use tokio_postgres::NoTls;
 
 use crate::Outcome;
 
-/// Connections to PostgreSQL, and threads that read SQLite: as many as the store has.
+/// Connections, and threads that read: as many as the store has.
 const CONNECTIONS: usize = 8;
 const READERS: usize = 2;
-/// Writes that share a transaction of SQLite, as in the store.
+/// Writes that share a transaction where one thread writes, as in the store.
 const SHARING: usize = 64;
 
 pub(super) type Done = Result<(), String>;

@@ -83,14 +83,11 @@ fn measure<P: Plain>(
                 let (sessions, plain) = (Arc::clone(&sides.sessions), Arc::clone(&sides.plain));
                 let rows = Arc::clone(&rows);
                 let rate = runtime.block_on(async move {
-                    match side {
-                        0 => rate(span, at_once, move |task| converse(Arc::clone(&sessions), task)).await,
-                        _ => {
-                            let one =
-                                move |task| write(Arc::clone(&plain), Arc::clone(&rows), side == 2, task);
-                            rate(span, at_once, one).await
-                        }
+                    if side == 0 {
+                        return rate(span, at_once, move |task| converse(Arc::clone(&sessions), task)).await;
                     }
+                    let one = move |task| write(Arc::clone(&plain), Arc::clone(&rows), side == 2, task);
+                    rate(span, at_once, one).await
                 });
                 figures[side].push(rate?);
             }

@@ -179,9 +179,9 @@ fn over_pipe(running: &mut Running, talks: usize, at_once: usize) -> Outcome<()>
 /// Holds so many conversations over so many connections, which stay open.
 fn over_http(runtime: &Runtime, address: SocketAddr, talks: usize, at_once: usize) -> Outcome<()> {
     runtime.block_on(async {
-        let tasks: Vec<_> = (0..at_once).map(|_| tokio::spawn(talk(address, talks / at_once))).collect();
-        for task in tasks {
-            task.await??;
+        let clients: Vec<_> = (0..at_once).map(|_| tokio::spawn(talk(address, talks / at_once))).collect();
+        for client in clients {
+            client.await??;
         }
         Ok(())
     })
