@@ -9,7 +9,7 @@ use crate::table::{Table, median, save};
 use crate::{Outcome, provision, turn};
 
 /// What the user answers.
-fn wishes() -> Value {
+pub(crate) fn wishes() -> Value {
     json!({ "destination": "Lisbon", "departure": "2099-05-01", "return": "2099-05-08", "travellers": 2, "class": "business", "confirm": true })
 }
 

@@ -14,6 +14,7 @@ mod peer;
 mod plans;
 mod provision;
 mod robust;
+mod sessions;
 mod stdio;
 mod table;
 mod tree;
@@ -31,6 +32,7 @@ fn main() -> Outcome<()> {
         "stdio" => stdio::run(quick),
         "flow" => flow::run(quick),
         "turn" => turn::run(quick),
+        "sessions" => sessions::run(quick),
         "robust" => robust::run(quick),
         "http" => http::run(quick),
         "idle" => idle::run(quick),
@@ -38,7 +40,7 @@ fn main() -> Outcome<()> {
         "tree" => tree::run(quick, given.first().map(std::path::PathBuf::from)),
         _ => {
             println!(
-                "usage: cargo run --release -p bench -- stdio|flow|turn|http|idle|robust|plans|tree [FOLDER] [--quick]"
+                "usage: cargo run --release -p bench -- stdio|flow|turn|sessions|http|idle|robust|plans|tree [FOLDER] [--quick]"
             );
             Ok(())
         }

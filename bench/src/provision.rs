@@ -8,12 +8,14 @@ use crate::peer::Peer;
 
 const HERE: &str = env!("CARGO_MANIFEST_DIR");
 
-/// Builds the Rust servers in release and returns the folder that they are in.
+/// Builds the Rust servers as this program was built (in release, if figures are wanted) and returns the folder that they
+/// are in.
 pub(crate) fn build() -> Outcome<PathBuf> {
     let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned());
+    let profile: &[&str] = if cfg!(debug_assertions) { &[] } else { &["--release"] };
     // One after the other: together they would share features, and everything would be built once more.
     for package in ["bench", "fluxway-cli"] {
-        run(Command::new(&cargo).args(["build", "--release", "--bins", "-p", package]))?;
+        run(Command::new(&cargo).arg("build").args(profile).args(["--bins", "-p", package]))?;
     }
     Ok(std::env::current_exe()?.parent().ok_or("the bench is in a folder")?.to_owned())
 }

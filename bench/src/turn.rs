@@ -14,7 +14,7 @@ use crate::flow::fill_in;
 use crate::table::{Table, median};
 
 /// Five questions, as the booking tool has them.
-struct Five;
+pub(crate) struct Five;
 
 impl Conversation for Five {
     type Args = Answers;

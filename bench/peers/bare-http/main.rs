@@ -1,9 +1,15 @@
-//! The floor over HTTP: a handler that parses a call into a struct, answers it, and knows nothing else.
+//! The floor over HTTP: a handler that parses a call into a struct, answers it, and knows nothing else; and one that plays
+//! `interaction.*`.
+
+#[path = "../bare/interaction.rs"]
+mod interaction;
 
 use std::io::Write;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use axum::Router;
 use axum::body::Bytes;
+use axum::extract::State;
 use axum::http::{StatusCode, header};
 use axum::response::IntoResponse;
 use axum::routing::post;
@@ -72,6 +78,17 @@ async fn call(body: Bytes) -> Result<impl IntoResponse, StatusCode> {
     Ok(([(header::CONTENT_TYPE, "application/json")], answer))
 }
 
+async fn talk(
+    State(talks): State<Arc<Mutex<interaction::Talks>>>,
+    body: Bytes,
+) -> Result<impl IntoResponse, StatusCode> {
+    let message: Value = serde_json::from_slice(&body).map_err(|_| StatusCode::BAD_REQUEST)?;
+    let answer = talks.lock().unwrap_or_else(PoisonError::into_inner).answer(&message);
+    let answer = serde_json::to_vec(&answer.ok_or(StatusCode::NOT_FOUND)?);
+    let answer = answer.map_err(|_| StatusCode::INTERNAL_SERVER_ERROR)?;
+    Ok(([(header::CONTENT_TYPE, "application/json")], answer))
+}
+
 #[tokio::main]
 async fn main() -> std::io::Result<()> {
     let listener = TcpListener::bind("127.0.0.1:0").await?;
@@ -79,5 +96,6 @@ async fn main() -> std::io::Result<()> {
     let listener = listener.tap_io(|stream| {
         let _ = stream.set_nodelay(true);
     });
-    axum::serve(listener, Router::new().route("/mcp", post(call))).await
+    let router = Router::new().route("/mcp", post(call)).route("/api/mcp", post(talk));
+    axum::serve(listener, router.with_state(Arc::default())).await
 }

@@ -1,7 +1,9 @@
 //! The floor: a synchronous loop that parses a line, answers it, and knows nothing else.
 //!
 //! It answers `initialize`, `tools/call` of `echo`, and plays the five questions of `booking` without checking an
-//! answer. Whatever a server does beyond this costs something.
+//! answer, through elicitation and through `interaction.*`. Whatever a server does beyond this costs something.
+
+mod interaction;
 
 use std::collections::HashMap;
 use std::io::{BufReader, Read, Write, stdin, stdout};
@@ -16,6 +18,8 @@ fn main() -> std::io::Result<()> {
     let mut output: Vec<u8> = Vec::new();
     let mut chunk = vec![0; 64 * 1024];
     let mut booking = Booking::default();
+    // Of `interaction.*`, only answers.
+    let is_quiet = std::env::args().any(|arg| arg == "quiet");
     loop {
         let read = input.read(&mut chunk)?;
         if read == 0 {
@@ -26,8 +30,10 @@ fn main() -> std::io::Result<()> {
         while let Some(end) = memchr::memchr(b'\n', &buffer[start..]) {
             let message: Value = serde_json::from_slice(&buffer[start..start + end]).unwrap_or_default();
             start += end + 1;
-            if let Some(answer) = booking.answer(&message) {
-                serde_json::to_writer(&mut output, &answer)?;
+            let Some(answer) = booking.answer(&message) else { continue };
+            let pushed = if is_quiet { None } else { booking.push(&answer) };
+            for said in [Some(answer), pushed].into_iter().flatten() {
+                serde_json::to_writer(&mut output, &said)?;
                 output.push(b'\n');
             }
         }
@@ -42,6 +48,8 @@ fn main() -> std::io::Result<()> {
 /// Conversations under way, by the id of their call.
 #[derive(Default)]
 struct Booking {
+    talks: interaction::Talks,
+    pushed: u64,
     answers: HashMap<String, Vec<Value>>,
 }
 
@@ -63,10 +71,32 @@ impl Booking {
                 let text = json!({ "text": message["params"]["arguments"]["text"] });
                 json!({ "content": [{ "type": "text", "text": text.to_string() }], "structuredContent": text })
             }
+            Some(method) if method.starts_with("interaction.") => return self.talks.answer(message),
             Some(_) => json!({}),
             None => return self.go_on(id.as_str()?, &message["result"]),
         };
         Some(json!({ "jsonrpc": "2.0", "id": id, "result": result }))
+    }
+
+    /// What fluxway says after the answer to an `interaction.respond`: the same once more, as a request.
+    fn push(&mut self, answer: &Value) -> Option<Value> {
+        let result = &answer["result"];
+        result.get("accepted")?;
+        self.pushed += 1;
+        let session = &result["sessionId"];
+        let (method, params) = match result.get("nextPrompt") {
+            Some(prompt) => (
+                "interaction.prompt",
+                json!({ "sessionId": session, "prompt": prompt, "progress": result["progress"] }),
+            ),
+            None => (
+                "interaction.complete",
+                json!({ "sessionId": session, "result": result["result"], "summary": result["summary"] }),
+            ),
+        };
+        Some(
+            json!({ "jsonrpc": "2.0", "id": format!("bare-{}", self.pushed), "method": method, "params": params }),
+        )
     }
 
     fn go_on(&mut self, question: &str, result: &Value) -> Option<Value> {
