@@ -102,6 +102,16 @@ impl Client {
         tool: &str,
         arguments: Map<String, Value>,
     ) -> Result<String, Failure> {
+        let answer = self.end(tool, arguments).await?;
+        if self.is_stopped() {
+            return Err(Failure::Stopped(format!("{tool} went on without an answer")));
+        }
+        Ok(answer)
+    }
+
+    /// The same, also if the user stopped it and the tool came to an end all the same: it may have done something that they
+    /// have to hear of.
+    pub(crate) async fn end(&mut self, tool: &str, arguments: Map<String, Value>) -> Result<String, Failure> {
         let result = self.call(tool, arguments).await;
         let answer = result.and_then(|result| {
             let text = result["content"][0]["text"].as_str().unwrap_or_default().to_owned();
@@ -109,12 +119,14 @@ impl Client {
         });
         match (&self.left, answer) {
             (Some(Answer::Stopped), Err(Failure::Refused(text))) => Err(Failure::Stopped(shortened(&text))),
-            (Some(Answer::Stopped), Ok(_)) => {
-                Err(Failure::Stopped(format!("{tool} went on without an answer")))
-            }
             (Some(_), Err(Failure::Refused(text))) => Err(Failure::Refused(shortened(&text))),
             (_, answer) => answer,
         }
+    }
+
+    /// Whether the user stopped it at a question.
+    pub(crate) fn is_stopped(&self) -> bool {
+        self.left == Some(Answer::Stopped)
     }
 
     /// Every tool, page by page.

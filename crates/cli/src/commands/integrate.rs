@@ -26,18 +26,23 @@ pub(crate) fn run(mut config: Config, args: &IntegrateArgs) -> Result<(), Failur
     if args.check {
         arguments.insert("run_checks".to_owned(), json!(true));
     }
-    let answer =
-        with_client(config, can_ask, async |client: &mut Client| client.answer("integrate", arguments).await);
-    let text = answer.map_err(|failure| match failure {
+    let answer = with_client(config, can_ask, async |client: &mut Client| {
+        let text = client.end("integrate", arguments).await?;
+        Ok((text, client.is_stopped()))
+    });
+    let (text, is_stopped) = answer.map_err(|failure| match failure {
         Failure::Refused(why) if why.starts_with("integrate needs more") && !can_ask => {
             Failure::Refused(unasked(&why, is_terminal))
         }
         other => other,
     })?;
-    if args.json {
-        return exit::print(&text);
-    }
-    show(&serde_json::from_str(&text).unwrap_or_default(), args)
+    let shown = if args.json {
+        exit::print(&text)
+    } else {
+        show(&serde_json::from_str(&text).unwrap_or_default(), args)
+    };
+    // Only the last question can be turned away from: everything is written by then, and stays.
+    if is_stopped { shown.and(Err(Failure::Stopped("the changes are kept".to_owned()))) } else { shown }
 }
 
 /// What is missing, in the words of this command: nobody is there to be asked.

@@ -182,6 +182,45 @@ async fn conversations_by_input_required() {
     }
 }
 
+/// MCP Flow: the server keeps the session, or the client does in a token. Fields of a form come one after the other, and the
+/// diff stands above the one that decides.
+#[tokio::test(start_paused = true)]
+async fn conversations_by_interaction() {
+    for stateless in [false, true] {
+        let (_folder, root, before) = repository(TWO_SERVICES);
+        let app = app().roots(vec![root.clone()]).build();
+        let ask = async |method: &str, params: Value| {
+            let request = json!({ "jsonrpc": "2.0", "id": 7, "method": method, "params": params });
+            let messages = TestClient::new(&app).exchange(&request.to_string()).await;
+            let mut answers = messages.iter().map(|message| serde_json::from_str::<Value>(message).unwrap());
+            answers.find(|message| message["id"] == 7).unwrap()
+        };
+        let begin = json!({ "toolName": "integrate", "context": { "stateless": stateless } });
+        let mut stands = ask("interaction.start", begin).await["result"].take();
+        let mut prompt = stands["initialPrompt"].take();
+        for (name, value) in [
+            ("package", json!("services/digest")),
+            ("variant", json!("sdk")),
+            ("confirm", json!(true)),
+            ("run_checks", json!(false)),
+            ("after", json!("undo")),
+        ] {
+            assert_eq!(prompt["name"], name, "{stands}");
+            if name == "confirm" {
+                assert!(prompt["heading"].as_str().unwrap().contains("\n+@fluxloop.agent("), "{prompt}");
+                assert_eq!(files(&root), before);
+            }
+            let known = if stateless { "token" } else { "sessionId" };
+            let answer = json!({ known: stands[known], "response": { "value": value } });
+            stands = ask("interaction.respond", answer).await["result"].take();
+            prompt = stands["nextPrompt"].take();
+        }
+        assert_eq!(stands["result"]["data"]["outcome"], "undone", "{stands}");
+        assert_eq!(stands["summary"], "The changes are undone: 3 files as before.");
+        assert_eq!(files(&root), before);
+    }
+}
+
 /// What somebody sees who decides: what each option means, and the diff with all that goes with it.
 #[tokio::test(start_paused = true)]
 async fn questions_say_what_they_are_about() {
