@@ -161,6 +161,12 @@ impl App {
         let _ = self.sessions().await;
     }
 
+    /// Whether interactive sessions outlive this process, as far as that is known before the first of them.
+    pub(crate) fn keeps_sessions(&self) -> bool {
+        let is_meant_to = self.flow.store.is_some();
+        self.sessions.get().map_or(is_meant_to, |sessions| sessions.store().is_lasting())
+    }
+
     /// The interactive sessions of everybody.
     pub(crate) async fn sessions(&self) -> Result<&Sessions, Failure> {
         let open = async || {

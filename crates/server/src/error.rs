@@ -49,7 +49,7 @@ pub(crate) enum Failure {
     #[error("this call goes on only with a client that has the capabilities {required}")]
     MissingCapability { required: Value },
     #[error("Unknown tool: {name}")]
-    UnknownTool { name: String, available: Vec<String>, code: &'static str },
+    UnknownTool { name: String, field: &'static str, available: Vec<String>, code: &'static str },
     #[error("{0}")]
     BadArguments(ArgumentProblem),
     #[error("{}", front::arguments::explain(tool, question))]
@@ -258,12 +258,12 @@ impl Failure {
             Self::MethodNotFound { method } => json!({ "method": method }),
             Self::InvalidParams { field, error } => json!({ "field": field, "error": error }),
             Self::MissingCapability { required } => json!({ "requiredCapabilities": required }),
-            Self::UnknownTool { available, code, .. } => {
+            Self::UnknownTool { field, available, code, .. } => {
                 let alias = if *code == "tool_not_found" { "unknown_tool" } else { "tool_not_found" };
                 match dialect {
                     Dialect::Envelope => json!({ "availableTools": available, "aliases": [alias] }),
                     Dialect::Codefluss | Dialect::Mcp(_) => {
-                        json!({ "field": "name", "error": self.to_string(), "availableTools": available })
+                        json!({ "field": field, "error": self.to_string(), "availableTools": available })
                     }
                 }
             }

@@ -218,7 +218,8 @@ pub(crate) fn list(ctx: &Context, params: Map<String, Value>) -> Result<Vec<u8>,
 /// `tools/call`.
 pub(crate) async fn call(ctx: &Context, params: Map<String, Value>) -> Result<Vec<u8>, Failure> {
     let params: CallToolParams = context::params(params, &["name"])?;
-    let tool = ctx.app().catalog().find(&params.name).ok_or_else(|| unknown_tool(ctx.app(), &params.name))?;
+    let unknown = || unknown_tool(ctx.app(), "name", &params.name);
+    let tool = ctx.app().catalog().find(&params.name).ok_or_else(unknown)?;
     let invocation = Invocation {
         arguments: params.arguments.unwrap_or_default(),
         dialect: ctx.dialect,
@@ -278,9 +279,10 @@ pub(crate) async fn run(
 }
 
 /// The failure that names the tools there are.
-pub(crate) fn unknown_tool(app: &App, name: &str) -> Failure {
+pub(crate) fn unknown_tool(app: &App, field: &'static str, name: &str) -> Failure {
     Failure::UnknownTool {
         name: name.chars().take(128).collect(),
+        field,
         available: app.catalog().names().map(str::to_owned).collect(),
         code: "tool_not_found",
     }
