@@ -37,6 +37,35 @@ pub(crate) fn safe(text: &str) -> String {
     text.chars().map(one).collect()
 }
 
+/// Text that is less important than the rest.
+pub(crate) fn dimmed(text: &str, coloured: bool) -> String {
+    if coloured { format!("\x1b[2m{text}\x1b[0m") } else { text.to_owned() }
+}
+
+/// Markdown for a terminal, each line made harmless: headings stand out, and code stands back from them.
+pub(crate) fn markdown(text: &str, coloured: bool) -> String {
+    let mut in_code = false;
+    let mut shown = String::new();
+    for line in text.lines() {
+        let is_fence = line.trim_start().starts_with("```");
+        in_code ^= is_fence;
+        let line_shown = line.split('\t').map(safe).collect::<Vec<_>>().join("\t");
+        let colour = match line.as_bytes() {
+            _ if is_fence => "2",
+            _ if in_code => "36",
+            [b'#', ..] => "1",
+            _ => "",
+        };
+        if coloured && !colour.is_empty() {
+            shown.push_str(&format!("\x1b[{colour}m{line_shown}\x1b[0m\n"));
+        } else {
+            shown.push_str(&line_shown);
+            shown.push('\n');
+        }
+    }
+    shown
+}
+
 /// Whether a text is a unified diff.
 pub(crate) fn is_diff(text: &str) -> bool {
     text.starts_with("--- ") && text.contains("\n+++ ") && text.contains("\n@@ ")

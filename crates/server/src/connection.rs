@@ -253,7 +253,8 @@ impl Connection {
             return responder.fail(&failure);
         }
         let stop = CancellationToken::new();
-        let call = self.call(way, None, None, None, stop.clone());
+        let citations = self.app.envelope_citations;
+        let call = Call { citations, ..self.call(way, None, None, None, stop.clone()) };
         let connection = Arc::clone(self);
         self.work.run(None, stop, responder, async move {
             envelope::answer(&connection, call, request).await.map(Spoken::from)
@@ -371,6 +372,8 @@ impl Connection {
             roots: Arc::clone(&self.app.roots),
             now: self.app.clock.now(),
             entropy: Arc::clone(&self.app.entropy),
+            documents: Arc::clone(&self.app.documents),
+            citations: CitationFormat::default(),
         }
     }
 
