@@ -65,7 +65,7 @@ impl Documents {
     }
 
     /// Answers a question from them.
-    pub(crate) fn answer(&self, query: &Query<'_>) -> Result<Answer<'_>, Failure> {
+    pub(crate) fn answer(&self, query: &Query<'_>) -> Result<Answer, Failure> {
         let indexes: Vec<&Index> = self.indexes().collect();
         if indexes.is_empty() {
             let nothing = "no documents are searched: name an index with --index, or leave out --no-shipped-docs";

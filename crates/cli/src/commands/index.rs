@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use serde_json::json;
-use server::knowledge::{self, Progress, shipped};
+use server::knowledge::{self, Budget, shipped};
 
 use crate::args::IndexArgs;
 use crate::exit::{self, Failure};
@@ -14,14 +14,7 @@ const USUAL_NAME: &str = "fluxway-docs.index";
 
 pub(crate) fn run(args: &IndexArgs) -> Result<(), Failure> {
     let out = args.out.clone().unwrap_or_else(|| PathBuf::from(USUAL_NAME));
-    let shows = terminal::shows_progress();
-    let tell = |progress: Progress<'_>| {
-        if shows {
-            let Progress { done, total, what } = progress;
-            terminal::show_progress(&json!({ "progress": done, "total": total, "message": what }));
-        }
-    };
-    let made = knowledge::index_folder(&args.folder, &out, shipped::encoder(), &tell);
+    let made = knowledge::index_folder(&args.folder, &out, shipped::encoder(), &progress());
     terminal::end_progress();
     let made = made.map_err(|error| Failure::Refused(error.to_string()))?;
     for problem in &made.skipped {
@@ -35,6 +28,15 @@ pub(crate) fn run(args: &IndexArgs) -> Result<(), Failure> {
         );
     }
     exit::print(&summary(&made, &out))
+}
+
+/// Says how far the work is, if somebody sees it.
+fn progress() -> Budget {
+    let budget = Budget::unlimited();
+    if !terminal::shows_progress() {
+        return budget;
+    }
+    budget.telling(|done, what| terminal::show_progress(&json!({ "progress": done, "message": what })))
 }
 
 fn summary(made: &knowledge::Made, out: &Path) -> String {

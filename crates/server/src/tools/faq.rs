@@ -111,8 +111,8 @@ fn hints(context: &Map<String, Value>) -> Vec<&str> {
 }
 
 impl Reply {
-    fn of(answer: Answer<'_>, format: CitationFormat, problems: &[String]) -> Self {
-        let citation = |citation: &Citation<'_>| match format {
+    fn of(answer: Answer, format: CitationFormat, problems: &[String]) -> Self {
+        let citation = |citation: &Citation| match format {
             CitationFormat::Strings => json!(citation.path),
             CitationFormat::Objects => json!({ "path": citation.path, "section": citation.section }),
         };
@@ -130,13 +130,13 @@ impl Reply {
 }
 
 impl Detail {
-    fn of(citation: &Citation<'_>) -> Self {
+    fn of(citation: &Citation) -> Self {
         Self {
-            path: citation.path.to_owned(),
+            path: citation.path.clone(),
             section: citation.section.clone(),
             lines: [citation.lines.0, citation.lines.1],
             score: citation.score,
-            uri: document_uri(citation.path),
+            uri: document_uri(&citation.path),
         }
     }
 }
