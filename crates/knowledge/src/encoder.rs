@@ -37,9 +37,9 @@ impl Encoder {
         self.fingerprint
     }
 
-    /// The vector of a text, and which share of its tokens the table knows.
+    /// The vector of a text, and which share of its words the table knows.
     pub(crate) fn encode(&self, text: &str) -> Encoded {
-        Session::new(self).encode(&[text])
+        Session::new(self).encode(&[(text, 1.0)])
     }
 
     /// Encodes many texts, and remembers the words that they share.
@@ -68,25 +68,46 @@ impl<'a> Session<'a> {
         Self { encoder, seen: HashMap::new(), sum: vec![0.0; encoder.dims()] }
     }
 
-    /// The vector of texts that belong together.
-    pub(crate) fn encode(&mut self, texts: &[&str]) -> Encoded {
-        let (mut known, mut all) = (0_u32, 0_u32);
-        self.sum.fill(0.0);
-        for text in texts {
-            wordpiece::each_word(text, |word| {
-                let tokens = match self.seen.get(word) {
-                    Some(tokens) => tokens,
-                    None => self.seen.entry(word.to_owned()).or_insert(wordpiece::tokens(&self.encoder.table, word)),
-                };
-                all += 1;
-                known += u32::from(!tokens.is_empty());
-                for token in tokens {
-                    self.encoder.table.add_to(*token, &mut self.sum);
-                }
-            });
+    /// The vector of texts that belong together. Each adds as much as its weight, however long it is.
+    pub(crate) fn encode(&mut self, texts: &[(&str, f32)]) -> Encoded {
+        let mut whole = vec![0.0; self.sum.len()];
+        let mut words = Words::default();
+        for (text, weight) in texts {
+            self.sum.fill(0.0);
+            self.add(text, &mut words);
+            let length = self.sum.iter().map(|x| x * x).sum::<f32>().sqrt();
+            if length > 0.0 {
+                whole.iter_mut().zip(&self.sum).for_each(|(slot, x)| *slot += x * weight / length);
+            }
         }
-        let known = if all == 0 { 0.0 } else { known as f32 / all as f32 };
-        Encoded { vector: Vector::quantised(&self.sum), known }
+        Encoded { vector: Vector::quantised(&whole), known: words.known_share() }
+    }
+
+    fn add(&mut self, text: &str, words: &mut Words) {
+        let Self { encoder: Encoder { table, .. }, seen, sum } = self;
+        wordpiece::each_word(text, |word| {
+            if !seen.contains_key(word) {
+                seen.insert(word.to_owned(), wordpiece::tokens(table, word));
+            }
+            let tokens = seen.get(word).map_or(&[][..], |tokens| tokens);
+            words.all += 1;
+            words.known += u32::from(!tokens.is_empty());
+            tokens.iter().for_each(|token| table.add_to(*token, sum));
+        });
+    }
+}
+
+/// How many words there were, and how many the table knows.
+#[derive(Default)]
+struct Words {
+    known: u32,
+    all: u32,
+}
+
+impl Words {
+    #[expect(clippy::cast_precision_loss, reason = "a share")]
+    fn known_share(&self) -> f32 {
+        self.known as f32 / self.all.max(1) as f32
     }
 }
 

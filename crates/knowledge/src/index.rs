@@ -5,14 +5,12 @@
 //! then it does no more than give wrong answers.
 
 mod build;
-mod file;
 mod format;
 
 use std::borrow::Cow;
 use std::fmt;
 use std::ops::Range;
 
-pub use file::FileError;
 pub use format::IndexError;
 use format::{Layout, Section};
 
@@ -102,6 +100,7 @@ pub(crate) struct IndexedChunk<'a> {
     pub(crate) lines: (usize, usize),
     hash: [u32; 4],
     first_block: usize,
+    first_term: usize,
 }
 
 impl<'a> IndexedChunk<'a> {
@@ -134,13 +133,15 @@ impl Index {
     }
 
     pub(crate) fn chunk_at(&self, chunk: usize) -> IndexedChunk<'_> {
-        let [page, name, name_length, first_line, last_line, first_block, hash @ ..] = self.chunk_rows().get(chunk);
+        let [page, name, name_length, first_line, last_line, first_block, first_term, hash @ ..] =
+            self.chunk_rows().get(chunk);
         IndexedChunk {
             page: page as usize,
             headings: self.text(Section::Names, name, name_length),
             lines: (first_line as usize, last_line as usize),
             hash,
             first_block: first_block as usize,
+            first_term: first_term as usize,
         }
     }
 
@@ -155,14 +156,35 @@ impl Index {
     /// The chunks in which a term stands, and how much it weighs there.
     pub(crate) fn postings(&self, term: &str) -> Rows<'_, 2> {
         let terms = self.term_rows();
-        let name = |[name, length, _]: [u32; 3]| self.raw(Section::Names, name, length);
-        let at = terms.partition_point(|row| name(row) < term.as_bytes());
-        let all = Rows::of(self.section(Section::Postings));
-        if at == terms.len() || name(terms.get(at)) != term.as_bytes() {
-            return all.slice(0, 0);
+        let at = terms.partition_point(|row| self.term_name(row) < term.as_bytes());
+        match u32::try_from(at) {
+            Ok(number) if self.term_name(terms.get(at)) == term.as_bytes() => self.postings_of(number),
+            _ => Rows::of(&[]),
         }
-        let end = if at + 1 < terms.len() { terms.get(at + 1)[2] as usize } else { all.len() };
-        all.slice(terms.get(at)[2] as usize, end)
+    }
+
+    /// The same for a term that is known by its number.
+    pub(crate) fn postings_of(&self, term: u32) -> Rows<'_, 2> {
+        let (terms, all) = (self.term_rows(), Rows::of(self.section(Section::Postings)));
+        let next = term as usize + 1;
+        let end = if next < terms.len() { terms.get(next)[2] as usize } else { all.len() };
+        all.slice(terms.get(term as usize)[2] as usize, end)
+    }
+
+    /// The text of a term.
+    pub(crate) fn term(&self, term: u32) -> &str {
+        str::from_utf8(self.term_name(self.term_rows().get(term as usize))).unwrap_or_default()
+    }
+
+    /// The terms of a chunk by their numbers, and how much each weighs there.
+    pub(crate) fn contents_of(&self, chunk: usize) -> Rows<'_, 2> {
+        let all = Rows::of(self.section(Section::Contents));
+        let end = if chunk + 1 < self.chunk_count() { self.chunk_at(chunk + 1).first_term } else { all.len() };
+        all.slice(self.chunk_at(chunk).first_term, end)
+    }
+
+    fn term_name(&self, [name, length, _]: [u32; 3]) -> &[u8] {
+        self.raw(Section::Names, name, length)
     }
 
     /// The sum of the lengths of all chunks.

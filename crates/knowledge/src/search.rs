@@ -7,18 +7,21 @@
 
 mod confidence;
 mod dense;
+mod expansion;
 mod lexical;
+mod mix;
 mod query;
 mod rank;
 mod tuning;
 
-pub use confidence::Evidence;
+pub use confidence::{Evidence, GOOD};
+pub(crate) use query::{Matched, Terms};
 pub use query::{Query, QueryError};
 pub use tuning::Tuning;
 
 use crate::encoder::Encoder;
 use crate::index::{Index, IndexError, IndexedChunk, IndexedPage};
-use query::Terms;
+use mix::Mix;
 
 /// Indexes that are searched together, as if they were one.
 pub struct Library<'a> {
@@ -97,17 +100,21 @@ impl<'a> Library<'a> {
     /// The best pages, and the terms by which they were sought.
     pub(crate) fn search_terms(&self, query: &Query<'_>) -> Result<(Found<'a>, Terms<'a>), QueryError> {
         query.check()?;
-        let terms = Terms::of(query, &self.indexes, &self.tuning);
-        let lexical: Vec<_> = (0..self.indexes.len()).map(|index| terms.scores(index)).collect();
+        let terms = Terms::of(query, &self.indexes, self.tuning);
         let dense = dense::scores(self.encoder, &self.indexes, query.text);
-        let ranked = rank::rank(self, query, &lexical, dense.as_deref());
+        let mut mix = Mix::new(self.tuning.dense, terms.scores(), dense);
+        let best = mix.best_lexical() / terms.most_of_all();
+        if self.tuning.expansion > 0.0 && best < self.tuning.expansion_below {
+            let expansion = terms.expansion(&mix.best_chunks(expansion::PASSAGES));
+            mix.change_lexical(|scores| terms.add_scores(&expansion, scores));
+        }
+        let ranked = rank::rank(self, query, &mix);
         let hits = ranked.into_iter().map(|place| {
-            let cosine = dense.as_ref().map(|dense| dense[place.index][place.chunk]);
-            let evidence = terms.evidence(place.index, place.chunk, cosine);
+            let evidence = terms.evidence(place.index, place.chunk, mix.cosine(place.index, place.chunk));
             self.hit(place, evidence)
         });
         let hits = hits.collect();
-        let modes = if dense.is_some() { vec![Mode::Bm25, Mode::StaticEmbedding] } else { vec![Mode::Bm25] };
+        let modes = if mix.is_dense() { vec![Mode::Bm25, Mode::StaticEmbedding] } else { vec![Mode::Bm25] };
         Ok((Found { hits, modes }, terms))
     }
 

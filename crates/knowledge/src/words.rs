@@ -98,8 +98,11 @@ fn each_name(run: &str, core: &str, scratch: &mut String, found: &mut impl FnMut
     if run.starts_with('-') && core.starts_with(|c: char| c.is_ascii_alphabetic()) {
         emit(run.trim_end_matches(is_joint), scratch, found);
     }
-    emit(core, scratch, found);
     let is_joined = core.contains(is_joint);
+    // A hyphen alone joins words as often as names: the parts say as much, and are what others write.
+    if !is_joined || core.contains(|c| is_joint(c) && c != '-') {
+        emit(core, scratch, found);
+    }
     for part in core.split(is_joint).filter(|part| !part.is_empty()) {
         let is_number = part.bytes().all(|byte| byte.is_ascii_digit());
         if is_joined && !is_number {
@@ -163,6 +166,7 @@ mod tests {
         check("max_retries", "max_retries max retries");
         check("use --yes or -v: both", "use --yes yes or -v v both");
         check("-5 degrees", "5 degrees");
+        check("--dry-run, well-known", "--dry-run dry run well known");
         check("runner.target", "runner.target runner target");
         check("docs/foo.md", "docs/foo.md docs foo md");
         check("maxRetries", "maxretries max retries");

@@ -16,6 +16,8 @@ use crate::words;
 const TITLE_WEIGHT: u32 = 3;
 const HEADING_WEIGHT: u32 = 2;
 const BODY_WEIGHT: u32 = 1;
+/// What each adds to the direction of a chunk's vector: title, headings, body.
+const DIRECTIONS: [f32; 3] = [0.5, 0.5, 1.0];
 
 pub(super) fn build(pages: &[Page], encoder: &Encoder, previous: Option<&Index>) -> Result<Index, IndexError> {
     let mut sorted: Vec<&Page> = pages.iter().collect();
@@ -82,13 +84,14 @@ impl Builder<'_> {
         let hash = hash(&texts);
         let vector = match self.known.get(&hash) {
             Some(vector) => vector.clone(),
-            None => self.session.encode(&texts).vector,
+            None => self.session.encode(&std::array::from_fn::<_, 3, _>(|at| (texts[at], DIRECTIONS[at]))).vector,
         };
         let weights = [TITLE_WEIGHT, HEADING_WEIGHT, BODY_WEIGHT];
+        let first_term = number(self.terms.total)?;
         let length = self.terms.add_chunk(self.counts.chunks, texts.into_iter().zip(weights));
         let [name, name_length] = self.sections.put_text(Section::Names, &headings)?;
         let lines = [number(chunk.lines.0)?, number(chunk.lines.1)?];
-        let row = [self.counts.pages, name, name_length, lines[0], lines[1], self.counts.blocks];
+        let row = [self.counts.pages, name, name_length, lines[0], lines[1], self.counts.blocks, first_term];
         self.sections.put(Section::Chunks, &row);
         self.sections.put(Section::Chunks, &hash);
         self.sections.put(Section::Lengths, &[length]);
@@ -107,13 +110,20 @@ impl Builder<'_> {
     fn finish(mut self, encoder: &Encoder) -> Result<Index, IndexError> {
         let mut terms: Vec<_> = self.terms.ids.into_iter().collect();
         terms.sort_unstable();
+        let mut contents = vec![Vec::new(); self.counts.chunks as usize];
         let mut postings = 0_usize;
-        for (name, id) in terms {
+        for (place, (name, id)) in terms.into_iter().enumerate() {
             let [start, length] = self.sections.put_text(Section::Names, &name)?;
             self.sections.put(Section::Terms, &[start, length, number(postings)?]);
             let of_term = &self.terms.postings[id];
             self.sections.put(Section::Postings, of_term.as_flattened());
+            for [chunk, frequency] in of_term {
+                contents[*chunk as usize].push([number(place)?, *frequency]);
+            }
             postings += of_term.len();
+        }
+        for of_chunk in contents {
+            self.sections.put(Section::Contents, of_chunk.as_flattened());
         }
         let bytes = assemble(encoder.fingerprint(), number(encoder.dims())?, self.counts.total_length, &self.sections.0);
         let layout = Layout::read(&bytes)?;
@@ -147,6 +157,8 @@ struct Terms {
     ids: HashMap<String, usize>,
     /// Chunk and weighted frequency.
     postings: Vec<Vec<[u32; 2]>>,
+    /// How many postings there are.
+    total: usize,
 }
 
 impl Terms {
@@ -159,7 +171,10 @@ impl Terms {
                 length = length.saturating_add(weight);
                 match self.postings[term].last_mut() {
                     Some([last, frequency]) if *last == chunk => *frequency = frequency.saturating_add(weight),
-                    _ => self.postings[term].push([chunk, weight]),
+                    _ => {
+                        self.postings[term].push([chunk, weight]);
+                        self.total += 1;
+                    }
                 }
             });
         }

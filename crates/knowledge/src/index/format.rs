@@ -19,8 +19,8 @@ const AFTER_CHECKSUM: usize = 8 + 4 * 4;
 /// Path, title, version and source with their lengths, first chunk, hash.
 pub(super) const PAGE_ROW: usize = 13;
 pub(super) const FIRST_CHUNK: usize = 8;
-/// Page, headings and their length, first and last line, first block, hash.
-pub(super) const CHUNK_ROW: usize = 10;
+/// Page, headings and their length, first and last line, first block, first term, hash.
+pub(super) const CHUNK_ROW: usize = 11;
 
 /// The parts of the file, in their order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,6 +39,8 @@ pub(super) enum Section {
     Terms,
     /// Chunk, weighted frequency.
     Postings,
+    /// The same by chunk: term, weighted frequency.
+    Contents,
     /// Of each chunk's vector.
     Scales,
     Vectors,

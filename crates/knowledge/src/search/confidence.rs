@@ -2,6 +2,9 @@
 
 use super::query::Terms;
 
+/// Below this score, a hit is more often about something else than about what was asked.
+pub const GOOD: f32 = 0.5;
+
 /// What a hit's score is made of. Each is from 0 to 1, or about so.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Evidence {

@@ -1,7 +1,8 @@
-//! Mixing both scores, and ranking pages by them.
+//! Ranking pages by the scores of their chunks.
 
 use std::cmp::Ordering;
 
+use super::mix::Mix;
 use super::{Library, Query};
 use crate::index::Index;
 
@@ -15,13 +16,7 @@ pub(super) struct Place {
 }
 
 /// Ranks all pages, and gives the first of them.
-pub(super) fn rank(
-    library: &Library<'_>,
-    query: &Query<'_>,
-    lexical: &[Vec<f32>],
-    dense: Option<&[Vec<f32>]>,
-) -> Vec<Place> {
-    let mix = Mix::new(library.tuning.dense, lexical, dense);
+pub(super) fn rank(library: &Library<'_>, query: &Query<'_>, mix: &Mix) -> Vec<Place> {
     let mut places = Vec::new();
     for (number, index) in library.indexes.iter().enumerate() {
         for page in 0..index.page_count() {
@@ -32,34 +27,6 @@ pub(super) fn rank(
         }
     }
     best(places, query.top)
-}
-
-/// Both scores of all chunks, and what brings each to 0..1: the best BM25 there is, the least and the greatest cosine.
-struct Mix<'a> {
-    lexical: &'a [Vec<f32>],
-    lexical_share: f32,
-    dense: &'a [Vec<f32>],
-    dense_share: f32,
-    least: f32,
-}
-
-impl<'a> Mix<'a> {
-    fn new(dense_weight: f32, lexical: &'a [Vec<f32>], dense: Option<&'a [Vec<f32>]>) -> Self {
-        let per = |weight: f32, range: f32| if range > 0.0 { weight / range } else { 0.0 };
-        let most = lexical.iter().flatten().copied().fold(0.0, f32::max);
-        let Some(dense) = dense else {
-            return Self { lexical, lexical_share: per(1.0, most), dense: &[], dense_share: 0.0, least: 0.0 };
-        };
-        let least = dense.iter().flatten().copied().fold(f32::INFINITY, f32::min);
-        let greatest = dense.iter().flatten().copied().fold(f32::NEG_INFINITY, f32::max);
-        let dense_share = per(dense_weight, greatest - least);
-        Self { lexical, lexical_share: per(1.0 - dense_weight, most), dense, dense_share, least }
-    }
-
-    fn score(&self, index: usize, chunk: usize) -> f32 {
-        let cosine = self.dense.get(index).map_or(self.least, |dense| dense[chunk]);
-        self.lexical[index][chunk] * self.lexical_share + (cosine - self.least) * self.dense_share
-    }
 }
 
 /// A page's best chunk, and the page's score: that of this chunk and a little of the next two.

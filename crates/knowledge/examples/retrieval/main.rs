@@ -8,29 +8,23 @@
 #![expect(clippy::unwrap_used, reason = "a broken collection ends the measurement")]
 #![expect(clippy::cast_precision_loss, reason = "means of small numbers")]
 
-use std::collections::{BTreeMap, HashMap};
+mod collection;
+
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use knowledge::{Encoder, Index, Library, Page, Query, Tuning};
-use serde_json::Value;
-use tree::Tree;
-
-type Judged = HashMap<String, HashMap<String, f64>>;
+use collection::Collection;
+use knowledge::{Encoder, Index, Library, Query, Tuning};
 
 fn main() {
     let arguments: Vec<String> = std::env::args().collect();
     let option = |name: &str| arguments.iter().position(|a| a == name).and_then(|at| arguments.get(at + 1));
-    let data = Tree::open(Path::new(option("--data").expect("--data DIR"))).unwrap();
-    let encoder = Encoder::new(read_table(Path::new(option("--table").expect("--table FILE")))).unwrap();
-
-    let pages = pages(&data);
-    let queries = queries(&data);
-    let judged = judgements(&data);
+    let collection = Collection::read(Path::new(option("--data").expect("--data DIR")));
+    let encoder = Encoder::new(collection::read(Path::new(option("--table").expect("--table FILE")))).unwrap();
 
     let started = Instant::now();
-    let index = Index::build(&pages, &encoder).unwrap();
-    println!("{} pages, {} chunks, {} bytes", pages.len(), index.chunk_count(), index.bytes().len());
+    let index = Index::build(&collection.pages, &encoder).unwrap();
+    println!("{} pages, {} chunks, {} bytes", collection.pages.len(), index.chunk_count(), index.bytes().len());
     println!("index  {:?}", started.elapsed());
     let bytes = index.bytes().to_vec();
     let started = Instant::now();
@@ -38,13 +32,13 @@ fn main() {
     println!("open   {:?}", started.elapsed());
     let started = Instant::now();
     let library = Library::new(&encoder, vec![&index]).unwrap();
-    library.search(&Query { text: &queries[0].1, hints: &[], top: 10 }).unwrap();
+    library.search(&Query { text: &collection.queries[0].1, hints: &[], top: 10 }).unwrap();
     println!("first  {:?}", started.elapsed());
 
     println!("{:8} {:>8} {:>9} {:>8} {:>10} {:>10}", "", "nDCG@10", "recall@5", "MRR@10", "p50", "p99");
     for (name, tuning) in variants(option("--set").map(String::as_str)) {
         let library = Library::new(&encoder, vec![&index]).unwrap().tuned(tuning);
-        println!("{name:8} {}", measure(&library, &queries, &judged));
+        println!("{name:8} {}", measure(&library, &collection));
     }
 }
 
@@ -65,11 +59,11 @@ fn variants(set: Option<&str>) -> Vec<(&'static str, Tuning)> {
     vec![("bm25", dense(0.0)), ("dense", dense(1.0)), ("hybrid", base)]
 }
 
-fn measure(library: &Library<'_>, queries: &[(String, String)], judged: &Judged) -> String {
+fn measure(library: &Library<'_>, collection: &Collection) -> String {
     let (mut ndcg, mut recall, mut mrr, mut count) = (0.0, 0.0, 0.0, 0.0);
     let mut times = Vec::new();
-    for (id, text) in queries {
-        let Some(relevant) = judged.get(id) else { continue };
+    for (id, text) in &collection.queries {
+        let Some(relevant) = collection.judged.get(id) else { continue };
         let started = Instant::now();
         let found = library.search(&Query { text, hints: &[], top: 10 }).unwrap();
         times.push(started.elapsed());
@@ -88,52 +82,4 @@ fn measure(library: &Library<'_>, queries: &[(String, String)], judged: &Judged)
 
 fn gain(grades: &[f64]) -> f64 {
     grades.iter().enumerate().map(|(at, grade)| grade / ((at + 2) as f64).log2()).sum()
-}
-
-fn read_table(path: &Path) -> Vec<u8> {
-    let folder = Tree::open(path.parent().unwrap()).unwrap();
-    folder.read(path.file_name().unwrap().to_str().unwrap(), 64 << 20).unwrap()
-}
-
-fn lines(data: &Tree, name: &str) -> Vec<Value> {
-    let text = String::from_utf8(data.read(name, 2 << 30).unwrap()).unwrap();
-    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
-}
-
-fn text<'a>(value: &'a Value, key: &str) -> &'a str {
-    value[key].as_str().unwrap_or_default()
-}
-
-/// Passages of one page come together again. A document without passages is a page of one.
-fn pages(data: &Tree) -> Vec<Page> {
-    let rows = lines(data, "corpus.jsonl");
-    let mut pages: BTreeMap<&str, Vec<&Value>> = BTreeMap::new();
-    for row in &rows {
-        let page = row["doc"].as_str().unwrap_or(text(row, "_id"));
-        pages.entry(page).or_default().push(row);
-    }
-    let passage = |row: &&'_ Value| -> Vec<String> {
-        text(row, "heading").split(" > ").filter(|heading| !heading.is_empty()).map(str::to_owned).collect()
-    };
-    let page = |(path, rows): (&str, Vec<&Value>)| {
-        let passages: Vec<_> = rows.iter().map(|row| (passage(row), text(row, "text"))).collect();
-        Page::from_passages(path, text(rows[0], "title"), passages)
-    };
-    pages.into_iter().map(page).collect()
-}
-
-fn queries(data: &Tree) -> Vec<(String, String)> {
-    let rows = lines(data, "queries.jsonl");
-    rows.iter().map(|row| (text(row, "_id").to_owned(), text(row, "text").to_owned())).collect()
-}
-
-fn judgements(data: &Tree) -> Judged {
-    let rows = String::from_utf8(data.read("qrels.tsv", 64 << 20).unwrap()).unwrap();
-    let mut judged = Judged::new();
-    for row in rows.lines().skip(1) {
-        let mut fields = row.split('\t');
-        let (query, document, grade) = (fields.next().unwrap(), fields.next().unwrap(), fields.next().unwrap());
-        judged.entry(query.to_owned()).or_default().insert(document.to_owned(), grade.trim().parse().unwrap());
-    }
-    judged
 }

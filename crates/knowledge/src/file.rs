@@ -2,7 +2,7 @@
 
 use tree::{ReadError, Tree};
 
-use super::{Index, IndexError};
+use crate::index::{Index, IndexError};
 
 /// A larger file is not read into memory.
 const LARGEST: u64 = 4 << 30;
