@@ -1,0 +1,32 @@
+//! How sure it is that a hit is about what was asked.
+
+use super::query::Terms;
+
+/// Below this score, a hit is more often about something else than about what was asked.
+pub const GOOD: f32 = 0.5;
+
+/// What a hit's score is made of. Each is from 0 to 1, or about so.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Evidence {
+    /// Its BM25 by the best that there could be.
+    pub lexical: f32,
+    /// How much of the question stands in it, rare terms counting more.
+    pub coverage: f32,
+    /// The cosine of both vectors, if they were compared.
+    pub cosine: Option<f32>,
+}
+
+impl Terms<'_> {
+    pub(super) fn evidence(&self, index: usize, chunk: usize, cosine: Option<f32>) -> Evidence {
+        let (lexical, coverage) = self.share(index, chunk);
+        Evidence { lexical, coverage, cosine }
+    }
+}
+
+impl Evidence {
+    /// A logistic function of the three.
+    pub(super) fn score(&self) -> f32 {
+        let sum = -3.0 + 4.0 * self.lexical + 4.0 * self.coverage + 2.0 * self.cosine.unwrap_or(0.3);
+        1.0 / (1.0 + (-sum).exp())
+    }
+}
