@@ -249,11 +249,9 @@ pub(crate) enum Command {
     /// Ask the documentation, and your own documents, with citations.
     ///
     /// Quotes what is written there, and says so when nothing fits. --index adds an index of your own.
-    #[command(
-        after_help = "Examples:\n  fluxway faq \"how do I run an agent behind FastAPI?\"\n  \
+    #[command(after_help = "Examples:\n  fluxway faq \"how do I run an agent behind FastAPI?\"\n  \
         fluxway faq --index fluxway-docs.index \"how do we deploy?\"\n  \
-        fluxway faq --json \"what is a persona?\""
-    )]
+        fluxway faq --json \"what is a persona?\"")]
     Faq(FaqArgs),
     /// Index a folder of documents, so that `faq` answers from them too.
     ///

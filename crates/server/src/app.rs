@@ -11,13 +11,11 @@ use flow::{Entropy, Seal, SealKey};
 use jiff::Timestamp;
 use protocol::Limits;
 use protocol::mcp::Implementation;
-use schemars::JsonSchema;
-use serde::Deserialize;
 use tokio::sync::{OnceCell, broadcast};
 use tokio_util::sync::CancellationToken;
 
-use crate::documents::{DocumentSettings, Documents};
 use crate::crowd::{Crowd, Place, Places, Seat};
+use crate::documents::{DocumentSettings, Documents};
 use crate::error::{Failure, Refusal};
 use crate::observe::Observer;
 use crate::subscriptions::{self, News};
@@ -41,8 +39,7 @@ pub enum EnvelopeErrors {
 }
 
 /// What `citations` holds: the two documents differ (contract row 4).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum CitationFormat {
     /// Paths, as in the tool reference.
     #[default]

@@ -22,7 +22,10 @@ use crate::outbox::{Batch, Destination, Responder};
 use crate::peer::Peer;
 use crate::session::Session;
 use crate::work::{Spoken, Workload};
-use crate::{App, Call, Claims, Delivery, Letter, Outbox, Outlet, Rules, dispatch, envelope, subscriptions};
+use crate::{
+    App, Call, CitationFormat, Claims, Delivery, Letter, Outbox, Outlet, Rules, dispatch, envelope,
+    subscriptions,
+};
 
 /// What goes with a message on its way.
 #[derive(Clone, Copy)]

@@ -68,7 +68,8 @@ impl Documents {
     pub(crate) fn answer(&self, query: &Query<'_>) -> Result<Answer, Failure> {
         let indexes: Vec<&Index> = self.indexes().collect();
         if indexes.is_empty() {
-            let nothing = "no documents are searched: name an index with --index, or leave out --no-shipped-docs";
+            let nothing =
+                "no documents are searched: name an index with --index, or leave out --no-shipped-docs";
             let problem = self.problems().first().map_or(nothing, String::as_str);
             return Err(Failure::Index { problem: problem.to_owned() });
         }

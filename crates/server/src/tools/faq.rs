@@ -10,8 +10,8 @@ use crate::error::Failure;
 use crate::resources::document_uri;
 use crate::{Call, CitationFormat};
 
-/// Answer a question from the documentation of FluxLoop and of this server, and from documents that were indexed, with
-/// citations. Quotes what is written there; says so when nothing fits.
+/// Answer a question from the documentation of FluxLoop and this server, and from indexed documents, with citations. Quotes
+/// what is written; says so when nothing fits.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(crate) struct Args {
@@ -25,9 +25,25 @@ pub(crate) struct Args {
     /// Hints such as `{"detected_framework": "fastapi"}`: pages about them go before others.
     #[serde(default)]
     context: Map<String, Value>,
-    /// What `citations` holds: paths, or objects with `path` and `section`.
+    /// What `citations` holds: paths, or objects with path and section.
     #[serde(default)]
-    citation_format: Option<CitationFormat>,
+    citation_format: Option<Format>,
+}
+
+#[derive(Clone, Copy, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+enum Format {
+    Strings,
+    Objects,
+}
+
+impl From<Format> for CitationFormat {
+    fn from(format: Format) -> Self {
+        match format {
+            Format::Strings => Self::Strings,
+            Format::Objects => Self::Objects,
+        }
+    }
 }
 
 fn usual_pages() -> usize {
@@ -44,16 +60,14 @@ pub(crate) struct Reply {
     /// The same with section, lines, score and resource.
     citation_details: Vec<Detail>,
     /// How sure it is that the answer is about the question, from 0 to 1.
-    score: f32,
+    score: f64,
     /// How many passages the answer quotes.
     chunks_used: usize,
     /// How they were found.
     retrieval: Retrieval,
     /// The nearest headings, where nothing fits well.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     weak_matches: Vec<String>,
     /// Indexes that could not be searched.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     warnings: Vec<String>,
 }
 
@@ -63,7 +77,7 @@ struct Detail {
     section: String,
     /// The first and the last line.
     lines: [usize; 2],
-    score: f32,
+    score: f64,
     /// To be read with `resources/read`.
     uri: String,
 }
@@ -78,8 +92,12 @@ struct Retrieval {
 pub(crate) struct Faq;
 
 impl Tool for Faq {
-    const SPEC: ToolSpec =
-        ToolSpec { name: "faq", title: "Ask the documentation", toolset: Toolset::Docs, effect: Effect::Reads };
+    const SPEC: ToolSpec = ToolSpec {
+        name: "faq",
+        title: "Ask the documentation",
+        toolset: Toolset::Docs,
+        effect: Effect::Reads,
+    };
     type Args = Args;
     type Reply = Reply;
 
@@ -90,7 +108,7 @@ impl Tool for Faq {
         let hints = hints(&args.context);
         let query = Query { text: &args.query, hints: &hints, top: args.top_k };
         let answer = call.documents.answer(&query)?;
-        let format = args.citation_format.unwrap_or(call.citations);
+        let format = args.citation_format.map_or(call.citations, CitationFormat::from);
         Ok(Reply::of(answer, format, call.documents.problems()))
     }
 }
@@ -119,7 +137,7 @@ impl Reply {
         Self {
             citations: answer.citations.iter().map(citation).collect(),
             citation_details: answer.citations.iter().map(Detail::of).collect(),
-            score: answer.score,
+            score: rounded(answer.score),
             chunks_used: answer.chunks_used,
             retrieval: Retrieval { modes: answer.modes.iter().map(|mode| mode.name()).collect() },
             weak_matches: answer.weak,
@@ -135,8 +153,13 @@ impl Detail {
             path: citation.path.clone(),
             section: citation.section.clone(),
             lines: [citation.lines.0, citation.lines.1],
-            score: citation.score,
+            score: rounded(citation.score),
             uri: document_uri(&citation.path),
         }
     }
+}
+
+/// More digits would pretend to know more.
+fn rounded(score: f32) -> f64 {
+    (f64::from(score) * 1000.0).round() / 1000.0
 }

@@ -70,7 +70,10 @@ impl Wishes {
 pub(super) fn recipe_of(framework: &str) -> Result<&'static Recipe, Failure> {
     recipe(framework).ok_or_else(|| {
         let names: Vec<&str> = RECIPES.iter().map(|recipe| recipe.name).collect();
-        Failure::argument("framework", format!("there is no recipe for {framework}; there are {}", names.join(", ")))
+        Failure::argument(
+            "framework",
+            format!("there is no recipe for {framework}; there are {}", names.join(", ")),
+        )
     })
 }
 

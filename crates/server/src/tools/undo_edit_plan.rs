@@ -59,7 +59,10 @@ impl Tool for UndoEditPlan {
             let Undone { plan, files } = match plan {
                 Some(plan) => {
                     let plan: Plan = serde_json::from_value(Value::Object(plan)).map_err(|error| {
-                        Failure::argument("plan", format!("it is not a plan of this server with its hashes: {error}"))
+                        Failure::argument(
+                            "plan",
+                            format!("it is not a plan of this server with its hashes: {error}"),
+                        )
                     })?;
                     undo_by_plan(&tree, &plan, &allow).map_err(PlanProblem::from)?
                 }
