@@ -55,7 +55,7 @@ fn usual_pages() -> usize {
 pub(crate) struct Reply {
     /// Markdown. `[1]` stands for the first citation.
     answer: String,
-    /// The documents that are quoted or listed, the best first; empty if nothing fits.
+    /// The documents that are quoted, the best first; empty if nothing fits.
     citations: Vec<Value>,
     /// The same with section, lines, score and resource.
     citation_details: Vec<Detail>,
