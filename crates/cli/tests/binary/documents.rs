@@ -31,7 +31,11 @@ fn a_question_gets_an_answer_with_its_sources() {
 fn own_documents_are_indexed_and_asked() {
     let folder = tempfile::tempdir().unwrap();
     let docs = folder.path().join("docs");
-    write(&docs, "deploy.md", "# Deploying\n\n## To staging\n\nPush to the branch `staging`, and Zebra rolls it out.\n");
+    write(
+        &docs,
+        "deploy.md",
+        "# Deploying\n\n## To staging\n\nPush to the branch `staging`, and Zebra rolls it out.\n",
+    );
     write(&docs, "team/cake.rst", "Cake\n====\n\nThere is cake on Thursdays.\n");
     write(&docs, "main.rs", "fn main() {}\n");
     std::fs::write(docs.join("broken.md"), b"# \xff\xfe").unwrap();

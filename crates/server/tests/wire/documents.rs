@@ -72,7 +72,8 @@ async fn every_reference_resolves() {
     for recipe in fluxloop::RECIPES {
         for variant in ["auto", "sdk", "bridge"] {
             let profile = json!({ "packageManagers": [], "frameworkCandidates": [recipe.name] });
-            let params = json!({ "framework": recipe.name, "variant": variant, "repository_profile": profile });
+            let params =
+                json!({ "framework": recipe.name, "variant": variant, "repository_profile": profile });
             let steps = json!({ "type": "request", "id": "1", "tool": "generate_integration_steps", "params": params });
             collect(&client.request(steps).await, &["doc_ref", "doc_url"], &mut references);
         }
@@ -144,7 +145,10 @@ async fn the_envelope_cites_as_it_is_told() {
     let mut client = TestClient::new(&app);
     let question = json!({ "query": "how often is a call repeated" });
     let answer = ask(&mut client, question.clone()).await;
-    assert_eq!(answer["result"]["citations"], json!([{ "path": "guide/retries.md", "section": "How often" }]));
+    assert_eq!(
+        answer["result"]["citations"],
+        json!([{ "path": "guide/retries.md", "section": "How often" }])
+    );
     let mut params = question;
     params["citationFormat"] = json!("strings");
     let answer = ask(&mut client, params).await;

@@ -38,8 +38,7 @@ async fn converse(script: &str) -> String {
         _ => &[Toolset::Reference, Toolset::Diagnostics],
     };
     let documents = DocumentSettings { shipped: false, indexes: vec![index] };
-    let app =
-        app().toolsets(toolsets).roots(vec![root.clone()]).documents(documents).page_size(2).build();
+    let app = app().toolsets(toolsets).roots(vec![root.clone()]).documents(documents).page_size(2).build();
     let root = root.display().to_string();
     let mut client = TestClient::new(&app);
     let mut state = String::new();
