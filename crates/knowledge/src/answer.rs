@@ -78,7 +78,7 @@ fn answer(found: &Found<'_>, quoted: &[&Hit<'_>], mut text: String) -> Answer {
         }
     }
     if !related.is_empty() {
-        text.push_str("\n### Related Topics\n");
+        text.push_str("### Related Topics\n");
         for hit in &related {
             let _ = writeln!(text, "- {} ({})", place(hit), hit.page.path);
         }

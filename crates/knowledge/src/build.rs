@@ -28,7 +28,9 @@ fn main() {
     let out = PathBuf::from(std::env::var_os("OUT_DIR").unwrap());
     let mut table = home.join("model/tokens.bin");
     if !table.exists() {
-        println!("cargo::warning=model/tokens.bin is missing: the shipped documentation is found by its words alone");
+        println!(
+            "cargo::warning=model/tokens.bin is missing: the shipped documentation is found by its words alone"
+        );
         table = out.join("empty.bin");
         fs::write(&table, EMPTY_TABLE).unwrap();
     }

@@ -62,7 +62,8 @@ pub(super) fn is_module_line(paragraph: &str) -> bool {
     let is_import = paragraph.strip_prefix("import ").is_some_and(|rest| {
         rest.starts_with(['"', '\'']) || rest.contains(" from '") || rest.contains(" from \"")
     });
-    let exports = ["export const ", "export default ", "export function ", "export let ", "export {", "export * "];
+    let exports =
+        ["export const ", "export default ", "export function ", "export let ", "export {", "export * "];
     is_import || exports.iter().any(|export| paragraph.starts_with(export))
 }
 

@@ -56,7 +56,12 @@ impl Table {
             return Err(TableError::WrongDims(dims));
         }
         // In u64 these sums cannot overflow, and once they equal the real length they fit usize.
-        let sizes = [u64::from(count) * 4 + 4, u64::from(blob).next_multiple_of(4), u64::from(count) * 4, u64::from(count) * u64::from(dims)];
+        let sizes = [
+            u64::from(count) * 4 + 4,
+            u64::from(blob).next_multiple_of(4),
+            u64::from(count) * 4,
+            u64::from(count) * u64::from(dims),
+        ];
         let expected = HEADER as u64 + sizes.iter().sum::<u64>();
         if expected != bytes.len() as u64 {
             return Err(TableError::WrongSize { expected, found: bytes.len() as u64 });
@@ -68,8 +73,7 @@ impl Table {
             start..at
         });
         let blob = blob_padded.start..blob_padded.start + blob as usize;
-        let mut table =
-            Self { bytes, dims: dims as usize, offsets, blob, scales, rows, continuations: 0..0 };
+        let mut table = Self { bytes, dims: dims as usize, offsets, blob, scales, rows, continuations: 0..0 };
         table.check()?;
         table.continuations = table.position(b"##")..table.position(b"#$");
         Ok(table)
