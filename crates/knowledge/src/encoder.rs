@@ -92,7 +92,9 @@ impl<'a> Session<'a> {
             let tokens = seen.get(word).map_or(&[][..], |tokens| tokens);
             words.all += 1;
             words.known += u32::from(!tokens.is_empty());
-            tokens.iter().for_each(|token| table.add_to(*token, sum));
+            for token in tokens {
+                table.add_to(*token, sum);
+            }
         });
     }
 }

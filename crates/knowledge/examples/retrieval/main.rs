@@ -27,7 +27,7 @@ fn main() {
     let collections: Vec<_> = values("--data").into_iter().map(Collection::read).collect();
     match values("--calibrate").first() {
         Some(questions) => {
-            calibrate::run(&encoder, &collections, &String::from_utf8(collection::read(questions)).unwrap())
+            calibrate::run(&encoder, &collections, &String::from_utf8(collection::read(questions)).unwrap());
         }
         None => collections.iter().for_each(|collection| quality::run(&encoder, collection)),
     }

@@ -48,15 +48,8 @@ fn measure(library: &Library<'_>, collection: &Collection) -> String {
         count += 1.0;
     }
     times.sort();
-    let at = |share: f64| -> Duration { times[((times.len() - 1) as f64 * share) as usize] };
-    format!(
-        "{:8.4} {:9.4} {:8.4} {:>10?} {:>10?}",
-        ndcg / count,
-        recall / count,
-        mrr / count,
-        at(0.5),
-        at(0.99)
-    )
+    let at = |percent: usize| -> Duration { times[(times.len() - 1) * percent / 100] };
+    format!("{:8.4} {:9.4} {:8.4} {:>10?} {:>10?}", ndcg / count, recall / count, mrr / count, at(50), at(99))
 }
 
 fn gain(grades: &[f64]) -> f64 {

@@ -66,11 +66,11 @@ impl<'a> Quotes<'a> {
 }
 
 /// Keeps the most valuable blocks that fit, in their order; the most valuable one even if it does not.
-fn keep<'h>(
-    blocks: Vec<Candidate<'h>>,
+fn keep(
+    blocks: Vec<Candidate<'_>>,
     room: usize,
     value: impl Fn(&Candidate<'_>) -> f32,
-) -> Vec<Candidate<'h>> {
+) -> Vec<Candidate<'_>> {
     let mut by_value: Vec<usize> = (0..blocks.len()).collect();
     by_value.sort_by(|a, b| value(&blocks[*b]).total_cmp(&value(&blocks[*a])).then(a.cmp(b)));
     let mut room = room;

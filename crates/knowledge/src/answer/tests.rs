@@ -1,6 +1,7 @@
 use proptest::prelude::*;
 
 use super::*;
+use crate::document::BlockKind::{Code, CodeLines, List, Prose, Table};
 use crate::document::Page;
 use crate::encoder::tests::speller;
 use crate::index::Index;
@@ -44,7 +45,7 @@ fn the_best_passage_is_quoted_as_it_stands() {
 
 #[test]
 fn a_second_page_is_quoted_only_for_what_it_adds() {
-    let both = answer("how a retry waits for a busy server to recover, and timeout_seconds");
+    let both = answer("how a retry waits for a busy server to recover in time, and timeouts");
     let paths: Vec<_> = both.citations.iter().map(|citation| citation.path.as_str()).collect();
     assert_eq!(paths, ["docs/retries.md", "docs/limits.md"]);
     let added =
@@ -60,7 +61,6 @@ fn a_second_page_is_quoted_only_for_what_it_adds() {
 fn a_mark_never_stands_in_a_table_or_a_fence() {
     assert!(answer("which code has the color red").text.contains("| green | 32 |\n\n[1]"));
     let check = |kind, text, expected: &str| assert_eq!(quote::quoted(kind, text, 2), expected);
-    use crate::document::BlockKind::{Code, CodeLines, List, Prose, Table};
     check(Prose, "Text.", "Text. [2]\n\n");
     check(Table, "| a |", "| a |\n\n[2]\n\n");
     check(Code, "```\nx\n```", "```\nx\n```\n\n[2]\n\n");

@@ -143,7 +143,7 @@ fn join_pieces(source: &str, pieces: Vec<Block>) -> Vec<Block> {
     for piece in pieces {
         match blocks.last_mut() {
             Some(last) if last.kind == piece.kind && is_one(source, last, &piece) => {
-                last.bytes.end = piece.bytes.end
+                last.bytes.end = piece.bytes.end;
             }
             _ => blocks.push(piece),
         }

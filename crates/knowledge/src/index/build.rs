@@ -187,7 +187,7 @@ impl Terms {
                 length = length.saturating_add(weight);
                 match self.postings[term].last_mut() {
                     Some([last, frequency]) if *last == chunk => {
-                        *frequency = frequency.saturating_add(weight)
+                        *frequency = frequency.saturating_add(weight);
                     }
                     _ => {
                         self.postings[term].push([chunk, weight]);
