@@ -59,37 +59,37 @@ impl Library<'_> {
             return Ok(no_match(&found));
         }
         let mut quotes = Quotes::new(&terms);
-        let mut quoted: Vec<&Hit<'_>> = Vec::new();
+        let mut used: Vec<&Hit<'_>> = Vec::new();
         for hit in found.hits.iter().take(good.min(QUOTED)) {
-            let is_new = quoted.iter().all(|other| other.page.path != hit.page.path);
-            if is_new && quotes.add(hit, quoted.len() + 1) {
-                quoted.push(hit);
+            let is_new = used.iter().all(|other| other.page.path != hit.page.path);
+            if is_new && quotes.add(hit, used.len() + 1) {
+                used.push(hit);
             }
         }
-        Ok(answer(&found, &quoted, quotes.text))
+        Ok(answer(&found, &used, quotes.text))
     }
 }
 
-fn answer(found: &Found<'_>, quoted: &[&Hit<'_>], mut text: String) -> Answer {
+fn answer(found: &Found<'_>, used: &[&Hit<'_>], mut text: String) -> Answer {
     let mut related: Vec<&Hit<'_>> = Vec::new();
     for hit in found.hits.iter().filter(|hit| hit.score >= RELATED) {
-        if quoted.iter().chain(&related).all(|other| other.page.path != hit.page.path) {
+        if used.iter().chain(&related).all(|other| other.page.path != hit.page.path) {
             related.push(hit);
         }
     }
     if !related.is_empty() {
-        text.push_str("\n### Related Topics\n");
+        text.push_str("### Related Topics\n");
         for hit in &related {
             let _ = writeln!(text, "- {} ({})", place(hit), hit.page.path);
         }
     }
     #[expect(clippy::cast_precision_loss, reason = "three at most")]
-    let score = quoted.iter().map(|hit| hit.score).sum::<f32>() / quoted.len() as f32;
+    let score = used.iter().map(|hit| hit.score).sum::<f32>() / used.len() as f32;
     Answer {
         text: text.trim().to_owned(),
-        citations: quoted.iter().map(|hit| citation(hit)).collect(),
+        citations: used.iter().map(|hit| citation(hit)).collect(),
         score,
-        chunks_used: quoted.len(),
+        chunks_used: used.len(),
         modes: found.modes.clone(),
         related: related.iter().map(|hit| hit.page.path.to_owned()).collect(),
         weak: Vec::new(),

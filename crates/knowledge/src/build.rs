@@ -28,7 +28,9 @@ fn main() {
     let out = PathBuf::from(std::env::var_os("OUT_DIR").unwrap());
     let mut table = home.join("model/tokens.bin");
     if !table.exists() {
-        println!("cargo::warning=model/tokens.bin is missing: the shipped documentation is found by its words alone");
+        println!(
+            "cargo::warning=model/tokens.bin is missing: the shipped documentation is found by its words alone"
+        );
         table = out.join("empty.bin");
         fs::write(&table, EMPTY_TABLE).unwrap();
     }
@@ -49,7 +51,7 @@ fn read_pages(folder: &Path, prefix: &str, pages: &mut Vec<Page>) {
         let path = format!("{prefix}{}", entry.file_name().to_str().unwrap());
         if entry.file_type().unwrap().is_dir() {
             read_pages(&entry.path(), &format!("{path}/"), pages);
-        } else if path.ends_with(".md") || path.ends_with(".mdx") {
+        } else if entry.path().extension().is_some_and(|ending| ending == "md" || ending == "mdx") {
             pages.push(Page::parse(path, fs::read_to_string(entry.path()).unwrap()));
         }
     }

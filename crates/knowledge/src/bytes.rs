@@ -21,7 +21,11 @@ impl<'a, const N: usize> Rows<'a, N> {
     }
 
     /// The rows of a range, as far as they exist.
-    pub(crate) fn within(self, from: usize, to: usize) -> impl DoubleEndedIterator<Item = [u32; N]> + use<'a, N> {
+    pub(crate) fn within(
+        self,
+        from: usize,
+        to: usize,
+    ) -> impl DoubleEndedIterator<Item = [u32; N]> + use<'a, N> {
         self.slice(from, to).0.iter().map(|row| row.map(u32::from_le_bytes))
     }
 

@@ -4,7 +4,7 @@
 //! `vector.rs` compares the results.
 
 mod table;
-mod vector;
+pub(crate) mod vector;
 mod wordpiece;
 
 use std::borrow::Cow;
@@ -12,7 +12,7 @@ use std::collections::HashMap;
 
 use table::Table;
 pub use table::TableError;
-pub(crate) use vector::{Direction, Vector};
+pub(crate) use vector::Vector;
 
 /// Turns text into vectors. Cheap to make: the table is used as it lies in memory.
 pub struct Encoder {
@@ -92,7 +92,9 @@ impl<'a> Session<'a> {
             let tokens = seen.get(word).map_or(&[][..], |tokens| tokens);
             words.all += 1;
             words.known += u32::from(!tokens.is_empty());
-            tokens.iter().for_each(|token| table.add_to(*token, sum));
+            for token in tokens {
+                table.add_to(*token, sum);
+            }
         });
     }
 }

@@ -48,7 +48,8 @@ impl Index {
 
     /// Reads an index from a file.
     pub fn load(tree: &Tree, path: &str) -> Result<Self, FileError> {
-        let bytes = tree.read(path, LARGEST).map_err(|source| FileError::Read { path: path.to_owned(), source })?;
+        let bytes =
+            tree.read(path, LARGEST).map_err(|source| FileError::Read { path: path.to_owned(), source })?;
         Self::open(bytes).map_err(|source| FileError::Index { path: path.to_owned(), source })
     }
 }

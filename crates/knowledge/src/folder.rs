@@ -50,7 +50,9 @@ impl Visitor for Reader {
         }
         match str::from_utf8(&self.bytes) {
             Ok(source) => self.pages.push(Page::parse(file.path, source)),
-            Err(_) => self.skipped.push(Skipped { path: file.path.to_owned(), reason: tree::Reason::Unreadable }),
+            Err(_) => {
+                self.skipped.push(Skipped { path: file.path.to_owned(), reason: tree::Reason::Unreadable });
+            }
         }
     }
 }

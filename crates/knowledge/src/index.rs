@@ -26,7 +26,10 @@ pub struct Index {
 
 impl fmt::Debug for Index {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.debug_struct("Index").field("pages", &self.page_count()).field("chunks", &self.chunk_count()).finish()
+        out.debug_struct("Index")
+            .field("pages", &self.page_count())
+            .field("chunks", &self.chunk_count())
+            .finish()
     }
 }
 
@@ -149,8 +152,11 @@ impl Index {
     pub(crate) fn blocks_of(&self, chunk: usize) -> impl Iterator<Item = Block> {
         let blocks = Rows::<3>::of(self.section(Section::Blocks));
         let first = self.chunk_at(chunk).first_block;
-        let end = if chunk + 1 < self.chunk_count() { self.chunk_at(chunk + 1).first_block } else { blocks.len() };
-        blocks.within(first, end).map(|[kind, start, end]| Block { kind: block_kind(kind), bytes: start as usize..end as usize })
+        let end =
+            if chunk + 1 < self.chunk_count() { self.chunk_at(chunk + 1).first_block } else { blocks.len() };
+        blocks
+            .within(first, end)
+            .map(|[kind, start, end]| Block { kind: block_kind(kind), bytes: start as usize..end as usize })
     }
 
     /// The chunks in which a term stands, and how much it weighs there.
@@ -179,7 +185,8 @@ impl Index {
     /// The terms of a chunk by their numbers, and how much each weighs there.
     pub(crate) fn contents_of(&self, chunk: usize) -> Rows<'_, 2> {
         let all = Rows::of(self.section(Section::Contents));
-        let end = if chunk + 1 < self.chunk_count() { self.chunk_at(chunk + 1).first_term } else { all.len() };
+        let end =
+            if chunk + 1 < self.chunk_count() { self.chunk_at(chunk + 1).first_term } else { all.len() };
         all.slice(self.chunk_at(chunk).first_term, end)
     }
 
@@ -217,7 +224,18 @@ impl Index {
     }
 
     fn page_from(&self, row: [u32; format::PAGE_ROW]) -> IndexedPage<'_> {
-        let [path, path_length, title, title_length, version, version_length, source, source_length, _, hash @ ..] = row;
+        let [
+            path,
+            path_length,
+            title,
+            title_length,
+            version,
+            version_length,
+            source,
+            source_length,
+            _,
+            hash @ ..,
+        ] = row;
         let version = self.text(Section::Names, version, version_length);
         let mut digest = [0; 16];
         for (bytes, number) in digest.as_chunks_mut::<4>().0.iter_mut().zip(hash) {
@@ -255,7 +273,11 @@ fn block_kind(number: u32) -> BlockKind {
 }
 
 fn block_number(kind: BlockKind) -> u32 {
-    BLOCK_KINDS.iter().position(|known| *known == kind).and_then(|at| u32::try_from(at).ok()).unwrap_or_default()
+    BLOCK_KINDS
+        .iter()
+        .position(|known| *known == kind)
+        .and_then(|at| u32::try_from(at).ok())
+        .unwrap_or_default()
 }
 
 #[cfg(test)]

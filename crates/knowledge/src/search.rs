@@ -132,3 +132,6 @@ impl<'a> Library<'a> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

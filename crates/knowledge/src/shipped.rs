@@ -6,16 +6,20 @@ use crate::encoder::Encoder;
 use crate::index::{Index, IndexedPage};
 use crate::search::Library;
 
+// The build made all three, and a test opens them.
+static ENCODER: LazyLock<Encoder> = LazyLock::new(|| {
+    let table = include_bytes!(env!("TOKEN_TABLE")).as_slice();
+    #[expect(clippy::expect_used, reason = "part of the program, as its code is")]
+    Encoder::new(table).expect("a sound token table")
+});
 static INDEX: LazyLock<Index> = LazyLock::new(|| {
     let bytes = include_bytes!(concat!(env!("OUT_DIR"), "/shipped.index"));
-    #[expect(clippy::expect_used, reason = "the build wrote it, and a test opens it")]
-    Index::embedded(bytes).expect("the shipped index is sound")
+    #[expect(clippy::expect_used, reason = "part of the program, as its code is")]
+    Index::embedded(bytes).expect("a sound index")
 });
-
-static ENCODER: LazyLock<Encoder> = LazyLock::new(|| {
-    let table: &'static [u8] = include_bytes!(env!("TOKEN_TABLE"));
-    #[expect(clippy::expect_used, reason = "the build used it, and a test opens it")]
-    Encoder::new(table).expect("the shipped token table is sound")
+static LIBRARY: LazyLock<Library<'static>> = LazyLock::new(|| {
+    #[expect(clippy::expect_used, reason = "part of the program, as its code is")]
+    Library::new(&ENCODER, vec![&INDEX]).expect("an index of this table")
 });
 
 /// The shipped pages, ready to be searched.
@@ -39,9 +43,8 @@ pub fn page(path: &str) -> Option<IndexedPage<'static>> {
 }
 
 /// A library of the shipped pages alone.
-pub fn library() -> Library<'static> {
-    #[expect(clippy::expect_used, reason = "the build made the index with this encoder, and a test asks it")]
-    Library::new(encoder(), vec![index()]).expect("index and table belong together")
+pub fn library() -> &'static Library<'static> {
+    &LIBRARY
 }
 
 #[cfg(test)]

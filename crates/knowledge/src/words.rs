@@ -144,7 +144,10 @@ fn emit(token: &str, scratch: &mut String, found: &mut impl FnMut(&str)) {
     } else {
         scratch.extend(token.nfd().filter(|c| !is_accent(*c)).flat_map(char::to_lowercase));
     }
-    found(scratch);
+    // Nothing is left of an accent that stood alone.
+    if !scratch.is_empty() {
+        found(scratch);
+    }
 }
 
 #[cfg(test)]

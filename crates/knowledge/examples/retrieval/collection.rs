@@ -7,23 +7,23 @@ use knowledge::Page;
 use serde_json::Value;
 use tree::Tree;
 
-pub struct Collection {
-    pub pages: Vec<Page>,
+pub(crate) struct Collection {
+    pub(crate) pages: Vec<Page>,
     /// Id and text.
-    pub queries: Vec<(String, String)>,
+    pub(crate) queries: Vec<(String, String)>,
     /// Grades by query and page.
-    pub judged: HashMap<String, HashMap<String, f64>>,
+    pub(crate) judged: HashMap<String, HashMap<String, f64>>,
 }
 
 impl Collection {
-    pub fn read(folder: &Path) -> Self {
+    pub(crate) fn read(folder: &Path) -> Self {
         let data = Tree::open(folder).unwrap();
         Self { pages: pages(&data), queries: queries(&data), judged: judgements(&data) }
     }
 }
 
 /// The bytes of a file.
-pub fn read(path: &Path) -> Vec<u8> {
+pub(crate) fn read(path: &Path) -> Vec<u8> {
     let folder = Tree::open(path.parent().unwrap()).unwrap();
     folder.read(path.file_name().unwrap().to_str().unwrap(), 64 << 20).unwrap()
 }
@@ -65,8 +65,12 @@ fn judgements(data: &Tree) -> HashMap<String, HashMap<String, f64>> {
     let mut judged: HashMap<String, HashMap<String, f64>> = HashMap::new();
     for row in rows.lines().skip(1) {
         let mut fields = row.split('\t');
-        let (query, document, grade) = (fields.next().unwrap(), fields.next().unwrap(), fields.next().unwrap());
-        judged.entry(query.to_owned()).or_default().insert(document.to_owned(), grade.trim().parse().unwrap());
+        let (query, document, grade) =
+            (fields.next().unwrap(), fields.next().unwrap(), fields.next().unwrap());
+        judged
+            .entry(query.to_owned())
+            .or_default()
+            .insert(document.to_owned(), grade.trim().parse().unwrap());
     }
     judged
 }

@@ -36,7 +36,7 @@ impl<'a> Quotes<'a> {
         let chosen = if number == 1 { self.best(candidates) } else { self.additions(candidates) };
         let Some(_) = chosen.first() else { return false };
         let level = if number == 1 { "##" } else { "###" };
-        let _ = write!(self.text, "\n{level} {}\n\n", section(hit));
+        let _ = write!(self.text, "{level} {}\n\n", section(hit));
         for candidate in &chosen {
             self.covered.add(&candidate.matched);
             self.text.push_str(&quoted(candidate.kind, candidate.text, number));
@@ -66,7 +66,11 @@ impl<'a> Quotes<'a> {
 }
 
 /// Keeps the most valuable blocks that fit, in their order; the most valuable one even if it does not.
-fn keep<'h>(blocks: Vec<Candidate<'h>>, room: usize, value: impl Fn(&Candidate<'_>) -> f32) -> Vec<Candidate<'h>> {
+fn keep(
+    blocks: Vec<Candidate<'_>>,
+    room: usize,
+    value: impl Fn(&Candidate<'_>) -> f32,
+) -> Vec<Candidate<'_>> {
     let mut by_value: Vec<usize> = (0..blocks.len()).collect();
     by_value.sort_by(|a, b| value(&blocks[*b]).total_cmp(&value(&blocks[*a])).then(a.cmp(b)));
     let mut room = room;
@@ -82,7 +86,7 @@ fn keep<'h>(blocks: Vec<Candidate<'h>>, room: usize, value: impl Fn(&Candidate<'
 }
 
 /// A block, literally, and the mark that says where it is from.
-fn quoted(kind: BlockKind, text: &str, number: usize) -> String {
+pub(super) fn quoted(kind: BlockKind, text: &str, number: usize) -> String {
     let last_line = text.lines().next_back().unwrap_or_default().trim_start();
     let is_fence = |line: &str| line.starts_with("```") || line.starts_with("~~~");
     match kind {
@@ -96,7 +100,10 @@ fn quoted(kind: BlockKind, text: &str, number: usize) -> String {
             format!("{text}\n{fence}\n\n[{number}]\n\n")
         }
         // A mark in the last line would become part of a row, a fence, a tag or an admonition.
-        _ if matches!(kind, BlockKind::Code | BlockKind::Table) || is_fence(last_line) || last_line.starts_with([':', '<']) => {
+        _ if matches!(kind, BlockKind::Code | BlockKind::Table)
+            || is_fence(last_line)
+            || last_line.starts_with([':', '<']) =>
+        {
             format!("{text}\n\n[{number}]\n\n")
         }
         _ => format!("{text} [{number}]\n\n"),

@@ -10,8 +10,10 @@ use super::{Block, BlockKind, Chunk, Format, Part};
 const CHUNK: usize = 1200;
 /// Code is kept whole up to this length: half an example helps nobody.
 const WHOLE_CODE: usize = 3 * CHUNK;
-/// What is shorter is no passage of its own: it goes along with what it introduces, or what it ends.
+/// What is shorter and stands at the end of a section goes along with what is before it.
 const SCRAP: usize = 100;
+/// What is shorter and stands before a subsection says nothing alone.
+const BARE: usize = 30;
 
 /// Makes chunks of a page's parts: one or more for each section, of whole blocks where that is possible.
 pub(super) fn pack(source: &str, format: Format, title: &str, parts: Vec<Part>) -> Vec<Chunk> {
@@ -54,9 +56,7 @@ impl<'a> Packer<'a> {
 
     fn begin_section(&mut self, level: usize, heading: Option<String>) {
         let is_deeper = self.headings.last().is_none_or(|(above, _)| *above < level);
-        // "There are two ways:" goes with the first of them.
-        let introduces = is_deeper && self.size < SCRAP && !self.has_chunk;
-        if !introduces {
+        if !(is_deeper && self.introduces()) {
             self.end_section();
         }
         self.has_chunk = false;
@@ -64,8 +64,18 @@ impl<'a> Packer<'a> {
         self.headings.extend(heading.filter(|text| !text.is_empty()).map(|text| (level, text)));
     }
 
+    /// Whether the section so far only leads to what follows: "There are two ways:" goes with the first of them.
+    fn introduces(&self) -> bool {
+        let ends_open =
+            self.blocks.last().is_some_and(|block| self.source[block.bytes.clone()].ends_with(':'));
+        !self.has_chunk && (self.size < BARE || (self.size < SCRAP && ends_open))
+    }
+
     fn end_section(&mut self) {
-        if self.size < SCRAP && self.has_chunk && let Some(mut last) = self.chunks.pop() {
+        if self.size < SCRAP
+            && self.has_chunk
+            && let Some(mut last) = self.chunks.pop()
+        {
             last.blocks.append(&mut self.blocks);
             self.blocks = last.blocks;
         }
@@ -132,7 +142,9 @@ fn join_pieces(source: &str, pieces: Vec<Block>) -> Vec<Block> {
     let mut blocks: Vec<Block> = Vec::with_capacity(pieces.len());
     for piece in pieces {
         match blocks.last_mut() {
-            Some(last) if last.kind == piece.kind && is_one(source, last, &piece) => last.bytes.end = piece.bytes.end,
+            Some(last) if last.kind == piece.kind && is_one(source, last, &piece) => {
+                last.bytes.end = piece.bytes.end;
+            }
             _ => blocks.push(piece),
         }
     }

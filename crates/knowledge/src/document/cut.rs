@@ -9,7 +9,10 @@ pub(super) fn cut(source: &str, bytes: Range<usize>, limit: usize) -> Vec<Range<
     let mut start = bytes.start;
     while start < bytes.end {
         let rest = &source[start..bytes.end];
-        let piece = rest.char_indices().nth(limit).map_or(rest, |(at, _)| &rest[..border(&rest[..at])]);
+        let piece = rest
+            .char_indices()
+            .nth(limit)
+            .map_or(rest, |(at, next)| if next == '\n' { &rest[..at] } else { &rest[..border(&rest[..at])] });
         let lead = piece.len() - piece.trim_start_matches(['\n', '\r']).len();
         let end = start + piece.trim_end().len();
         if start + lead < end {
@@ -20,14 +23,14 @@ pub(super) fn cut(source: &str, bytes: Range<usize>, limit: usize) -> Vec<Range<
     pieces
 }
 
-/// Where a text that goes on should rather end. Never 0.
+/// Where a text that goes on should rather end. Never at its beginning.
 fn border(text: &str) -> usize {
     let after = |mark: &str| text.rfind(mark).map(|at| at + mark.len());
     // A border in the first half would leave pieces of all sizes.
     let late = |at: &usize| *at > text.len() / 2;
     let line = after("\n").filter(late);
     let sentence = || [". ", "? ", "! ", "。"].into_iter().filter_map(after).max().filter(late);
-    line.or_else(sentence).or_else(|| after(" ").filter(late)).unwrap_or(text.len()).max(1)
+    line.or_else(sentence).or_else(|| after(" ")).unwrap_or(text.len()).max(1)
 }
 
 #[cfg(test)]

@@ -120,8 +120,5 @@ pub(super) fn words(markdown: &str) -> String {
 }
 
 fn is_inline(end: TagEnd) -> bool {
-    matches!(
-        end,
-        TagEnd::Emphasis | TagEnd::Strong | TagEnd::Strikethrough | TagEnd::Link | TagEnd::Image
-    )
+    matches!(end, TagEnd::Emphasis | TagEnd::Strong | TagEnd::Strikethrough | TagEnd::Link | TagEnd::Image)
 }

@@ -35,7 +35,8 @@ struct Heading {
 
 impl Heading {
     fn at_start_of(source: &str, paragraph: Range<usize>) -> Option<Self> {
-        let mut lines = lines(&source[paragraph.clone()]).map(|line| line.start + paragraph.start..line.end + paragraph.start);
+        let mut lines = lines(&source[paragraph.clone()])
+            .map(|line| line.start + paragraph.start..line.end + paragraph.start);
         let first = lines.next()?;
         let has_overline = rule(&source[first.clone()]).is_some();
         let title = if has_overline { lines.next()? } else { first };
@@ -43,7 +44,11 @@ impl Heading {
         let (text, mark) = (source[title].trim(), rule(&source[under.clone()])?);
         let is_long_enough = under.len() >= text.chars().count().min(4);
         let end = lines.next().map_or(under.end, |line| line.start);
-        (!text.is_empty() && is_long_enough).then(|| Self { text: text.to_owned(), style: (mark, has_overline), end })
+        (!text.is_empty() && is_long_enough).then(|| Self {
+            text: text.to_owned(),
+            style: (mark, has_overline),
+            end,
+        })
     }
 }
 

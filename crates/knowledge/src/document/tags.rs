@@ -10,17 +10,10 @@ pub(super) fn without_tags(text: &str) -> String {
     while let Some(at) = rest.find(['<', '{']) {
         let (before, from) = rest.split_at(at);
         out.push_str(before);
-        match mark_length(from) {
-            Some(length) => {
-                // What stood on both sides of a tag are two words.
-                out.push(' ');
-                rest = &from[length..];
-            }
-            None => {
-                out.push_str(&from[..1]);
-                rest = &from[1..];
-            }
-        }
+        let length = mark_length(from);
+        // What stood on both sides of a tag are two words. What is no tag stays.
+        out.push_str(if length.is_some() { " " } else { &from[..1] });
+        rest = &from[length.unwrap_or(1)..];
     }
     out.push_str(rest);
     out
@@ -45,8 +38,7 @@ fn tag_length(text: &str) -> Option<usize> {
     // A tag is not longer than this; what seems so is an unclosed `<`, and must not cost a scan of the whole text each time.
     for (at, byte) in text.bytes().enumerate().take(4096) {
         match (quote, byte) {
-            (Some(open), _) if byte == open => quote = None,
-            (Some(_), _) => {}
+            (Some(open), _) => quote = Some(open).filter(|open| *open != byte),
             (None, b'"' | b'\'' | b'`') => quote = Some(byte),
             (None, b'{') => braces += 1,
             (None, b'}') => braces = braces.saturating_sub(1),
@@ -62,7 +54,8 @@ pub(super) fn is_module_line(paragraph: &str) -> bool {
     let is_import = paragraph.strip_prefix("import ").is_some_and(|rest| {
         rest.starts_with(['"', '\'']) || rest.contains(" from '") || rest.contains(" from \"")
     });
-    let exports = ["export const ", "export default ", "export function ", "export let ", "export {", "export * "];
+    let exports =
+        ["export const ", "export default ", "export function ", "export let ", "export {", "export * "];
     is_import || exports.iter().any(|export| paragraph.starts_with(export))
 }
 

@@ -55,8 +55,13 @@ impl Table {
         if dims == 0 || dims as usize > MOST_DIMS {
             return Err(TableError::WrongDims(dims));
         }
-        // In u64 these sums cannot overflow, and once they equal the real length they fit usize.
-        let sizes = [u64::from(count) * 4 + 4, u64::from(blob).next_multiple_of(4), u64::from(count) * 4, u64::from(count) * u64::from(dims)];
+        // In u64 these sums cannot overflow.
+        let sizes = [
+            u64::from(count) * 4 + 4,
+            u64::from(blob).next_multiple_of(4),
+            u64::from(count) * 4,
+            u64::from(count) * u64::from(dims),
+        ];
         let expected = HEADER as u64 + sizes.iter().sum::<u64>();
         if expected != bytes.len() as u64 {
             return Err(TableError::WrongSize { expected, found: bytes.len() as u64 });
@@ -64,12 +69,12 @@ impl Table {
         let mut at = HEADER;
         let [offsets, blob_padded, scales, rows] = sizes.map(|size| {
             let start = at;
-            at += size as usize;
+            // Together they are as long as the bytes are, so none is cut off here.
+            at += usize::try_from(size).unwrap_or(usize::MAX);
             start..at
         });
         let blob = blob_padded.start..blob_padded.start + blob as usize;
-        let mut table =
-            Self { bytes, dims: dims as usize, offsets, blob, scales, rows, continuations: 0..0 };
+        let mut table = Self { bytes, dims: dims as usize, offsets, blob, scales, rows, continuations: 0..0 };
         table.check()?;
         table.continuations = table.position(b"##")..table.position(b"#$");
         Ok(table)
@@ -111,7 +116,7 @@ impl Table {
         // A token that begins `wanted` is not behind it in the order, and whatever stands between the two begins the same way.
         // So if the nearest token does not fit, only what it has in common with `wanted` can.
         while !wanted.is_empty() {
-            let next = self.partition(tokens.clone(), |token| self.piece(token, mark) <= wanted);
+            let next = partition(tokens.clone(), |token| self.piece(token, mark) <= wanted);
             let nearest = next.checked_sub(1).filter(|token| tokens.contains(token))?;
             let token = self.piece(nearest, mark);
             if !token.is_empty() && wanted.starts_with(token) {
@@ -143,16 +148,16 @@ impl Table {
     }
 
     fn position(&self, text: &[u8]) -> usize {
-        self.partition(0..self.len(), |token| self.piece(token, 0) < text)
+        partition(0..self.len(), |token| self.piece(token, 0) < text)
     }
+}
 
-    /// The first token of a range that is not before.
-    fn partition(&self, range: Range<usize>, is_before: impl Fn(usize) -> bool) -> usize {
-        let (mut low, mut high) = (range.start, range.end.max(range.start));
-        while low < high {
-            let middle = low.midpoint(high);
-            if is_before(middle) { low = middle + 1 } else { high = middle }
-        }
-        low
+/// The first number of a range that is not before.
+fn partition(range: Range<usize>, is_before: impl Fn(usize) -> bool) -> usize {
+    let (mut low, mut high) = (range.start, range.end.max(range.start));
+    while low < high {
+        let middle = low.midpoint(high);
+        if is_before(middle) { low = middle + 1 } else { high = middle }
     }
+    low
 }

@@ -48,7 +48,9 @@ pub(super) fn tokens(table: &Table, word: &str) -> Box<[u32]> {
         return Box::default();
     }
     while !rest.is_empty() {
-        let Some((token, length)) = table.longest_prefix(rest, rest.len() < word.len()) else { return Box::default() };
+        let Some((token, length)) = table.longest_prefix(rest, rest.len() < word.len()) else {
+            return Box::default();
+        };
         // A token of whole characters ends where a character does.
         let Some(after) = rest.get(length..) else { return Box::default() };
         tokens.push(token);

@@ -19,12 +19,19 @@ const BODY_WEIGHT: u32 = 1;
 /// What each adds to the direction of a chunk's vector: title, headings, body.
 const DIRECTIONS: [f32; 3] = [0.5, 0.5, 1.0];
 
-pub(super) fn build(pages: &[Page], encoder: &Encoder, previous: Option<&Index>) -> Result<Index, IndexError> {
+pub(super) fn build(
+    pages: &[Page],
+    encoder: &Encoder,
+    previous: Option<&Index>,
+) -> Result<Index, IndexError> {
     let mut sorted: Vec<&Page> = pages.iter().collect();
     sorted.sort_by(|a, b| a.path.cmp(&b.path));
     let mut builder = Builder {
         session: encoder.session(),
-        known: previous.filter(|index| index.fingerprint() == encoder.fingerprint()).map(vectors).unwrap_or_default(),
+        known: previous
+            .filter(|index| index.fingerprint() == encoder.fingerprint())
+            .map(vectors)
+            .unwrap_or_default(),
         sections: Sections::default(),
         terms: Terms::default(),
         counts: Counts::default(),
@@ -38,8 +45,9 @@ pub(super) fn build(pages: &[Page], encoder: &Encoder, previous: Option<&Index>)
 /// The vectors of an index, by the hash of what they were made of.
 fn vectors(index: &Index) -> HashMap<[u32; 4], Vector> {
     let hashes = (0..index.chunk_count()).map(|chunk| index.chunk_at(chunk).hash);
-    let vector = |(bytes, scale): (&[u8], f32)| {
-        Vector { numbers: bytes.iter().map(|byte| byte.cast_signed()).collect(), scale }
+    let vector = |(bytes, scale): (&[u8], f32)| Vector {
+        numbers: bytes.iter().map(|byte| byte.cast_signed()).collect(),
+        scale,
     };
     hashes.zip(index.vectors().map(vector)).collect()
 }
@@ -84,7 +92,9 @@ impl Builder<'_> {
         let hash = hash(&texts);
         let vector = match self.known.get(&hash) {
             Some(vector) => vector.clone(),
-            None => self.session.encode(&std::array::from_fn::<_, 3, _>(|at| (texts[at], DIRECTIONS[at]))).vector,
+            None => {
+                self.session.encode(&std::array::from_fn::<_, 3, _>(|at| (texts[at], DIRECTIONS[at]))).vector
+            }
         };
         let weights = [TITLE_WEIGHT, HEADING_WEIGHT, BODY_WEIGHT];
         let first_term = number(self.terms.total)?;
@@ -96,7 +106,8 @@ impl Builder<'_> {
         self.sections.put(Section::Chunks, &hash);
         self.sections.put(Section::Lengths, &[length]);
         self.sections.put(Section::Scales, &[vector.scale.to_bits()]);
-        self.sections.0[Section::Vectors as usize].extend(vector.numbers.iter().map(|number| number.cast_unsigned()));
+        self.sections.0[Section::Vectors as usize]
+            .extend(vector.numbers.iter().map(|number| number.cast_unsigned()));
         for block in &chunk.blocks {
             let place = [block_number(block.kind), number(block.bytes.start)?, number(block.bytes.end)?];
             self.sections.put(Section::Blocks, &place);
@@ -125,7 +136,12 @@ impl Builder<'_> {
         for of_chunk in contents {
             self.sections.put(Section::Contents, of_chunk.as_flattened());
         }
-        let bytes = assemble(encoder.fingerprint(), number(encoder.dims())?, self.counts.total_length, &self.sections.0);
+        let bytes = assemble(
+            encoder.fingerprint(),
+            number(encoder.dims())?,
+            self.counts.total_length,
+            &self.sections.0,
+        );
         let layout = Layout::read(&bytes)?;
         Ok(Index { bytes: Cow::Owned(bytes), layout })
     }
@@ -170,7 +186,9 @@ impl Terms {
                 let Some(term) = self.term(token) else { return };
                 length = length.saturating_add(weight);
                 match self.postings[term].last_mut() {
-                    Some([last, frequency]) if *last == chunk => *frequency = frequency.saturating_add(weight),
+                    Some([last, frequency]) if *last == chunk => {
+                        *frequency = frequency.saturating_add(weight);
+                    }
                     _ => {
                         self.postings[term].push([chunk, weight]);
                         self.total += 1;

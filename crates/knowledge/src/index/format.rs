@@ -1,7 +1,7 @@
 //! What lies where in an index.
 //!
-//! Little-endian. A header: magic, format, fingerprint of the token table, numbers per vector, checksum of everything behind
-//! it, total length of all chunks, and where each section begins and ends. Then the sections. Tables are rows of u32; texts
+//! Little-endian. A header: magic, format, checksum of everything behind it, fingerprint of the token table, numbers per vector,
+//! total length of all chunks, and where each section begins and ends. Then the sections. Tables are rows of u32; texts
 //! are named by where they begin in a section and how long they are.
 
 use std::ops::Range;
@@ -11,10 +11,11 @@ use crate::bytes::{Rows, put};
 const MAGIC: &[u8] = b"FXINDEX1";
 /// Counts up whenever what is written would be misread: rows, but also how words are made of text.
 const FORMAT: u32 = 1;
-/// Magic, then: format, fingerprint, dims, checksum, total length (two numbers), and two pairs for each section.
+/// Magic, then: format, checksum, fingerprint, dims, total length (two numbers), and two pairs for each section.
 const HEADER: usize = 8 + 4 * 6 + 16 * Section::COUNT;
-/// The checksum is of what comes after it.
-const AFTER_CHECKSUM: usize = 8 + 4 * 4;
+/// Where the checksum stands. It is of all that comes after it.
+const CHECKSUM: usize = 8 + 4;
+const AFTER_CHECKSUM: usize = CHECKSUM + 4;
 
 /// Path, title, version and source with their lengths, first chunk, hash.
 pub(super) const PAGE_ROW: usize = 13;
@@ -89,7 +90,7 @@ impl Layout {
         if bytes.len() < HEADER {
             return Err(IndexError::Damaged("it is cut off"));
         }
-        let [format, fingerprint, dims, checksum, low, high] = Rows::<6>::of(numbers).get(0);
+        let [format, checksum, fingerprint, dims, low, high] = Rows::<6>::of(numbers).get(0);
         if format != FORMAT {
             return Err(IndexError::OtherFormat { found: format });
         }
@@ -119,10 +120,16 @@ impl Layout {
 }
 
 /// Writes a whole index.
-pub(super) fn assemble(fingerprint: u32, dims: u32, total_length: u64, sections: &[Vec<u8>; Section::COUNT]) -> Vec<u8> {
-    let mut bytes = Vec::with_capacity(HEADER + sections.iter().map(|section| section.len() + 4).sum::<usize>());
+pub(super) fn assemble(
+    fingerprint: u32,
+    dims: u32,
+    total_length: u64,
+    sections: &[Vec<u8>; Section::COUNT],
+) -> Vec<u8> {
+    let mut bytes =
+        Vec::with_capacity(HEADER + sections.iter().map(|section| section.len() + 4).sum::<usize>());
     bytes.extend_from_slice(MAGIC);
-    put(&mut bytes, &[FORMAT, fingerprint, dims, 0]);
+    put(&mut bytes, &[FORMAT, 0, fingerprint, dims]);
     put(&mut bytes, &narrow(total_length));
     let mut at = HEADER as u64;
     for section in sections {
@@ -133,9 +140,13 @@ pub(super) fn assemble(fingerprint: u32, dims: u32, total_length: u64, sections:
     for section in sections {
         bytes.extend_from_slice(section);
     }
-    let checksum = crc32fast::hash(&bytes[AFTER_CHECKSUM..]);
-    bytes[AFTER_CHECKSUM - 4..AFTER_CHECKSUM].copy_from_slice(&checksum.to_le_bytes());
+    write_checksum(&mut bytes);
     bytes
+}
+
+pub(super) fn write_checksum(bytes: &mut [u8]) {
+    let checksum = crc32fast::hash(&bytes[AFTER_CHECKSUM..]);
+    bytes[CHECKSUM..AFTER_CHECKSUM].copy_from_slice(&checksum.to_le_bytes());
 }
 
 fn wide(low: u32, high: u32) -> u64 {

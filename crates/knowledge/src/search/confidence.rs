@@ -23,10 +23,16 @@ impl Terms<'_> {
     }
 }
 
+/// Fitted by `examples/calibrate.rs`: constant, lexical, coverage, cosine.
+const WEIGHTS: [f32; 4] = [-5.85, 4.15, 5.35, 4.9];
+/// Stands in for the cosine where vectors were not compared: it decides for neither side.
+const NO_COSINE: f32 = 0.55;
+
 impl Evidence {
     /// A logistic function of the three.
     pub(super) fn score(&self) -> f32 {
-        let sum = -3.0 + 4.0 * self.lexical + 4.0 * self.coverage + 2.0 * self.cosine.unwrap_or(0.3);
+        let features = [1.0, self.lexical, self.coverage, self.cosine.unwrap_or(NO_COSINE)];
+        let sum: f32 = WEIGHTS.iter().zip(features).map(|(weight, feature)| weight * feature).sum();
         1.0 / (1.0 + (-sum).exp())
     }
 }

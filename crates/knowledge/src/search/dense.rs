@@ -1,6 +1,7 @@
 //! The cosine of every passage's vector with the question's.
 
-use crate::encoder::{Direction, Encoder};
+use crate::encoder::Encoder;
+use crate::encoder::vector::Direction;
 use crate::index::Index;
 
 /// Below this share of known words, the vector of a question says little about it: it is in another language.
@@ -13,6 +14,7 @@ pub(super) fn scores(encoder: &Encoder, indexes: &[&Index], text: &str) -> Optio
         return None;
     }
     let direction = Direction::from(&question.vector);
-    let cosines = |index: &&Index| index.vectors().map(|(numbers, scale)| direction.cosine(numbers, scale)).collect();
+    let cosines =
+        |index: &&Index| index.vectors().map(|(numbers, scale)| direction.cosine(numbers, scale)).collect();
     Some(indexes.iter().map(cosines).collect())
 }

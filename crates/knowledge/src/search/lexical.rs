@@ -15,7 +15,8 @@ impl<'a> Terms<'a> {
     pub(super) fn add_scores(&self, terms: &[Term<'a>], scores: &mut [Vec<f32>]) {
         for term in terms {
             let most = self.most(term);
-            for ((index, postings), scores) in self.indexes.iter().zip(&term.postings).zip(scores.iter_mut()) {
+            for ((index, postings), scores) in self.indexes.iter().zip(&term.postings).zip(scores.iter_mut())
+            {
                 let lengths = index.lengths();
                 for [chunk, frequency] in postings.iter() {
                     if let Some(score) = scores.get_mut(chunk as usize) {

@@ -45,7 +45,10 @@ impl Mix {
 
     pub(super) fn score(&self, index: usize, chunk: usize) -> f32 {
         let lexical = self.lexical.scores[index][chunk] * self.lexical.scale;
-        let dense = self.dense.as_ref().map_or(0.0, |dense| (dense.cosines[index][chunk] - dense.least) * dense.scale);
+        let dense = self
+            .dense
+            .as_ref()
+            .map_or(0.0, |dense| (dense.cosines[index][chunk] - dense.least) * dense.scale);
         lexical * (1.0 - self.dense_weight) + dense * self.dense_weight
     }
 

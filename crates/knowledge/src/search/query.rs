@@ -113,7 +113,13 @@ impl<'a> Terms<'a> {
     /// How much of the question these terms are, rare ones counting more: from 0 to 1.
     pub(crate) fn share_of(&self, matched: &Matched) -> f32 {
         let all: f32 = self.own.iter().map(|term| term.idf).sum();
-        let found: f32 = self.own.iter().zip(&matched.0).filter(|(_, is_found)| **is_found).map(|(term, _)| term.idf).sum();
+        let found: f32 = self
+            .own
+            .iter()
+            .zip(&matched.0)
+            .filter(|(_, is_found)| **is_found)
+            .map(|(term, _)| term.idf)
+            .sum();
         if all > 0.0 { found / all } else { 0.0 }
     }
 }

@@ -22,7 +22,8 @@ pub(super) fn rank(library: &Library<'_>, query: &Query<'_>, mix: &Mix) -> Vec<P
         for page in 0..index.page_count() {
             let scores = index.chunks_of(page).map(|chunk| (mix.score(number, chunk), chunk));
             let Some((chunk, score)) = page_score(scores, library.tuning.page_evidence) else { continue };
-            let hinted = if names_hint(index, page, chunk, query.hints) { library.tuning.hint_boost } else { 0.0 };
+            let hinted =
+                if names_hint(index, page, chunk, query.hints) { library.tuning.hint_boost } else { 0.0 };
             places.push(Place { index: number, page, chunk, score: score + hinted });
         }
     }
@@ -51,7 +52,8 @@ fn names_hint(index: &Index, page: usize, chunk: usize, hints: &[&str]) -> bool 
     let has = |text: &str, hint: &str| text.to_lowercase().contains(&hint.to_lowercase());
     let mut hints = hints.iter().filter(|hint| !hint.trim().is_empty());
     hints.any(|hint| {
-        has(index.page_at(page).path, hint) || index.chunk_at(chunk).headings().any(|heading| has(heading, hint))
+        has(index.page_at(page).path, hint)
+            || index.chunk_at(chunk).headings().any(|heading| has(heading, hint))
     })
 }
 

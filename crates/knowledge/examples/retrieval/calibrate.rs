@@ -1,44 +1,29 @@
-//! Fits the constants of `search/confidence.rs`.
+//! Fits the constants of a hit's score.
 //!
-//! `cargo run --release -p fluxway-knowledge --example calibrate -- TABLE QUESTIONS DIR DIR …`: every folder is a collection as
-//! for `retrieval`. Its own questions are about it; those of the others, and those in the file `QUESTIONS`, are not. The
-//! constants are fitted on every other question and judged on the rest.
+//! Every collection's own questions are about it; those of the others, and everyday ones, are not. Fitted on every other
+//! question and judged on the rest.
 
-#![expect(clippy::print_stdout, reason = "constants are what it is for")]
-#![expect(clippy::unwrap_used, reason = "a broken collection ends the fitting")]
-#![expect(clippy::cast_precision_loss, reason = "shares of small numbers")]
-
-#[path = "retrieval/collection.rs"]
-mod collection;
-
-use std::path::Path;
-
-use collection::Collection;
 use knowledge::{Encoder, Index, Library, Query};
+
+use crate::collection::Collection;
 
 /// What a question's best hit says about itself, and whether the question is about the collection.
 type Case = ([f64; 4], bool);
 
-fn main() {
-    let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let [table, questions, folders @ ..] = arguments.as_slice() else { panic!("TABLE QUESTIONS DIR …") };
-    let encoder = Encoder::new(collection::read(Path::new(table))).unwrap();
-    let everyday = String::from_utf8(collection::read(Path::new(questions))).unwrap();
-    let collections: Vec<_> = folders.iter().map(|folder| Collection::read(Path::new(folder))).collect();
-
+pub(crate) fn run(encoder: &Encoder, collections: &[Collection], everyday: &str) {
     let mut cases = Vec::new();
     for (at, collection) in collections.iter().enumerate() {
-        let index = Index::build(&collection.pages, &encoder).unwrap();
-        let library = Library::new(&encoder, vec![&index]).unwrap();
+        let index = Index::build(&collection.pages, encoder).unwrap();
+        let library = Library::new(encoder, vec![&index]).unwrap();
         for (other, from) in collections.iter().enumerate() {
             cases.extend(from.queries.iter().filter_map(|(_, text)| case(&library, text, at == other)));
         }
         cases.extend(everyday.lines().filter_map(|text| case(&library, text, false)));
     }
-    let (fitted_on, judged_on): (Vec<_>, Vec<_>) = cases.iter().enumerate().partition(|(at, _)| at % 2 == 0);
-    let weights = fit(&fitted_on.into_iter().map(|(_, case)| *case).collect::<Vec<_>>());
+    let every_other = |first| cases.iter().copied().skip(first).step_by(2).collect::<Vec<_>>();
+    let weights = fit(&every_other(0));
     println!("weights {weights:.3?} (constant, lexical, coverage, cosine)");
-    judge(&weights, &judged_on.into_iter().map(|(_, case)| *case).collect::<Vec<_>>());
+    judge(&weights, &every_other(1));
 }
 
 fn case(library: &Library<'_>, text: &str, is_about_it: bool) -> Option<Case> {
@@ -47,6 +32,9 @@ fn case(library: &Library<'_>, text: &str, is_about_it: bool) -> Option<Case> {
     let cosine = f64::from(evidence.cosine?);
     Some(([1.0, evidence.lexical.into(), evidence.coverage.into(), cosine], is_about_it))
 }
+
+/// Keeps the weights small: two collections are told apart too easily, and the next one may lie between them.
+const RIDGE: f64 = 0.005;
 
 /// Logistic regression by descent, both kinds of question counting the same.
 fn fit(cases: &[Case]) -> [f64; 4] {
@@ -59,7 +47,10 @@ fn fit(cases: &[Case]) -> [f64; 4] {
             let error = (f64::from(u8::from(*is_about_it)) - score(&weights, features)) / share;
             slope.iter_mut().zip(features).for_each(|(slope, x)| *slope += error * x);
         }
-        weights.iter_mut().zip(slope).for_each(|(weight, slope)| *weight += 2.0 * slope);
+        for (at, (weight, slope)) in weights.iter_mut().zip(slope).enumerate() {
+            let pull = if at == 0 { 0.0 } else { RIDGE * *weight };
+            *weight += slope - pull;
+        }
     }
     weights
 }
@@ -71,7 +62,8 @@ fn score(weights: &[f64; 4], features: &[f64; 4]) -> f64 {
 /// Which threshold keeps 95 of 100 questions that have an answer, and how many of the others it refuses.
 fn judge(weights: &[f64; 4], cases: &[Case]) {
     let scores = |wanted: bool| -> Vec<f64> {
-        let mut scores: Vec<_> = cases.iter().filter(|case| case.1 == wanted).map(|case| score(weights, &case.0)).collect();
+        let mut scores: Vec<_> =
+            cases.iter().filter(|case| case.1 == wanted).map(|case| score(weights, &case.0)).collect();
         scores.sort_by(f64::total_cmp);
         scores
     };
@@ -79,6 +71,10 @@ fn judge(weights: &[f64; 4], cases: &[Case]) {
     for kept in [99, 95, 90] {
         let threshold = inside[inside.len() * (100 - kept) / 100];
         let refused = outside.partition_point(|score| *score < threshold) as f64 / outside.len() as f64;
-        println!("keeping {kept} %: threshold {threshold:.3}, refused {:.1} % of {}", refused * 100.0, outside.len());
+        println!(
+            "keeping {kept} %: threshold {threshold:.3}, refused {:.1} % of {}",
+            refused * 100.0,
+            outside.len()
+        );
     }
 }
