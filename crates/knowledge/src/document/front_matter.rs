@@ -16,7 +16,7 @@ pub(super) fn read(text: &str) -> FrontMatter {
             (!value.is_empty()).then(|| value.to_owned())
         })
     };
-    FrontMatter { title: value("title"), version: value("version") }
+    FrontMatter { title: value("title"), version: value("version").or_else(|| value("versions")) }
 }
 
 fn unquoted(value: &str) -> &str {
@@ -36,6 +36,7 @@ mod tests {
         };
         check("title: First steps\nversion: 0.3\n", Some("First steps"), Some("0.3"));
         check("title: \"Quoted: yes\"\n", Some("Quoted: yes"), None);
+        check("versions: \"0.2, 0.3\"\n", None, Some("0.2, 0.3"));
         check("title = 'TOML'\nversion = \"1\"", Some("TOML"), Some("1"));
         check("sidebar_title: no\nparent:\n  title: nested", None, None);
         check("title:\n", None, None);

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use super::{Effect, Tool, ToolSpec, Toolset};
+use crate::documents::Documents;
 use crate::error::Failure;
 use crate::resources::document_uri;
 use crate::{Call, CitationFormat};
@@ -78,6 +79,9 @@ struct Detail {
     /// The first and the last line.
     lines: [usize; 2],
     score: f64,
+    /// The versions that it is about, if not all.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    versions: Option<String>,
     /// To be read with `resources/read`.
     uri: String,
 }
@@ -109,7 +113,7 @@ impl Tool for Faq {
         let query = Query { text: &args.query, hints: &hints, top: args.top_k };
         let answer = call.documents.answer(&query)?;
         let format = args.citation_format.map_or(call.citations, CitationFormat::from);
-        Ok(Reply::of(answer, format, call.documents.problems()))
+        Ok(Reply::of(answer, format, &call.documents))
     }
 }
 
@@ -129,31 +133,33 @@ fn hints(context: &Map<String, Value>) -> Vec<&str> {
 }
 
 impl Reply {
-    fn of(answer: Answer, format: CitationFormat, problems: &[String]) -> Self {
+    fn of(answer: Answer, format: CitationFormat, documents: &Documents) -> Self {
         let citation = |citation: &Citation| match format {
             CitationFormat::Strings => json!(citation.path),
             CitationFormat::Objects => json!({ "path": citation.path, "section": citation.section }),
         };
         Self {
             citations: answer.citations.iter().map(citation).collect(),
-            citation_details: answer.citations.iter().map(Detail::of).collect(),
+            citation_details: answer.citations.iter().map(|citation| Detail::of(citation, documents)).collect(),
             score: rounded(answer.score),
             chunks_used: answer.chunks_used,
             retrieval: Retrieval { modes: answer.modes.iter().map(|mode| mode.name()).collect() },
             weak_matches: answer.weak,
-            warnings: problems.to_vec(),
+            warnings: documents.problems().to_vec(),
             answer: answer.text,
         }
     }
 }
 
 impl Detail {
-    fn of(citation: &Citation) -> Self {
+    fn of(citation: &Citation, documents: &Documents) -> Self {
+        let page = documents.page(&citation.path);
         Self {
             path: citation.path.clone(),
             section: citation.section.clone(),
             lines: [citation.lines.0, citation.lines.1],
             score: rounded(citation.score),
+            versions: page.and_then(|page| page.version).map(str::to_owned),
             uri: document_uri(&citation.path),
         }
     }
