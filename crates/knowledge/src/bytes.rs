@@ -20,20 +20,11 @@ impl<'a, const N: usize> Rows<'a, N> {
         self.0.get(row).map_or([0; N], |row| row.map(u32::from_le_bytes))
     }
 
-    /// The rows of a range, as far as they exist.
-    pub(crate) fn within(
-        self,
-        from: usize,
-        to: usize,
-    ) -> impl DoubleEndedIterator<Item = [u32; N]> + use<'a, N> {
-        self.slice(from, to).0.iter().map(|row| row.map(u32::from_le_bytes))
-    }
-
     pub(crate) fn iter(self) -> impl Iterator<Item = [u32; N]> + use<'a, N> {
         self.0.iter().map(|row| row.map(u32::from_le_bytes))
     }
 
-    /// A part of the table.
+    /// A part of the table, as far as it exists.
     pub(crate) fn slice(self, from: usize, to: usize) -> Self {
         let to = to.min(self.0.len());
         Self(&self.0[from.min(to)..to])

@@ -71,7 +71,11 @@ pub enum BlockKind {
 impl Page {
     /// Reads a document. The ending of `path` says what it is: Markdown and MDX, reStructuredText, or else plain text.
     pub fn parse(path: impl Into<String>, source: impl Into<String>) -> Self {
-        let (path, source) = (path.into(), source.into());
+        let (path, mut source) = (path.into(), source.into());
+        // A byte order mark is not part of the text, and hides front matter.
+        if source.starts_with('\u{feff}') {
+            source.remove(0);
+        }
         let format = Format::of(&path);
         let outline = match format {
             Format::Markdown => markdown::outline(&source),

@@ -39,7 +39,7 @@ impl Encoder {
 
     /// The vector of a text, and which share of its words the table knows.
     pub(crate) fn encode(&self, text: &str) -> Encoded {
-        Session::new(self).encode(&[(text, 1.0)])
+        Session::new(self).encode([(text, 1.0)])
     }
 
     /// Encodes many texts, and remembers the words that they share.
@@ -69,7 +69,7 @@ impl<'a> Session<'a> {
     }
 
     /// The vector of texts that belong together. Each adds as much as its weight, however long it is.
-    pub(crate) fn encode(&mut self, texts: &[(&str, f32)]) -> Encoded {
+    pub(crate) fn encode<'t>(&mut self, texts: impl IntoIterator<Item = (&'t str, f32)>) -> Encoded {
         let mut whole = vec![0.0; self.sum.len()];
         let mut words = Words::default();
         for (text, weight) in texts {

@@ -70,8 +70,8 @@ impl Index {
     /// The page at a path.
     pub fn page(&self, path: &str) -> Option<IndexedPage<'_>> {
         let rows = self.page_rows();
-        let at = rows.partition_point(|row| self.page_from(row).path < path);
-        Some(self.page_at(at)).filter(|page| at < rows.len() && page.path == path)
+        let at = rows.partition_point(|[start, length, ..]| self.text(Section::Names, start, length) < path);
+        (at < rows.len()).then(|| self.page_at(at)).filter(|page| page.path == path)
     }
 
     /// How many passages it has.
@@ -127,6 +127,12 @@ impl Index {
         self.page_from(self.page_rows().get(page))
     }
 
+    /// The path alone: the whole page would be checked to be text, all of it.
+    pub(crate) fn path_of(&self, page: usize) -> &str {
+        let [start, length, ..] = self.page_rows().get(page);
+        self.text(Section::Names, start, length)
+    }
+
     /// The chunks of a page.
     pub(crate) fn chunks_of(&self, page: usize) -> Range<usize> {
         let rows = self.page_rows();
@@ -154,9 +160,11 @@ impl Index {
         let first = self.chunk_at(chunk).first_block;
         let end =
             if chunk + 1 < self.chunk_count() { self.chunk_at(chunk + 1).first_block } else { blocks.len() };
-        blocks
-            .within(first, end)
-            .map(|[kind, start, end]| Block { kind: block_kind(kind), bytes: start as usize..end as usize })
+        let block = |[kind, start, end]: [u32; 3]| Block {
+            kind: block_kind(kind),
+            bytes: start as usize..end as usize,
+        };
+        blocks.slice(first, end).iter().map(block)
     }
 
     /// The chunks in which a term stands, and how much it weighs there.
@@ -208,7 +216,7 @@ impl Index {
     pub(crate) fn vectors(&self) -> impl Iterator<Item = (&[u8], f32)> {
         let scales = Rows::<1>::of(self.section(Section::Scales));
         let numbers = self.section(Section::Vectors).chunks_exact(self.layout.dims.max(1) as usize);
-        numbers.zip(scales.within(0, scales.len())).map(|(numbers, [scale])| (numbers, f32::from_bits(scale)))
+        numbers.zip(scales.iter()).map(|(numbers, [scale])| (numbers, f32::from_bits(scale)))
     }
 
     fn page_rows(&self) -> Rows<'_, { format::PAGE_ROW }> {
@@ -224,29 +232,14 @@ impl Index {
     }
 
     fn page_from(&self, row: [u32; format::PAGE_ROW]) -> IndexedPage<'_> {
-        let [
-            path,
-            path_length,
-            title,
-            title_length,
-            version,
-            version_length,
-            source,
-            source_length,
-            _,
-            hash @ ..,
-        ] = row;
-        let version = self.text(Section::Names, version, version_length);
-        let mut digest = [0; 16];
-        for (bytes, number) in digest.as_chunks_mut::<4>().0.iter_mut().zip(hash) {
-            *bytes = number.to_le_bytes();
-        }
+        let text = |section, at: usize| self.text(section, row[at], row[at + 1]);
+        let version = text(Section::Names, 4);
         IndexedPage {
-            path: self.text(Section::Names, path, path_length),
-            title: self.text(Section::Names, title, title_length),
+            path: text(Section::Names, 0),
+            title: text(Section::Names, 2),
             version: Some(version).filter(|version| !version.is_empty()),
-            source: self.text(Section::Sources, source, source_length),
-            hash: digest,
+            source: text(Section::Sources, 6),
+            hash: std::array::from_fn(|byte| row[format::PAGE_HASH + byte / 4].to_le_bytes()[byte % 4]),
         }
     }
 

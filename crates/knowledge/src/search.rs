@@ -1,8 +1,8 @@
 //! Searching one or more indexes.
 //!
 //! Every passage gets two scores: BM25 over terms (`lexical.rs`) and the cosine of its vector (`dense.rs`). Each is brought to
-//! 0..1 over all passages, both are mixed, and a page is ranked by its best passage and a little by its next two
-//! (`rank.rs`). All passages take part, and the list is cut at the very end: what comes first does not depend on how many are
+//! 0..1 over all passages, and both are mixed (`mix.rs`). Terms of the best passages are then sought as well
+//! (`expansion.rs`), and a page is ranked by its best passage and a little by its next two (`rank.rs`). All passages take part, and the list is cut at the very end: what comes first does not depend on how many are
 //! asked for. How good a hit is on its own is another question, which `confidence.rs` answers.
 
 mod confidence;

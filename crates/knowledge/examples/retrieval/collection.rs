@@ -20,6 +20,14 @@ impl Collection {
         let data = Tree::open(folder).unwrap();
         Self { pages: pages(&data), queries: queries(&data), judged: judgements(&data) }
     }
+
+    /// Takes every page so many times, each time at another path.
+    pub(crate) fn repeat(&mut self, times: usize) {
+        let copy =
+            |page: &Page, number: usize| Page { path: format!("{number}/{}", page.path), ..page.clone() };
+        let copies = (1..times).flat_map(|number| self.pages.iter().map(move |page| copy(page, number)));
+        self.pages = self.pages.iter().cloned().chain(copies).collect();
+    }
 }
 
 /// The bytes of a file.

@@ -1,6 +1,8 @@
 //! Markdown and MDX: headings, and top-level blocks where they stand.
 
-use pulldown_cmark::{BrokenLink, CowStr, Event, HeadingLevel, Options, Parser, Tag, TagEnd};
+use std::ops::Range;
+
+use pulldown_cmark::{BrokenLink, CodeBlockKind, CowStr, Event, HeadingLevel, Options, Parser, Tag, TagEnd};
 
 use super::tags::{is_module_line, without_tags};
 use super::{Block, BlockKind, Outline, Part, front_matter};
@@ -43,9 +45,13 @@ pub(super) fn outline(source: &str) -> Outline {
 }
 
 /// The block that begins with a tag of the top level, if there is anything in it to be found or quoted.
-fn body(source: &str, tag: &Tag<'_>, bytes: std::ops::Range<usize>) -> Option<Part> {
+fn body(source: &str, tag: &Tag<'_>, bytes: Range<usize>) -> Option<Part> {
     let end = bytes.start + source[bytes.clone()].trim_end().len();
     let content = &source[bytes.start..end];
+    // The parser begins indented code behind its first indentation, without which it is no code.
+    let is_indented = matches!(tag, Tag::CodeBlock(CodeBlockKind::Indented));
+    let start =
+        if is_indented { source[..bytes.start].rfind('\n').map_or(0, |at| at + 1) } else { bytes.start };
     let kind = match tag {
         Tag::Heading { .. } | Tag::MetadataBlock(_) => return None,
         Tag::CodeBlock(_) => BlockKind::Code,
@@ -56,7 +62,7 @@ fn body(source: &str, tag: &Tag<'_>, bytes: std::ops::Range<usize>) -> Option<Pa
         Tag::Paragraph if words(content).trim().is_empty() => return None,
         _ => BlockKind::Prose,
     };
-    Some(Part::body(kind, bytes.start..end))
+    Some(Part::body(kind, start..end))
 }
 
 /// The line that opens or closes an admonition (`:::tip`), alone.

@@ -21,7 +21,8 @@ pub(super) fn without_tags(text: &str) -> String {
 
 /// The length of the tag or comment that begins the text, if one does.
 fn mark_length(text: &str) -> Option<usize> {
-    let closed_by = |end: &str| text.find(end).map(|at| at + end.len());
+    // A comment that is not closed goes on to the end.
+    let closed_by = |end: &str| Some(text.find(end).map_or(text.len(), |at| at + end.len()));
     if text.starts_with("<!--") {
         return closed_by("-->");
     }
@@ -35,8 +36,8 @@ fn mark_length(text: &str) -> Option<usize> {
 fn tag_length(text: &str) -> Option<usize> {
     let mut quote = None;
     let mut braces = 0_usize;
-    // A tag is not longer than this; what seems so is an unclosed `<`, and must not cost a scan of the whole text each time.
-    for (at, byte) in text.bytes().enumerate().take(4096) {
+    // A tag is not longer than this. What seems so is an unclosed `<`, and must not cost a scan of the whole text each time.
+    for (at, byte) in text.bytes().enumerate().take(1024) {
         match (quote, byte) {
             (Some(open), _) => quote = Some(open).filter(|open| *open != byte),
             (None, b'"' | b'\'' | b'`') => quote = Some(byte),
@@ -76,6 +77,7 @@ mod tests {
         check("{/* dropped */}kept {expression}", "kept {expression}");
         check("<>fragment</>", "fragment");
         check("<never closed", "<never closed");
+        check("kept <!-- never closed", "kept");
         check("<a title=\"x > y\">link</a>", "link");
     }
 

@@ -65,6 +65,20 @@ fn a_heading_in_a_fence_is_code() {
 }
 
 #[test]
+fn windows_writes_the_same_page() {
+    let source = "---\ntitle: T\n---\n\n## One\n\nText.\n\n```\ncode\n```\n";
+    let windows = format!("\u{feff}{}", source.replace('\n', "\r\n"));
+    assert_eq!(shown("a.md", &windows), shown("a.md", source));
+}
+
+#[test]
+fn indented_code_keeps_its_indentation() {
+    let page = Page::parse("a.md", "Run:\n\n    first\n    second\n");
+    let code = &page.chunks[0].blocks[1];
+    assert_eq!((code.kind, &page.source[code.bytes.clone()]), (BlockKind::Code, "    first\n    second"));
+}
+
+#[test]
 fn a_heading_without_text_is_no_chunk_but_stands_above_others() {
     check("a.md", "## Empty\n\n## Outer\n\n### Inner\n\nText.\n", "a\n7-7 Outer > Inner: Text.");
 }

@@ -33,6 +33,11 @@ fn small() -> Vec<u8> {
     ])
 }
 
+/// An encoder that knows no word, so that only terms count.
+pub(crate) fn wordless() -> Encoder {
+    Encoder::new(table::<4>(&[])).unwrap()
+}
+
 /// An encoder that knows every word of Latin letters by its spelling: enough for tests of what is made of vectors.
 pub(crate) fn speller() -> Encoder {
     let letters: Vec<String> = ('a'..='z').map(String::from).collect();
@@ -83,7 +88,7 @@ fn vectors_point_where_their_tokens_do() {
     assert_eq!(cat.known.to_bits(), 1.0_f32.to_bits());
     assert_eq!(encoder.encode("cat bird").known.to_bits(), 0.5_f32.to_bits());
     assert_eq!(encoder.encode("bird").vector.scale.to_bits(), 0.0_f32.to_bits());
-    let both = encoder.session().encode(&[("cat cat cat", 1.0), ("dog", 1.0)]).vector;
+    let both = encoder.session().encode([("cat cat cat", 1.0), ("dog", 1.0)]).vector;
     assert_eq!(both.numbers, [127, 0, 0, 127], "each text counts by its weight and not by its length");
 }
 

@@ -12,12 +12,10 @@ use crate::document::Chunk;
 use crate::encoder::{Session, Vector};
 use crate::words;
 
-/// How often a term counts by where it stands. A title says what all its passages are about.
-const TITLE_WEIGHT: u32 = 3;
-const HEADING_WEIGHT: u32 = 2;
-const BODY_WEIGHT: u32 = 1;
-/// What each adds to the direction of a chunk's vector: title, headings, body.
-const DIRECTIONS: [f32; 3] = [0.5, 0.5, 1.0];
+/// How often a term counts in a title, in headings and in a body. A title says what all its passages are about.
+const TERM_WEIGHTS: [u32; 3] = [3, 2, 1];
+/// How much each adds to the direction of a chunk's vector.
+const VECTOR_WEIGHTS: [f32; 3] = [0.5, 0.5, 1.0];
 
 pub(super) fn build(
     pages: &[Page],
@@ -92,13 +90,10 @@ impl Builder<'_> {
         let hash = hash(&texts);
         let vector = match self.known.get(&hash) {
             Some(vector) => vector.clone(),
-            None => {
-                self.session.encode(&std::array::from_fn::<_, 3, _>(|at| (texts[at], DIRECTIONS[at]))).vector
-            }
+            None => self.session.encode(texts.into_iter().zip(VECTOR_WEIGHTS)).vector,
         };
-        let weights = [TITLE_WEIGHT, HEADING_WEIGHT, BODY_WEIGHT];
         let first_term = number(self.terms.total)?;
-        let length = self.terms.add_chunk(self.counts.chunks, texts.into_iter().zip(weights));
+        let length = self.terms.add_chunk(self.counts.chunks, texts.into_iter().zip(TERM_WEIGHTS));
         let [name, name_length] = self.sections.put_text(Section::Names, &headings)?;
         let lines = [number(chunk.lines.0)?, number(chunk.lines.1)?];
         let row = [self.counts.pages, name, name_length, lines[0], lines[1], self.counts.blocks, first_term];
@@ -106,8 +101,7 @@ impl Builder<'_> {
         self.sections.put(Section::Chunks, &hash);
         self.sections.put(Section::Lengths, &[length]);
         self.sections.put(Section::Scales, &[vector.scale.to_bits()]);
-        self.sections.0[Section::Vectors as usize]
-            .extend(vector.numbers.iter().map(|number| number.cast_unsigned()));
+        self.sections.put_signed(Section::Vectors, &vector.numbers);
         for block in &chunk.blocks {
             let place = [block_number(block.kind), number(block.bytes.start)?, number(block.bytes.end)?];
             self.sections.put(Section::Blocks, &place);
@@ -153,6 +147,10 @@ struct Sections([Vec<u8>; Section::COUNT]);
 impl Sections {
     fn put(&mut self, section: Section, numbers: &[u32]) {
         put(&mut self.0[section as usize], numbers);
+    }
+
+    fn put_signed(&mut self, section: Section, numbers: &[i8]) {
+        self.0[section as usize].extend(numbers.iter().map(|number| number.cast_unsigned()));
     }
 
     /// Appends a text, and tells where.
@@ -217,8 +215,9 @@ impl Terms {
 /// The beginning of the SHA-256 of some texts.
 fn hash(texts: &[&str]) -> [u32; 4] {
     let mut hasher = Sha256::new();
-    for text in texts {
-        hasher.update((text.len() as u64).to_le_bytes());
+    for (at, text) in texts.iter().enumerate() {
+        // So that what ends one text cannot begin the next.
+        hasher.update(if at == 0 { "" } else { "\0" });
         hasher.update(text);
     }
     let digest = hasher.finalize();

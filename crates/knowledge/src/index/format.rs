@@ -20,6 +20,7 @@ const AFTER_CHECKSUM: usize = CHECKSUM + 4;
 /// Path, title, version and source with their lengths, first chunk, hash.
 pub(super) const PAGE_ROW: usize = 13;
 pub(super) const FIRST_CHUNK: usize = 8;
+pub(super) const PAGE_HASH: usize = 9;
 /// Page, headings and their length, first and last line, first block, first term, hash.
 pub(super) const CHUNK_ROW: usize = 11;
 

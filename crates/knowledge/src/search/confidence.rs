@@ -23,10 +23,12 @@ impl Terms<'_> {
     }
 }
 
-/// Fitted by `examples/calibrate.rs`: constant, lexical, coverage, cosine.
-const WEIGHTS: [f32; 4] = [-5.85, 4.15, 5.35, 4.9];
+/// Constant, lexical, coverage, cosine: fitted by `examples/retrieval --calibrate` on two collections, of which neither is about
+/// the other, and on everyday questions. The constant is then set so that [`GOOD`] keeps 97 of 100 questions that have an
+/// answer; it refuses 99 of 100 others.
+const WEIGHTS: [f32; 4] = [-4.45, 2.9, 3.7, 6.3];
 /// Stands in for the cosine where vectors were not compared: it decides for neither side.
-const NO_COSINE: f32 = 0.55;
+const NO_COSINE: f32 = 0.35;
 
 impl Evidence {
     /// A logistic function of the three.

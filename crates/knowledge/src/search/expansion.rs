@@ -1,7 +1,8 @@
 //! Terms that the question does not have, and the passages that look like answers do.
 //!
 //! People ask in other words than documents use. The best passages of a first look show which: their strongest terms are
-//! sought too, for a fraction of what the question's own terms count.
+//! sought too, for a fraction of what the question's own terms count. On both collections that weights were tried on, that
+//! was worth one to two hundredths of nDCG@10. A question that is matched well as it is does not need it.
 
 use super::lexical::saturation;
 use super::query::{Term, Terms, idf};

@@ -49,11 +49,12 @@ fn page_score(scores: impl Iterator<Item = (f32, usize)>, evidence: f32) -> Opti
 
 /// Whether the path or a heading has a hint in it.
 fn names_hint(index: &Index, page: usize, chunk: usize, hints: &[&str]) -> bool {
-    let has = |text: &str, hint: &str| text.to_lowercase().contains(&hint.to_lowercase());
-    let mut hints = hints.iter().filter(|hint| !hint.trim().is_empty());
+    let has = |text: &str, hint: &str| {
+        text.as_bytes().windows(hint.len()).any(|part| part.eq_ignore_ascii_case(hint.as_bytes()))
+    };
+    let mut hints = hints.iter().map(|hint| hint.trim()).filter(|hint| !hint.is_empty());
     hints.any(|hint| {
-        has(index.page_at(page).path, hint)
-            || index.chunk_at(chunk).headings().any(|heading| has(heading, hint))
+        has(index.path_of(page), hint) || index.chunk_at(chunk).headings().any(|heading| has(heading, hint))
     })
 }
 
