@@ -12,6 +12,8 @@ use quote::Quotes;
 
 /// What is said instead of an answer.
 const NO_MATCH: &str = "No good match in the indexed documentation";
+/// An answer with fewer characters goes on with what follows on the page.
+const SHORT: usize = 400;
 /// How many pages are quoted from, and how many near misses are named.
 const QUOTED: usize = 3;
 const WEAK: usize = 3;
@@ -59,21 +61,45 @@ impl Library<'_> {
             return Ok(no_match(&found));
         }
         let mut quotes = Quotes::new(&terms);
-        let mut used: Vec<&Hit<'_>> = Vec::new();
+        let mut used: Vec<Hit<'_>> = Vec::new();
+        let mut passages = 0;
         for hit in found.hits.iter().take(good.min(QUOTED)) {
             let is_new = used.iter().all(|other| other.page.path != hit.page.path);
             if is_new && quotes.add(hit, used.len() + 1) {
-                used.push(hit);
+                passages += 1;
+                used.push(hit.clone());
+            }
+            if let [first] = &mut used[..] {
+                passages += go_on(first, &mut quotes);
             }
         }
-        Ok(answer(&found, &used, quotes.text))
+        Ok(Answer { chunks_used: passages, ..answer(&found, &used, quotes.text) })
     }
 }
 
-fn answer(found: &Found<'_>, used: &[&Hit<'_>], mut text: String) -> Answer {
+/// A short passage is often only the beginning: what follows it on its page is quoted too. Returns how many passages.
+fn go_on(hit: &mut Hit<'_>, quotes: &mut Quotes<'_>) -> usize {
+    let page = hit.index.chunk_at(hit.chunk).page;
+    let mut passages = 0;
+    while quotes.text.len() < SHORT && hit.chunk + 1 < hit.index.chunk_count() {
+        let next = hit.index.chunk_at(hit.chunk + 1);
+        if next.page != page {
+            break;
+        }
+        hit.chunk += 1;
+        hit.lines.1 = next.lines.1;
+        let heading = next.headings().next_back().filter(|heading| hit.headings.last() != Some(heading));
+        quotes.go_on(hit, heading);
+        passages += 1;
+    }
+    passages
+}
+
+fn answer(found: &Found<'_>, used: &[Hit<'_>], mut text: String) -> Answer {
     let mut related: Vec<&Hit<'_>> = Vec::new();
     for hit in found.hits.iter().filter(|hit| hit.score >= RELATED) {
-        if used.iter().chain(&related).all(|other| other.page.path != hit.page.path) {
+        let is_known = |other: &Hit<'_>| other.page.path == hit.page.path;
+        if !used.iter().any(is_known) && !related.iter().any(|other| is_known(other)) {
             related.push(hit);
         }
     }
@@ -87,7 +113,7 @@ fn answer(found: &Found<'_>, used: &[&Hit<'_>], mut text: String) -> Answer {
     let score = used.iter().map(|hit| hit.score).sum::<f32>() / used.len() as f32;
     Answer {
         text: text.trim().to_owned(),
-        citations: used.iter().map(|hit| citation(hit)).collect(),
+        citations: used.iter().map(citation).collect(),
         score,
         chunks_used: used.len(),
         modes: found.modes.clone(),

@@ -63,7 +63,8 @@ pub fn index_folder(
     };
     index.save(&home, name)?;
     let kept = |page: &Page| before.as_ref().and_then(|before| before.page(&page.path));
-    let is_unchanged = |page: &&Page| kept(page).is_some_and(|kept: IndexedPage<'_>| kept.source == page.source);
+    let is_unchanged =
+        |page: &&Page| kept(page).is_some_and(|kept: IndexedPage<'_>| kept.source == page.source);
     let skipped = skipped.iter().map(|file| format!("{} {}", file.path, file.reason.text()));
     Ok(Made {
         pages: pages.len(),

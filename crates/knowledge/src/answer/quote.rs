@@ -44,6 +44,17 @@ impl<'a> Quotes<'a> {
         true
     }
 
+    /// Quotes all of the passage that comes after the first hit's, under a heading of its own if it has one.
+    pub(super) fn go_on(&mut self, hit: &Hit<'_>, heading: Option<&str>) {
+        if let Some(heading) = heading {
+            let _ = write!(self.text, "### {heading}\n\n");
+        }
+        for candidate in keep(self.candidates(hit), BEST_PASSAGE, |_| 1.0) {
+            self.covered.add(&candidate.matched);
+            self.text.push_str(&quoted(candidate.kind, candidate.text, 1));
+        }
+    }
+
     fn candidates<'h>(&self, hit: &Hit<'h>) -> Vec<Candidate<'h>> {
         let candidate = |Block { kind, bytes }: Block| {
             let text = hit.page.source.get(bytes).filter(|text| !text.trim().is_empty())?;

@@ -48,6 +48,28 @@ fn the_best_passage_is_quoted_as_it_stands() {
 }
 
 #[test]
+fn a_short_passage_goes_on_with_what_follows() {
+    let encoder = wordless();
+    let long =
+        "The kettle whistles when the water boils, and then it has to be taken off the stove. ".repeat(5);
+    let source =
+        format!("# Tea\n\n## Making tea\n\nUse loose leaves.\n\n## Water\n\n{long}\n\n## Cups\n\nTwo.\n");
+    let pages =
+        [Page::parse("tea.md", source), Page::parse("walk.md", "# Walking\n\nOne foot after the other.\n")];
+    let index = Index::build(&pages, &encoder).unwrap();
+    let library = Library::new(&encoder, vec![&index]).unwrap();
+    let answer = library.answer(&Query { text: "making tea with loose leaves", hints: &[], top: 5 }).unwrap();
+    assert!(
+        answer.text.starts_with("## Making tea\n\nUse loose leaves. [1]\n\n### Water\n\nThe kettle"),
+        "{}",
+        answer.text
+    );
+    // Enough is enough.
+    assert!(!answer.text.contains("Cups"), "{}", answer.text);
+    assert_eq!((answer.citations.len(), answer.citations[0].lines, answer.chunks_used), (1, (5, 9), 2));
+}
+
+#[test]
 fn a_second_page_is_quoted_only_for_what_it_adds() {
     let both = answer("how a retry waits for a busy server to recover in time, and timeouts");
     let paths: Vec<_> = both.citations.iter().map(|citation| citation.path.as_str()).collect();
