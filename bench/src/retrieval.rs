@@ -66,7 +66,7 @@ fn judge(encoder: &Encoder, collection: &Collection, folder: &str) -> Outcome<Ta
         let is_hybrid = name == "fluxway";
         let kept = is_hybrid.then(|| share(best.iter().copied(), |score| score >= GOOD));
         let refused = is_hybrid.then(|| share(foreign_scores(&library), |score| score < GOOD));
-        let once = |time: Duration| is_hybrid.then(|| time.as_secs_f64() * 1e3);
+        let once = |time: Duration| is_hybrid.then_some(time.as_secs_f64() * 1e3);
         let mut row = quality.figures();
         row.extend([refused, kept, once(indexing), once(opening), once(first), Some(quality.p50())]);
         table.row(name, row);

@@ -39,7 +39,11 @@ pub(crate) fn safe(text: &str) -> String {
 
 /// Text that is less important than the rest.
 pub(crate) fn dimmed(text: &str, coloured: bool) -> String {
-    if coloured { format!("\x1b[2m{text}\x1b[0m") } else { text.to_owned() }
+    in_colour(text, if coloured { "2" } else { "" })
+}
+
+fn in_colour(text: &str, colour: &str) -> String {
+    if colour.is_empty() { text.to_owned() } else { format!("\x1b[{colour}m{text}\x1b[0m") }
 }
 
 /// Markdown for a terminal, each line made harmless: headings stand out, and code stands back from them.
@@ -56,12 +60,8 @@ pub(crate) fn markdown(text: &str, coloured: bool) -> String {
             [b'#', ..] => "1",
             _ => "",
         };
-        if coloured && !colour.is_empty() {
-            shown.push_str(&format!("\x1b[{colour}m{line_shown}\x1b[0m\n"));
-        } else {
-            shown.push_str(&line_shown);
-            shown.push('\n');
-        }
+        shown.push_str(&in_colour(&line_shown, if coloured { colour } else { "" }));
+        shown.push('\n');
     }
     shown
 }

@@ -55,7 +55,9 @@ impl Shown {
             page.push('\n');
         }
         for warning in &self.warnings {
-            page.push_str(&format!("warning: {}\n", paint::safe(warning)));
+            page.push_str("warning: ");
+            page.push_str(&paint::safe(warning));
+            page.push('\n');
         }
         page
     }

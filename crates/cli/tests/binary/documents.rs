@@ -41,8 +41,8 @@ fn own_documents_are_indexed_and_asked() {
     std::fs::write(docs.join("broken.md"), b"# \xff\xfe").unwrap();
     let (docs, index) = (docs.to_str().unwrap().to_owned(), folder.path().join("own.index"));
     let index = index.to_str().unwrap();
-    let make = || run(&["index", &docs, "--out", index, "--json"]);
-    let (code, out, err) = make();
+    let index_them = || run(&["index", &docs, "--out", index, "--json"]);
+    let (code, out, err) = index_them();
     let made: Value = serde_json::from_str(&out).unwrap();
     assert_eq!((code, &made["pages"], &made["unchanged"]), (0, &2.into(), &0.into()), "{made}");
     assert!(err.contains("left out: broken.md"), "{err}");
@@ -53,7 +53,7 @@ fn own_documents_are_indexed_and_asked() {
     assert!(out.contains("[1] deploy.md:5-5  To staging"), "{out}");
     // A second time, only what has changed is new.
     write(Path::new(&docs), "team/cake.rst", "Cake\n====\n\nThere is cake on Fridays.\n");
-    let (_, out, _) = make();
+    let (_, out, _) = index_them();
     let made: Value = serde_json::from_str(&out).unwrap();
     assert_eq!((&made["pages"], &made["unchanged"]), (&2.into(), &1.into()), "{made}");
     assert!(ask("when is there cake?").1.contains("Fridays"));

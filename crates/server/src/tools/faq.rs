@@ -140,7 +140,11 @@ impl Reply {
         };
         Self {
             citations: answer.citations.iter().map(citation).collect(),
-            citation_details: answer.citations.iter().map(|citation| Detail::of(citation, documents)).collect(),
+            citation_details: answer
+                .citations
+                .iter()
+                .map(|citation| Detail::of(citation, documents))
+                .collect(),
             score: rounded(answer.score),
             chunks_used: answer.chunks_used,
             retrieval: Retrieval { modes: answer.modes.iter().map(|mode| mode.name()).collect() },
