@@ -1,7 +1,5 @@
 //! What users ask, and the page that answers it.
 
-#![expect(clippy::unwrap_used, clippy::print_stdout, reason = "a test that fails should stop, and say why")]
-
 use knowledge::{Query, shipped};
 
 const QUESTIONS: &str = include_str!("../corpus/questions.tsv");
