@@ -37,9 +37,16 @@ impl Encoder {
         self.fingerprint
     }
 
-    /// The vector of a text, and which share of its words the table knows.
-    pub(crate) fn encode(&self, text: &str) -> Encoded {
-        Session::new(self).encode([(text, 1.0)])
+    /// The vector of a text in which some words count more than others, and which share of its words the table knows.
+    pub(crate) fn encode_weighted(&self, text: &str, weight: impl Fn(&str) -> f32) -> Encoded {
+        let (mut sum, mut words) = (vec![0.0; self.dims()], Words::default());
+        wordpiece::each_word(text, |word| {
+            let tokens = wordpiece::tokens(&self.table, word);
+            words.count(&tokens);
+            let weight = if tokens.is_empty() { 0.0 } else { weight(word) };
+            tokens.iter().for_each(|token| self.table.add_to(*token, weight, &mut sum));
+        });
+        Encoded { vector: Vector::quantised(&sum), known: words.known_share() }
     }
 
     /// Encodes many texts, and remembers the words that they share.
@@ -90,10 +97,9 @@ impl<'a> Session<'a> {
                 seen.insert(word.to_owned(), wordpiece::tokens(table, word));
             }
             let tokens = seen.get(word).map_or(&[][..], |tokens| tokens);
-            words.all += 1;
-            words.known += u32::from(!tokens.is_empty());
+            words.count(tokens);
             for token in tokens {
-                table.add_to(*token, sum);
+                table.add_to(*token, 1.0, sum);
             }
         });
     }
@@ -107,6 +113,12 @@ struct Words {
 }
 
 impl Words {
+    /// Counts a word by its tokens: one that the table does not know has none.
+    fn count(&mut self, tokens: &[u32]) {
+        self.all += 1;
+        self.known += u32::from(!tokens.is_empty());
+    }
+
     #[expect(clippy::cast_precision_loss, reason = "a share")]
     fn known_share(&self) -> f32 {
         self.known as f32 / self.all.max(1) as f32

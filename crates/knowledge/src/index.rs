@@ -133,6 +133,12 @@ impl Index {
         self.text(Section::Names, start, length)
     }
 
+    /// The title alone.
+    pub(crate) fn title_of(&self, page: usize) -> &str {
+        let [_, _, start, length, ..] = self.page_rows().get(page);
+        self.text(Section::Names, start, length)
+    }
+
     /// The chunks of a page.
     pub(crate) fn chunks_of(&self, page: usize) -> Range<usize> {
         let rows = self.page_rows();

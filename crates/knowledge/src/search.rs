@@ -101,7 +101,7 @@ impl<'a> Library<'a> {
     pub(crate) fn search_terms(&self, query: &Query<'_>) -> Result<(Found<'a>, Terms<'a>), QueryError> {
         query.check()?;
         let terms = Terms::of(query, &self.indexes, self.tuning);
-        let dense = dense::scores(self.encoder, &self.indexes, query.text);
+        let dense = dense::scores(self.encoder, &terms, query.text);
         let mut mix = Mix::new(self.tuning.dense, terms.scores(), dense);
         let best = mix.best_lexical() / terms.most_of_all();
         if self.tuning.expansion > 0.0 && best < self.tuning.expansion_below {

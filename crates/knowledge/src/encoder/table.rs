@@ -99,9 +99,9 @@ impl Table {
         crc32fast::hash(&self.bytes[..self.scales.end])
     }
 
-    /// Adds a token's vector to a sum.
-    pub(super) fn add_to(&self, token: u32, sum: &mut [f32]) {
-        let scale = self.scale(token as usize);
+    /// Adds a token's vector to a sum, so many times.
+    pub(super) fn add_to(&self, token: u32, weight: f32, sum: &mut [f32]) {
+        let scale = weight * self.scale(token as usize);
         let start = self.rows.start + token as usize * self.dims;
         let row = self.bytes.get(start..start + self.dims).unwrap_or_default();
         for (slot, byte) in sum.iter_mut().zip(row) {

@@ -83,11 +83,14 @@ fn text_is_split_as_the_model_was_taught() {
 #[test]
 fn vectors_point_where_their_tokens_do() {
     let encoder = Encoder::new(small()).unwrap();
-    let cat = encoder.encode("cat");
+    let encode = |text| encoder.encode_weighted(text, |_| 1.0);
+    let cat = encode("cat");
     assert_eq!(cat.vector.numbers, [127, 0, 0, 0]);
     assert_eq!(cat.known.to_bits(), 1.0_f32.to_bits());
-    assert_eq!(encoder.encode("cat bird").known.to_bits(), 0.5_f32.to_bits());
-    assert_eq!(encoder.encode("bird").vector.scale.to_bits(), 0.0_f32.to_bits());
+    assert_eq!(encode("cat bird").known.to_bits(), 0.5_f32.to_bits());
+    assert_eq!(encode("bird").vector.scale.to_bits(), 0.0_f32.to_bits());
+    let leaning = encoder.encode_weighted("cat dog", |word| if word == "dog" { 2.0 } else { 1.0 }).vector;
+    assert_eq!(leaning.numbers, [64, 0, 0, 127], "a word counts by its weight");
     let both = encoder.session().encode([("cat cat cat", 1.0), ("dog", 1.0)]).vector;
     assert_eq!(both.numbers, [127, 0, 0, 127], "each text counts by its weight and not by its length");
 }
@@ -130,7 +133,7 @@ proptest! {
         }
         bytes.truncate(bytes.len().min(cut + 50));
         if let Ok(encoder) = Encoder::new(bytes) {
-            encoder.encode(&text);
+            encoder.encode_weighted(&text, |_| 1.0);
         }
     }
 }

@@ -3,18 +3,21 @@
 use crate::encoder::Encoder;
 use crate::encoder::vector::Direction;
 use crate::index::Index;
+use crate::search::Terms;
 
 /// Below this share of known words, the vector of a question says little about it: it is in another language.
 const LEAST_KNOWN: f32 = 0.5;
 
 /// The cosines for every chunk of every index, or none if the table does not know what is asked.
-pub(super) fn scores(encoder: &Encoder, indexes: &[&Index], text: &str) -> Option<Vec<Vec<f32>>> {
-    let question = encoder.encode(text);
+///
+/// In the question's vector a word counts by how rare it is in these documents: "cluster" says little where all is about clusters.
+pub(super) fn scores(encoder: &Encoder, terms: &Terms<'_>, text: &str) -> Option<Vec<Vec<f32>>> {
+    let question = encoder.encode_weighted(text, |word| terms.rarity(word));
     if question.known < LEAST_KNOWN || question.vector.scale == 0.0 {
         return None;
     }
     let direction = Direction::from(&question.vector);
     let cosines =
         |index: &&Index| index.vectors().map(|(numbers, scale)| direction.cosine(numbers, scale)).collect();
-    Some(indexes.iter().map(cosines).collect())
+    Some(terms.indexes.iter().map(cosines).collect())
 }

@@ -8,6 +8,9 @@ use crate::words;
 /// A question has a few words. Something longer is a document, and would be answered by its commonest words.
 const LONGEST: usize = 4000;
 
+/// The rarity of words that are not indexed because they stand everywhere.
+const COMMON: f32 = 0.3;
+
 /// What is asked.
 #[derive(Debug, Clone, Copy)]
 pub struct Query<'a> {
@@ -91,6 +94,14 @@ impl<'a> Terms<'a> {
 
     pub(super) fn has(&self, term: &str) -> bool {
         self.own.iter().chain(&self.hinted).any(|known| known.text == term)
+    }
+
+    /// How rare a word is in the indexes, in the measure of a term.
+    pub(super) fn rarity(&self, word: &str) -> f32 {
+        let term = words::term(word).filter(|term| term.contains(char::is_alphanumeric));
+        let Some(term) = term else { return COMMON };
+        let known = self.own.iter().find(|own| own.text == term).map(|own| own.idf);
+        known.unwrap_or_else(|| self.look_up(term.into_owned(), 1.0).idf)
     }
 
     /// BM25's measure of a chunk's length: the frequency that counts half.

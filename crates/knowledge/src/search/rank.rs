@@ -20,14 +20,27 @@ pub(super) fn rank(library: &Library<'_>, query: &Query<'_>, mix: &Mix) -> Vec<P
     let mut places = Vec::new();
     for (number, index) in library.indexes.iter().enumerate() {
         for page in 0..index.page_count() {
-            let scores = index.chunks_of(page).map(|chunk| (mix.score(number, chunk), chunk));
+            let chunks = index.chunks_of(page);
+            let luck = library.tuning.page_length * length_of(chunks.len());
+            let scores = chunks.map(|chunk| (mix.score(number, chunk), chunk));
             let Some((chunk, score)) = page_score(scores, library.tuning.page_evidence) else { continue };
-            let hinted =
-                if names_hint(index, page, chunk, query.hints) { library.tuning.hint_boost } else { 0.0 };
-            places.push(Place { index: number, page, chunk, score: score + hinted });
+            let named = if is_the_title(index.title_of(page), query.text) {
+                library.tuning.title_boost
+            } else if names_hint(index, page, chunk, query.hints) {
+                library.tuning.hint_boost
+            } else {
+                0.0
+            };
+            places.push(Place { index: number, page, chunk, score: score + named - luck });
         }
     }
     best(places, query.top)
+}
+
+/// What the chance of a page to fit by luck grows with.
+#[expect(clippy::cast_precision_loss, reason = "a logarithm of a count")]
+fn length_of(chunks: usize) -> f32 {
+    (chunks.max(1) as f32).ln()
 }
 
 /// A page's best chunk, and the page's score: that of this chunk and a little of the next two.
@@ -45,6 +58,15 @@ fn page_score(scores: impl Iterator<Item = (f32, usize)>, evidence: f32) -> Opti
         }
     }
     Some((best_chunk?, best[0] + evidence * f32::midpoint(best[1], best[2])))
+}
+
+/// Whether a title is the question, word for word. Where all is about one thing, "What is it?" has no rare word to go by.
+fn is_the_title(title: &str, question: &str) -> bool {
+    letters(title).eq(letters(question))
+}
+
+fn letters(text: &str) -> impl Iterator<Item = char> {
+    text.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase)
 }
 
 /// Whether the path or a heading has a hint in it.

@@ -13,6 +13,18 @@ const PAGES: &[(&str, &str)] = &[
     ("f.md", "# Twin\n\nThe same words.\n"),
 ];
 
+#[test]
+fn a_page_whose_title_is_the_question_comes_first() {
+    let encoder = speller();
+    let pages =
+        [("a.md", "# Import flux\n\nflux flux flux\n"), ("b.md", "# What is Flux?\n\nA tool, and flux.\n")];
+    let pages = pages.map(|(path, source)| Page::parse(path, source));
+    let index = Index::build(&pages, &encoder).unwrap();
+    let library = Library::new(&encoder, vec![&index]).unwrap();
+    assert_eq!(paths(&library, "flux", &[], 1), ["a.md"]);
+    assert_eq!(paths(&library, "what is flux", &[], 1), ["b.md"]);
+}
+
 fn pages(range: std::ops::Range<usize>) -> Vec<Page> {
     PAGES[range].iter().map(|(path, source)| Page::parse(*path, *source)).collect()
 }

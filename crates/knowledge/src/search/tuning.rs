@@ -15,6 +15,10 @@ pub struct Tuning {
     pub expansion_below: f32,
     /// How much the second and third passage of a page add to its best.
     pub page_evidence: f32,
+    /// How much a page loses by its length: the more passages it has, the likelier one of them fits by chance.
+    pub page_length: f32,
+    /// What is added to a page whose title is the question.
+    pub title_boost: f32,
     /// How much a term of a hint counts.
     pub hint_term: f32,
     /// What is added to a page whose path or headings name a hint.
@@ -26,10 +30,12 @@ impl Default for Tuning {
         Self {
             k1: 1.5,
             b: 0.7,
-            dense: 0.35,
-            expansion: 0.2,
-            expansion_below: 0.5,
+            dense: 0.4,
+            expansion: 0.25,
+            expansion_below: 0.7,
             page_evidence: 0.3,
+            page_length: 0.06,
+            title_boost: 0.5,
             hint_term: 0.5,
             hint_boost: 0.1,
         }

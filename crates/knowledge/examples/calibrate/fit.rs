@@ -16,7 +16,7 @@ pub(crate) fn run(encoder: &Encoder, collections: &[Collection], everyday: &str)
         let index = Index::build(&collection.pages, encoder).unwrap();
         let library = Library::new(encoder, vec![&index]).unwrap();
         for (other, from) in collections.iter().enumerate() {
-            cases.extend(from.queries.iter().filter_map(|(_, text)| case(&library, text, at == other)));
+            cases.extend(from.queries.iter().filter_map(|text| case(&library, text, at == other)));
         }
         cases.extend(everyday.lines().filter_map(|text| case(&library, text, false)));
     }
