@@ -4,6 +4,7 @@
 //! `queries.jsonl` (`_id`, `text`) and `qrels.tsv` (query, document, grade). None comes with the project.
 
 mod collection;
+mod python_peer;
 mod quality;
 mod scale;
 mod tantivy_peer;
@@ -21,7 +22,7 @@ use quality::{Quality, Ranked};
 /// Questions that no documentation answers.
 const FOREIGN: &str = include_str!("retrieval/foreign.txt");
 
-const COLUMNS: [&str; 9] = [
+const COLUMNS: [&str; 10] = [
     "nDCG@10",
     "recall@5",
     "MRR@10",
@@ -31,22 +32,24 @@ const COLUMNS: [&str; 9] = [
     "open, ms",
     "first answer, ms",
     "p50, ms",
+    "p99, ms",
 ];
 
 pub(crate) fn run(quick: bool, folders: &[String]) -> Outcome<()> {
     let encoder = shipped::encoder();
     let mut tables = Vec::new();
     for folder in folders {
-        tables.push(judge(encoder, &Collection::read(Path::new(folder))?, folder)?);
+        tables.push(judge(encoder, Path::new(folder), quick)?);
     }
     tables.push(scale::table(encoder, quick)?);
     tables.iter().for_each(Table::print);
     crate::table::save("retrieval", &tables.iter().collect::<Vec<_>>())
 }
 
-fn judge(encoder: &Encoder, collection: &Collection, folder: &str) -> Outcome<Table> {
-    let name = folder.trim_end_matches('/').rsplit('/').next().unwrap_or(folder);
-    let mut table = Table::plain(format!("Search in {name}"), &COLUMNS);
+fn judge(encoder: &Encoder, folder: &Path, quick: bool) -> Outcome<Table> {
+    let collection = &Collection::read(folder)?;
+    let name = folder.file_name().unwrap_or_default().display();
+    let mut table = Table::new(format!("Search in {name}"), &COLUMNS);
     let (index, indexing) = timed(|| Index::build(&collection.pages, encoder));
     let bytes = index?.bytes().to_vec();
     let (index, opening) = timed(|| Index::open(bytes));
@@ -68,10 +71,24 @@ fn judge(encoder: &Encoder, collection: &Collection, folder: &str) -> Outcome<Ta
         let refused = is_hybrid.then(|| share(foreign_scores(&library), |score| score < GOOD));
         let once = |time: Duration| is_hybrid.then_some(time.as_secs_f64() * 1e3);
         let mut row = quality.figures();
-        row.extend([refused, kept, once(indexing), once(opening), once(first), Some(quality.p50())]);
+        row.extend([
+            refused,
+            kept,
+            once(indexing),
+            once(opening),
+            once(first),
+            Some(quality.p50()),
+            Some(quality.p99()),
+        ]);
         table.row(name, row);
     }
     table.row("tantivy, BM25", tantivy_peer::figures(collection)?);
+    if !quick {
+        match python_peer::figures(folder, collection) {
+            Ok(figures) => table.row("fluxloop-mcp 0.1.3 (Python)", figures),
+            Err(error) => println!("NOT MEASURED: fluxloop-mcp: {error}"),
+        }
+    }
     Ok(table)
 }
 

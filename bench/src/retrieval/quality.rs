@@ -47,7 +47,17 @@ impl Quality {
 
     /// Half of the questions were faster than so many milliseconds.
     pub(super) fn p50(&self) -> f64 {
-        self.times.get(self.times.len() / 2).map_or(0.0, |time| time.as_secs_f64() * 1e3)
+        self.slower_than(50)
+    }
+
+    /// The same for 99 of a hundred.
+    pub(super) fn p99(&self) -> f64 {
+        self.slower_than(99)
+    }
+
+    fn slower_than(&self, percent: usize) -> f64 {
+        let place = self.times.len() * percent / 100;
+        self.times.get(place).map_or(0.0, |time| time.as_secs_f64() * 1e3)
     }
 }
 

@@ -14,7 +14,7 @@ const WORDS_IN_A_PASSAGE: u64 = 80;
 const QUESTIONS: u64 = 50;
 
 pub(super) fn table(encoder: &Encoder, quick: bool) -> Outcome<Table> {
-    let columns = ["index, s", "index, MB", "p50, ms", "p50 for 1,000 passages, µs"];
+    let columns = ["index, s", "index, MB", "memory, MB", "p50, ms", "p50 for 1,000 passages, µs"];
     let mut table = Table::plain("Search in made-up documents", &columns);
     let words: Vec<&str> = WORDS.split_whitespace().collect();
     for size in SIZES.into_iter().take(if quick { 2 } else { SIZES.len() }) {
@@ -35,9 +35,17 @@ pub(super) fn table(encoder: &Encoder, quick: bool) -> Outcome<Table> {
         let p50 = crate::table::median(times).unwrap_or_default();
         let megabytes = index.bytes().len() as f64 / 1e6;
         let each = p50 * 1e6 / size as f64;
-        table.row(&format!("{size} passages"), vec![Some(indexing), Some(megabytes), Some(p50), Some(each)]);
+        let figures = [Some(indexing), Some(megabytes), resident_memory(), Some(p50), Some(each)];
+        table.row(&format!("{size} passages"), figures.to_vec());
     }
     Ok(table)
+}
+
+/// What this process has in memory, in MB: the index, the tables, and little else by now.
+fn resident_memory() -> Option<f64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
+    line.trim().trim_end_matches(" kB").parse::<f64>().ok().map(|kilobytes| kilobytes / 1e3)
 }
 
 /// A page of ten passages.

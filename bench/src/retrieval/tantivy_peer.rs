@@ -52,6 +52,6 @@ pub(super) fn figures(collection: &Collection) -> Outcome<Vec<Option<f64>>> {
     };
     let quality = Quality::of(collection, |text| search(text).unwrap_or_default());
     let mut figures = quality.figures();
-    figures.extend([None, None, Some(indexing), None, None, Some(quality.p50())]);
+    figures.extend([None, None, Some(indexing), None, None, Some(quality.p50()), Some(quality.p99())]);
     Ok(figures)
 }
