@@ -5,6 +5,7 @@ use serde_json::Value;
 use tree::Tree;
 
 use crate::Line;
+use crate::project::place;
 
 /// What was found.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -46,24 +47,13 @@ fn is_there(tree: &Tree, path: &str) -> bool {
     tree.find(path).ok().flatten().is_some()
 }
 
-/// Projects and scenarios, each with its line.
+/// Projects and scenarios at the root, each with its line. Those in one file are too old to be integrated into.
 fn projects(tree: &Tree) -> Vec<(Line, String, String)> {
     let mut found = Vec::new();
-    for name in tree.names("fluxloop").unwrap_or_default() {
-        let folder = format!("fluxloop/{name}");
-        if is_there(tree, &format!("{folder}/configs/simulation.yaml")) {
-            found.push((Line::V02, name, folder));
-        }
-    }
-    if is_there(tree, "configs/simulation.yaml") && is_there(tree, "configs/project.yaml") {
-        found.push((Line::V02, ".".to_owned(), String::new()));
-    }
-    for name in tree.names(".fluxloop/scenarios").unwrap_or_default() {
-        let folder = format!(".fluxloop/scenarios/{name}");
-        if is_there(tree, &format!("{folder}/configs/simulation.yaml")) {
-            let is_old = is_there(tree, &format!("{folder}/configs/scenario.yaml"))
-                && !is_there(tree, ".fluxloop/results");
-            found.push((if is_old { Line::V03 } else { Line::V04 }, name, folder));
+    for place in place::places(tree, "") {
+        if is_there(tree, format!("{}/configs/simulation.yaml", place.folder).trim_start_matches('/')) {
+            let name = place.folder.rsplit('/').next().filter(|name| !name.is_empty()).unwrap_or(".");
+            found.push((place.line, name.to_owned(), place.folder.clone()));
         }
     }
     found

@@ -19,6 +19,7 @@ mod middleware;
 mod node;
 mod package;
 mod pattern;
+pub mod project;
 mod prospects;
 mod python;
 mod recipe;

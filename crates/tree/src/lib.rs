@@ -13,6 +13,7 @@ mod budget;
 mod faults;
 mod globs;
 mod ignored;
+mod list;
 mod root;
 mod vendored;
 mod walk;
@@ -20,6 +21,7 @@ mod write;
 
 pub use budget::Budget;
 pub use globs::{BadGlob, Globs};
+pub use list::{Entry, Kind};
 pub use root::{RootError, Roots};
 pub use walk::{Cut, FileEntry, Limits, Reason, Skipped, Visitor, Walked};
 pub use write::{Found, Lock};
@@ -85,6 +87,14 @@ impl Tree {
         read_file(self.dir.open_with(path, &read_only())?, limit, &mut bytes)?;
         Ok(bytes)
     }
+
+    /// Opens a file that is too large to hold, to be read piece by piece. It ends at `limit`, even if it grows meanwhile.
+    pub fn stream(&self, path: &str, limit: u64) -> Result<impl Read + use<>, ReadError> {
+        self.faults.pass()?;
+        let file = self.dir.open_with(path, &read_only())?;
+        readable_size(&file, limit)?;
+        Ok(file.take(limit))
+    }
 }
 
 /// Opening a pipe must not wait for somebody at its other end.
@@ -96,18 +106,21 @@ fn read_only() -> OpenOptions {
 
 /// Reads a file that has just been opened, if it is a regular one of bearable size.
 fn read_file(file: File, limit: u64, bytes: &mut Vec<u8>) -> Result<(), ReadError> {
+    let size = readable_size(&file, limit)?;
+    bytes.clear();
+    bytes.reserve(usize::try_from(size).unwrap_or(0) + 1);
+    // It may grow while it is read.
+    file.take(limit + 1).read_to_end(bytes)?;
+    if bytes.len() as u64 > limit { Err(ReadError::TooLarge { limit }) } else { Ok(()) }
+}
+
+/// The size of a file that has just been opened, if it is a regular one of bearable size.
+fn readable_size(file: &File, limit: u64) -> Result<u64, ReadError> {
     let found = file.metadata()?;
     if !found.is_file() {
         return Err(ReadError::NotAFile);
     }
-    if found.len() > limit {
-        return Err(ReadError::TooLarge { limit });
-    }
-    bytes.clear();
-    bytes.reserve(usize::try_from(found.len()).unwrap_or(0) + 1);
-    // It may grow while it is read.
-    file.take(limit + 1).read_to_end(bytes)?;
-    if bytes.len() as u64 > limit { Err(ReadError::TooLarge { limit }) } else { Ok(()) }
+    if found.len() > limit { Err(ReadError::TooLarge { limit }) } else { Ok(found.len()) }
 }
 
 #[cfg(test)]

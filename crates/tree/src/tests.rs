@@ -247,3 +247,44 @@ fn patterns_choose_and_bad_ones_are_named() {
     assert!(globs(&[&"x".repeat(2000)]).unwrap_err().reason.contains("longer than 1024"));
     assert!(globs(&["x"; 65]).unwrap_err().reason.contains("64 are the most"));
 }
+
+#[test]
+fn a_folder_is_listed_with_what_its_names_stand_for() {
+    let outside = folder(&[("there", "")]);
+    let folder = folder(&[("b/inner", ""), ("a", "")]);
+    symlink(outside.path(), folder.path().join("c")).unwrap();
+    let tree = Tree::open(folder.path()).unwrap();
+    let listed = |folder: &str, most| {
+        let entries = tree.entries(folder, most).unwrap();
+        entries.into_iter().map(|entry| (entry.name, entry.kind)).collect::<Vec<_>>()
+    };
+    assert_eq!(
+        listed("", 9),
+        [("a".to_owned(), Kind::File), ("b".to_owned(), Kind::Folder), ("c".to_owned(), Kind::Link)]
+    );
+    assert_eq!(listed("b", 9), [("inner".to_owned(), Kind::File)]);
+    assert_eq!(listed("", 2).len(), 2);
+    assert_eq!(listed("gone", 9), []);
+    assert!(tree.entries("c", 9).is_err(), "a link is not followed");
+}
+
+#[test]
+fn a_stream_is_as_bounded_as_a_whole_file() {
+    let outside = folder(&[("secret", "outside")]);
+    let folder = folder(&[("lines", "one\ntwo\n"), ("sub/", "")]);
+    symlink(outside.path().join("secret"), folder.path().join("out")).unwrap();
+    let tree = Tree::open(folder.path()).unwrap();
+    let mut text = String::new();
+    tree.stream("lines", 8).unwrap().read_to_string(&mut text).unwrap();
+    assert_eq!(text, "one\ntwo\n");
+    assert!(matches!(tree.stream("lines", 7).err(), Some(ReadError::TooLarge { limit: 7 })));
+    assert!(matches!(tree.stream("sub", 7).err(), Some(ReadError::NotAFile)));
+    assert!(matches!(tree.stream("out", 7).err(), Some(ReadError::Io(_))));
+
+    // What is appended between opening and reading is beyond the limit.
+    let mut stream = tree.stream("lines", 8).unwrap();
+    fs::write(folder.path().join("lines"), "one\ntwo\nthree\n").unwrap();
+    text.clear();
+    stream.read_to_string(&mut text).unwrap();
+    assert_eq!(text, "one\ntwo\n");
+}

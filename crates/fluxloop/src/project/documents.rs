@@ -1,0 +1,159 @@
+//! The files of an experiment for somebody who wants to read them: named, bounded, without secrets.
+
+use std::io::Read;
+
+use serde::Serialize;
+use serde_json::Value;
+use tree::{Budget, Kind, ReadError, Tree};
+
+use super::file::join;
+use super::redact::{redact, redact_text};
+use super::warning::{Warnings, reason};
+use super::{Projects, jsonl, limits};
+
+/// A file that can be read.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Document {
+    /// Its name in the folder of the experiment: `summary.json`, `evaluation/report.md` …
+    pub name: String,
+    /// Its size on the disk.
+    pub bytes: u64,
+    /// What it is.
+    pub mime: &'static str,
+}
+
+/// What stands in a document, without secrets.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct DocumentText {
+    /// The text.
+    pub text: String,
+    /// What it is.
+    pub mime: &'static str,
+    /// The document goes on.
+    pub is_cut: bool,
+}
+
+/// Why a document is not shown.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum DocumentError {
+    /// There is no such experiment, or no such document of it.
+    #[error("there is no document `{name}` of `{experiment}`")]
+    Missing {
+        /// The experiment that was asked for.
+        experiment: String,
+        /// The document.
+        name: String,
+    },
+    /// It cannot be shown without showing what may be secret in it.
+    #[error("`{file}`: {what}")]
+    Broken {
+        /// The file.
+        file: String,
+        /// What is wrong with it.
+        what: String,
+    },
+}
+
+/// The folders of an experiment in which documents are.
+const FOLDERS: [&str; 3] = ["", "evaluation", "per_trace_analysis"];
+
+fn mime(name: &str) -> Option<&'static str> {
+    match name.rsplit_once('.')?.1 {
+        "json" => Some("application/json"),
+        "jsonl" => Some("application/jsonl"),
+        "md" => Some("text/markdown"),
+        _ => None,
+    }
+}
+
+impl Projects {
+    /// The documents of an experiment, by name. None if there is no such experiment.
+    pub fn documents(&self, tree: &Tree, experiment: &str) -> Vec<Document> {
+        let mut found = Vec::new();
+        for folder in FOLDERS.into_iter().filter(|_| self.owns(experiment)) {
+            for entry in
+                tree.entries(&join(experiment, folder).replace("//", "/"), limits::NAMES).unwrap_or_default()
+            {
+                let name = join(folder, &entry.name);
+                let Some(mime) = mime(&name).filter(|_| entry.kind == Kind::File) else { continue };
+                let size = tree.find(&join(experiment, &name)).ok().flatten().map_or(0, |found| found.size);
+                found.push(Document { name, bytes: size, mime });
+            }
+        }
+        found.sort_unstable_by(|one, other| one.name.cmp(&other.name));
+        found
+    }
+
+    /// A document of an experiment, up to a megabyte of it.
+    pub fn document(
+        &self,
+        tree: &Tree,
+        experiment: &str,
+        name: &str,
+        budget: &Budget,
+    ) -> Result<DocumentText, DocumentError> {
+        let missing = || DocumentError::Missing { experiment: experiment.to_owned(), name: name.to_owned() };
+        let (folder, file) = name.rsplit_once('/').unwrap_or(("", name));
+        let mime = mime(file)
+            .filter(|_| FOLDERS.contains(&folder) && !file.starts_with('.') && self.owns(experiment));
+        let mime = mime.ok_or_else(missing)?;
+        let path = join(experiment, name);
+        // Not through a link: it could lead to a file of another kind.
+        tree.find(&path).ok().flatten().filter(|found| found.is_file).ok_or_else(missing)?;
+        let (text, is_cut) = match mime {
+            "application/json" => json(tree, &path)?,
+            "application/jsonl" => lines(tree, &path, budget)?,
+            _ => words(tree, &path)?,
+        };
+        let end =
+            text.floor_char_boundary(usize::try_from(limits::DOCUMENT).unwrap_or(usize::MAX).min(text.len()));
+        Ok(DocumentText { is_cut: is_cut || end < text.len(), text: text[..end].to_owned(), mime })
+    }
+}
+
+fn broken(tree: &Tree, path: &str, error: &ReadError) -> DocumentError {
+    let what = reason(tree, path, error).unwrap_or_else(|| "it is gone".to_owned());
+    DocumentError::Broken { file: path.to_owned(), what }
+}
+
+fn json(tree: &Tree, path: &str) -> Result<(String, bool), DocumentError> {
+    let bytes = tree.read(path, limits::JSON).map_err(|error| broken(tree, path, &error))?;
+    let shown = serde_json::from_slice::<Value>(&bytes)
+        .map(redact)
+        .and_then(|value| serde_json::to_string_pretty(&value));
+    let what = |error: serde_json::Error| {
+        format!("no whole JSON (line {}), so secrets in it cannot be found", error.line())
+    };
+    shown
+        .map(|text| (text, false))
+        .map_err(|error| DocumentError::Broken { file: path.to_owned(), what: what(error) })
+}
+
+/// Line by line, without those that are no JSON.
+fn lines(tree: &Tree, path: &str, budget: &Budget) -> Result<(String, bool), DocumentError> {
+    let (mut text, mut is_cut, mut warnings) = (String::new(), false, Warnings::default());
+    let read = jsonl::each(tree, path, budget, &mut warnings, |line| {
+        if is_cut || text.len() as u64 > limits::DOCUMENT {
+            is_cut = true;
+            return Ok(());
+        }
+        let value = jsonl::object::<Value>(line)?;
+        text.push_str(&redact(value).to_string());
+        text.push('\n');
+        Ok(())
+    });
+    let what = || warnings.into_list().into_iter().next().map(|warning| warning.what).unwrap_or_default();
+    match read {
+        None => Err(DocumentError::Broken { file: path.to_owned(), what: what() }),
+        Some(read) => Ok((text, is_cut || read.broken > 0)),
+    }
+}
+
+fn words(tree: &Tree, path: &str) -> Result<(String, bool), DocumentError> {
+    let stream = tree.stream(path, limits::LINES).map_err(|error| broken(tree, path, &error))?;
+    let mut bytes = Vec::new();
+    let read = stream.take(limits::DOCUMENT + 1).read_to_end(&mut bytes);
+    read.map_err(|error| broken(tree, path, &error.into()))?;
+    let is_cut = bytes.len() as u64 > limits::DOCUMENT;
+    Ok((redact_text(&String::from_utf8_lossy(&bytes)).into_owned(), is_cut))
+}

@@ -1,0 +1,296 @@
+//! What 0.2.30 judged: `evaluation/`. A judge that could not judge is told apart from a bad mark.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+use serde_json::Value;
+use tree::{Budget, Tree};
+
+use super::experiment::{is_zero, rounded};
+use super::file::{self, join};
+use super::judged::{self, Counted};
+use super::limits;
+use super::redact::{redact, told};
+use super::warning::Warnings;
+
+/// What was judged.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub struct Evaluation {
+    /// How many traces.
+    pub traces: Option<u64>,
+    /// How many passed.
+    pub passed: Option<u64>,
+    /// As a rate. While not everything is judged, it says nothing.
+    pub pass_rate: Option<f64>,
+    /// Of all traces.
+    pub average_score: Option<f64>,
+    /// The score from which a trace passes.
+    pub threshold: Option<f64>,
+    /// Whether every evaluator judged every trace.
+    pub fully_judged: bool,
+    /// What to think of the numbers if not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub caution: Option<&'static str>,
+    /// Each evaluator.
+    pub evaluators: BTreeMap<String, Evaluator>,
+    /// Each persona; `(none)` for traces without one.
+    pub by_persona: BTreeMap<String, PersonaScore>,
+    /// What evaluators said most often, of traces that passed as well.
+    pub top_reasons: Vec<Reason>,
+    /// What a good answer is.
+    pub goal: Option<String>,
+    /// Whether it was a success in all, as the file says.
+    pub overall_success: Option<bool>,
+    /// Each criterion.
+    pub criteria: Vec<Criterion>,
+    /// What the CLI recommends.
+    pub recommendations: Vec<Recommendation>,
+    /// Traces with their scores: at most 200, and only with details.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub per_trace: Vec<JudgedTrace>,
+    /// Traces that were too many for the list.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub traces_left_out: u64,
+}
+
+/// An evaluator.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub struct Evaluator {
+    /// As the CLI has it, with 0.0 for what was not judged.
+    pub average: Option<f64>,
+    /// Traces that it judged. Known with details only.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub judged: Option<u64>,
+    /// Traces that it could not judge.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub not_judged: Option<u64>,
+}
+
+/// How a persona did.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub struct PersonaScore {
+    /// Traces.
+    pub count: u64,
+    /// Those that passed. Known with details only.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub passed: Option<u64>,
+    /// As a rate.
+    pub pass_rate: Option<f64>,
+    /// Of its traces.
+    pub average_score: Option<f64>,
+}
+
+/// What was said, and how often.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Reason {
+    /// The words.
+    pub reason: String,
+    /// How often.
+    pub count: u64,
+}
+
+/// A criterion of success.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Criterion {
+    /// `performance.avg_response_time`.
+    pub name: String,
+    /// Whether it was met.
+    pub met: Met,
+    /// The numbers behind it.
+    pub details: Value,
+}
+
+/// Whether a criterion was met.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Met {
+    /// It was.
+    Met,
+    /// It was not.
+    NotMet,
+    /// Nobody could tell, whatever the file says.
+    NotJudged,
+}
+
+/// What the CLI recommends.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Recommendation {
+    /// In a few words.
+    pub title: String,
+    /// How urgent.
+    pub priority: Option<String>,
+    /// In a sentence.
+    pub summary: Option<String>,
+}
+
+/// A trace and its scores.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub struct JudgedTrace {
+    /// What was said to the agent.
+    pub input: Option<String>,
+    /// By whom.
+    pub persona: String,
+    /// In all.
+    pub score: Option<f64>,
+    /// Whether that was enough.
+    pub pass: bool,
+    /// By each evaluator that judged.
+    pub scores: BTreeMap<String, f64>,
+    /// Evaluators that did not judge.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub not_judged: Vec<String>,
+    /// What they said.
+    pub reasons: Vec<String>,
+}
+
+const CAUTION: &str = "some evaluators did not judge and scored 0.0 instead, so pass rate, average, criteria and \
+    recommendations say less than they seem to";
+
+/// Reads `evaluation/summary.json`; with a budget also the traces that it sums up.
+pub(super) fn read(
+    tree: &Tree,
+    id: &str,
+    details: Option<&Budget>,
+    warnings: &mut Warnings,
+) -> Option<Evaluation> {
+    let path = join(id, "evaluation/summary.json");
+    let said = Said { said: file::json::<Value>(tree, &path, warnings)?, path: &path };
+    let mut evaluation = Evaluation {
+        traces: said.count("total_traces", warnings),
+        passed: said.count("passed_traces", warnings),
+        pass_rate: said.number("pass_rate", warnings).map(rounded),
+        average_score: said.number("average_score", warnings).map(rounded),
+        threshold: said.number("threshold", warnings),
+        evaluators: said.evaluators(warnings),
+        by_persona: said.personas(warnings),
+        top_reasons: said.reasons(warnings),
+        goal: said.said.get("evaluation_goal").and_then(Value::as_str).map(|goal| told(goal, limits::TEXT)),
+        overall_success: said.said.get("overall_success").and_then(Value::as_bool),
+        recommendations: said.recommendations(),
+        ..Evaluation::default()
+    };
+    evaluation.fully_judged = !evaluation.top_reasons.iter().any(|top| judged::is_excuse(&top.reason));
+    if let Some(counted) = details.and_then(|budget| Counted::read(tree, id, budget, warnings)) {
+        counted.put_into(&mut evaluation);
+    }
+    evaluation.criteria = said.criteria(&evaluation);
+    evaluation.caution = (!evaluation.fully_judged).then_some(CAUTION);
+    Some(evaluation)
+}
+
+/// The file, in which everything may be of another kind.
+struct Said<'a> {
+    said: Value,
+    path: &'a str,
+}
+
+impl Said<'_> {
+    fn wrong<T>(&self, key: &str, wanted: &str, warnings: &mut Warnings) -> Option<T> {
+        warnings.add(self.path, None, format!("`{key}` is not {wanted}"));
+        None
+    }
+
+    fn count(&self, key: &str, warnings: &mut Warnings) -> Option<u64> {
+        self.said.get(key)?.as_u64().or_else(|| self.wrong(key, "a count", warnings))
+    }
+
+    fn number(&self, key: &str, warnings: &mut Warnings) -> Option<f64> {
+        self.said.get(key)?.as_f64().or_else(|| self.wrong(key, "a number", warnings))
+    }
+
+    fn evaluators(&self, warnings: &mut Warnings) -> BTreeMap<String, Evaluator> {
+        let mut found = BTreeMap::new();
+        match self.said.get("evaluators") {
+            Some(Value::Array(names)) => {
+                let names = names.iter().filter_map(Value::as_str);
+                found.extend(names.map(|name| (told(name, limits::TEXT), Evaluator::default())));
+            }
+            Some(_) => drop(self.wrong::<()>("evaluators", "a list", warnings)),
+            None => {}
+        }
+        for (name, stats) in self.said.get("evaluator_stats").and_then(Value::as_object).into_iter().flatten()
+        {
+            let average = stats.get("average").and_then(Value::as_f64).map(rounded);
+            found.entry(told(name, limits::TEXT)).or_default().average = average;
+        }
+        found
+    }
+
+    fn personas(&self, warnings: &mut Warnings) -> BTreeMap<String, PersonaScore> {
+        let entries = match self.said.get("persona_breakdown") {
+            Some(Value::Object(entries)) => entries,
+            Some(_) => return self.wrong("persona_breakdown", "a mapping", warnings).unwrap_or_default(),
+            None => return BTreeMap::new(),
+        };
+        let score = |(name, stats): (&String, &Value)| {
+            let number = |key: &str| stats.get(key).and_then(Value::as_f64).map(rounded);
+            let count = stats.get("count").and_then(Value::as_u64).unwrap_or(0);
+            let score = PersonaScore {
+                count,
+                passed: None,
+                pass_rate: number("pass_rate"),
+                average_score: number("average_score"),
+            };
+            // This is what the CLI calls traces without a persona.
+            (if name == "default" { super::NO_PERSONA.to_owned() } else { told(name, limits::TEXT) }, score)
+        };
+        entries.iter().map(score).collect()
+    }
+
+    fn reasons(&self, warnings: &mut Warnings) -> Vec<Reason> {
+        let rows =
+            self.said.get("top_reasons").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+        let reason = |row: &Value| {
+            let pair =
+                row.as_array().and_then(|pair| Some((pair.first()?.as_str()?, pair.get(1)?.as_u64()?)));
+            pair.map(|(reason, count)| Reason { reason: told(reason, limits::TEXT), count })
+        };
+        let found: Vec<_> = rows.iter().filter_map(reason).collect();
+        if found.len() < rows.len() {
+            self.wrong::<()>("top_reasons", "a list of texts with their counts", warnings);
+        }
+        found
+    }
+
+    fn recommendations(&self) -> Vec<Recommendation> {
+        let rows = self.said.get("analysis").and_then(|analysis| analysis.get("recommendations"));
+        let rows = rows.and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+        let recommendation = |row: &Value| {
+            let text = |key: &str| row.get(key).and_then(Value::as_str).map(|text| told(text, limits::TEXT));
+            Some(Recommendation {
+                title: text("title")?,
+                priority: text("priority"),
+                summary: text("summary"),
+            })
+        };
+        rows.iter().filter_map(recommendation).collect()
+    }
+
+    /// Sections of criteria; beside them stands `overall_success`, which is none.
+    fn criteria(&self, evaluation: &Evaluation) -> Vec<Criterion> {
+        let sections = self.said.get("success_criteria_results").and_then(Value::as_object);
+        let mut found = Vec::new();
+        for (section, criteria) in sections.into_iter().flatten() {
+            for (name, result) in criteria.as_object().into_iter().flatten() {
+                // A criterion that is called like an evaluator is as good as what that evaluator did.
+                let evaluator = evaluation.evaluators.get(name);
+                let is_unjudged = match evaluator.and_then(|evaluator| evaluator.not_judged) {
+                    Some(not_judged) => not_judged > 0,
+                    None => {
+                        evaluator.is_some_and(|evaluator| evaluator.average == Some(0.0))
+                            && !evaluation.fully_judged
+                    }
+                };
+                let met = match result.get("met").and_then(Value::as_bool) {
+                    _ if is_unjudged => Met::NotJudged,
+                    Some(true) => Met::Met,
+                    Some(false) => Met::NotMet,
+                    None => Met::NotJudged,
+                };
+                let details = redact(result.clone());
+                found.push(Criterion { name: format!("{section}.{name}"), met, details });
+            }
+        }
+        found
+    }
+}

@@ -1,0 +1,162 @@
+//! `evaluation/per_trace.jsonl`: who judged which trace, and who only gave an excuse.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+use tree::{Budget, Tree};
+
+use super::NO_PERSONA;
+use super::evaluation::{Evaluation, JudgedTrace, PersonaScore};
+use super::experiment::{rate, rounded};
+use super::file::join;
+use super::jsonl;
+use super::limits;
+use super::loose::Loose;
+use super::redact::told;
+use super::warning::Warnings;
+
+/// What a judge gives as its reason if it has not judged. It then scores 0.0, which is no mark.
+const EXCUSES: [&str; 7] = [
+    "LLM API key not provided",
+    "openai package not installed",
+    "Skipped due to LLM sampling",
+    "LLM evaluation budget exhausted",
+    "LLM call failed",
+    "No numeric score found",
+    "Score ",
+];
+
+/// Whether these are the words of a judge that did not judge.
+pub(super) fn is_excuse(reason: &str) -> bool {
+    EXCUSES.iter().any(|excuse| reason.starts_with(excuse))
+}
+
+#[derive(Deserialize, Default)]
+#[serde(default)]
+struct Line<'a> {
+    #[serde(borrow)]
+    persona: Loose<'a>,
+    scores: BTreeMap<String, Option<f64>>,
+    #[serde(borrow)]
+    final_score: Loose<'a>,
+    #[serde(borrow)]
+    pass: Loose<'a>,
+    reasons: BTreeMap<String, Words>,
+    #[serde(borrow)]
+    meta: Meta<'a>,
+}
+
+/// One reason, or several.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Words {
+    One(String),
+    Several(Vec<String>),
+    Other(serde::de::IgnoredAny),
+}
+
+#[derive(Deserialize, Default)]
+#[serde(default)]
+struct Meta<'a> {
+    #[serde(borrow)]
+    input: Loose<'a>,
+}
+
+impl Words {
+    fn all(&self) -> &[String] {
+        match self {
+            Self::One(one) => std::slice::from_ref(one),
+            Self::Several(several) => several,
+            Self::Other(_) => &[],
+        }
+    }
+}
+
+/// What the traces of an evaluation say when they are counted again.
+#[derive(Default)]
+pub(super) struct Counted {
+    traces: u64,
+    passed: u64,
+    score: f64,
+    personas: BTreeMap<String, (PersonaScore, f64)>,
+    /// Judged, not judged, and the sum of the scores.
+    evaluators: BTreeMap<String, (u64, u64, f64)>,
+    list: Vec<JudgedTrace>,
+}
+
+impl Counted {
+    /// `None` if there is no such file, or nothing in it.
+    pub(super) fn read(tree: &Tree, id: &str, budget: &Budget, warnings: &mut Warnings) -> Option<Self> {
+        let mut counted = Self::default();
+        jsonl::each(tree, &join(id, "evaluation/per_trace.jsonl"), budget, warnings, |line| {
+            jsonl::object::<Line<'_>>(line).map(|line| counted.add(&line))
+        })?;
+        (counted.traces > 0).then_some(counted)
+    }
+
+    fn add(&mut self, line: &Line<'_>) {
+        let excused = |name: &str| {
+            line.reasons.get(name).is_some_and(|words| words.all().iter().any(|word| is_excuse(word)))
+        };
+        let pass = line.pass.flag() == Some(true);
+        let score = line.final_score.number();
+        let persona = line.persona.text().filter(|persona| !persona.is_empty()).unwrap_or(NO_PERSONA);
+        self.traces += 1;
+        self.passed += u64::from(pass);
+        self.score += score.unwrap_or(0.0);
+        let (of_persona, sum) = self.personas.entry(told(persona, limits::TEXT)).or_default();
+        of_persona.count += 1;
+        of_persona.passed = Some(of_persona.passed.unwrap_or(0) + u64::from(pass));
+        *sum += score.unwrap_or(0.0);
+        for (name, score) in &line.scores {
+            let evaluator = self.evaluators.entry(told(name, limits::TEXT)).or_default();
+            evaluator.0 += u64::from(!excused(name));
+            evaluator.1 += u64::from(excused(name));
+            evaluator.2 += score.unwrap_or(0.0);
+        }
+        if self.list.len() < limits::JUDGED_TRACES {
+            let words = line.reasons.values().flat_map(Words::all);
+            let scored = line.scores.iter().filter(|(name, _)| !excused(name));
+            self.list.push(JudgedTrace {
+                input: line.meta.input.text().map(|input| told(input, limits::TEXT)),
+                persona: told(persona, limits::TEXT),
+                score: score.map(rounded),
+                pass,
+                scores: scored
+                    .filter_map(|(name, score)| Some((told(name, limits::TEXT), rounded((*score)?))))
+                    .collect(),
+                not_judged: line
+                    .scores
+                    .keys()
+                    .filter(|name| excused(name))
+                    .map(|name| told(name, limits::TEXT))
+                    .collect(),
+                reasons: words.map(|word| told(word, limits::TEXT)).collect(),
+            });
+        }
+    }
+
+    /// Counted numbers are better than told ones.
+    #[expect(clippy::cast_precision_loss, reason = "nobody has 2^53 traces")]
+    pub(super) fn put_into(self, evaluation: &mut Evaluation) {
+        evaluation.fully_judged = self.evaluators.values().all(|(_, not_judged, _)| *not_judged == 0);
+        evaluation.traces = Some(self.traces);
+        evaluation.passed = Some(self.passed);
+        evaluation.pass_rate = rate(self.passed, self.traces);
+        evaluation.average_score = Some(rounded(self.score / self.traces as f64));
+        evaluation.by_persona = BTreeMap::new();
+        for (name, (mut score, sum)) in self.personas {
+            score.pass_rate = score.passed.and_then(|passed| rate(passed, score.count));
+            score.average_score = Some(rounded(sum / score.count as f64));
+            evaluation.by_persona.insert(name, score);
+        }
+        for (name, (judged, not_judged, sum)) in self.evaluators {
+            let evaluator = evaluation.evaluators.entry(name).or_default();
+            evaluator.average = Some(rounded(sum / (judged + not_judged) as f64));
+            evaluator.judged = Some(judged);
+            evaluator.not_judged = Some(not_judged);
+        }
+        evaluation.traces_left_out = self.traces - self.list.len() as u64;
+        evaluation.per_trace = self.list;
+    }
+}

@@ -1,0 +1,190 @@
+//! Values of JSON that may be of any kind, without a copy of what nobody asks for.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+
+/// One value, as far as it can matter.
+#[derive(Debug, Default, Clone, PartialEq)]
+pub(super) enum Loose<'a> {
+    /// Not there.
+    #[default]
+    Missing,
+    Null,
+    Flag(bool),
+    Number(f64),
+    Text(Cow<'a, str>),
+    List,
+    Map,
+}
+
+impl Loose<'_> {
+    pub(super) fn text(&self) -> Option<&str> {
+        if let Self::Text(text) = self { Some(text) } else { None }
+    }
+
+    pub(super) fn flag(&self) -> Option<bool> {
+        if let Self::Flag(flag) = self { Some(*flag) } else { None }
+    }
+
+    pub(super) fn number(&self) -> Option<f64> {
+        if let Self::Number(number) = self { Some(*number).filter(|number| number.is_finite()) } else { None }
+    }
+
+    /// A whole number that is not negative. Python writes some of them as floats.
+    pub(super) fn count(&self) -> Option<u64> {
+        self.number().filter(|number| *number >= 0.0 && number.fract() == 0.0 && *number < 1e15).map(
+            |number| {
+                #[expect(
+                    clippy::cast_possible_truncation,
+                    clippy::cast_sign_loss,
+                    reason = "checked just before"
+                )]
+                let count = number as u64;
+                count
+            },
+        )
+    }
+
+    pub(super) fn is_there(&self) -> bool {
+        !matches!(self, Self::Missing | Self::Null)
+    }
+
+    pub(super) fn kind(&self) -> &'static str {
+        match self {
+            Self::Missing => "missing",
+            Self::Null => "null",
+            Self::Flag(_) => "true or false",
+            Self::Number(number) if *number < 0.0 => "a negative number",
+            Self::Number(_) => "a number",
+            Self::Text(_) => "a text",
+            Self::List => "a list",
+            Self::Map => "a mapping",
+        }
+    }
+}
+
+impl<'de: 'a, 'a> Deserialize<'de> for Loose<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(LooseVisitor)
+    }
+}
+
+struct LooseVisitor;
+
+impl<'de> Visitor<'de> for LooseVisitor {
+    type Value = Loose<'de>;
+
+    fn expecting(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        to.write_str("anything")
+    }
+
+    fn visit_unit<E>(self) -> Result<Self::Value, E> {
+        Ok(Loose::Null)
+    }
+
+    fn visit_bool<E>(self, flag: bool) -> Result<Self::Value, E> {
+        Ok(Loose::Flag(flag))
+    }
+
+    #[expect(clippy::cast_precision_loss, reason = "counts and durations are far below 2^53")]
+    fn visit_i64<E>(self, number: i64) -> Result<Self::Value, E> {
+        Ok(Loose::Number(number as f64))
+    }
+
+    #[expect(clippy::cast_precision_loss, reason = "counts and durations are far below 2^53")]
+    fn visit_u64<E>(self, number: u64) -> Result<Self::Value, E> {
+        Ok(Loose::Number(number as f64))
+    }
+
+    fn visit_f64<E>(self, number: f64) -> Result<Self::Value, E> {
+        Ok(Loose::Number(number))
+    }
+
+    fn visit_borrowed_str<E>(self, text: &'de str) -> Result<Self::Value, E> {
+        Ok(Loose::Text(Cow::Borrowed(text)))
+    }
+
+    fn visit_str<E>(self, text: &str) -> Result<Self::Value, E> {
+        Ok(Loose::Text(Cow::Owned(text.to_owned())))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Self::Value, A::Error> {
+        while items.next_element::<IgnoredAny>()?.is_some() {}
+        Ok(Loose::List)
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Self::Value, A::Error> {
+        while entries.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
+        Ok(Loose::Map)
+    }
+}
+
+/// A list of values, or none if it is something else.
+#[derive(Debug, Clone)]
+pub(super) struct LooseList<T>(pub(super) Vec<T>);
+
+impl<T> Default for LooseList<T> {
+    fn default() -> Self {
+        Self(Vec::new())
+    }
+}
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for LooseList<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Option::<Vec<T>>::deserialize(deserializer).map(|items| Self(items.unwrap_or_default()))
+    }
+}
+
+/// Something that is passed over, level by level, so that the parser's limit for nesting holds for it too.
+#[derive(Default)]
+pub(super) struct Passed;
+
+impl<'de> Deserialize<'de> for Passed {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(Self)
+    }
+}
+
+impl<'de> Visitor<'de> for Passed {
+    type Value = Self;
+
+    fn expecting(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        to.write_str("anything")
+    }
+
+    fn visit_unit<E>(self) -> Result<Self, E> {
+        Ok(Self)
+    }
+
+    fn visit_bool<E>(self, _: bool) -> Result<Self, E> {
+        Ok(Self)
+    }
+
+    fn visit_i64<E>(self, _: i64) -> Result<Self, E> {
+        Ok(Self)
+    }
+
+    fn visit_u64<E>(self, _: u64) -> Result<Self, E> {
+        Ok(Self)
+    }
+
+    fn visit_f64<E>(self, _: f64) -> Result<Self, E> {
+        Ok(Self)
+    }
+
+    fn visit_str<E>(self, _: &str) -> Result<Self, E> {
+        Ok(Self)
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Self, A::Error> {
+        while items.next_element::<Self>()?.is_some() {}
+        Ok(Self)
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Self, A::Error> {
+        while entries.next_entry::<IgnoredAny, Self>()?.is_some() {}
+        Ok(Self)
+    }
+}

@@ -1,0 +1,306 @@
+//! The large files of an experiment: traces, errors, observations, turns. They are read line by line.
+
+use std::collections::{BTreeMap, HashMap};
+
+use serde::Deserialize;
+use tree::{Budget, Kind, Tree};
+
+use super::contract::{Report, Reports, StaticReport};
+use super::errors::{self, Told};
+use super::experiment::{
+    Conversations, Details, Experiment, Failure, InputRuns, NO_PERSONA, Tally, rate, rounded,
+};
+use super::file::join;
+use super::jsonl::{self, Lines};
+use super::limits;
+use super::loose::{Loose, LooseList};
+use super::redact::told;
+use super::tokens::{self, TokenSum, Usage};
+use super::warning::Warnings;
+
+/// A line of `trace_summary.jsonl` or `traces.jsonl`.
+#[derive(Deserialize, Default)]
+#[serde(default)]
+struct Trace<'a> {
+    #[serde(borrow)]
+    run_id: Loose<'a>,
+    #[serde(borrow)]
+    iteration: Loose<'a>,
+    #[serde(borrow)]
+    persona: Loose<'a>,
+    #[serde(borrow)]
+    input: Loose<'a>,
+    #[serde(borrow)]
+    output: Loose<'a>,
+    #[serde(borrow)]
+    success: Loose<'a>,
+    #[serde(borrow)]
+    duration_ms: Loose<'a>,
+    #[serde(borrow)]
+    error: Option<TraceError<'a>>,
+    #[serde(borrow)]
+    token_usage: Option<Usage<'a>>,
+    #[serde(borrow)]
+    turn_count: Loose<'a>,
+    #[serde(borrow)]
+    termination_reason: Loose<'a>,
+    #[serde(borrow)]
+    conversation: LooseList<Turn<'a>>,
+    #[serde(borrow)]
+    contract_results: Option<Report<'a>>,
+    #[serde(borrow)]
+    static_results: Option<StaticReport<'a>>,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(default)]
+struct TraceError<'a> {
+    #[serde(borrow)]
+    message: Loose<'a>,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(default)]
+struct Turn<'a> {
+    #[serde(borrow)]
+    role: Loose<'a>,
+    #[serde(borrow)]
+    warnings: LooseList<Guardrail<'a>>,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(default)]
+struct Guardrail<'a> {
+    #[serde(borrow, rename = "type")]
+    kind: Loose<'a>,
+}
+
+/// Reads the large files and puts what they say into the experiment.
+pub(super) fn read(tree: &Tree, experiment: &mut Experiment, budget: &Budget, warnings: &mut Warnings) {
+    let id = experiment.id.clone();
+    let told = errors::read(tree, &id, warnings);
+    let mut runs = Runs { messages: told.messages(), ..Runs::default() };
+    let mut lines = BTreeMap::new();
+    let traces = ["trace_summary.jsonl", "traces.jsonl"].into_iter().find_map(|name| {
+        let path = join(&id, name);
+        let read = jsonl::each(tree, &path, budget, warnings, |line| {
+            jsonl::object::<Trace<'_>>(line).and_then(|trace| runs.add_trace(&trace))
+        });
+        lines.extend(read.map(|read| (name.to_owned(), read.lines)));
+        read
+    });
+    if let Told::List(failures) = &told {
+        failures.iter().for_each(|failure| runs.add_failure(failure));
+    }
+    let guardrail_warnings = guardrails(tree, &id, budget, &mut lines, warnings);
+    let tokens = match runs.tokens.finish("traces") {
+        Some(tokens) => Some(tokens),
+        None => tokens::observed(tree, &id, budget, &mut lines, warnings),
+    };
+    count_others(tree, &id, budget, &mut lines, warnings);
+    experiment.disagreements = disagreements(experiment, traces, &told);
+    std::mem::take(&mut runs.reports).finish(experiment.total, &mut experiment.contract);
+    if experiment.unfinished && runs.all > 0 {
+        experiment.total = Some(runs.all);
+        experiment.successful = Some(runs.all - runs.failed);
+        experiment.failed = Some(runs.failed);
+        experiment.success_rate = rate(runs.all - runs.failed, runs.all);
+    }
+    experiment.details = Some(Details { tokens, guardrail_warnings, lines, ..runs.finish() });
+}
+
+/// Counts runs, one after the other.
+#[derive(Default)]
+struct Runs {
+    /// What `errors.json` of 0.4 says of a run.
+    messages: HashMap<String, String>,
+    all: u64,
+    failed: u64,
+    traced: u64,
+    empty: u64,
+    left_out: u64,
+    slowest: Option<f64>,
+    personas: HashMap<String, Tally>,
+    inputs: HashMap<String, InputRuns>,
+    failures: Vec<Failure>,
+    conversations: Conversations,
+    tokens: TokenSum,
+    reports: Reports,
+}
+
+impl Runs {
+    fn add_trace(&mut self, trace: &Trace<'_>) -> Result<(), String> {
+        let Some(success) = trace.success.flag() else {
+            return Err("no `success` that is true or false; the line is left out".to_owned());
+        };
+        self.traced += 1;
+        self.empty += u64::from(success && trace.output.text() == Some(""));
+        if let Some(usage) = &trace.token_usage {
+            self.tokens.add(usage);
+        }
+        if let Some(reason) = trace.termination_reason.text().filter(|reason| !reason.is_empty()) {
+            let answers =
+                || trace.conversation.0.iter().filter(|turn| turn.role.text() == Some("assistant")).count();
+            self.conversations.count += 1;
+            self.conversations.turns.push(trace.turn_count.count().unwrap_or_else(|| answers() as u64));
+            *self.conversations.ended.entry(told(reason, limits::TEXT)).or_default() += 1;
+        }
+        self.reports.add(
+            trace.iteration.count(),
+            trace.contract_results.as_ref(),
+            trace.static_results.as_ref(),
+        );
+        let error = (!success).then(|| {
+            let said = trace.run_id.text().and_then(|id| self.messages.get(id)).map(String::as_str);
+            let own = trace.error.as_ref().and_then(|error| error.message.text());
+            // The words of 0.4 itself, where an exception has none.
+            told(said.or(own).filter(|text| !text.is_empty()).unwrap_or("Unknown error"), limits::TEXT)
+        });
+        let ms = trace.duration_ms.number();
+        self.add(
+            trace.input.text().unwrap_or_default(),
+            trace.persona.text(),
+            trace.iteration.count(),
+            ms,
+            error,
+        );
+        Ok(())
+    }
+
+    /// A run that has no trace, because it failed.
+    fn add_failure(&mut self, failure: &Failure) {
+        let persona = Some(failure.persona.as_str());
+        self.add(&failure.input, persona, failure.iteration, None, Some(failure.error.clone()));
+    }
+
+    fn add(
+        &mut self,
+        input: &str,
+        persona: Option<&str>,
+        iteration: Option<u64>,
+        ms: Option<f64>,
+        error: Option<String>,
+    ) {
+        let persona = persona.filter(|persona| !persona.is_empty()).unwrap_or(NO_PERSONA);
+        self.all += 1;
+        self.failed += u64::from(error.is_some());
+        self.slowest = [self.slowest, ms].into_iter().flatten().reduce(f64::max);
+        let tally = entry(&mut self.personas, persona);
+        tally.runs += 1;
+        tally.failed += u64::from(error.is_some());
+        if self.inputs.len() < limits::DISTINCT_INPUTS || self.inputs.contains_key(input) {
+            entry(&mut self.inputs, input).add(ms, error.as_deref());
+        } else {
+            self.left_out += 1;
+        }
+        if let Some(error) = error.filter(|_| self.failures.len() < limits::FAILURES) {
+            let (input, persona) = (told(input, limits::TEXT), told(persona, limits::TEXT));
+            self.failures.push(Failure { input, persona, iteration, error });
+        }
+    }
+
+    fn finish(self) -> Details {
+        let mut by_input: BTreeMap<String, InputRuns> = BTreeMap::new();
+        // Two long inputs may be told with the same words.
+        for (input, runs) in &self.inputs {
+            by_input.entry(told(input, limits::TEXT)).or_default().merge(runs);
+        }
+        by_input.values_mut().for_each(InputRuns::finish);
+        Details {
+            traced_runs: self.traced,
+            slowest_ms: self.slowest.map(rounded),
+            empty_outputs: self.empty,
+            by_persona: self
+                .personas
+                .into_iter()
+                .map(|(name, tally)| (told(&name, limits::TEXT), tally))
+                .collect(),
+            by_input,
+            failures: self.failures,
+            runs_left_out: self.left_out,
+            conversations: (self.conversations.count > 0).then_some(self.conversations),
+            ..Details::default()
+        }
+    }
+}
+
+/// The entry of a key, which is copied only the first time.
+fn entry<'m, V: Default>(map: &'m mut HashMap<String, V>, key: &str) -> &'m mut V {
+    if !map.contains_key(key) {
+        map.insert(key.to_owned(), V::default());
+    }
+    map.entry(key.to_owned()).or_default()
+}
+
+/// What the guardrails of 0.3 warned of.
+fn guardrails(
+    tree: &Tree,
+    id: &str,
+    budget: &Budget,
+    lines: &mut BTreeMap<String, u64>,
+    warnings: &mut Warnings,
+) -> BTreeMap<String, u64> {
+    let mut counts = BTreeMap::new();
+    let read = jsonl::each(tree, &join(id, "turns.jsonl"), budget, warnings, |line| {
+        let turn = jsonl::object::<Turn<'_>>(line)?;
+        for warning in &turn.warnings.0 {
+            *counts.entry(told(warning.kind.text().unwrap_or("unknown"), 100)).or_default() += 1;
+        }
+        Ok(())
+    });
+    lines.extend(read.map(|read| ("turns.jsonl".to_owned(), read.lines)));
+    counts
+}
+
+/// The files that nobody had to understand: whether each of their lines is whole.
+fn count_others(
+    tree: &Tree,
+    id: &str,
+    budget: &Budget,
+    lines: &mut BTreeMap<String, u64>,
+    warnings: &mut Warnings,
+) {
+    for entry in tree.entries(id, limits::NAMES).unwrap_or_default() {
+        if entry.kind != Kind::File || !entry.name.ends_with(".jsonl") || lines.contains_key(&entry.name) {
+            continue;
+        }
+        let read = jsonl::each(tree, &join(id, &entry.name), budget, warnings, |line| {
+            let line = line.trim();
+            if line.starts_with('{') && line.ends_with('}') {
+                Ok(())
+            } else {
+                Err("no whole object".to_owned())
+            }
+        });
+        lines.extend(read.map(|read| (entry.name, read.lines)));
+    }
+}
+
+/// Where the files contradict each other. Lines that are broken were written too, and count.
+fn disagreements(experiment: &Experiment, traces: Option<Lines>, told: &Told) -> Vec<String> {
+    let mut found = Vec::new();
+    let mut compare = |one: &str, here: Option<u64>, other: &str, there: Option<u64>| {
+        if let Some((here, there)) = here.zip(there).filter(|(here, there)| here != there) {
+            found.push(format!("{one}: {here}, {other}: {there}"));
+        }
+    };
+    let traced = traces.map(|read| read.lines);
+    match told {
+        Told::Mapping { count, .. } => {
+            compare("trace_summary.jsonl", traced, "summary.json total_runs", experiment.total);
+            compare("errors.json failure_count", *count, "summary.json failure_count", experiment.failed);
+        }
+        Told::List(failures) => {
+            compare("trace_summary.jsonl", traced, "summary.json successful", experiment.successful);
+            compare("errors.json", Some(failures.len() as u64), "summary.json failed", experiment.failed);
+        }
+        // Only the summary of 0.4 names its runner, and only its traces have the runs that failed.
+        Told::Nothing if experiment.runner_type.is_some() => {
+            compare("trace_summary.jsonl", traced, "summary.json total_runs", experiment.total);
+        }
+        Told::Nothing => {
+            compare("trace_summary.jsonl", traced, "summary.json successful", experiment.successful)
+        }
+    }
+    found
+}

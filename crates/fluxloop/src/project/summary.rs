@@ -1,0 +1,187 @@
+//! `summary.json`: the cheap part of an experiment, which is read of all of them.
+
+use serde::Deserialize;
+use tree::{ReadError, Tree};
+
+use super::contract::{Contract, ContractSummary};
+use super::experiment::{Experiment, rate, rounded};
+use super::file::{join, json_words};
+use super::limits;
+use super::loose::{Loose, Passed};
+use super::redact::told;
+use super::time;
+use super::warning::{Warnings, reason};
+
+/// Both shapes at once: 0.2 and 0.3 have `results`, 0.4 has its numbers on top.
+#[derive(Deserialize, Default)]
+#[serde(default)]
+struct File<'a> {
+    #[serde(borrow)]
+    name: Loose<'a>,
+    #[serde(borrow)]
+    date: Loose<'a>,
+    #[serde(borrow)]
+    results: Option<Results<'a>>,
+    /// Only its nesting is looked at.
+    #[serde(rename = "config")]
+    _config: Passed,
+    #[serde(borrow)]
+    experiment_name: Loose<'a>,
+    #[serde(borrow)]
+    runner_type: Loose<'a>,
+    #[serde(borrow)]
+    total_runs: Loose<'a>,
+    #[serde(borrow)]
+    success_count: Loose<'a>,
+    #[serde(borrow)]
+    failure_count: Loose<'a>,
+    #[serde(borrow)]
+    success_rate: Loose<'a>,
+    #[serde(borrow)]
+    total_duration_ms: Loose<'a>,
+    #[serde(borrow)]
+    total_tokens: Loose<'a>,
+    #[serde(borrow)]
+    total_cost_usd: Loose<'a>,
+    #[serde(borrow)]
+    created_at: Loose<'a>,
+    contract_summary: Option<ContractSummary>,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(default)]
+struct Results<'a> {
+    #[serde(borrow)]
+    total_runs: Loose<'a>,
+    #[serde(borrow)]
+    successful: Loose<'a>,
+    #[serde(borrow)]
+    failed: Loose<'a>,
+    #[serde(borrow)]
+    success_rate: Loose<'a>,
+    #[serde(borrow)]
+    avg_duration_ms: Loose<'a>,
+}
+
+/// Reads the summary of one folder. `None` if it is no folder of an experiment.
+pub(super) fn read(tree: &Tree, id: &str, warnings: &mut Warnings) -> Option<Experiment> {
+    let folder_name = id.rsplit('/').next().unwrap_or(id);
+    let path = join(id, "summary.json");
+    let time = time::in_name(folder_name);
+    let mut experiment = Experiment {
+        id: id.to_owned(),
+        name: time::name_before(folder_name).to_owned(),
+        time,
+        ..Experiment::default()
+    };
+    let bytes = match tree.read(&path, limits::JSON) {
+        Ok(bytes) => bytes,
+        Err(ReadError::Io(error)) if error.kind() == std::io::ErrorKind::NotFound => {
+            // A folder that somebody put here for another purpose has no time in its name.
+            experiment.time.as_ref()?;
+            warnings.add(id, None, "no `summary.json`: it still runs, or it was stopped");
+            experiment.unfinished = true;
+            return Some(experiment);
+        }
+        Err(error) => {
+            warnings.add(&path, None, reason(tree, &path, &error).unwrap_or_default());
+            return Some(experiment);
+        }
+    };
+    if let Some(file) = parsed(&bytes, &path, warnings) {
+        fill(&mut experiment, &file, &path, warnings);
+    }
+    Some(experiment)
+}
+
+fn parsed<'a>(bytes: &'a [u8], path: &str, warnings: &mut Warnings) -> Option<File<'a>> {
+    let start = bytes.iter().find(|byte| !byte.is_ascii_whitespace());
+    match start {
+        None => warnings.add(path, None, "the file is empty"),
+        Some(b'[') => warnings.add(path, 1, "a list, not a mapping"),
+        Some(_) => match serde_json::from_slice(bytes) {
+            Ok(file) => return Some(file),
+            Err(error) => warnings.add(path, error.line(), json_words(&error)),
+        },
+    }
+    None
+}
+
+fn fill(experiment: &mut Experiment, file: &File<'_>, path: &str, warnings: &mut Warnings) {
+    let mut numbers = Numbers { path, warnings };
+    let written = match &file.results {
+        Some(results) => {
+            experiment.total = numbers.count("total_runs", &results.total_runs);
+            experiment.successful = numbers.count("successful", &results.successful);
+            experiment.failed = numbers.count("failed", &results.failed);
+            experiment.success_rate = numbers.rate("success_rate", &results.success_rate);
+            experiment.mean_duration_ms =
+                numbers.number("avg_duration_ms", &results.avg_duration_ms).map(rounded);
+            numbers.text("date", &file.date)
+        }
+        None if file.total_runs == Loose::Missing => {
+            numbers.warnings.add(path, None, "no results in it");
+            None
+        }
+        None => {
+            experiment.total = numbers.count("total_runs", &file.total_runs);
+            experiment.successful = numbers.count("success_count", &file.success_count);
+            experiment.failed = numbers.count("failure_count", &file.failure_count);
+            experiment.success_rate = numbers.rate("success_rate", &file.success_rate);
+            let took = numbers.number("total_duration_ms", &file.total_duration_ms);
+            experiment.mean_duration_ms =
+                took.zip(experiment.total).and_then(|(took, total)| mean(took, total));
+            experiment.tokens_in_summary = file.total_tokens.count();
+            numbers.text("created_at", &file.created_at)
+        }
+    };
+    if let Some((successful, total)) = experiment.successful.zip(experiment.total) {
+        experiment.success_rate = rate(successful, total);
+    }
+    let name = file.experiment_name.text().or(file.name.text());
+    if let Some(name) = name {
+        experiment.name = told(name, limits::TEXT);
+    }
+    experiment.runner_type = file.runner_type.text().map(|kind| told(kind, 100));
+    experiment.time = experiment.time.take().or_else(|| written.as_deref().and_then(time::in_text));
+    experiment.written = written;
+    experiment.contract =
+        file.contract_summary.as_ref().map(|said| Contract::said(said, file.total_cost_usd.number()));
+}
+
+#[expect(clippy::cast_precision_loss, reason = "nobody has 2^53 runs")]
+fn mean(sum: f64, count: u64) -> Option<f64> {
+    (count > 0).then(|| rounded(sum / count as f64))
+}
+
+/// Numbers of a file, each of which may be something else.
+struct Numbers<'a> {
+    path: &'a str,
+    warnings: &'a mut Warnings,
+}
+
+impl Numbers<'_> {
+    fn count(&mut self, key: &str, value: &Loose<'_>) -> Option<u64> {
+        value.count().or_else(|| self.wrong(key, value, "a count"))
+    }
+
+    fn number(&mut self, key: &str, value: &Loose<'_>) -> Option<f64> {
+        value.number().filter(|number| *number >= 0.0).or_else(|| self.wrong(key, value, "a duration"))
+    }
+
+    fn rate(&mut self, key: &str, value: &Loose<'_>) -> Option<f64> {
+        let rate = value.number().filter(|rate| (0.0..=1.0).contains(rate)).map(rounded);
+        rate.or_else(|| self.wrong(key, value, "a rate from 0 to 1"))
+    }
+
+    fn text(&mut self, key: &str, value: &Loose<'_>) -> Option<String> {
+        value.text().map(|text| told(text, 100)).or_else(|| self.wrong(key, value, "a text"))
+    }
+
+    fn wrong<T>(&mut self, key: &str, value: &Loose<'_>, wanted: &str) -> Option<T> {
+        if *value != Loose::Missing {
+            self.warnings.add(self.path, None, format!("`{key}` is {}, not {wanted}", value.kind()));
+        }
+        None
+    }
+}

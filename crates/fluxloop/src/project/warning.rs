@@ -1,0 +1,100 @@
+//! What is wrong with the files, for the people who wrote them. A warning never stops the reading of anything else.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+use tree::{ReadError, Tree};
+
+use super::limits;
+use super::redact::redact_text;
+
+/// Something that could not be read as it should.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub struct Warning {
+    /// The file or folder, from the root of the tree.
+    pub file: String,
+    /// Its line, where there is one to name.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub line: Option<usize>,
+    /// What is wrong, and what that means for the answer.
+    pub what: String,
+}
+
+/// Collects warnings: a bounded number for each file, and in all.
+#[derive(Debug, Default)]
+pub(super) struct Warnings {
+    list: Vec<Warning>,
+    of_file: BTreeMap<String, usize>,
+    left_out: usize,
+}
+
+impl Warnings {
+    pub(super) fn add(&mut self, file: &str, line: impl Into<Option<usize>>, what: impl Into<String>) {
+        let count = self.of_file.entry(file.to_owned()).or_default();
+        *count += 1;
+        if *count > limits::WARNINGS_OF_A_FILE || self.list.len() >= limits::WARNINGS {
+            self.left_out += 1;
+            return;
+        }
+        // The words of a parser may repeat what stands in the file.
+        let what = redact_text(&what.into()).into_owned();
+        self.list.push(Warning { file: file.to_owned(), line: line.into(), what });
+    }
+
+    pub(super) fn extend(&mut self, others: Self) {
+        self.left_out += others.left_out;
+        for warning in others.list {
+            self.add(&warning.file, warning.line, warning.what);
+        }
+    }
+
+    /// Sorted by file and line. What was too much is counted in a last one.
+    pub(super) fn into_list(mut self) -> Vec<Warning> {
+        self.list.sort();
+        if self.left_out > 0 {
+            let what = format!("{} more warnings are left out", self.left_out);
+            self.list.push(Warning { file: ".".to_owned(), line: None, what });
+        }
+        self.list
+    }
+}
+
+/// Why a file could not be read, with both sizes if it is too large. `None` if there is no such file.
+pub(super) fn reason(tree: &Tree, path: &str, error: &ReadError) -> Option<String> {
+    match error {
+        ReadError::Io(error) if error.kind() == std::io::ErrorKind::NotFound => None,
+        ReadError::Io(error) if error.kind() == std::io::ErrorKind::PermissionDenied => {
+            // The kernel says the same of a link that leads out of the tree.
+            let is_link =
+                tree.find(path).is_err_and(|error| error.kind() == std::io::ErrorKind::InvalidInput);
+            let what =
+                if is_link { "a symbolic link that leads out; not followed" } else { "permission denied" };
+            Some(what.to_owned())
+        }
+        ReadError::Io(error) => Some(format!("cannot be read: {error}")),
+        ReadError::NotAFile => Some("not a regular file".to_owned()),
+        ReadError::TooLarge { limit } => {
+            let size = tree.find(path).ok().flatten().map_or(0, |found| found.size);
+            Some(format!("too large: {size} bytes, and at most {limit} are read"))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_of_nonsense_does_not_drown_the_others() {
+        let mut warnings = Warnings::default();
+        for line in 0..1000 {
+            warnings.add("a.jsonl", line, "no JSON");
+        }
+        warnings.add("b.yaml", 3, "api_key: hunter2-hunter2 is not a list");
+        let list = warnings.into_list();
+        assert_eq!(list.len(), limits::WARNINGS_OF_A_FILE + 2);
+        let of_b = list.iter().find(|warning| warning.file == "b.yaml").unwrap();
+        assert_eq!((of_b.line, of_b.what.contains("hunter2")), (Some(3), false));
+        assert_eq!(list.last().unwrap().what, "980 more warnings are left out");
+    }
+}

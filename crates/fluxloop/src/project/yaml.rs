@@ -1,0 +1,332 @@
+//! YAML as the CLI reads it, in values that know their file and line.
+//!
+//! The parser's events are used, not its loader: a loader copies what an alias names, and nine lists of nine aliases each
+//! are then larger than any memory.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use saphyr_parser::{Event, Parser, ScalarStyle};
+use serde_json::{Map, Number, Value};
+
+use super::limits;
+
+/// A value, and where it stands. Lines of files without them (JSON) are 0.
+#[derive(Debug, Clone)]
+pub(super) struct Node {
+    pub(super) file: Arc<str>,
+    pub(super) line: usize,
+    pub(super) data: Data,
+}
+
+#[derive(Debug, Clone)]
+pub(super) enum Data {
+    Null,
+    Flag(bool),
+    Number(Number),
+    Text(String),
+    List(Vec<Node>),
+    Map(Vec<(String, Node)>),
+}
+
+/// Why a document cannot be used, and where that shows.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Broken {
+    pub(super) line: usize,
+    pub(super) what: String,
+}
+
+impl Node {
+    pub(super) fn empty(file: &str) -> Self {
+        Self { file: file.into(), line: 1, data: Data::Map(Vec::new()) }
+    }
+
+    pub(super) fn from_json(file: &Arc<str>, value: Value) -> Self {
+        let data = match value {
+            Value::Null => Data::Null,
+            Value::Bool(flag) => Data::Flag(flag),
+            Value::Number(number) => Data::Number(number),
+            Value::String(text) => Data::Text(text),
+            Value::Array(items) => {
+                Data::List(items.into_iter().map(|item| Self::from_json(file, item)).collect())
+            }
+            Value::Object(entries) => Data::Map(
+                entries.into_iter().map(|(key, value)| (key, Self::from_json(file, value))).collect(),
+            ),
+        };
+        Self { file: file.clone(), line: 0, data }
+    }
+
+    pub(super) fn to_json(&self) -> Value {
+        match &self.data {
+            Data::Null => Value::Null,
+            Data::Flag(flag) => Value::Bool(*flag),
+            Data::Number(number) => Value::Number(number.clone()),
+            Data::Text(text) => Value::String(text.clone()),
+            Data::List(items) => Value::Array(items.iter().map(Self::to_json).collect()),
+            Data::Map(entries) => Value::Object(
+                entries.iter().map(|(key, node)| (key.clone(), node.to_json())).collect::<Map<_, _>>(),
+            ),
+        }
+    }
+
+    /// What stands under a key. The key without a value is the same as no key, as it is for the CLI.
+    pub(super) fn get(&self, key: &str) -> Option<&Node> {
+        let Data::Map(entries) = &self.data else { return None };
+        let found = entries.iter().rev().find(|(name, _)| name == key);
+        found.map(|(_, node)| node).filter(|node| !matches!(node.data, Data::Null))
+    }
+
+    /// What kind of value it is, for people.
+    pub(super) fn kind(&self) -> &'static str {
+        match &self.data {
+            Data::Null => "empty",
+            Data::Flag(_) => "true or false",
+            Data::Number(_) => "a number",
+            Data::Text(_) => "a text",
+            Data::List(_) => "a list",
+            Data::Map(_) => "a mapping",
+        }
+    }
+
+    /// Its line, if its file has lines.
+    pub(super) fn line(&self) -> Option<usize> {
+        (self.line > 0).then_some(self.line)
+    }
+
+    /// Puts `stronger` over it: mappings key by key, everything else as a whole.
+    pub(super) fn merge(&mut self, stronger: Node) {
+        match (&mut self.data, stronger) {
+            (Data::Map(entries), Node { data: Data::Map(others), .. }) => {
+                for (key, other) in others {
+                    match entries.iter_mut().find(|(name, _)| *name == key) {
+                        Some((_, node)) => node.merge(other),
+                        None => entries.push((key, other)),
+                    }
+                }
+            }
+            (_, stronger) => *self = stronger,
+        }
+    }
+
+    fn size(&self) -> usize {
+        match &self.data {
+            Data::List(items) => 1 + items.iter().map(Self::size).sum::<usize>(),
+            Data::Map(entries) => 1 + entries.iter().map(|(_, node)| node.size()).sum::<usize>(),
+            _ => 1,
+        }
+    }
+}
+
+/// Parses a file with one document. No document at all is an empty mapping.
+pub(super) fn parse(file: &str, text: &str) -> Result<Node, Broken> {
+    let mut building =
+        Building { file: file.into(), open: Vec::new(), anchors: HashMap::new(), copies: 0, document: None };
+    let mut documents = 0;
+    let text = text.trim_start_matches('\u{feff}');
+    for event in std::iter::from_fn({
+        let mut parser = Parser::new_from_str(text);
+        move || parser.next_event()
+    }) {
+        let (event, span) =
+            event.map_err(|error| Broken { line: error.marker().line(), what: shorten(error.info()) })?;
+        let line = span.start.line();
+        if matches!(event, Event::DocumentStart(_)) {
+            documents += 1;
+            if documents > 1 {
+                let what = "a second document begins here, and the CLI takes only one".to_owned();
+                return Err(Broken { line, what });
+            }
+        }
+        building.take(event, line).map_err(|what| Broken { line, what: what.to_owned() })?;
+    }
+    match building.document {
+        Some(Node { data: Data::Null, .. }) | None => Ok(Node::empty(file)),
+        Some(document) => Ok(document),
+    }
+}
+
+fn shorten(info: &str) -> String {
+    info.lines().next().unwrap_or_default().chars().take(200).collect()
+}
+
+/// A document, as far as it has been read.
+struct Building {
+    file: Arc<str>,
+    open: Vec<Open>,
+    anchors: HashMap<usize, Node>,
+    /// Values that exist a second time, for an anchor or an alias.
+    copies: usize,
+    document: Option<Node>,
+}
+
+/// A list or mapping whose end has not come.
+struct Open {
+    node: Node,
+    anchor: usize,
+    /// In a mapping: the key that waits for its value.
+    key: Option<(String, usize)>,
+}
+
+impl Building {
+    fn take(&mut self, event: Event<'_>, line: usize) -> Result<(), &'static str> {
+        match event {
+            Event::Scalar(text, style, anchor, tag) => {
+                let is_text = style != ScalarStyle::Plain || tag.is_some_and(|tag| tag.suffix == "str");
+                let data = if is_text { Data::Text(text.into_owned()) } else { plain(&text) };
+                self.put(Node { file: self.file.clone(), line, data }, anchor)
+            }
+            Event::SequenceStart(anchor, _) => self.begin(Data::List(Vec::new()), anchor, line),
+            Event::MappingStart(anchor, _) => self.begin(Data::Map(Vec::new()), anchor, line),
+            Event::SequenceEnd | Event::MappingEnd => match self.open.pop() {
+                Some(open) => self.put(open.node, open.anchor),
+                None => Ok(()),
+            },
+            Event::Alias(anchor) => {
+                let node = self.anchors.get(&anchor).ok_or("an alias of something that it stands in")?;
+                self.copies += node.size();
+                self.check_copies()?;
+                let node = Node { line, ..node.clone() };
+                self.put(node, 0)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn begin(&mut self, data: Data, anchor: usize, line: usize) -> Result<(), &'static str> {
+        if self.open.len() >= limits::YAML_DEPTH {
+            return Err("nested too deeply");
+        }
+        self.open.push(Open { node: Node { file: self.file.clone(), line, data }, anchor, key: None });
+        Ok(())
+    }
+
+    /// Puts a value that is complete where it belongs.
+    fn put(&mut self, node: Node, anchor: usize) -> Result<(), &'static str> {
+        if anchor > 0 {
+            self.copies += node.size();
+            self.check_copies()?;
+            self.anchors.insert(anchor, node.clone());
+        }
+        let Some(open) = self.open.last_mut() else {
+            self.document = Some(node);
+            return Ok(());
+        };
+        match &mut open.node.data {
+            Data::List(items) => items.push(node),
+            Data::Map(entries) => match open.key.take() {
+                None => {
+                    let key = key(&node).ok_or("a key that is a list or a mapping")?;
+                    open.key = Some((key, node.line));
+                }
+                Some((key, _)) if key == "<<" => inherit(entries, node),
+                // The line of the key: its value may begin lines below.
+                Some((key, line)) => entries.push((key, Node { line, ..node })),
+            },
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn check_copies(&self) -> Result<(), &'static str> {
+        if self.copies > limits::YAML_COPIES { Err("too many aliases") } else { Ok(()) }
+    }
+}
+
+/// `<<: *defaults`: what the mapping does not have itself.
+fn inherit(entries: &mut Vec<(String, Node)>, node: Node) {
+    match node.data {
+        Data::Map(others) => {
+            // In front, because a later entry of the same name wins.
+            entries.splice(0..0, others);
+        }
+        Data::List(items) => items.into_iter().for_each(|item| inherit(entries, item)),
+        _ => {}
+    }
+}
+
+fn key(node: &Node) -> Option<String> {
+    match &node.data {
+        Data::Null => Some(String::new()),
+        Data::Flag(flag) => Some(flag.to_string()),
+        Data::Number(number) => Some(number.to_string()),
+        Data::Text(text) => Some(text.clone()),
+        Data::List(_) | Data::Map(_) => None,
+    }
+}
+
+/// A scalar without quotes, as PyYAML takes it: it still has `yes` and `off`.
+fn plain(text: &str) -> Data {
+    match text {
+        "" | "~" | "null" | "Null" | "NULL" => return Data::Null,
+        _ if text.len() > 5 => {}
+        _ => match text.to_ascii_lowercase().as_str() {
+            "true" | "yes" | "on" => return Data::Flag(true),
+            "false" | "no" | "off" => return Data::Flag(false),
+            _ => {}
+        },
+    }
+    let digits = text.replace('_', "");
+    let whole = match digits.strip_prefix("0x") {
+        Some(hex) => i64::from_str_radix(hex, 16).ok(),
+        None => digits.parse::<i64>().ok(),
+    };
+    if let Some(whole) = whole {
+        return Data::Number(whole.into());
+    }
+    let is_number =
+        digits.starts_with(|c: char| c.is_ascii_digit() || "+-.".contains(c)) && digits.contains('.');
+    let number = digits.parse::<f64>().ok().filter(|_| is_number).and_then(Number::from_f64);
+    number.map_or_else(|| Data::Text(text.to_owned()), Data::Number)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    use super::*;
+
+    fn parsed(text: &str) -> Value {
+        parse("x.yaml", text).unwrap().to_json()
+    }
+
+    #[test]
+    fn scalars_are_those_of_pyyaml() {
+        assert_eq!(
+            parsed(
+                "{a: yes, b: 'yes', c: 1_000, d: 0.5, e: 1.2.0, f: ~, g: 0x1F, h: -3, i: .inf, j: e5, k: No}"
+            ),
+            json!({"a": true, "b": "yes", "c": 1000, "d": 0.5, "e": "1.2.0", "f": null, "g": 31, "h": -3,
+                "i": ".inf", "j": "e5", "k": false})
+        );
+    }
+
+    #[test]
+    fn aliases_and_merge_keys() {
+        assert_eq!(
+            parsed("base: &b {x: 1, y: 2}\nuse: {<<: *b, y: 3}\nlist: [*b]"),
+            json!({"base": {"x": 1, "y": 2}, "use": {"x": 1, "y": 3}, "list": [{"x": 1, "y": 2}]})
+        );
+        assert!(parse("x", "a: &a [*a]").is_err(), "a value inside of itself");
+    }
+
+    #[test]
+    fn mappings_are_merged_and_lists_replaced() {
+        let mut base = parse("a", "tags: [one, two]\nmetadata: {team: a, deep: {x: 1}}").unwrap();
+        base.merge(parse("b", "tags: [three]\nmetadata: {suite: s, deep: {y: 2}}\nname: n").unwrap());
+        assert_eq!(
+            base.to_json(),
+            json!({"tags": ["three"], "metadata": {"team": "a", "suite": "s", "deep": {"x": 1, "y": 2}}, "name": "n"})
+        );
+        let suite = base.get("metadata").and_then(|metadata| metadata.get("suite")).unwrap();
+        assert_eq!((&*suite.file, suite.line), ("b", 2));
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_makes_it_panic(text in "([ a-z:&*\\-\\[\\]{},'\"#|>?!%\n\t]|<<|---){0,60}") {
+            let _ = parse("x", &text);
+        }
+    }
+}
