@@ -29,6 +29,7 @@ mod redact;
 mod runs;
 mod settings;
 mod summary;
+mod templates;
 mod time;
 mod tokens;
 mod warning;
@@ -46,6 +47,7 @@ pub use judging::Judging;
 pub use metrics::{Comparison, Covered, Metrics, Point};
 pub use redact::{REDACTED, redact, redact_text};
 pub use settings::{BaseInput, MultiTurn, Persona, Runner, Settings, Variation};
+pub use templates::Template;
 pub use warning::Warning;
 
 use serde::{Serialize, Serializer};
@@ -122,6 +124,15 @@ impl Projects {
         let is_narrowed = places.len() < all;
         let list = places.into_iter().map(|place| Project::read(tree, place)).collect();
         Self { list, current, warnings: warnings.into_list(), is_narrowed }
+    }
+
+    /// Some of them.
+    #[must_use]
+    pub fn only(mut self, is_meant: impl Fn(&Project) -> bool) -> Self {
+        let all = self.list.len();
+        self.list.retain(is_meant);
+        self.is_narrowed |= self.list.len() < all;
+        self
     }
 
     /// The project in this folder.

@@ -19,6 +19,7 @@ mod dispatch;
 mod documents;
 mod envelope;
 mod error;
+mod experiments;
 mod front;
 mod guest;
 mod guests;

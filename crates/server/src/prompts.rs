@@ -7,8 +7,9 @@ use serde_json::{Map, Value};
 
 use crate::context::{self, Context};
 use crate::error::Failure;
+use crate::experiments;
 use crate::page::page;
-use crate::tools::{booking, propose_edit_plan, tell_fortune, validate_edit_plan};
+use crate::tools::{booking, fetch_experiment_context, propose_edit_plan, tell_fortune, validate_edit_plan};
 
 /// A prompt and the tool that it leads to.
 pub(crate) struct PromptEntry {
@@ -21,8 +22,13 @@ pub(crate) struct PromptEntry {
 }
 
 /// Every prompt there is, in the order of the tools.
-const PROMPTS: &[&PromptEntry] =
-    &[&propose_edit_plan::PROMPT, &validate_edit_plan::PROMPT, &tell_fortune::PROMPT, &booking::PROMPT];
+const PROMPTS: &[&PromptEntry] = &[
+    &propose_edit_plan::PROMPT,
+    &validate_edit_plan::PROMPT,
+    &fetch_experiment_context::PROMPT,
+    &tell_fortune::PROMPT,
+    &booking::PROMPT,
+];
 
 fn offered(ctx: &Context) -> impl Iterator<Item = &'static PromptEntry> + use<> {
     let catalog = ctx.app().catalog();
@@ -68,6 +74,9 @@ pub(crate) fn candidates(ctx: &Context, name: &str, argument: &str) -> Result<Ve
             "argument.name",
             format!("the prompt {name} has no argument `{argument}`"),
         ));
+    }
+    if argument == fetch_experiment_context::EXPERIMENT {
+        return Ok(experiments::paths(ctx));
     }
     Ok(ctx.app().catalog().find(entry.tool).map(|tool| tool.candidates(argument)).unwrap_or_default())
 }

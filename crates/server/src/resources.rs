@@ -1,4 +1,5 @@
-//! Resources: a full description of every tool, which `tools/list` has no room for, and every document that is searched.
+//! Resources: a full description of every tool, which `tools/list` has no room for, every document that is searched, and
+//! experiments.
 
 use knowledge::IndexedPage;
 use protocol::mcp::{
@@ -9,6 +10,7 @@ use serde_json::{Map, Value};
 
 use crate::context::{self, Context};
 use crate::error::Failure;
+use crate::experiments;
 use crate::guests;
 use crate::page::page;
 use crate::tools::ToolEntry;
@@ -19,6 +21,7 @@ const DOCUMENT_PREFIX: &str = "fluxway://docs/";
 const DOCUMENT_TEMPLATE: &str = "fluxway://docs/{+path}";
 const MARKDOWN: &str = "text/markdown";
 const PLAIN: &str = "text/plain";
+const JSON: &str = "application/json";
 
 /// The tool whose documents are resources: whoever may not ask it may not read them either.
 const READER: &str = "faq";
@@ -82,8 +85,17 @@ pub(crate) fn templates(ctx: &Context, params: Map<String, Value>) -> Result<Vec
         description: "A document that `faq` searches and cites.",
         mime_type: MARKDOWN,
     };
-    let has_documents = ctx.app().catalog().find(READER).is_some();
-    let all = std::iter::once(tool).chain(has_documents.then_some(document)).collect();
+    let experiment = ResourceTemplate {
+        uri_template: experiments::TEMPLATE,
+        name: "experiment",
+        description: "An experiment of a FluxLoop project, or one of its files, such as `evaluation/report.md`.",
+        mime_type: JSON,
+    };
+    let catalog = ctx.app().catalog();
+    let has = |tool: &str| catalog.find(tool).is_some();
+    let document = has(READER).then_some(document);
+    let experiment = has(experiments::READER).then_some(experiment);
+    let all = std::iter::once(tool).chain(document).chain(experiment).collect();
     let (resource_templates, next_cursor) = page(ctx, &params, all, |template| template.name)?;
     Ok(ctx.list(&ResourceTemplateList { resource_templates, next_cursor }))
 }
@@ -102,6 +114,9 @@ fn find(ctx: &Context, uri: &str) -> Option<(&'static str, String)> {
     if let Some(name) = uri.strip_prefix(TOOL_PREFIX) {
         return Some((MARKDOWN, ctx.app().catalog().find(name)?.reference()));
     }
+    if uri.starts_with(experiments::PREFIX) {
+        return experiments::find(ctx, uri);
+    }
     let path = uri.strip_prefix(DOCUMENT_PREFIX)?.replace("%20", " ");
     ctx.app().catalog().find(READER)?;
     let document = ctx.app().documents.page(&path)?;
@@ -118,6 +133,7 @@ pub(crate) fn candidates(ctx: &Context, uri: &str, argument: &str) -> Result<Vec
     let (wanted, names): (_, Vec<String>) = match uri {
         TOOL_TEMPLATE => ("name", ctx.app().catalog().names().map(str::to_owned).collect()),
         DOCUMENT_TEMPLATE => ("path", documents(ctx).map(|document| document.path.to_owned()).collect()),
+        experiments::TEMPLATE => ("path", experiments::paths(ctx)),
         _ => return Err(Failure::MissingResource { uri: uri.chars().take(512).collect() }),
     };
     if argument != wanted {

@@ -12,11 +12,16 @@ mod apply_edit_plan;
 mod detect_frameworks;
 mod diagnostics;
 mod faq;
+mod fetch_base_input_context;
+pub(crate) mod fetch_experiment_context;
+mod fetch_insight_context;
+mod fetch_integration_context;
 mod generate_integration_steps;
 mod integrate;
 mod integration;
 mod interview;
 mod open;
+mod packs;
 pub(crate) mod propose_edit_plan;
 mod run_integration_workflow;
 mod undo_edit_plan;
@@ -24,6 +29,7 @@ pub(crate) mod validate_edit_plan;
 
 pub(crate) use catalog::Catalog;
 pub(crate) use entry::{Reply, ToolEntry};
+pub(crate) use packs::Located;
 
 use std::str::FromStr;
 use std::sync::Arc;
@@ -54,6 +60,10 @@ pub(crate) fn all() -> Vec<ToolEntry> {
         ToolEntry::plain(propose_edit_plan::ProposeEditPlan),
         ToolEntry::plain(validate_edit_plan::ValidateEditPlan),
         ToolEntry::plain(run_integration_workflow::RunIntegrationWorkflow),
+        ToolEntry::plain(fetch_integration_context::FetchIntegrationContext),
+        ToolEntry::plain(fetch_base_input_context::FetchBaseInputContext),
+        ToolEntry::plain(fetch_experiment_context::FetchExperimentContext),
+        ToolEntry::plain(fetch_insight_context::FetchInsightContext),
         ToolEntry::plain(apply_edit_plan::ApplyEditPlan),
         ToolEntry::plain(undo_edit_plan::UndoEditPlan),
         ToolEntry::interactive::<integrate::Integrate>(),
@@ -73,6 +83,8 @@ pub enum Toolset {
     Integrate,
     /// Answers from documents.
     Docs,
+    /// What FluxLoop projects hold: inputs, experiments, evaluations.
+    Context,
     /// The tools of the reference server and of the MCP Flow document.
     Reference,
     /// Tools for trying out a client: progress, cancellation, a tool that fails.
@@ -81,15 +93,17 @@ pub enum Toolset {
 
 impl Toolset {
     /// All of them.
-    pub const ALL: [Self; 4] = [Self::Integrate, Self::Docs, Self::Reference, Self::Diagnostics];
+    pub const ALL: [Self; 5] =
+        [Self::Integrate, Self::Docs, Self::Context, Self::Reference, Self::Diagnostics];
     /// What is served unless somebody says otherwise.
-    pub const DEFAULT: [Self; 3] = [Self::Integrate, Self::Docs, Self::Reference];
+    pub const DEFAULT: [Self; 4] = [Self::Integrate, Self::Docs, Self::Context, Self::Reference];
 
     /// The name for settings.
     pub fn name(self) -> &'static str {
         match self {
             Self::Integrate => "integrate",
             Self::Docs => "docs",
+            Self::Context => "context",
             Self::Reference => "reference",
             Self::Diagnostics => "diagnostics",
         }

@@ -98,27 +98,51 @@ impl Tool for RunIntegrationWorkflow {
 fn run(reach: &Reach, args: &Args, budget: &Budget) -> Result<Reply, Failure> {
     let named = args.framework.as_deref().map(recipe_of).transpose()?;
     let subject = Subject::open(reach, &args.root, Vec::new(), budget)?;
-    let root = subject.tree.path().display().to_string();
-    let detection = detect_frameworks::of_profile(&subject.profile);
-    let likely = || fluxloop::likely(&subject.profile, args.package.as_deref(), args.agent.as_deref());
-    let recipe = named.or_else(likely);
-    let [integration_steps, edit_plan, validation] = if let Some(recipe) = recipe {
-        integrate(&subject, recipe, &args.wishes(), budget)?
-    } else {
-        let why = "no framework was found that there is a recipe for, and no agent; name one as `framework`";
-        [why, "there are no steps to plan", "there is no plan to validate"].map(skipped)
-    };
-    Ok(Reply {
-        detection: Open(detection),
-        integration_steps: Open(integration_steps),
-        edit_plan: Open(edit_plan),
-        validation: Open(validation),
-        profile: Open(analyze_repository::Reply::of(
-            root,
-            subject.profile,
-            analyze_repository::usual_limit(),
-        )),
-    })
+    let stages = Stages::of(&subject, named, &args.wishes(), budget)?;
+    Ok(Reply::of(subject, stages, analyze_repository::usual_limit()))
+}
+
+/// What comes after the analysis.
+pub(super) struct Stages {
+    detection: detect_frameworks::Reply,
+    pub(super) integration_steps: Value,
+    edit_plan: Value,
+    validation: Value,
+}
+
+impl Stages {
+    /// Goes through them for a recipe, or for the likeliest that there is.
+    pub(super) fn of(
+        subject: &Subject,
+        named: Option<&'static Recipe>,
+        wishes: &Wishes,
+        budget: &Budget,
+    ) -> Result<Self, Failure> {
+        let detection = detect_frameworks::of_profile(&subject.profile);
+        let likely =
+            || fluxloop::likely(&subject.profile, wishes.package.as_deref(), wishes.agent.as_deref());
+        let [integration_steps, edit_plan, validation] = if let Some(recipe) = named.or_else(likely) {
+            integrate(subject, recipe, wishes, budget)?
+        } else {
+            let why =
+                "no framework was found that there is a recipe for, and no agent; name one as `framework`";
+            [why, "there are no steps to plan", "there is no plan to validate"].map(skipped)
+        };
+        Ok(Self { detection, integration_steps, edit_plan, validation })
+    }
+}
+
+impl Reply {
+    pub(super) fn of(subject: Subject, stages: Stages, limit: usize) -> Self {
+        let root = subject.tree.path().display().to_string();
+        Self {
+            detection: Open(stages.detection),
+            integration_steps: Open(stages.integration_steps),
+            edit_plan: Open(stages.edit_plan),
+            validation: Open(stages.validation),
+            profile: Open(analyze_repository::Reply::of(root, subject.profile, limit)),
+        }
+    }
 }
 
 fn integrate(

@@ -1,0 +1,174 @@
+//! `fetch_experiment_context`: what was run, and how it can be run.
+
+use fluxloop::project::Experiment;
+use protocol::mcp::{Prompt, PromptArgument};
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::{Value, json};
+use tree::Budget;
+
+use super::open::Open;
+use super::packs::{
+    Located, Pack, Packed, Wanted, answer, coverage, of_project, only_keys, overview, project_args,
+    project_warnings, told, topics,
+};
+use super::{Effect, Tool, ToolSpec, Toolset};
+use crate::Call;
+use crate::error::Failure;
+use crate::experiments::experiment_uri;
+use crate::prompts::PromptEntry;
+
+project_args! {
+    /// What was run in a repository's FluxLoop projects and how it went: recent experiments, failures, runner, templates
+    /// for the next run.
+}
+
+/// Experiments, and how to run more.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Reply {
+    mode: &'static str,
+    /// The newest first. `uri` leads to their files.
+    recent_experiments: Vec<Value>,
+    /// How the agent is called; of the first project, if there are several.
+    runner_config: Open<Value>,
+    /// The same of every project.
+    runner_configs: Vec<Value>,
+    /// Settings and commands for the project's line of the CLI.
+    simulation_templates: Vec<Value>,
+    /// Conversations: whether and how.
+    multi_turn: Vec<Value>,
+    /// The projects that were found.
+    projects: Vec<Value>,
+    /// What to ask `faq` about.
+    rag_topics: Vec<String>,
+    warnings: Vec<String>,
+    left_out: Vec<String>,
+}
+
+impl Pack for Reply {}
+
+/// The tool.
+pub(crate) struct FetchExperimentContext;
+
+impl Tool for FetchExperimentContext {
+    const SPEC: ToolSpec = ToolSpec {
+        name: "fetch_experiment_context",
+        title: "Context for experiments",
+        toolset: Toolset::Context,
+        effect: Effect::Reads,
+    };
+    type Args = Args;
+    type Reply = Packed<Reply>;
+
+    async fn call(&self, call: Call, args: Args) -> Result<Self::Reply, Failure> {
+        answer(&call, args.into(), Reply::of).await
+    }
+}
+
+/// What of an experiment is told in brief. The rest is in its resource.
+const BRIEF: &[&str] = &[
+    "id",
+    "name",
+    "project",
+    "time",
+    "unfinished",
+    "total",
+    "successful",
+    "failed",
+    "success_rate",
+    "mean_duration_ms",
+    "runner_type",
+    "disagreements",
+];
+const BRIEF_DETAILS: &[&str] =
+    &["slowest_ms", "by_persona", "failures", "tokens", "conversations", "guardrail_warnings"];
+/// Failures of one experiment that are told in brief.
+const FAILURES: usize = 3;
+
+impl Reply {
+    fn of(wanted: &Wanted, located: &Located, budget: &Budget) -> Self {
+        let experiments = wanted.experiments(located, budget);
+        let mut warnings = project_warnings(located);
+        warnings.extend(told(&experiments.warnings));
+        let mut left_out = coverage(&experiments);
+        if experiments.list.len() > wanted.limit {
+            let (shown, of) = (wanted.limit, experiments.list.len());
+            left_out.push(format!("experiments: {shown} of {of}; `limit` shows more"));
+        }
+        let recent = experiments.list.iter().take(wanted.limit);
+        let projects = &located.projects.list;
+        let of_each = |entry: &dyn Fn(&fluxloop::project::Project) -> Value| -> Vec<Value> {
+            projects.iter().map(|project| of_project(located, &project.name, &entry(project))).collect()
+        };
+        let templates = |project: &fluxloop::project::Project| {
+            let templates = project.templates().into_iter();
+            templates.map(|one| of_project(located, &project.name, &one)).collect::<Vec<_>>()
+        };
+        let runners = of_each(&|project| json!(project.settings.runner));
+        Self {
+            mode: "experiment",
+            recent_experiments: recent.map(|experiment| in_short(experiment, wanted)).collect(),
+            runner_config: Open(
+                runners.first().filter(|runner| runner.is_object()).cloned().unwrap_or(json!({})),
+            ),
+            runner_configs: runners.into_iter().filter(Value::is_object).collect(),
+            simulation_templates: projects.iter().take(wanted.limit).flat_map(templates).collect(),
+            multi_turn: of_each(&|project| json!(project.settings.multi_turn)),
+            projects: overview(located),
+            rag_topics: topics::experiment(located, &experiments.list),
+            warnings,
+            left_out,
+        }
+    }
+}
+
+fn in_short(experiment: &Experiment, wanted: &Wanted) -> Value {
+    let mut entry = json!(experiment);
+    let details = entry["details"].take();
+    if !wanted.is_full() {
+        entry = only_keys(entry, BRIEF);
+    }
+    if let (Value::Object(entry), Value::Object(mut details)) = (&mut entry, details) {
+        if !wanted.is_full() {
+            details.retain(|key, value| BRIEF_DETAILS.contains(&key.as_str()) && !value.is_null());
+            if let Some(failures) = details.get_mut("failures").and_then(Value::as_array_mut) {
+                failures.truncate(FAILURES);
+            }
+        }
+        entry.remove("details");
+        entry.extend(details);
+        entry.insert("uri".to_owned(), json!(experiment_uri(&experiment.id, "")));
+    }
+    entry
+}
+
+/// The prompt's argument, for which there are completions.
+pub(crate) const EXPERIMENT: &str = "experiment";
+
+/// A way into the tool.
+pub(crate) const PROMPT: PromptEntry = PromptEntry {
+    tool: FetchExperimentContext::SPEC.name,
+    prompt: Prompt {
+        name: "explain_experiment",
+        title: Some("Explain an experiment"),
+        description: "What happened in an experiment, why runs failed, and what to try next.",
+        arguments: &[PromptArgument {
+            name: EXPERIMENT,
+            description: "Its name or path; the newest if left out.",
+            required: false,
+        }],
+    },
+    text: |arguments| {
+        let which = match arguments.get(EXPERIMENT) {
+            Some(name) => format!("the experiment `{name}`"),
+            None => "the newest experiment".to_owned(),
+        };
+        format!(
+            "Explain {which} of the FluxLoop project in this repository. Call `fetch_experiment_context` and \
+             `fetch_insight_context`, then read the experiment's resource (`uri`) and from there what you need. Tell what was \
+             run, how many runs succeeded, which inputs and personas failed and with which error, and what changed against the \
+             run before. Keep what was not judged apart from what failed. Ask `faq` before you suggest settings, and end with \
+             the one change that is worth trying next."
+        )
+    },
+};

@@ -1,0 +1,160 @@
+//! `fetch_insight_context`: how good the results are, and where they are not.
+
+use std::collections::BTreeMap;
+
+use fluxloop::project::{Experiment, InputRuns, Metrics};
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::{Value, json};
+use tree::Budget;
+
+use super::open::Open;
+use super::packs::{
+    Located, Pack, Packed, Wanted, answer, coverage, of_project, overview, project_args, project_warnings,
+    told, topics,
+};
+use super::{Effect, Tool, ToolSpec, Toolset};
+use crate::Call;
+use crate::error::Failure;
+use crate::experiments::experiment_uri;
+
+project_args! {
+    /// Evaluation reports and metrics over all experiments: rates, trend, personas, failing and slowest inputs, the last run
+    /// against the one before.
+}
+
+/// Reports and figures.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Reply {
+    mode: &'static str,
+    /// Experiments that were judged, the newest first. What was not judged is not called failed.
+    evaluation_reports: Vec<Value>,
+    /// Over all experiments; those by persona and by input over the newest, as `covered` says.
+    aggregated_metrics: Open<Value>,
+    /// The same of each project, if there are several.
+    metrics_by_project: Vec<Value>,
+    /// The projects that were found.
+    projects: Vec<Value>,
+    /// What to ask `faq` about.
+    rag_topics: Vec<String>,
+    /// The results of experiments in the form of older servers.
+    reports: Vec<Value>,
+    warnings: Vec<String>,
+    left_out: Vec<String>,
+}
+
+impl Pack for Reply {}
+
+/// The tool.
+pub(crate) struct FetchInsightContext;
+
+impl Tool for FetchInsightContext {
+    const SPEC: ToolSpec = ToolSpec {
+        name: "fetch_insight_context",
+        title: "Context for insights",
+        toolset: Toolset::Context,
+        effect: Effect::Reads,
+    };
+    type Args = Args;
+    type Reply = Packed<Reply>;
+
+    async fn call(&self, call: Call, args: Args) -> Result<Self::Reply, Failure> {
+        answer(&call, args.into(), Reply::of).await
+    }
+}
+
+impl Reply {
+    fn of(wanted: &Wanted, located: &Located, budget: &Budget) -> Self {
+        let experiments = wanted.experiments(located, budget);
+        let mut warnings = project_warnings(located);
+        warnings.extend(told(&experiments.warnings));
+        let mut left_out = coverage(&experiments);
+        let judged: Vec<_> = experiments
+            .list
+            .iter()
+            .filter(|one| one.evaluation.is_some() || one.contract.is_some())
+            .collect();
+        if judged.len() > wanted.limit {
+            let (shown, of) = (wanted.limit, judged.len());
+            left_out.push(format!("evaluation_reports: {shown} of {of}; `limit` shows more"));
+        }
+        let of_project = |project: &fluxloop::project::Project| {
+            let own = experiments.list.iter().filter(|one| one.project == project.folder);
+            of_project(located, &project.name, &metrics(&Metrics::of(own), wanted))
+        };
+        let projects = &located.projects.list;
+        let several = projects.iter().filter(|_| projects.len() > 1);
+        Self {
+            mode: "insight",
+            evaluation_reports: judged.iter().take(wanted.limit).map(|one| report(one, wanted)).collect(),
+            aggregated_metrics: Open(metrics(&Metrics::of(&experiments.list), wanted)),
+            metrics_by_project: several.map(of_project).collect(),
+            projects: overview(located),
+            rag_topics: topics::insight(&experiments.list),
+            reports: experiments.list.iter().take(wanted.limit).map(results).collect(),
+            warnings,
+            left_out,
+        }
+    }
+}
+
+/// Lists of one evaluation that are told in brief.
+const BRIEF: usize = 5;
+
+fn report(experiment: &Experiment, wanted: &Wanted) -> Value {
+    let Experiment { id, name, project, time, evaluation, contract, .. } = experiment;
+    let mut evaluation = json!(evaluation);
+    if let (Value::Object(evaluation), false) = (&mut evaluation, wanted.is_full()) {
+        evaluation.remove("per_trace");
+        for list in evaluation.values_mut().filter_map(Value::as_array_mut) {
+            list.truncate(BRIEF);
+        }
+    }
+    let mut report = json!({ "experiment": id, "name": name, "project": project, "time": time });
+    if !evaluation.is_null() {
+        report["evaluation"] = evaluation;
+        report["report_uri"] = json!(experiment_uri(id, "evaluation/report.md"));
+    }
+    if contract.is_some() {
+        report["contract"] = json!(contract);
+    }
+    report["uri"] = json!(experiment_uri(id, ""));
+    report
+}
+
+/// The metrics with lists in place of what is kept by input, and with the names of older servers beside ours.
+fn metrics(metrics: &Metrics, wanted: &Wanted) -> Value {
+    let mut told = json!(metrics);
+    if let Some(told) = told.as_object_mut() {
+        told.remove("by_input");
+        told.insert("failing_inputs".to_owned(), json!(failing(&metrics.by_input, wanted.limit)));
+        told.insert("slowest_inputs".to_owned(), json!(slowest(&metrics.by_input, wanted.limit)));
+        told.insert("total_runs".to_owned(), json!(metrics.total));
+        let seconds = metrics.mean_duration_ms.map(|duration| (duration * 10.0).round() / 10_000.0);
+        told.insert("avg_duration_seconds".to_owned(), json!(seconds));
+    }
+    told
+}
+
+fn failing(inputs: &BTreeMap<String, InputRuns>, limit: usize) -> Vec<Value> {
+    let mut failing: Vec<_> = inputs.iter().filter(|(_, runs)| runs.failed > 0).collect();
+    failing.sort_by_key(|(_, runs)| std::cmp::Reverse(runs.failed));
+    let entry = |(input, runs): &(&String, &InputRuns)| json!({ "input": input, "failed": runs.failed, "runs": runs.runs, "errors": runs.errors });
+    failing.iter().take(limit).map(entry).collect()
+}
+
+fn slowest(inputs: &BTreeMap<String, InputRuns>, limit: usize) -> Vec<Value> {
+    let mut timed: Vec<_> =
+        inputs.iter().filter_map(|(input, runs)| Some((runs.slowest_ms?, input, runs))).collect();
+    timed.sort_by(|one, other| other.0.total_cmp(&one.0));
+    let entry = |(slowest, input, runs): &(f64, &String, &InputRuns)| json!({ "input": input, "slowest_ms": slowest, "mean_ms": runs.mean_ms });
+    timed.iter().take(limit).map(entry).collect()
+}
+
+fn results(experiment: &Experiment) -> Value {
+    let Experiment { id, total, successful, failed, success_rate, .. } = experiment;
+    json!({
+        "path": id,
+        "results": { "total_runs": total, "successful": successful, "failed": failed, "success_rate": success_rate },
+    })
+}

@@ -1,0 +1,193 @@
+//! `fetch_integration_context`: all that a planner needs to bring FluxLoop into a repository.
+
+use std::collections::BTreeSet;
+
+use codebase::Profile;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use tree::{Budget, Roots, Tree};
+
+use super::analyze_repository::here;
+use super::integration::{Reach, Subject, Wishes};
+use super::open::Open;
+use super::packs::{Located, Pack, Packed, overview, told, topics};
+use super::run_integration_workflow::{self as workflow, Stages};
+use super::{Effect, Tool, ToolSpec, Toolset};
+use crate::Call;
+use crate::blocking::blocking;
+use crate::error::Failure;
+
+/// Everything a planner needs to integrate FluxLoop: profile, workflow with plan, key files, agents, routes, runners, and what
+/// to ask `faq`.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Args {
+    /// The repository, or a folder in it.
+    #[serde(default = "here")]
+    root: String,
+    /// The longest that each list may be.
+    #[serde(default = "usual_limit")]
+    #[schemars(range(min = 1, max = 200))]
+    limit: usize,
+    #[serde(default = "usual_tokens")]
+    #[schemars(range(min = 500, max = 100_000))]
+    max_tokens: usize,
+}
+
+fn usual_limit() -> usize {
+    20
+}
+
+fn usual_tokens() -> usize {
+    8000
+}
+
+/// A repository and how FluxLoop comes into it.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Reply {
+    mode: &'static str,
+    /// As from `analyze_repository`.
+    repository_profile: Open<Value>,
+    /// As from `run_integration_workflow`.
+    integration_workflow: Open<Value>,
+    /// `key_files`, `directories`, `agents`, `routes`, `runner_configs`.
+    structure_context: Open<Structure>,
+    /// The FluxLoop projects that are there.
+    projects: Vec<Value>,
+    /// What to ask `faq` about.
+    rag_topics: Vec<String>,
+    warnings: Vec<String>,
+    left_out: Vec<String>,
+}
+
+impl Pack for Reply {
+    // Half a plan is none.
+    const KEPT: &'static [&'static str] = &["integration_workflow.edit_plan"];
+}
+
+#[derive(Serialize)]
+struct Structure {
+    key_files: Vec<String>,
+    directories: Vec<String>,
+    agents: Vec<String>,
+    routes: Vec<String>,
+    runner_configs: Vec<Value>,
+}
+
+/// The tool.
+pub(crate) struct FetchIntegrationContext;
+
+impl Tool for FetchIntegrationContext {
+    const SPEC: ToolSpec = ToolSpec {
+        name: "fetch_integration_context",
+        title: "Context for an integration",
+        toolset: Toolset::Context,
+        effect: Effect::Reads,
+    };
+    type Args = Args;
+    type Reply = Packed<Reply>;
+
+    async fn call(&self, call: Call, args: Args) -> Result<Self::Reply, Failure> {
+        let reach = Reach::of(&call);
+        let roots = Roots::new(call.roots.clone());
+        blocking(&call, move |budget| {
+            let reply = Reply::of(&reach, &roots, &args, budget)?;
+            Packed::of(&reply, args.max_tokens)
+        })
+        .await
+    }
+}
+
+impl Reply {
+    fn of(reach: &Reach, roots: &Roots, args: &Args, budget: &Budget) -> Result<Self, Failure> {
+        let subject = Subject::open(reach, &args.root, Vec::new(), budget)?;
+        let located = Located::find(roots, &args.root)?;
+        let mut structure = Structure::of(&subject.tree, &subject.profile, &located);
+        let mut left_out = Vec::new();
+        structure.cut(args.limit, &mut left_out);
+        let stages = Stages::of(&subject, None, &Wishes::default(), budget)?;
+        let runner = stages.integration_steps["runner_pattern"].as_str();
+        let rag_topics = topics::integration(&subject.profile, runner, &located);
+        let workflow = workflow::Reply::of(subject, stages, args.limit);
+        let workflow = serde_json::to_value(&workflow).map_err(|_| Failure::Internal)?;
+        let projects = &located.projects;
+        Ok(Self {
+            mode: "integration",
+            rag_topics,
+            repository_profile: Open(workflow["profile"].clone()),
+            structure_context: Open(structure),
+            projects: overview(&located),
+            warnings: told(
+                projects.warnings.iter().chain(projects.list.iter().flat_map(|one| &one.warnings)),
+            ),
+            integration_workflow: Open(workflow),
+            left_out,
+        })
+    }
+}
+
+impl Structure {
+    fn of(tree: &Tree, profile: &Profile, located: &Located) -> Self {
+        let projects = &located.projects.list;
+        let entries = profile.entry_points.iter().map(|point| point.path.clone());
+        let agents = profile.agents.iter().map(|agent| agent.path.clone());
+        let settings = projects.iter().flat_map(|project| project.settings.files.iter().cloned());
+        let manifests = profile.managers.iter().map(|(_, evidence)| evidence.path.clone());
+        let mut seen = BTreeSet::new();
+        let key_files = entries.chain(agents).chain(settings).chain(manifests);
+        Self {
+            key_files: key_files.filter(|path| seen.insert(path.clone())).collect(),
+            directories: directories(tree, located),
+            agents: profile
+                .agents
+                .iter()
+                .map(|one| format!("{}:{} {}", one.path, one.line, one.name))
+                .collect(),
+            routes: profile
+                .routes
+                .iter()
+                .map(|one| format!("{} {} ({}:{} {})", one.method, one.path, one.file, one.line, one.handler))
+                .collect(),
+            runner_configs: projects
+                .iter()
+                .filter_map(|project| {
+                    let runner = project.settings.runner.as_ref()?;
+                    Some(json!({ "project": project.name, "folder": project.folder, "runner": runner }))
+                })
+                .collect(),
+        }
+    }
+
+    fn cut(&mut self, limit: usize, left_out: &mut Vec<String>) {
+        let lists = [
+            ("key_files", &mut self.key_files),
+            ("directories", &mut self.directories),
+            ("agents", &mut self.agents),
+            ("routes", &mut self.routes),
+        ];
+        for (name, list) in lists {
+            if list.len() > limit {
+                left_out
+                    .push(format!("structure_context.{name}: {limit} of {}; `limit` shows more", list.len()));
+                list.truncate(limit);
+            }
+        }
+    }
+}
+
+/// Folders at the top, and those of FluxLoop.
+fn directories(tree: &Tree, located: &Located) -> Vec<String> {
+    let projects =
+        located.projects.list.iter().map(|project| project.folder.clone()).filter(|folder| folder != ".");
+    let mut all: Vec<String> = tree
+        .folders()
+        .unwrap_or_default()
+        .into_iter()
+        .chain(projects)
+        .map(|folder| format!("{folder}/"))
+        .collect();
+    all.sort();
+    all.dedup();
+    all
+}

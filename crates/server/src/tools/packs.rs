@@ -1,0 +1,212 @@
+//! What the `fetch_*_context` tools share: their arguments, where a project is found, and how an answer stays small.
+
+mod fit;
+mod locate;
+pub(super) mod topics;
+
+use std::borrow::Cow;
+use std::marker::PhantomData;
+
+use fluxloop::project::{Detail, Experiments, Projects, Warning};
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde::{Deserialize, Serialize, Serializer};
+use serde_json::{Map, Value, json};
+use tree::{Budget, Roots};
+
+use crate::Call;
+use crate::blocking::blocking;
+use crate::error::Failure;
+use fit::{LeftOut, fit};
+pub(crate) use locate::Located;
+
+/// Traces of the newest experiments are read up to this much; summaries are read of all.
+const TRACES: u64 = 48 << 20;
+
+/// The arguments of a tool that reads projects; what stands above is its description.
+macro_rules! project_args {
+    ($(#[$description:meta])*) => {
+        $(#[$description])*
+        #[derive(serde::Deserialize, schemars::JsonSchema)]
+        #[serde(deny_unknown_fields)]
+        pub(crate) struct Args {
+            /// The repository, a folder in it, or the project's own.
+            #[serde(default = "super::analyze_repository::here")]
+            root: String,
+            /// Its name or folder, if there are several.
+            #[serde(default)]
+            project: Option<String>,
+            /// The longest that each list may be.
+            #[serde(default = "super::packs::usual_limit")]
+            #[schemars(range(min = 1, max = 200))]
+            limit: usize,
+            #[serde(default)]
+            detail: super::packs::HowMuch,
+            #[serde(default = "super::packs::usual_tokens")]
+            #[schemars(range(min = 500, max = 100_000))]
+            max_tokens: usize,
+        }
+
+        impl From<Args> for super::packs::Wanted {
+            fn from(Args { root, project, limit, detail, max_tokens }: Args) -> Self {
+                Self { root, project, limit, detail, max_tokens }
+            }
+        }
+    };
+}
+pub(super) use project_args;
+
+pub(super) fn usual_limit() -> usize {
+    5
+}
+
+pub(super) fn usual_tokens() -> usize {
+    4000
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum HowMuch {
+    #[default]
+    Brief,
+    Full,
+}
+
+/// What a caller wants to know.
+pub(super) struct Wanted {
+    pub(super) root: String,
+    pub(super) project: Option<String>,
+    pub(super) limit: usize,
+    pub(super) detail: HowMuch,
+    pub(super) max_tokens: usize,
+}
+
+impl Wanted {
+    pub(super) fn is_full(&self) -> bool {
+        self.detail == HowMuch::Full
+    }
+
+    /// How many experiments are looked into. A comparison needs two.
+    pub(super) fn experiments(&self, located: &Located, budget: &Budget) -> Experiments {
+        let detail = Detail { newest: self.limit.max(2), bytes: TRACES };
+        located.projects.experiments(&located.tree, detail, budget)
+    }
+}
+
+/// Finds the projects and lets `tell` make an answer of them, on a thread for work on the disk.
+pub(super) async fn answer<R: Pack>(
+    call: &Call,
+    wanted: Wanted,
+    tell: impl FnOnce(&Wanted, &Located, &Budget) -> R + Send + 'static,
+) -> Result<Packed<R>, Failure> {
+    let roots = Roots::new(call.roots.clone());
+    blocking(call, move |budget| {
+        let located = Located::find(&roots, &wanted.root)?.only(wanted.project.as_deref())?;
+        let pack = tell(&wanted, &located, budget);
+        Packed::of(&pack, wanted.max_tokens)
+    })
+    .await
+}
+
+/// An answer that may have to be shortened.
+pub(crate) trait Pack: Serialize + Send + 'static {
+    /// What stays whole, by its path: half of it would be wrong.
+    const KEPT: &'static [&'static str] = &[];
+}
+
+/// An answer within its tokens. Its schema is that of the whole one.
+pub(crate) struct Packed<R> {
+    answer: Value,
+    of: PhantomData<fn() -> R>,
+}
+
+impl<R: Pack> Packed<R> {
+    /// Shortens what is too long. What was left out is named in `left_out`.
+    pub(super) fn of(pack: &R, max_tokens: usize) -> Result<Self, Failure> {
+        let mut answer = serde_json::to_value(pack).map_err(|_| Failure::Internal)?;
+        let left_out = fit(&mut answer, max_tokens, R::KEPT);
+        if let Some(told) = answer["left_out"].as_array_mut() {
+            told.extend(left_out.iter().map(LeftOut::text).map(Value::String));
+        }
+        Ok(Self { answer, of: PhantomData })
+    }
+}
+
+impl<R> Serialize for Packed<R> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.answer.serialize(serializer)
+    }
+}
+
+impl<R: JsonSchema> JsonSchema for Packed<R> {
+    fn schema_name() -> Cow<'static, str> {
+        R::schema_name()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        R::json_schema(generator)
+    }
+}
+
+/// What is wrong with files, for people and models: `file:line what`.
+pub(super) fn told<'a>(warnings: impl IntoIterator<Item = &'a Warning>) -> Vec<String> {
+    let text = |Warning { file, line, what }: &Warning| match line {
+        Some(line) => format!("{file}:{line} {what}"),
+        None => format!("{file} {what}"),
+    };
+    warnings.into_iter().map(text).collect()
+}
+
+/// All that is wrong with the projects themselves. And if there are none, what to do.
+pub(super) fn project_warnings(located: &Located) -> Vec<String> {
+    let Projects { list, warnings, .. } = &located.projects;
+    let mut told = told(warnings.iter().chain(list.iter().flat_map(|project| &project.warnings)));
+    if list.is_empty() {
+        told.push(format!(
+            "no FluxLoop project was found in {} or above it; the tool `integrate` makes one",
+            located.tree.path().display()
+        ));
+    }
+    told
+}
+
+/// Lists of experiments that were not all looked into.
+pub(super) fn coverage(experiments: &Experiments) -> Vec<String> {
+    let left_out = experiments.coverage.left_out.iter();
+    left_out
+        .map(|left| {
+            format!("traces of {} experiments: {} (first: {})", left.experiments, left.why, left.first)
+        })
+        .collect()
+}
+
+/// The projects in short.
+pub(super) fn overview(located: &Located) -> Vec<Value> {
+    let project = |project: &fluxloop::project::Project| {
+        let mut entry = json!({ "name": project.name, "folder": project.folder, "cli": project.line.name() });
+        if located.projects.current.as_deref() == Some(&project.name) {
+            entry["current"] = json!(true);
+        }
+        entry
+    };
+    located.projects.list.iter().map(project).collect()
+}
+
+/// An object with the project's name in it, where there are several to tell apart.
+pub(super) fn of_project(located: &Located, project: &str, entry: &impl Serialize) -> Value {
+    let mut entry = serde_json::to_value(entry).unwrap_or_default();
+    if let Some(entry) = entry.as_object_mut().filter(|_| located.projects.list.len() > 1) {
+        entry.insert("project".to_owned(), json!(project));
+    }
+    entry
+}
+
+/// Keeps some keys of an object.
+pub(super) fn only_keys(value: Value, keys: &[&str]) -> Value {
+    match value {
+        Value::Object(map) => {
+            let kept: Map<_, _> = map.into_iter().filter(|(key, _)| keys.contains(&key.as_str())).collect();
+            Value::Object(kept)
+        }
+        other => other,
+    }
+}
