@@ -152,19 +152,12 @@ impl ToolSpec {
     }
 
     fn annotations(&self) -> Annotations {
-        match self.effect {
-            Effect::Reads => Annotations {
-                read_only_hint: true,
-                destructive_hint: false,
-                idempotent_hint: true,
-                open_world_hint: false,
-            },
-            Effect::Writes => Annotations {
-                read_only_hint: false,
-                destructive_hint: true,
-                idempotent_hint: true,
-                open_world_hint: false,
-            },
+        let writes = self.effect == Effect::Writes;
+        Annotations {
+            read_only_hint: !writes,
+            destructive_hint: writes.then_some(true),
+            idempotent_hint: writes.then_some(true),
+            open_world_hint: false,
         }
     }
 }

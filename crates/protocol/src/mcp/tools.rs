@@ -52,14 +52,15 @@ impl Tool<'_> {
 /// Hints about what a tool does. All four are always said: the defaults of the specification surprise.
 #[derive(Clone, Copy, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-#[expect(clippy::struct_excessive_bools, reason = "the specification's own fields")]
 pub struct Annotations {
     /// It changes nothing.
     pub read_only_hint: bool,
-    /// It may overwrite or delete.
-    pub destructive_hint: bool,
-    /// Twice is the same as once.
-    pub idempotent_hint: bool,
+    /// It may overwrite or delete. Says nothing about what changes nothing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub destructive_hint: Option<bool>,
+    /// Twice is the same as once. The same holds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub idempotent_hint: Option<bool>,
     /// It reaches out of its own world.
     pub open_world_hint: bool,
 }

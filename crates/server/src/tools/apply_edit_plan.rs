@@ -32,7 +32,7 @@ pub(crate) struct Args {
     /// Run the plan's post-checks afterwards, those of allowed forms.
     #[serde(default)]
     run_checks: bool,
-    /// Protected paths that the user allows to be written.
+    /// Protected paths that the user allows.
     #[serde(default)]
     allow: Vec<String>,
 }

@@ -54,8 +54,14 @@ fn tidy(schema: &mut Value) {
             if map.get("format").and_then(Value::as_str).is_some_and(|format| format != "date") {
                 map.remove("format");
             }
-            if map.get("default") == Some(&Value::Null) {
+            // What anybody would expect needs no word.
+            let is_plain =
+                |value: &Value| matches!(value, Value::Null | Value::Bool(false)) || is_empty(value);
+            if map.get("default").is_some_and(is_plain) {
                 map.remove("default");
+            }
+            if map.get("additionalProperties") == Some(&Value::Bool(true)) {
+                map.remove("additionalProperties");
             }
             drop_null(map);
             for (key, value) in map.iter_mut() {
@@ -70,6 +76,10 @@ fn tidy(schema: &mut Value) {
         Value::Array(items) => items.iter_mut().for_each(tidy),
         _ => {}
     }
+}
+
+fn is_empty(value: &Value) -> bool {
+    value.as_array().is_some_and(Vec::is_empty) || value.as_object().is_some_and(Map::is_empty)
 }
 
 /// `null` in an optional argument is the same as leaving it out, and needs no word in the schema.
@@ -95,18 +105,9 @@ fn drop_null(map: &mut Map<String, Value>) {
     }
 }
 
-/// An output schema that names the top-level keys and their types, and leaves the depths to the reference page.
+/// An output schema that names the top-level keys, and leaves the rest to the reference page.
 fn top_level(schema: &Value) -> Value {
-    let brief = |property: &Value| match property.get("type") {
-        Some(kind) => json!({ "type": kind }),
-        None => json!({}),
-    };
-    let properties: Map<String, Value> = schema["properties"]
-        .as_object()
-        .into_iter()
-        .flatten()
-        .map(|(name, property)| (name.clone(), brief(property)))
-        .collect();
-    // Which of them are always there is not said: it would be most of them, all over again.
+    let names = schema["properties"].as_object().into_iter().flatten().map(|(name, _)| name.clone());
+    let properties: Map<String, Value> = names.map(|name| (name, json!({}))).collect();
     json!({ "type": "object", "properties": properties })
 }

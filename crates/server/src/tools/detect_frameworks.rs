@@ -22,7 +22,7 @@ use crate::error::Failure;
 pub(crate) struct Args {
     /// What `analyze_repository` gave; taken as hints.
     repository_profile: Map<String, Value>,
-    /// The folder to read; otherwise the profile's `root`, otherwise the first allowed root.
+    /// Default: the profile's `root`.
     #[serde(default)]
     root: Option<String>,
 }

@@ -23,15 +23,13 @@ use crate::error::Failure;
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Args {
-    /// The repository, or a folder in it.
+    /// The folder of the repository.
     #[serde(default = "here")]
     root: String,
-    /// The longest that each list may be.
     #[serde(default = "usual_limit")]
-    #[schemars(range(min = 1, max = 200))]
+    #[schemars(range(min = 1))]
     limit: usize,
     #[serde(default = "usual_tokens")]
-    #[schemars(range(min = 500, max = 100_000))]
     max_tokens: usize,
 }
 

@@ -29,20 +29,18 @@ macro_rules! project_args {
         #[derive(serde::Deserialize, schemars::JsonSchema)]
         #[serde(deny_unknown_fields)]
         pub(crate) struct Args {
-            /// The repository, a folder in it, or the project's own.
+            /// The folder of the repository or project.
             #[serde(default = "super::analyze_repository::here")]
             root: String,
             /// Its name or folder, if there are several.
             #[serde(default)]
             project: Option<String>,
-            /// The longest that each list may be.
             #[serde(default = "super::packs::usual_limit")]
-            #[schemars(range(min = 1, max = 200))]
+            #[schemars(range(min = 1))]
             limit: usize,
             #[serde(default)]
             detail: super::packs::HowMuch,
             #[serde(default = "super::packs::usual_tokens")]
-            #[schemars(range(min = 500, max = 100_000))]
             max_tokens: usize,
         }
 

@@ -10,7 +10,7 @@ use tree::Budget;
 use super::analyze_repository::{self, here};
 use super::detect_frameworks;
 use super::generate_integration_steps as steps;
-use super::integration::{Reach, Subject, VariantWish, Wishes, frameworks, lines, plan, recipe_of, rules};
+use super::integration::{Reach, Subject, VariantWish, Wishes, lines, plan, recipe_of, rules};
 use super::open::Open;
 use super::propose_edit_plan as propose;
 use super::validate_edit_plan as verdict;
@@ -20,7 +20,8 @@ use crate::blocking::blocking;
 use crate::error::Failure;
 
 /// Everything in one call: analyse the repository, find its frameworks, list the steps, propose an edit plan and validate
-/// it. Nothing is written. A stage that does not apply says `skipped` and why.
+/// it. Nothing is written. A stage that does not apply says `skipped` and why. Arguments as for
+/// `propose_edit_plan`.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Args {
@@ -29,22 +30,16 @@ pub(crate) struct Args {
     root: String,
     /// Default: the surest that has a recipe.
     #[serde(default)]
-    #[schemars(schema_with = "frameworks")]
     framework: Option<String>,
-    /// The package in a monorepo: folder or name.
     #[serde(default)]
     package: Option<String>,
-    /// `sdk`: decorators or middleware; `bridge`: no application code touched; `auto` chooses and says why.
     #[serde(default)]
     variant: VariantWish,
-    /// Line of the FluxLoop CLI; default: the one the repository uses, else the newest.
     #[serde(default)]
     #[schemars(schema_with = "lines")]
     cli: Option<String>,
-    /// What to run: `path/to/file.py:function` or `POST /chat`; default: found by analysis.
     #[serde(default)]
     agent: Option<String>,
-    /// The request field that carries the text, if analysis cannot see it.
     #[serde(default)]
     request_field: Option<String>,
 }

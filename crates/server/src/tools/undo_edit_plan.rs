@@ -26,7 +26,7 @@ pub(crate) struct Args {
     /// The folder of the repository.
     #[serde(default = "here")]
     root: String,
-    /// Protected paths that the user allows to be written.
+    /// Protected paths that the user allows.
     #[serde(default)]
     allow: Vec<String>,
 }
