@@ -263,7 +263,7 @@ fn key(node: &Node) -> Option<String> {
     }
 }
 
-/// A scalar without quotes, as PyYAML takes it: it still has `yes` and `off`.
+/// A scalar without quotes, as `PyYAML` takes it: it still has `yes` and `off`.
 fn plain(text: &str) -> Data {
     match text {
         "" | "~" | "null" | "Null" | "NULL" => return Data::Null,

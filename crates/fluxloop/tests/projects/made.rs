@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
 
-use fluxloop::project::{Metrics, Projects};
+use fluxloop::project::{Detail, Metrics, Projects};
 use proptest::prelude::*;
 use tempfile::TempDir;
 use tree::Budget;
@@ -162,7 +162,9 @@ fn what_belongs_to_others_is_not_searched() {
         [("configs/project.yaml", "name: x\n"), ("configs/simulation.yaml", "runner: {target: 'a:b'}\n")];
     let root = tempfile::tempdir().unwrap();
     for at in ["node_modules/x", ".venv/x", "lib/site-packages/x", "a/b/c/d", "a/b/c/d/e"] {
-        configs.iter().for_each(|(name, text)| write(root.path(), &[(&format!("{at}/{name}"), text)]));
+        for (name, text) in configs {
+            write(root.path(), &[(&format!("{at}/{name}"), text)]);
+        }
     }
     let found = Projects::find(&open(root.path()), "");
     assert_eq!(found.list.iter().map(|project| project.folder.as_str()).collect::<Vec<_>>(), ["a/b/c/d"]);
@@ -186,6 +188,44 @@ fn results_of_a_scenario_that_is_gone() {
     warned(&all, ".fluxloop/results/old-20260101-000000", "no scenario has the name `old`");
     assert_eq!(all.experiments.list[0].project, ".fluxloop/results");
     assert_eq!(told(&open(root.path()), ".fluxloop/scenarios/new").experiments.list.len(), 1);
+}
+
+/// A thousand experiments with 200 MB of traces: run it with `--ignored --nocapture` to see how long it takes.
+#[test]
+#[ignore = "a measurement; it writes 200 MB"]
+fn a_thousand_experiments() {
+    let root = project(&[]);
+    let turn = format!(r#"{{"role": "assistant", "content": "{}"}}"#, "words ".repeat(60));
+    let conversation = vec![turn; 4].join(", ");
+    let line = |n: usize| {
+        format!(
+            r#"{{"trace_id": "{n}", "iteration": 0, "persona": "p{}", "input": "question {}", "output": "answer",
+            "duration_ms": 12.5, "success": true, "conversation": [{conversation}]}}"#,
+            n % 5,
+            n % 50
+        )
+        .replace('\n', " ")
+    };
+    let traces = (0..118).map(line).collect::<Vec<_>>().join("\n");
+    for n in 0..1000 {
+        let at = format!("experiments/exp_2026{:02}{:02}_{:02}0000", 1 + n / 280, 1 + n / 10 % 28, n % 10);
+        write(
+            root.path(),
+            &[(&format!("{at}/summary.json"), SUMMARY), (&format!("{at}/trace_summary.jsonl"), &traces)],
+        );
+    }
+    let tree = open(root.path());
+    for detail in
+        [Detail::NONE, Detail { newest: 20, bytes: 64 << 20 }, Detail { newest: 1000, bytes: 64 << 20 }]
+    {
+        let start = std::time::Instant::now();
+        let read = Projects::find(&tree, "").experiments(&tree, detail, &Budget::unlimited());
+        let metrics = Metrics::of(&read.list);
+        println!("{detail:?}: {:?}, {:?}, {} inputs", start.elapsed(), read.coverage, metrics.by_input.len());
+        assert_eq!(read.list.len(), 1000);
+    }
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    println!("{}", status.lines().find(|line| line.starts_with("VmHWM")).unwrap_or_default());
 }
 
 proptest! {
