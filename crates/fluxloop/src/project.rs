@@ -209,11 +209,9 @@ fn pulled_personas(tree: &Tree, place: &Place, warnings: &mut Warnings) -> Vec<P
         return Vec::new();
     }
     let Some(value) = file::json::<Value>(tree, &path, warnings) else { return Vec::new() };
-    match yaml::Node::from_json(&path.as_str().into(), value).data {
-        yaml::Data::List(items) => settings::personas(&items, warnings),
-        _ => {
-            warnings.add(&path, None, "no list of personas");
-            Vec::new()
-        }
+    if let yaml::Data::List(items) = yaml::Node::from_json(&path.as_str().into(), value).data {
+        return settings::personas(&items, warnings);
     }
+    warnings.add(&path, None, "no list of personas");
+    Vec::new()
 }

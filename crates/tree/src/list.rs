@@ -1,8 +1,8 @@
-//! One folder, listed once: names, and what stands behind each as far as the folder itself tells.
+//! One folder, listed once: names, and what stands behind each.
 
 use std::io;
 
-use crate::Tree;
+use crate::{Tree, walk};
 
 /// A name in a folder.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -22,7 +22,7 @@ pub enum Kind {
     Folder,
     /// A symbolic link, wherever it leads.
     Link,
-    /// A pipe, a device, a socket, or something that the folder does not tell.
+    /// A pipe, a device, a socket.
     Other,
 }
 
@@ -38,7 +38,7 @@ impl Tree {
         let mut entries = Vec::new();
         for entry in self.dir.read_dir(folder)?.take(most) {
             let entry = entry?;
-            let kind = match entry.file_type()? {
+            let kind = match walk::kind(&entry)? {
                 kind if kind.is_file() => Kind::File,
                 kind if kind.is_dir() => Kind::Folder,
                 kind if kind.is_symlink() => Kind::Link,

@@ -420,7 +420,7 @@ impl Drop for Done<'_, '_> {
 }
 
 /// What an entry is. Some file systems do not say while they list, and have to be asked.
-fn kind(entry: &DirEntry) -> io::Result<FileType> {
+pub(crate) fn kind(entry: &DirEntry) -> io::Result<FileType> {
     let listed = entry.file_type()?;
     let is_known =
         listed.is_file() || listed.is_dir() || listed.is_symlink() || listed != FileType::unknown();

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::experiment::{rate, rounded};
 use super::limits;
-use super::loose::{Loose, LooseList};
+use super::loose::{List, Loose};
 use super::redact::told;
 
 /// What the contract of a skill says of an experiment. Runs that failed are judged by no contract.
@@ -79,7 +79,7 @@ pub(super) struct Report<'a> {
     #[serde(borrow)]
     overall_pass: Loose<'a>,
     #[serde(borrow)]
-    results: LooseList<ReportLine<'a>>,
+    results: List<ReportLine<'a>>,
 }
 
 #[derive(Deserialize, Default)]

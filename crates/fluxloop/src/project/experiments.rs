@@ -214,6 +214,9 @@ fn folders(tree: &Tree, parent: &str, warnings: &mut Warnings) -> Vec<String> {
             return Vec::new();
         }
     };
+    if entries.len() >= limits::NAMES {
+        warnings.add(parent, None, format!("only {} names of it are looked at", limits::NAMES));
+    }
     let mut found = Vec::new();
     for entry in entries {
         let path = join(parent, &entry.name);
@@ -246,8 +249,7 @@ fn read_details(
         }
         runs::read(tree, &mut experiment, budget, &mut own);
         if experiment.evaluation.is_some() {
-            experiment.evaluation =
-                evaluation::read(tree, &experiment.id, Some(budget), &mut Warnings::default());
+            experiment.evaluation = evaluation::read(tree, &experiment.id, Some(budget), &mut own);
         }
         Some((experiment, own))
     });

@@ -66,7 +66,11 @@ pub(super) fn json_words(error: &serde_json::Error) -> String {
     match error.classify() {
         serde_json::error::Category::Eof => "ends in the middle".to_owned(),
         _ if words.starts_with("recursion limit") => "nested too deeply".to_owned(),
-        serde_json::error::Category::Data => words.chars().take(200).collect(),
+        // The value itself may be a secret; what should have been there is none.
+        serde_json::error::Category::Data => match words.rsplit_once(", expected ") {
+            Some((_, wanted)) => format!("a value is not {}", wanted.chars().take(100).collect::<String>()),
+            None => "a value is not what it should be".to_owned(),
+        },
         _ => format!("no JSON: {}", words.chars().take(200).collect::<String>()),
     }
 }

@@ -69,9 +69,11 @@ pub struct Input {
 impl Inputs {
     pub(super) fn read(tree: &Tree, place: &Place, merged: &Merged, warnings: &mut Warnings) -> Self {
         let settings = Fields(Some(&merged.node));
+        // What was begun with 0.3 may go on with 0.4.
+        let is_in_settings = settings.get("inputs_file").is_none() && settings.get("input").is_some();
         match place.line {
-            Line::V02 | Line::V03 => from_file(tree, place, settings, warnings),
-            Line::V04 => from_settings(tree, place, settings, warnings),
+            Line::V02 | Line::V03 if !is_in_settings => from_file(tree, place, settings, warnings),
+            _ => from_settings(tree, place, settings, warnings),
         }
     }
 

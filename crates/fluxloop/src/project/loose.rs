@@ -2,7 +2,9 @@
 
 use std::borrow::Cow;
 use std::fmt;
+use std::marker::PhantomData;
 
+use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer};
 use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
 /// One value, as far as it can matter.
@@ -121,19 +123,78 @@ impl<'de> Visitor<'de> for LooseVisitor {
     }
 }
 
-/// A list of values, or none if it is something else.
-#[derive(Debug, Clone)]
-pub(super) struct LooseList<T>(pub(super) Vec<T>);
+/// The items of a list; none if it is something else.
+pub(super) struct List<T>(pub(super) Vec<T>);
 
-impl<T> Default for LooseList<T> {
+/// A mapping of this shape; none if it is something else.
+pub(super) struct Mapping<T>(pub(super) Option<T>);
+
+impl<T> Default for List<T> {
     fn default() -> Self {
         Self(Vec::new())
     }
 }
 
-impl<'de, T: Deserialize<'de>> Deserialize<'de> for LooseList<T> {
+impl<T> Default for Mapping<T> {
+    fn default() -> Self {
+        Self(None)
+    }
+}
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for List<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        Option::<Vec<T>>::deserialize(deserializer).map(|items| Self(items.unwrap_or_default()))
+        let shape = deserializer.deserialize_any(ShapeVisitor::<Vec<T>, IgnoredAny>(PhantomData))?;
+        Ok(Self(shape.0.unwrap_or_default()))
+    }
+}
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for Mapping<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let shape = deserializer.deserialize_any(ShapeVisitor::<IgnoredAny, T>(PhantomData))?;
+        Ok(Self(shape.1))
+    }
+}
+
+/// Takes lists for one type and mappings for another.
+struct ShapeVisitor<L, M>(PhantomData<(L, M)>);
+
+impl<'de, L: Deserialize<'de>, M: Deserialize<'de>> Visitor<'de> for ShapeVisitor<L, M> {
+    type Value = (Option<L>, Option<M>);
+
+    fn expecting(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        to.write_str("anything")
+    }
+
+    fn visit_unit<E>(self) -> Result<Self::Value, E> {
+        Ok((None, None))
+    }
+
+    fn visit_bool<E>(self, _: bool) -> Result<Self::Value, E> {
+        Ok((None, None))
+    }
+
+    fn visit_i64<E>(self, _: i64) -> Result<Self::Value, E> {
+        Ok((None, None))
+    }
+
+    fn visit_u64<E>(self, _: u64) -> Result<Self::Value, E> {
+        Ok((None, None))
+    }
+
+    fn visit_f64<E>(self, _: f64) -> Result<Self::Value, E> {
+        Ok((None, None))
+    }
+
+    fn visit_str<E>(self, _: &str) -> Result<Self::Value, E> {
+        Ok((None, None))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, items: A) -> Result<Self::Value, A::Error> {
+        Ok((Some(L::deserialize(SeqAccessDeserializer::new(items))?), None))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, entries: A) -> Result<Self::Value, A::Error> {
+        Ok((None, Some(M::deserialize(MapAccessDeserializer::new(entries))?)))
     }
 }
 

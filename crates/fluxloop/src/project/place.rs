@@ -20,8 +20,8 @@ pub(crate) struct Place {
     pub(crate) workspace: Option<String>,
 }
 
-/// Folders that belong to others, or that a run has written.
-const NOT_SEARCHED: [&str; 14] = [
+/// Folders whose contents somebody else wrote, or a program did.
+const OF_OTHERS: [&str; 9] = [
     "node_modules",
     "site-packages",
     "__pycache__",
@@ -31,12 +31,9 @@ const NOT_SEARCHED: [&str; 14] = [
     "third_party",
     "dist",
     "build",
-    "experiments",
-    "configs",
-    "inputs",
-    "recordings",
-    "results",
 ];
+/// Folders of a project, in which there is no other.
+const OF_PROJECTS: [&str; 4] = ["experiments", "configs", "inputs", "recordings"];
 
 /// All places below the root, and around `inside`, sorted by folder.
 pub(super) fn search(tree: &Tree, inside: &str) -> (Vec<Place>, bool) {
@@ -54,19 +51,24 @@ pub(super) fn search(tree: &Tree, inside: &str) -> (Vec<Place>, bool) {
             return (found.into_values().collect(), true);
         }
         let entries = tree.entries(&folder, limits::NAMES).unwrap_or_default();
-        for place in places_of(tree, &folder, &entries) {
+        let places = places_of(tree, &folder, &entries);
+        let is_project = places.iter().any(|place| place.folder == folder);
+        for place in places {
             found.entry(place.folder.clone()).or_insert(place);
         }
         if depth < limits::SEARCH_DEPTH {
-            let below = entries.iter().filter(|entry| is_searched(entry));
+            let below = entries.iter().filter(|entry| is_searched(entry, is_project));
             waiting.extend(below.map(|entry| (join(&folder, &entry.name), depth + 1)));
         }
     }
     (found.into_values().collect(), false)
 }
 
-fn is_searched(entry: &Entry) -> bool {
-    entry.kind == Kind::Folder && !entry.name.starts_with('.') && !NOT_SEARCHED.contains(&entry.name.as_str())
+fn is_searched(entry: &Entry, in_project: bool) -> bool {
+    let name = entry.name.as_str();
+    let is_left_out =
+        name.starts_with('.') || OF_OTHERS.contains(&name) || in_project && OF_PROJECTS.contains(&name);
+    entry.kind == Kind::Folder && !is_left_out
 }
 
 /// The places of one folder: in `fluxloop/`, the folder itself, and in `.fluxloop/`.

@@ -132,7 +132,8 @@ fn words(key: &str) -> Vec<String> {
 /// Shapes of keys, each in words that stand before it (`keep`), the secret, and nothing else.
 static SECRETS: LazyLock<Option<Regex>> = LazyLock::new(|| {
     let shapes = [
-        r"\b(?:sk|pk|rk)[-_][A-Za-z0-9_\-]{6,}",
+        r"\bsk-[A-Za-z0-9_\-]{6,}",
+        r"\b(?:sk|pk|rk)_(?:live|test)_[A-Za-z0-9]{6,}",
         r"\b(?:gh[opsur]_|github_pat_|glpat-|hf_|xox[abeprs]-|npm_|pypi-)[A-Za-z0-9_\-]{10,}",
         r"\b(?:AKIA|ASIA)[0-9A-Z]{16}\b",
         r"\bAIza[0-9A-Za-z_\-]{30,}",

@@ -1,6 +1,8 @@
 //! The large files of an experiment: traces, errors, observations, turns. They are read line by line.
 
 use std::collections::{BTreeMap, HashMap};
+use std::ffi::OsStr;
+use std::path::Path;
 
 use serde::Deserialize;
 use tree::{Budget, Kind, Tree};
@@ -13,7 +15,7 @@ use super::experiment::{
 use super::file::join;
 use super::jsonl::{self, Lines};
 use super::limits;
-use super::loose::{Loose, LooseList};
+use super::loose::{List, Loose, Mapping};
 use super::redact::told;
 use super::tokens::{self, TokenSum, Usage};
 use super::warning::Warnings;
@@ -37,19 +39,19 @@ struct Trace<'a> {
     #[serde(borrow)]
     duration_ms: Loose<'a>,
     #[serde(borrow)]
-    error: Option<TraceError<'a>>,
+    error: Mapping<TraceError<'a>>,
     #[serde(borrow)]
-    token_usage: Option<Usage<'a>>,
+    token_usage: Mapping<Usage<'a>>,
     #[serde(borrow)]
     turn_count: Loose<'a>,
     #[serde(borrow)]
     termination_reason: Loose<'a>,
     #[serde(borrow)]
-    conversation: LooseList<Turn<'a>>,
+    conversation: List<Turn<'a>>,
     #[serde(borrow)]
-    contract_results: Option<Report<'a>>,
+    contract_results: Mapping<Report<'a>>,
     #[serde(borrow)]
-    static_results: Option<StaticReport<'a>>,
+    static_results: Mapping<StaticReport<'a>>,
 }
 
 #[derive(Deserialize, Default)]
@@ -65,7 +67,7 @@ struct Turn<'a> {
     #[serde(borrow)]
     role: Loose<'a>,
     #[serde(borrow)]
-    warnings: LooseList<Guardrail<'a>>,
+    warnings: List<Guardrail<'a>>,
 }
 
 #[derive(Deserialize, Default)]
@@ -90,7 +92,9 @@ pub(super) fn read(tree: &Tree, experiment: &mut Experiment, budget: &Budget, wa
         read
     });
     if let Told::List(failures) = &told {
-        failures.iter().for_each(|failure| runs.add_failure(failure));
+        for failure in failures {
+            runs.add_failure(failure);
+        }
     }
     let guardrail_warnings = guardrails(tree, &id, budget, &mut lines, warnings);
     let tokens = match runs.tokens.finish("traces") {
@@ -135,7 +139,7 @@ impl Runs {
         };
         self.traced += 1;
         self.empty += u64::from(success && trace.output.text() == Some(""));
-        if let Some(usage) = &trace.token_usage {
+        if let Some(usage) = &trace.token_usage.0 {
             self.tokens.add(usage);
         }
         if let Some(reason) = trace.termination_reason.text().filter(|reason| !reason.is_empty()) {
@@ -147,12 +151,12 @@ impl Runs {
         }
         self.reports.add(
             trace.iteration.count(),
-            trace.contract_results.as_ref(),
-            trace.static_results.as_ref(),
+            trace.contract_results.0.as_ref(),
+            trace.static_results.0.as_ref(),
         );
         let error = (!success).then(|| {
             let said = trace.run_id.text().and_then(|id| self.messages.get(id)).map(String::as_str);
-            let own = trace.error.as_ref().and_then(|error| error.message.text());
+            let own = trace.error.0.as_ref().and_then(|error| error.message.text());
             // The words of 0.4 itself, where an exception has none.
             told(said.or(own).filter(|text| !text.is_empty()).unwrap_or("Unknown error"), limits::TEXT)
         });
@@ -185,11 +189,12 @@ impl Runs {
         self.all += 1;
         self.failed += u64::from(error.is_some());
         self.slowest = [self.slowest, ms].into_iter().flatten().reduce(f64::max);
-        let tally = entry(&mut self.personas, persona);
-        tally.runs += 1;
-        tally.failed += u64::from(error.is_some());
+        update(&mut self.personas, persona, |tally: &mut Tally| {
+            tally.runs += 1;
+            tally.failed += u64::from(error.is_some());
+        });
         if self.inputs.len() < limits::DISTINCT_INPUTS || self.inputs.contains_key(input) {
-            entry(&mut self.inputs, input).add(ms, error.as_deref());
+            update(&mut self.inputs, input, |runs: &mut InputRuns| runs.add(ms, error.as_deref()));
         } else {
             self.left_out += 1;
         }
@@ -224,12 +229,13 @@ impl Runs {
     }
 }
 
-/// The entry of a key, which is copied only the first time.
-fn entry<'m, V: Default>(map: &'m mut HashMap<String, V>, key: &str) -> &'m mut V {
-    if !map.contains_key(key) {
-        map.insert(key.to_owned(), V::default());
+/// Changes the entry of a key, which is copied only the first time.
+fn update<V: Default>(map: &mut HashMap<String, V>, key: &str, change: impl FnOnce(&mut V)) {
+    if let Some(value) = map.get_mut(key) {
+        change(value);
+    } else {
+        change(map.entry(key.to_owned()).or_default());
     }
-    map.entry(key.to_owned()).or_default()
 }
 
 /// What the guardrails of 0.3 warned of.
@@ -261,7 +267,10 @@ fn count_others(
     warnings: &mut Warnings,
 ) {
     for entry in tree.entries(id, limits::NAMES).unwrap_or_default() {
-        if entry.kind != Kind::File || !entry.name.ends_with(".jsonl") || lines.contains_key(&entry.name) {
+        if entry.kind != Kind::File
+            || Path::new(&entry.name).extension() != Some(OsStr::new("jsonl"))
+            || lines.contains_key(&entry.name)
+        {
             continue;
         }
         let read = jsonl::each(tree, &join(id, &entry.name), budget, warnings, |line| {
@@ -284,22 +293,22 @@ fn disagreements(experiment: &Experiment, traces: Option<Lines>, told: &Told) ->
             found.push(format!("{one}: {here}, {other}: {there}"));
         }
     };
-    let traced = traces.map(|read| read.lines);
+    let written = traces.map(|read| read.lines);
     match told {
         Told::Mapping { count, .. } => {
-            compare("trace_summary.jsonl", traced, "summary.json total_runs", experiment.total);
+            compare("trace_summary.jsonl", written, "summary.json total_runs", experiment.total);
             compare("errors.json failure_count", *count, "summary.json failure_count", experiment.failed);
         }
         Told::List(failures) => {
-            compare("trace_summary.jsonl", traced, "summary.json successful", experiment.successful);
+            compare("trace_summary.jsonl", written, "summary.json successful", experiment.successful);
             compare("errors.json", Some(failures.len() as u64), "summary.json failed", experiment.failed);
         }
         // Only the summary of 0.4 names its runner, and only its traces have the runs that failed.
         Told::Nothing if experiment.runner_type.is_some() => {
-            compare("trace_summary.jsonl", traced, "summary.json total_runs", experiment.total);
+            compare("trace_summary.jsonl", written, "summary.json total_runs", experiment.total);
         }
         Told::Nothing => {
-            compare("trace_summary.jsonl", traced, "summary.json successful", experiment.successful)
+            compare("trace_summary.jsonl", written, "summary.json successful", experiment.successful);
         }
     }
     found

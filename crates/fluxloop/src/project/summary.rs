@@ -7,7 +7,7 @@ use super::contract::{Contract, ContractSummary};
 use super::experiment::{Experiment, rate, rounded};
 use super::file::{join, json_words};
 use super::limits;
-use super::loose::{Loose, Passed};
+use super::loose::{Loose, Mapping, Passed};
 use super::redact::told;
 use super::time;
 use super::warning::{Warnings, reason};
@@ -21,7 +21,7 @@ struct File<'a> {
     #[serde(borrow)]
     date: Loose<'a>,
     #[serde(borrow)]
-    results: Option<Results<'a>>,
+    results: Mapping<Results<'a>>,
     /// Only its nesting is looked at.
     #[serde(rename = "config")]
     _config: Passed,
@@ -45,7 +45,7 @@ struct File<'a> {
     total_cost_usd: Loose<'a>,
     #[serde(borrow)]
     created_at: Loose<'a>,
-    contract_summary: Option<ContractSummary>,
+    contract_summary: Mapping<ContractSummary>,
 }
 
 #[derive(Deserialize, Default)]
@@ -109,7 +109,7 @@ fn parsed<'a>(bytes: &'a [u8], path: &str, warnings: &mut Warnings) -> Option<Fi
 
 fn fill(experiment: &mut Experiment, file: &File<'_>, path: &str, warnings: &mut Warnings) {
     let mut numbers = Numbers { path, warnings };
-    let written = match &file.results {
+    let written = match &file.results.0 {
         Some(results) => {
             experiment.total = numbers.count("total_runs", &results.total_runs);
             experiment.successful = numbers.count("successful", &results.successful);
@@ -146,7 +146,7 @@ fn fill(experiment: &mut Experiment, file: &File<'_>, path: &str, warnings: &mut
     experiment.time = experiment.time.take().or_else(|| written.as_deref().and_then(time::in_text));
     experiment.written = written;
     experiment.contract =
-        file.contract_summary.as_ref().map(|said| Contract::said(said, file.total_cost_usd.number()));
+        file.contract_summary.0.as_ref().map(|said| Contract::said(said, file.total_cost_usd.number()));
 }
 
 #[expect(clippy::cast_precision_loss, reason = "nobody has 2^53 runs")]

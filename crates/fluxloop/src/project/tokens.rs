@@ -15,16 +15,16 @@ use super::warning::Warnings;
 #[derive(Deserialize, Default)]
 #[serde(default)]
 pub(super) struct Usage<'a> {
-    #[serde(borrow)]
-    input_tokens: Loose<'a>,
-    #[serde(borrow)]
-    output_tokens: Loose<'a>,
-    #[serde(borrow)]
-    prompt_tokens: Loose<'a>,
-    #[serde(borrow)]
-    completion_tokens: Loose<'a>,
-    #[serde(borrow)]
-    total_tokens: Loose<'a>,
+    #[serde(borrow, rename = "input_tokens")]
+    input: Loose<'a>,
+    #[serde(borrow, rename = "output_tokens")]
+    output: Loose<'a>,
+    #[serde(borrow, rename = "prompt_tokens")]
+    prompt: Loose<'a>,
+    #[serde(borrow, rename = "completion_tokens")]
+    completion: Loose<'a>,
+    #[serde(borrow, rename = "total_tokens")]
+    total: Loose<'a>,
 }
 
 /// What was used by all.
@@ -38,10 +38,10 @@ pub(super) struct TokenSum {
 
 impl TokenSum {
     pub(super) fn add(&mut self, usage: &Usage<'_>) {
-        let input = usage.input_tokens.count().or(usage.prompt_tokens.count());
-        let output = usage.output_tokens.count().or(usage.completion_tokens.count());
+        let input = usage.input.count().or(usage.prompt.count());
+        let output = usage.output.count().or(usage.completion.count());
         let parts = (input.is_some() || output.is_some()).then(|| input.unwrap_or(0) + output.unwrap_or(0));
-        let Some(total) = usage.total_tokens.count().or(parts) else { return };
+        let Some(total) = usage.total.count().or(parts) else { return };
         self.uses += 1;
         self.input += input.unwrap_or(0);
         self.output += output.unwrap_or(0);
@@ -64,7 +64,7 @@ pub(super) fn observed(
     let mut sum = TokenSum::default();
     let read = jsonl::each(tree, &join(id, "observations.jsonl"), budget, warnings, |line| {
         let usage = jsonl::object::<Usage<'_>>(line)?;
-        if usage.total_tokens.is_there() {
+        if usage.total.is_there() {
             sum.add(&usage);
         }
         Ok(())

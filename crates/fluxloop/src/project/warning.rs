@@ -51,6 +51,7 @@ impl Warnings {
     /// Sorted by file and line. What was too much is counted in a last one.
     pub(super) fn into_list(mut self) -> Vec<Warning> {
         self.list.sort();
+        self.list.dedup();
         if self.left_out > 0 {
             let what = format!("{} more warnings are left out", self.left_out);
             self.list.push(Warning { file: ".".to_owned(), line: None, what });

@@ -128,8 +128,7 @@ pub(super) fn parse(file: &str, text: &str) -> Result<Node, Broken> {
         let mut parser = Parser::new_from_str(text);
         move || parser.next_event()
     }) {
-        let (event, span) =
-            event.map_err(|error| Broken { line: error.marker().line(), what: shorten(error.info()) })?;
+        let (event, span) = event.map_err(|error| broken(text, error.marker().line(), error.info()))?;
         let line = span.start.line();
         if matches!(event, Event::DocumentStart(_)) {
             documents += 1;
@@ -146,8 +145,17 @@ pub(super) fn parse(file: &str, text: &str) -> Result<Node, Broken> {
     }
 }
 
-fn shorten(info: &str) -> String {
-    info.lines().next().unwrap_or_default().chars().take(200).collect()
+/// What the parser says, where people look for it.
+fn broken(text: &str, line: usize, info: &str) -> Broken {
+    if info.contains("recursion limit") {
+        return Broken { line, what: "nested too deeply".to_owned() };
+    }
+    // Of a tab the parser names the line in which the text before it began.
+    let is_indented_by_tab = |line: &&str| line.trim_start_matches(' ').starts_with('\t');
+    let of_tab = || text.lines().skip(line.saturating_sub(1)).position(|line| is_indented_by_tab(&line));
+    let further = info.contains("tab").then(of_tab).flatten().unwrap_or(0);
+    let what = info.lines().next().unwrap_or_default().chars().take(200).collect();
+    Broken { line: line + further, what }
 }
 
 /// A document, as far as it has been read.
@@ -255,7 +263,7 @@ fn key(node: &Node) -> Option<String> {
     }
 }
 
-/// A scalar without quotes, as PyYAML takes it: it still has `yes` and `off`.
+/// A scalar without quotes, as `PyYAML` takes it: it still has `yes` and `off`.
 fn plain(text: &str) -> Data {
     match text {
         "" | "~" | "null" | "Null" | "NULL" => return Data::Null,

@@ -1,0 +1,250 @@
+//! What Git cannot hold: links, pipes, files without permission, files that are too large.
+
+use std::fs::{self, File};
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::Path;
+
+use fluxloop::project::{Detail, Metrics, Projects};
+use proptest::prelude::*;
+use tempfile::TempDir;
+use tree::Budget;
+
+use crate::{ALL, Told, open, told};
+
+const SUMMARY: &str = r#"{"name": "n", "date": "2026-01-01T00:00:00", "results": {"total_runs": 2, "successful": 1,
+    "failed": 1, "success_rate": 0.5, "avg_duration_ms": 1.5}}"#;
+
+fn write(root: &Path, files: &[(&str, &str)]) {
+    for (name, text) in files {
+        let path = root.join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+}
+
+/// A sound project with these files in it.
+fn project(files: &[(&str, &str)]) -> TempDir {
+    let root = tempfile::tempdir().unwrap();
+    write(
+        root.path(),
+        &[
+            ("configs/project.yaml", "name: shop\n"),
+            ("configs/simulation.yaml", "name: smoke\nrunner: {target: 'a:b'}\n"),
+        ],
+    );
+    write(root.path(), files);
+    root
+}
+
+#[track_caller]
+fn warned(all: &Told, file: &str, words: &str) {
+    let found = all.warnings().any(|warning| warning.file == file && warning.what.contains(words));
+    assert!(found, "{file}: {words}: {:?}", all.warnings().collect::<Vec<_>>());
+}
+
+#[test]
+fn a_link_to_an_experiment_elsewhere() {
+    let outside = project(&[("experiments/exp_20260101_000000/summary.json", SUMMARY)]);
+    let root = project(&[("experiments/exp_20260102_000000/summary.json", SUMMARY)]);
+    let target = outside.path().join("experiments/exp_20260101_000000");
+    symlink(target, root.path().join("experiments/exp_20260101_000000")).unwrap();
+    let all = told(&open(root.path()), "");
+    warned(&all, "experiments/exp_20260101_000000", "symbolic link");
+    assert_eq!(all.experiments.list.len(), 1);
+}
+
+#[test]
+fn a_settings_file_that_is_a_link_leading_out() {
+    let outside = project(&[("secret.yaml", "name: outside\n")]);
+    let root = project(&[]);
+    fs::remove_file(root.path().join("configs/project.yaml")).unwrap();
+    symlink(outside.path().join("secret.yaml"), root.path().join("configs/project.yaml")).unwrap();
+    write(root.path(), &[("configs/input.yaml", "personas: []\n")]);
+    let all = told(&open(root.path()), "");
+    warned(&all, "configs/project.yaml", "link");
+    assert!(!serde_json::to_string(&all.projects).unwrap().contains("outside\""));
+    assert_eq!(all.projects.list[0].settings.experiment_name.as_deref(), Some("smoke"));
+}
+
+#[test]
+fn a_link_that_nobody_needs() {
+    let root = tempfile::tempdir().unwrap();
+    let scenario = ".fluxloop/scenarios/desk";
+    write(
+        root.path(),
+        &[
+            (&format!("{scenario}/configs/scenario.yaml"), "name: desk\n"),
+            (&format!("{scenario}/configs/simulation.yaml"), "runner: {target: 'a:b'}\n"),
+            (&format!("{scenario}/.state/x"), ""),
+        ],
+    );
+    symlink("/etc/hostname", root.path().join(scenario).join(".state/latest_result.md")).unwrap();
+    let all = told(&open(root.path()), "");
+    assert_eq!(all.warnings().count(), 0);
+    assert_eq!((all.projects.list[0].line.name(), all.experiments.list.len()), ("0.3", 0));
+}
+
+#[test]
+fn summaries_that_are_no_files() {
+    let root = project(&[("experiments/exp_20260101_000000/summary.json", SUMMARY)]);
+    let folder = root.path().join("experiments");
+    fs::create_dir_all(folder.join("exp_20260102_000000")).unwrap();
+    symlink("summary.json", folder.join("exp_20260102_000000/summary.json")).unwrap();
+    fs::create_dir_all(folder.join("exp_20260103_000000/summary.json")).unwrap();
+    let all = told(&open(root.path()), "");
+    warned(&all, "experiments/exp_20260102_000000/summary.json", "cannot be read");
+    warned(&all, "experiments/exp_20260103_000000/summary.json", "not a regular file");
+    let totals = all.experiments.list.iter().map(|experiment| experiment.total);
+    assert_eq!(totals.collect::<Vec<_>>(), [None, None, Some(2)]);
+}
+
+#[test]
+fn an_empty_folder_is_a_run_that_was_stopped() {
+    let root = project(&[]);
+    fs::create_dir_all(root.path().join("experiments/exp_20260103_000000")).unwrap();
+    fs::create_dir_all(root.path().join("experiments/notes")).unwrap();
+    let all = told(&open(root.path()), "");
+    warned(&all, "experiments/exp_20260103_000000", "no `summary.json`");
+    assert_eq!(all.experiments.list.len(), 1);
+    assert!(all.experiments.list[0].unfinished && all.experiments.list[0].total.is_none());
+}
+
+#[test]
+fn traces_that_are_too_large() {
+    let at = "experiments/exp_20260101_000000";
+    let root = project(&[(&format!("{at}/summary.json"), SUMMARY)]);
+    let size = (64 << 20) + 1;
+    File::create(root.path().join(at).join("traces.jsonl")).unwrap().set_len(size).unwrap();
+    let all = told(&open(root.path()), "");
+    warned(&all, &format!("{at}/traces.jsonl"), &format!("{size} bytes"));
+    warned(&all, &format!("{at}/traces.jsonl"), &format!("{}", 64 << 20));
+    assert_eq!(all.experiments.list[0].total, Some(2));
+}
+
+#[test]
+fn a_line_that_is_too_long() {
+    let at = "experiments/exp_20260101_000000";
+    let line = |input: &str| format!("{{\"input\": \"{input}\", \"output\": \"x\", \"success\": true}}\n");
+    let text = [line("one"), line(&"x".repeat(5 << 20)), line("three")].concat();
+    let root = project(&[(&format!("{at}/summary.json"), SUMMARY), (&format!("{at}/traces.jsonl"), &text)]);
+    let all = told(&open(root.path()), "");
+    let warning = all.warnings().next().unwrap();
+    assert_eq!((warning.file.as_str(), warning.line), (format!("{at}/traces.jsonl").as_str(), Some(2)));
+    assert!(warning.what.contains("longer than"));
+    let inputs = &all.experiments.list[0].details.as_ref().unwrap().by_input;
+    assert_eq!(inputs.keys().collect::<Vec<_>>(), ["one", "three"]);
+}
+
+#[test]
+fn a_file_without_permission() {
+    let root = project(&[]);
+    let path = root.path().join("configs/project.yaml");
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o000)).unwrap();
+    if fs::read(&path).is_ok() {
+        return; // As root there is nothing that may not be read.
+    }
+    let all = told(&open(root.path()), "");
+    warned(&all, "configs/project.yaml", "permission denied");
+}
+
+#[test]
+fn a_project_as_init_leaves_it() {
+    let root = project(&[]);
+    let all = told(&open(root.path()), "");
+    assert_eq!(all.warnings().count(), 0);
+    assert_eq!((all.experiments.list.len(), all.projects.list[0].inputs.count), (0, 0));
+    assert_eq!(Metrics::of(&all.experiments.list), Metrics::default());
+}
+
+#[test]
+fn what_belongs_to_others_is_not_searched() {
+    let configs =
+        [("configs/project.yaml", "name: x\n"), ("configs/simulation.yaml", "runner: {target: 'a:b'}\n")];
+    let root = tempfile::tempdir().unwrap();
+    for at in ["node_modules/x", ".venv/x", "lib/site-packages/x", "a/b/c/d", "a/b/c/d/e"] {
+        for (name, text) in configs {
+            write(root.path(), &[(&format!("{at}/{name}"), text)]);
+        }
+    }
+    let found = Projects::find(&open(root.path()), "");
+    assert_eq!(found.list.iter().map(|project| project.folder.as_str()).collect::<Vec<_>>(), ["a/b/c/d"]);
+    let deeper = Projects::find(&open(root.path()), "a/b/c/d/e");
+    assert_eq!(deeper.list.iter().map(|project| project.folder.as_str()).collect::<Vec<_>>(), ["a/b/c/d/e"]);
+}
+
+#[test]
+fn results_of_a_scenario_that_is_gone() {
+    let summary = r#"{"experiment_name": "old", "runner_type": "function", "total_runs": 1, "success_count": 1,
+        "failure_count": 0, "success_rate": 1.0, "total_duration_ms": 5, "created_at": "2026-01-01T00:00:00+00:00"}"#;
+    let root = tempfile::tempdir().unwrap();
+    write(
+        root.path(),
+        &[
+            (".fluxloop/scenarios/new/configs/simulation.yaml", "name: new\nrunner: {target: 'a:b'}\n"),
+            (".fluxloop/results/old-20260101-000000/summary.json", summary),
+        ],
+    );
+    let all = told(&open(root.path()), "");
+    warned(&all, ".fluxloop/results/old-20260101-000000", "no scenario has the name `old`");
+    assert_eq!(all.experiments.list[0].project, ".fluxloop/results");
+    assert_eq!(told(&open(root.path()), ".fluxloop/scenarios/new").experiments.list.len(), 1);
+}
+
+/// A thousand experiments with 200 MB of traces: run it with `--ignored --nocapture` to see how long it takes.
+#[test]
+#[ignore = "a measurement; it writes 200 MB"]
+fn a_thousand_experiments() {
+    let root = project(&[]);
+    let turn = format!(r#"{{"role": "assistant", "content": "{}"}}"#, "words ".repeat(60));
+    let conversation = vec![turn; 4].join(", ");
+    let line = |n: usize| {
+        format!(
+            r#"{{"trace_id": "{n}", "iteration": 0, "persona": "p{}", "input": "question {}", "output": "answer",
+            "duration_ms": 12.5, "success": true, "conversation": [{conversation}]}}"#,
+            n % 5,
+            n % 50
+        )
+        .replace('\n', " ")
+    };
+    let traces = (0..118).map(line).collect::<Vec<_>>().join("\n");
+    for n in 0..1000 {
+        let at = format!("experiments/exp_2026{:02}{:02}_{:02}0000", 1 + n / 280, 1 + n / 10 % 28, n % 10);
+        write(
+            root.path(),
+            &[(&format!("{at}/summary.json"), SUMMARY), (&format!("{at}/trace_summary.jsonl"), &traces)],
+        );
+    }
+    let tree = open(root.path());
+    for detail in
+        [Detail::NONE, Detail { newest: 20, bytes: 64 << 20 }, Detail { newest: 1000, bytes: 64 << 20 }]
+    {
+        let start = std::time::Instant::now();
+        let read = Projects::find(&tree, "").experiments(&tree, detail, &Budget::unlimited());
+        let metrics = Metrics::of(&read.list);
+        println!("{detail:?}: {:?}, {:?}, {} inputs", start.elapsed(), read.coverage, metrics.by_input.len());
+        assert_eq!(read.list.len(), 1000);
+    }
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    println!("{}", status.lines().find(|line| line.starts_with("VmHWM")).unwrap_or_default());
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    /// Whatever the folders are called: the newest first, the trend the other way round, and sums that fit.
+    #[test]
+    fn orders_and_sums(runs in prop::collection::vec((1u32..29, 0u32..24, 0u64..9, 0u64..9), 1..8)) {
+        let root = project(&[]);
+        for (day, hour, good, bad) in &runs {
+            let summary = format!(r#"{{"name": "n", "results": {{"total_runs": {}, "successful": {good}, "failed": {bad}}}}}"#, good + bad);
+            write(root.path(), &[(&format!("experiments/e_202602{day:02}_{hour:02}0000/summary.json"), &summary)]);
+        }
+        let tree = open(root.path());
+        let list = Projects::find(&tree, "").experiments(&tree, ALL, &Budget::unlimited()).list;
+        prop_assert!(list.iter().rev().map(|experiment| &experiment.time).is_sorted());
+        let metrics = Metrics::of(&list);
+        prop_assert!(metrics.trend.iter().map(|point| &point.time).is_sorted());
+        prop_assert_eq!(metrics.total, metrics.successful + metrics.failed);
+        prop_assert_eq!(Metrics::of(list.iter().rev()), metrics);
+    }
+}
