@@ -79,9 +79,13 @@ const BRIEF: &[&str] = &[
     "mean_duration_ms",
     "runner_type",
     "disagreements",
+    "slowest_ms",
+    "by_persona",
+    "failures",
+    "tokens",
+    "conversations",
+    "guardrail_warnings",
 ];
-const BRIEF_DETAILS: &[&str] =
-    &["slowest_ms", "by_persona", "failures", "tokens", "conversations", "guardrail_warnings"];
 /// Failures of one experiment that are told in brief.
 const FAILURES: usize = 3;
 
@@ -124,19 +128,14 @@ impl Reply {
 
 fn in_short(experiment: &Experiment, wanted: &Wanted) -> Value {
     let mut entry = json!(experiment);
-    let details = entry["details"].take();
     if !wanted.is_full() {
         entry = only_keys(entry, BRIEF);
-    }
-    if let (Value::Object(entry), Value::Object(mut details)) = (&mut entry, details) {
-        if !wanted.is_full() {
-            details.retain(|key, value| BRIEF_DETAILS.contains(&key.as_str()) && !value.is_null());
-            if let Some(failures) = details.get_mut("failures").and_then(Value::as_array_mut) {
-                failures.truncate(FAILURES);
-            }
+        if let Some(failures) = entry["failures"].as_array_mut() {
+            failures.truncate(FAILURES);
         }
-        entry.remove("details");
-        entry.extend(details);
+    }
+    if let Some(entry) = entry.as_object_mut() {
+        entry.retain(|_, value| !value.is_null());
         entry.insert("uri".to_owned(), json!(experiment_uri(&experiment.id, "")));
     }
     entry
