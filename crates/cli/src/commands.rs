@@ -6,6 +6,7 @@ pub(crate) mod demo;
 pub(crate) mod faq;
 pub(crate) mod http;
 pub(crate) mod index;
+mod insight;
 pub(crate) mod integrate;
 mod kept;
 pub(crate) mod keys;

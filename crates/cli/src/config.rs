@@ -26,7 +26,7 @@ pub(crate) struct Layer {
     /// A folder that tools may touch; may be given several times [default: the working directory]
     #[arg(long, global = true, value_name = "DIR", env = "FLUXWAY_ROOT")]
     root: Option<Vec<PathBuf>>,
-    /// The toolsets to serve, separated by commas: integrate, docs, reference, diagnostics [default: integrate,docs,reference]
+    /// The toolsets to serve, separated by commas: integrate, docs, context, reference, diagnostics [default: integrate,docs,context,reference]
     #[arg(long, global = true, value_name = "NAMES", env = "FLUXWAY_TOOLSETS", value_delimiter = ',')]
     toolsets: Option<Vec<String>>,
     /// Serve no tool that writes [default: false]

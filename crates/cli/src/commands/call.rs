@@ -5,9 +5,11 @@ use std::io::IsTerminal;
 use serde_json::{Map, Value, json};
 
 use super::client::{Client, with_client};
+use super::insight;
 use super::readable::readable;
 use crate::config::Config;
 use crate::exit::{self, Failure};
+use crate::paint;
 
 pub(crate) fn run(config: Config, tool: &str, rest: Vec<String>) -> Result<(), Failure> {
     let typed = Typed::parse(rest)?;
@@ -17,7 +19,11 @@ pub(crate) fn run(config: Config, tool: &str, rest: Vec<String>) -> Result<(), F
         let arguments = typed.arguments(tools.iter().find(|listed| listed["name"] == tool))?;
         client.answer(tool, arguments).await
     })?;
-    exit::print(&if typed.json { text } else { readable(&text) })
+    if typed.json {
+        return exit::print(&text);
+    }
+    let page = (tool == insight::TOOL).then(|| insight::page(&text, paint::on_stdout())).flatten();
+    exit::print(&page.unwrap_or_else(|| readable(&text)))
 }
 
 /// What stood behind the tool's name.

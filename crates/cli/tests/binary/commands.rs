@@ -71,7 +71,7 @@ fn wrong_use_exits_with_2() {
         (&["serve", "--read-onyl"], "unexpected argument '--read-onyl'"),
         (
             &["serve", "--toolsets", "nope"],
-            "there is no toolset `nope`; there are integrate, docs, reference, diagnostics",
+            "there is no toolset `nope`; there are integrate, docs, context, reference, diagnostics",
         ),
         (&["serve", "--root", "/no/such/folder"], "/no/such/folder is not a folder"),
         (&["serve", "--config", "/no/such/file"], "cannot read the settings in /no/such/file"),

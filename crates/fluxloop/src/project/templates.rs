@@ -1,5 +1,7 @@
 //! Ways to run a project, for the line of its CLI: what to set, and the command.
 
+use std::fmt::Write;
+
 use serde::Serialize;
 use serde_json::Value;
 
@@ -51,14 +53,16 @@ impl Project {
         yaml.push_str(&self.settings.runner.as_ref().map(|runner| self.runner(runner)).unwrap_or_default());
         let key = if self.line == Line::V04 { "conversation" } else { "multi_turn" };
         if let Some(turns) = turns {
-            yaml.push_str(&format!("{key}:\n  enabled: true\n  max_turns: {turns}\n"));
+            let _ = writeln!(yaml, "{key}:\n  enabled: true\n  max_turns: {turns}");
         }
         yaml
     }
 
     fn runner(&self, runner: &Runner) -> String {
         let mut yaml = "runner:\n".to_owned();
-        let mut line = |key: &str, value: String| yaml.push_str(&format!("  {key}: {value}\n"));
+        let mut line = |key: &str, value: String| {
+            let _ = writeln!(yaml, "  {key}: {value}");
+        };
         if self.line == Line::V04 {
             line("type", text(&runner.kind));
         }

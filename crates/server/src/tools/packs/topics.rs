@@ -96,7 +96,9 @@ pub(crate) fn base_input(located: &Located) -> Vec<String> {
 pub(crate) fn experiment(located: &Located, experiments: &[Experiment]) -> Vec<String> {
     let mut topics = Topics(vec![EXPERIMENT_EXECUTION.to_owned(), RUNNERS.to_owned()]);
     let projects = &located.projects.list;
-    projects.iter().for_each(|project| topics.runner(project));
+    for project in projects {
+        topics.runner(project);
+    }
     topics.add_if(projects.iter().any(|project| project.settings.multi_turn.enabled), MULTI_TURN);
     topics.add_if(experiments.iter().any(|experiment| experiment.failed > Some(0)), FAILED_RUNS);
     let has_variables = |project: &Project| {

@@ -1,0 +1,361 @@
+//! The context tools on projects that real CLIs wrote: numbers as an independent script counted them, documented keys, and
+//! nothing secret, over both dialects.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+use server::App;
+
+use crate::harness::{TestClient, app};
+use crate::repositories::{SUPPORT_BOT, unpack};
+
+const PROJECTS: [&str; 7] = [
+    "bookshop-0.2.30",
+    "legacy-0.2.30",
+    "two-0.2.36",
+    "root-0.2.36",
+    "scenarios-0.3.11",
+    "workspace-0.4.0",
+    "twice-0.4.0",
+];
+
+/// The documented keys of each tool, with what their values are.
+const DOCUMENTED: [(&str, &[(&str, char)]); 4] = [
+    (
+        "fetch_integration_context",
+        &[
+            ("mode", 's'),
+            ("repository_profile", 'o'),
+            ("integration_workflow", 'o'),
+            ("structure_context", 'o'),
+            ("rag_topics", 'a'),
+        ],
+    ),
+    (
+        "fetch_base_input_context",
+        &[("mode", 's'), ("existing_inputs", 'o'), ("service_context", 's'), ("rag_topics", 'a')],
+    ),
+    (
+        "fetch_experiment_context",
+        &[
+            ("mode", 's'),
+            ("recent_experiments", 'a'),
+            ("runner_config", 'o'),
+            ("simulation_templates", 'a'),
+            ("rag_topics", 'a'),
+        ],
+    ),
+    (
+        "fetch_insight_context",
+        &[("mode", 's'), ("evaluation_reports", 'a'), ("aggregated_metrics", 'o'), ("rag_topics", 'a')],
+    ),
+];
+
+fn fixtures() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../fluxloop/tests/projects").canonicalize().unwrap()
+}
+
+fn serving(root: &Path) -> Arc<App> {
+    app().roots(vec![root.canonicalize().unwrap()]).build()
+}
+
+fn expected(project: &str) -> Value {
+    serde_json::from_slice(&std::fs::read(fixtures().join(project).join("expected.json")).unwrap()).unwrap()
+}
+
+/// A client of the envelope, at a folder.
+struct Asker(TestClient);
+
+impl Asker {
+    fn at(root: &Path) -> Self {
+        Self(TestClient::new(&serving(root)))
+    }
+
+    async fn ask(&mut self, tool: &str, params: Value) -> Value {
+        let request = json!({ "type": "request", "id": "1", "tool": tool, "params": params });
+        let mut answer = self.0.request(request).await;
+        assert_eq!(answer["type"], "response", "{tool}: {answer}");
+        answer["result"].take()
+    }
+}
+
+fn is_of_kind(value: &Value, kind: char) -> bool {
+    match kind {
+        's' => value.is_string(),
+        'o' => value.is_object(),
+        _ => value.is_array(),
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_documented_keys_are_there_and_no_secret_is() {
+    for project in PROJECTS {
+        let root = fixtures().join(project);
+        let mut asker = Asker::at(&root);
+        let secret = expected(project)["secret"].as_str().unwrap().to_owned();
+        for (tool, keys) in DOCUMENTED {
+            let answer = asker.ask(tool, json!({})).await;
+            for (key, kind) in keys {
+                assert!(is_of_kind(&answer[key], *kind), "{project}, {tool}: {key} is {}", answer[key]);
+            }
+            let full = match tool {
+                "fetch_integration_context" => json!({ "max_tokens": 100_000 }),
+                _ => json!({ "detail": "full", "limit": 200, "max_tokens": 100_000 }),
+            };
+            let full = asker.ask(tool, full).await;
+            for answer in [answer, full] {
+                assert!(!answer.to_string().contains(&secret), "{project}, {tool}");
+            }
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn numbers_are_those_of_the_files() {
+    for project in PROJECTS {
+        let root = fixtures().join(project);
+        let mut asker = Asker::at(&root);
+        let expected = expected(project);
+        let all = json!({ "limit": 200, "max_tokens": 100_000 });
+        let experiments = asker.ask("fetch_experiment_context", all.clone()).await;
+        let ids: Vec<&Value> =
+            experiments["recent_experiments"].as_array().unwrap().iter().map(|one| &one["id"]).collect();
+        let newest: Vec<&Value> = expected["newest_first"].as_array().unwrap().iter().collect();
+        assert_eq!(ids, newest, "{project}");
+        for (folder, project_expected) in expected["projects"].as_object().unwrap() {
+            let mut params = all.clone();
+            params["project"] = json!(folder);
+            let aggregate = &project_expected["aggregate"];
+            let insight = asker.ask("fetch_insight_context", params.clone()).await;
+            let metrics = &insight["aggregated_metrics"];
+            for key in
+                ["experiments", "total", "successful", "failed", "success_rate", "total_tokens", "by_persona"]
+            {
+                assert_eq!(close(&metrics[key]), close(&aggregate[key]), "{project}, {folder}: {key}");
+            }
+            let trend: Vec<Value> = metrics["trend"]
+                .as_array()
+                .unwrap()
+                .iter()
+                .map(|point| json!([point["time"], point["success_rate"]]))
+                .collect();
+            assert_eq!(close(&json!(trend)), close(&aggregate["trend"]), "{project}, {folder}");
+            let inputs = asker.ask("fetch_base_input_context", params).await;
+            let (found, wanted) = (&inputs["existing_inputs"], &project_expected["inputs"]);
+            let texts = |list: &Value, key: &str| -> Vec<Value> {
+                list.as_array().unwrap().iter().map(|entry| entry[key].clone()).collect()
+            };
+            assert_eq!(
+                json!(texts(&found["base_inputs"], "input")),
+                wanted["base_inputs"],
+                "{project}, {folder}"
+            );
+            assert_eq!(json!(texts(&found["personas"], "name")), wanted["personas"], "{project}, {folder}");
+            for key in ["count", "by_persona", "by_strategy"] {
+                assert_eq!(found["generated"][0][key], wanted[key], "{project}, {folder}: {key}");
+            }
+            let context = project_expected["service_context"].as_str().unwrap_or_default();
+            assert_eq!(inputs["service_context"], context, "{project}, {folder}");
+        }
+    }
+}
+
+/// Numbers with three digits behind the point: rates and means are rounded in both.
+fn close(value: &Value) -> Value {
+    match value {
+        Value::Number(number) => json!((number.as_f64().unwrap() * 1000.0).round() / 1000.0),
+        Value::Array(values) => values.iter().map(close).collect(),
+        Value::Object(map) => {
+            Value::Object(map.iter().map(|(key, value)| (key.clone(), close(value))).collect())
+        }
+        other => other.clone(),
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_project_is_found_from_wherever_one_stands() {
+    let cases = [
+        ("bookshop-0.2.30", ".", "desk"),
+        ("bookshop-0.2.30", "shop", "desk"),
+        ("bookshop-0.2.30", "fluxloop/desk", "desk"),
+        ("bookshop-0.2.30", "fluxloop/desk/configs", "desk"),
+        ("workspace-0.4.0", ".fluxloop/scenarios/talk", "talk"),
+        ("scenarios-0.3.11", ".fluxloop/scenarios/talk/experiments", "talk"),
+        ("root-0.2.36", ".", "root"),
+    ];
+    for (project, root, name) in cases {
+        let mut asker = Asker::at(&fixtures().join(project));
+        let answer = asker.ask("fetch_experiment_context", json!({ "root": root })).await;
+        let names: Vec<&str> =
+            answer["projects"].as_array().unwrap().iter().map(|one| one["name"].as_str().unwrap()).collect();
+        match name {
+            "root" => assert_eq!(names.len(), 1, "{project}/{root}: {names:?}"),
+            name => assert_eq!(names, [name], "{project}/{root}"),
+        }
+        assert!(!answer["recent_experiments"].as_array().unwrap().is_empty(), "{project}/{root}");
+    }
+    let mut asker = Asker::at(&fixtures().join("two-0.2.36"));
+    let both = asker.ask("fetch_insight_context", json!({})).await;
+    assert_eq!(both["projects"].as_array().unwrap().len(), 2);
+    assert_eq!(both["metrics_by_project"].as_array().unwrap().len(), 2);
+    let one = asker.ask("fetch_insight_context", json!({ "project": "tour" })).await;
+    assert_eq!(one["projects"][0]["name"], "tour");
+    assert_eq!(one["metrics_by_project"], json!([]));
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_search_upwards_ends_at_a_repository_and_at_the_roots() {
+    let folder = tempfile::tempdir().unwrap();
+    let write = |path: &str| {
+        let path = folder.path().join(path);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, "name: outer\n").unwrap();
+    };
+    write("fluxloop/outer/configs/simulation.yaml");
+    write("mine/.git/HEAD");
+    write("mine/app/main.py");
+    write("open/app/main.py");
+    let found = async |root: &str, inside: &str| {
+        let mut asker = Asker::at(&folder.path().join(root));
+        let answer = asker.ask("fetch_base_input_context", json!({ "root": inside })).await;
+        let told = answer["warnings"].to_string();
+        assert_eq!(answer["projects"] == json!([]), told.contains("no FluxLoop project was found"), "{told}");
+        answer["projects"].as_array().unwrap().len()
+    };
+    assert_eq!(found(".", "open/app").await, 1);
+    assert_eq!(found(".", "mine/app").await, 0, "another repository's project is none of ours");
+    assert_eq!(found("open", "app").await, 0, "what lies above the root is not looked at");
+}
+
+#[tokio::test(start_paused = true)]
+async fn arguments_that_make_no_sense_are_refused() {
+    let mut client = TestClient::new(&serving(&fixtures().join("two-0.2.36")));
+    let mut refusal = async |params: Value| {
+        let request =
+            json!({ "type": "request", "id": "1", "tool": "fetch_insight_context", "params": params });
+        let answer = client.request(request).await;
+        answer["error"]["message"].as_str().unwrap_or_else(|| panic!("{answer}")).to_owned()
+    };
+    assert!(refusal(json!({ "project": "nope" })).await.contains("there are: chat, tour"));
+    assert!(refusal(json!({ "limit": 0 })).await.contains("limit"));
+    assert!(refusal(json!({ "detail": "huge" })).await.contains("brief"));
+    assert!(refusal(json!({ "root": "/" })).await.contains("not"));
+    assert!(refusal(json!({ "roots": "." })).await.contains("roots"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn answers_fit_and_say_what_they_leave_out() {
+    for project in PROJECTS {
+        let mut asker = Asker::at(&fixtures().join(project));
+        for (tool, keys) in DOCUMENTED.into_iter().skip(1) {
+            let whole =
+                asker.ask(tool, json!({ "detail": "full", "limit": 200, "max_tokens": 100_000 })).await;
+            let small = asker.ask(tool, json!({ "detail": "full", "limit": 200, "max_tokens": 700 })).await;
+            for (key, kind) in keys {
+                assert!(is_of_kind(&small[key], *kind), "{project}, {tool}: {key}");
+            }
+            let (before, after) = (whole.to_string().len() / 4, small.to_string().len() / 4);
+            if before > 1000 {
+                assert!(after < before, "{project}, {tool}: {after} of {before} tokens");
+                assert_ne!(small["left_out"], json!([]), "{project}, {tool}");
+            }
+        }
+        let usual = asker.ask("fetch_insight_context", json!({})).await;
+        assert!(usual.to_string().len() / 4 < 4400, "{project}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn every_topic_that_is_named_has_an_answer() {
+    for project in PROJECTS {
+        let mut asker = Asker::at(&fixtures().join(project));
+        for (tool, _) in DOCUMENTED {
+            let answer = asker.ask(tool, json!({})).await;
+            for topic in answer["rag_topics"].as_array().unwrap() {
+                let found = asker.ask("faq", json!({ "query": topic })).await;
+                assert_ne!(found["citations"], json!([]), "{project}, {tool}: {topic}");
+            }
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn experiments_are_resources() {
+    let root = fixtures().join("bookshop-0.2.30");
+    let mut client = TestClient::greeted(&serving(&root), "2025-11-25", json!({})).await;
+    let mut request = async |method: &str, params: Value| {
+        client.request(json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params })).await
+    };
+    let reference = json!({ "type": "ref/resource", "uri": "fluxloop://experiments/{+path}" });
+    let argument = json!({ "name": "path", "value": "fluxloop/desk/experiments/week" });
+    let completed = request("completion/complete", json!({ "ref": reference, "argument": argument })).await;
+    let path = "fluxloop/desk/experiments/weekly_20260303_170510";
+    assert_eq!(completed["result"]["completion"]["values"], json!([path]));
+    let prompt = json!({ "ref": { "type": "ref/prompt", "name": "explain_experiment" }, "argument": { "name": "experiment", "value": "" } });
+    let completed = request("completion/complete", prompt).await;
+    assert_eq!(completed["result"]["completion"]["values"], expected("bookshop-0.2.30")["newest_first"]);
+
+    let mut read = async |uri: &str| {
+        let answer = request("resources/read", json!({ "uri": uri })).await;
+        let content = answer["result"]["contents"][0].clone();
+        (content["mimeType"].as_str().map(str::to_owned), content["text"].as_str().map(str::to_owned))
+    };
+    let (mime, overview) = read(&format!("fluxloop://experiments/{path}")).await;
+    assert_eq!(mime.as_deref(), Some("application/json"));
+    let overview: Value = serde_json::from_str(&overview.unwrap()).unwrap();
+    assert_eq!(overview["experiment"]["failed"], 5);
+    let documents = overview["documents"].as_array().unwrap();
+    assert!(documents.iter().any(|document| document["name"] == "errors.json"), "{documents:?}");
+    for document in documents {
+        let (_, text) = read(document["uri"].as_str().unwrap()).await;
+        assert!(!text.unwrap().contains("sk-test-not-a-key"), "{document}");
+    }
+    let hidden =
+        ["fluxloop://experiments/../secret", "fluxloop://experiments/fluxloop/desk/configs/input.yaml"];
+    for uri in hidden.into_iter().chain(["fluxloop://experiments/", "fluxloop://experiments/%zz"]) {
+        assert_eq!(read(uri).await, (None, None), "{uri}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_planner_gets_what_it_needs_to_integrate() {
+    let (_folder, root) = unpack(SUPPORT_BOT);
+    let mut asker = Asker::at(&root);
+    let context = asker.ask("fetch_integration_context", json!({ "root": "." })).await;
+    let structure = &context["structure_context"];
+    assert!(!structure["key_files"].as_array().unwrap().is_empty());
+    assert!(!structure["agents"].as_array().unwrap().is_empty());
+    let workflow = asker.ask("run_integration_workflow", json!({})).await;
+    assert_eq!(context["integration_workflow"]["edit_plan"]["id"], workflow["edit_plan"]["id"]);
+    assert_eq!(context["repository_profile"]["languages"], workflow["profile"]["languages"]);
+    assert_eq!(context["projects"], json!([]));
+    insta::assert_json_snapshot!(
+        "integration_context",
+        json!({
+            "structure_context": structure, "rag_topics": context["rag_topics"], "left_out": context["left_out"],
+        })
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn damage_is_told_with_its_place_and_the_rest_is_answered() {
+    for entry in std::fs::read_dir(fixtures().join("damaged")).unwrap() {
+        let path = entry.unwrap().path();
+        if !path.is_dir() {
+            continue;
+        }
+        let name = path.file_name().unwrap().to_str().unwrap().to_owned();
+        let mut asker = Asker::at(&path);
+        let mut warnings = String::new();
+        for (tool, keys) in DOCUMENTED {
+            let answer = asker.ask(tool, json!({})).await;
+            for (key, kind) in keys {
+                assert!(is_of_kind(&answer[key], *kind), "{name}, {tool}: {key}");
+            }
+            warnings.push_str(&answer["warnings"].to_string());
+        }
+        let is_sound = ["yaml-bom-crlf"].contains(&name.as_str());
+        assert_eq!(warnings == "[][][][]", is_sound, "{name}: {warnings}");
+    }
+}
