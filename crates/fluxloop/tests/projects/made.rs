@@ -158,6 +158,13 @@ fn a_project_as_init_leaves_it() {
 }
 
 #[test]
+fn counts_are_believed_before_rates() {
+    let wrong = SUMMARY.replace("\"success_rate\": 0.5", "\"success_rate\": 0.9");
+    let root = project(&[("experiments/exp_20260101_000000/summary.json", &wrong)]);
+    assert_eq!(told(&open(root.path()), "").experiments.list[0].success_rate, Some(0.5));
+}
+
+#[test]
 fn a_project_without_a_simulation() {
     let root = project(&[("configs/input.yaml", "personas: [{name: guest}]\n")]);
     fs::remove_file(root.path().join("configs/simulation.yaml")).unwrap();
