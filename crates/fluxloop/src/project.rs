@@ -8,6 +8,7 @@
 //! as far as [`redact`] knows one. Nothing is ordered by the times of files, which a checkout makes anew.
 
 mod contract;
+mod coverage;
 mod documents;
 mod errors;
 mod evaluation;
@@ -23,6 +24,7 @@ mod limits;
 mod loose;
 mod merged;
 mod metrics;
+mod node;
 mod parallel;
 pub(crate) mod place;
 mod redact;
@@ -32,16 +34,18 @@ mod summary;
 mod templates;
 mod time;
 mod tokens;
+mod trace;
 mod warning;
 mod yaml;
 
 pub use contract::{Assertion, BrokenAssertion, Contract};
+pub use coverage::{Coverage, Detail, LeftOut};
 pub use documents::{Document, DocumentError, DocumentText};
 pub use evaluation::{
     Criterion, Evaluation, Evaluator, JudgedTrace, Met, PersonaScore, Reason, Recommendation,
 };
 pub use experiment::{Conversations, Details, Experiment, Failure, InputRuns, NO_PERSONA, Tally, Tokens};
-pub use experiments::{Coverage, Detail, Experiments, LeftOut};
+pub use experiments::Experiments;
 pub use inputs::{Input, Inputs, Source};
 pub use judging::Judging;
 pub use metrics::{Comparison, Covered, Metrics, Point};
@@ -58,6 +62,7 @@ use crate::Line;
 use fields::Fields;
 use file::join;
 use merged::Merged;
+use node::{Data, Node};
 use place::Place;
 use warning::Warnings;
 
@@ -209,7 +214,7 @@ fn pulled_personas(tree: &Tree, place: &Place, warnings: &mut Warnings) -> Vec<P
         return Vec::new();
     }
     let Some(value) = file::json::<Value>(tree, &path, warnings) else { return Vec::new() };
-    if let yaml::Data::List(items) = yaml::Node::from_json(&path.as_str().into(), value).data {
+    if let Data::List(items) = Node::from_json(&path.as_str().into(), value).data {
         return settings::personas(&items, warnings);
     }
     warnings.add(&path, None, "no list of personas");

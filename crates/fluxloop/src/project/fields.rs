@@ -3,9 +3,9 @@
 use serde_json::Value;
 
 use super::limits;
+use super::node::{Data, Node};
 use super::redact::{redact, told};
 use super::warning::Warnings;
-use super::yaml::{Data, Node};
 
 /// What can be asked of a mapping.
 #[derive(Clone, Copy)]

@@ -4,8 +4,9 @@ use serde::de::DeserializeOwned;
 use tree::Tree;
 
 use super::limits;
+use super::node::{Data, Node};
 use super::warning::{Warnings, reason};
-use super::yaml::{self, Data, Node};
+use super::yaml;
 
 /// The text of a file, if there is one.
 pub(super) fn text(tree: &Tree, path: &str, limit: u64, warnings: &mut Warnings) -> Option<String> {

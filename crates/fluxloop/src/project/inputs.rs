@@ -11,10 +11,10 @@ use super::fields::{Fields, scalar};
 use super::file::{self, join, resolve};
 use super::limits;
 use super::merged::Merged;
+use super::node::{Data, Node};
 use super::place::{Place, is_there};
 use super::redact::told;
 use super::warning::Warnings;
-use super::yaml::{Data, Node};
 use crate::Line;
 
 /// The inputs that a run would take.

@@ -4,8 +4,8 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::fields::Fields;
+use super::node::Data;
 use super::warning::Warnings;
-use super::yaml::Data;
 
 /// What is judged, and how.
 #[derive(Debug, Clone, PartialEq, Serialize)]

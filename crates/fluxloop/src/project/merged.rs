@@ -4,9 +4,9 @@ use tree::Tree;
 
 use super::fields::Fields;
 use super::file::{self, join};
+use super::node::Node;
 use super::place::{self, Place};
 use super::warning::Warnings;
-use super::yaml::Node;
 
 /// The files in which settings are, the weakest first.
 const SECTIONS: [&str; 5] = ["project", "scenario", "input", "simulation", "evaluation"];
@@ -37,6 +37,10 @@ impl Merged {
             }
             merged.files.push(path);
             merged.node.merge(node);
+        }
+        let simulation = join(&place.folder, "configs/simulation.yaml");
+        if place.single_file.is_none() && !place::is_there(tree, &simulation) {
+            warnings.add(&simulation, None, "not there, so nothing says how the agent is called");
         }
         merged
     }

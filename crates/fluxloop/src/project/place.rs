@@ -83,7 +83,8 @@ fn places_of(tree: &Tree, folder: &str, entries: &[Entry]) -> Vec<Place> {
         let projects = join(folder, "fluxloop");
         for name in folders(tree, &projects) {
             let folder = join(&projects, &name);
-            if is_there(tree, &join(&folder, "configs/simulation.yaml")) {
+            let has = |name: &str| is_there(tree, &join(&folder, &format!("configs/{name}.yaml")));
+            if has("simulation") || has("project") {
                 found.push(Place { line: Line::V02, folder, single_file: None, workspace: None });
             }
         }
@@ -106,7 +107,7 @@ fn places_of(tree: &Tree, folder: &str, entries: &[Entry]) -> Vec<Place> {
 /// A folder with `configs`, wherever it is: of a project, or of a scenario that is looked at alone.
 fn with_configs(tree: &Tree, folder: &str) -> Option<Place> {
     let has = |name: &str| is_there(tree, &join(folder, &format!("configs/{name}.yaml")));
-    if !has("simulation") {
+    if !(has("simulation") || has("project") && has("input")) {
         return None;
     }
     let line = match (has("project"), has("scenario"), has("input")) {

@@ -36,7 +36,7 @@ const SECRET_WORDS: [&str; 12] = [
     "cookie",
 ];
 /// A key whose last word is one of these names a secret. `max_tokens` is a number, `token` is not.
-const SECRET_ENDINGS: [&str; 4] = ["key", "keys", "token", "auth"];
+const SECRET_ENDINGS: [&str; 3] = ["key", "token", "auth"];
 
 /// The same value, without what is secret in it: values of keys that name secrets, all values of environment variables
 /// and headers, and whatever looks like a key inside of texts.
@@ -106,7 +106,7 @@ pub(super) fn is_secret_key(key: &str) -> bool {
     let joined = words.concat();
     SECRET_ENDINGS.contains(&last)
         || words.iter().any(|word| SECRET_WORDS.contains(&word.as_str()))
-        || ["apikey", "accesskey", "privatekey", "authtoken", "accesstoken"]
+        || ["apikey", "apikeys", "accesskey", "privatekey", "authtoken", "accesstoken"]
             .iter()
             .any(|end| joined.ends_with(end))
 }
@@ -203,6 +203,7 @@ mod tests {
             "environment",
             "name",
             "tokenizer",
+            "keys",
         ] {
             assert!(!is_secret_key(key), "{key}");
         }

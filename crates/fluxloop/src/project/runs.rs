@@ -4,10 +4,9 @@ use std::collections::{BTreeMap, HashMap};
 use std::ffi::OsStr;
 use std::path::Path;
 
-use serde::Deserialize;
 use tree::{Budget, Kind, Tree};
 
-use super::contract::{Report, Reports, StaticReport};
+use super::contract::Reports;
 use super::errors::{self, Told};
 use super::experiment::{
     Conversations, Details, Experiment, Failure, InputRuns, NO_PERSONA, Tally, rate, rounded,
@@ -15,67 +14,10 @@ use super::experiment::{
 use super::file::join;
 use super::jsonl::{self, Lines};
 use super::limits;
-use super::loose::{List, Loose, Mapping};
 use super::redact::told;
-use super::tokens::{self, TokenSum, Usage};
+use super::tokens::{self, TokenSum};
+use super::trace::{Trace, Turn};
 use super::warning::Warnings;
-
-/// A line of `trace_summary.jsonl` or `traces.jsonl`.
-#[derive(Deserialize, Default)]
-#[serde(default)]
-struct Trace<'a> {
-    #[serde(borrow)]
-    run_id: Loose<'a>,
-    #[serde(borrow)]
-    iteration: Loose<'a>,
-    #[serde(borrow)]
-    persona: Loose<'a>,
-    #[serde(borrow)]
-    input: Loose<'a>,
-    #[serde(borrow)]
-    output: Loose<'a>,
-    #[serde(borrow)]
-    success: Loose<'a>,
-    #[serde(borrow)]
-    duration_ms: Loose<'a>,
-    #[serde(borrow)]
-    error: Mapping<TraceError<'a>>,
-    #[serde(borrow)]
-    token_usage: Mapping<Usage<'a>>,
-    #[serde(borrow)]
-    turn_count: Loose<'a>,
-    #[serde(borrow)]
-    termination_reason: Loose<'a>,
-    #[serde(borrow)]
-    conversation: List<Turn<'a>>,
-    #[serde(borrow)]
-    contract_results: Mapping<Report<'a>>,
-    #[serde(borrow)]
-    static_results: Mapping<StaticReport<'a>>,
-}
-
-#[derive(Deserialize, Default)]
-#[serde(default)]
-struct TraceError<'a> {
-    #[serde(borrow)]
-    message: Loose<'a>,
-}
-
-#[derive(Deserialize, Default)]
-#[serde(default)]
-struct Turn<'a> {
-    #[serde(borrow)]
-    role: Loose<'a>,
-    #[serde(borrow)]
-    warnings: List<Guardrail<'a>>,
-}
-
-#[derive(Deserialize, Default)]
-#[serde(default)]
-struct Guardrail<'a> {
-    #[serde(borrow, rename = "type")]
-    kind: Loose<'a>,
-}
 
 /// Reads the large files and puts what they say into the experiment.
 pub(super) fn read(tree: &Tree, experiment: &mut Experiment, budget: &Budget, warnings: &mut Warnings) {

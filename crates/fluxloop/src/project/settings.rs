@@ -6,8 +6,8 @@ use serde_json::{Map, Value};
 use super::fields::{Fields, scalar};
 use super::judging::{Judging, judging};
 use super::merged::Merged;
+use super::node::{Data, Node};
 use super::warning::Warnings;
-use super::yaml::{Data, Node};
 use crate::Line;
 
 /// What a run would be made with.

@@ -3,6 +3,7 @@
 use std::fs::{self, File};
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use fluxloop::project::{Detail, Metrics, Projects};
 use proptest::prelude::*;
@@ -154,6 +155,41 @@ fn a_project_as_init_leaves_it() {
     assert_eq!(all.warnings().count(), 0);
     assert_eq!((all.experiments.list.len(), all.projects.list[0].inputs.count), (0, 0));
     assert_eq!(Metrics::of(&all.experiments.list), Metrics::default());
+}
+
+#[test]
+fn counts_are_believed_before_rates() {
+    let wrong = SUMMARY.replace("\"success_rate\": 0.5", "\"success_rate\": 0.9");
+    let root = project(&[("experiments/exp_20260101_000000/summary.json", &wrong)]);
+    assert_eq!(told(&open(root.path()), "").experiments.list[0].success_rate, Some(0.5));
+}
+
+#[test]
+fn a_project_without_a_simulation() {
+    let root = project(&[("configs/input.yaml", "personas: [{name: guest}]\n")]);
+    fs::remove_file(root.path().join("configs/simulation.yaml")).unwrap();
+    let all = told(&open(root.path()), "");
+    warned(&all, "configs/simulation.yaml", "not there");
+    let settings = &all.projects.list[0].settings;
+    assert_eq!((settings.runner.as_ref(), settings.personas.len()), (None, 1));
+}
+
+/// A stop in the middle leaves no half of the traces behind that would be told as all of them.
+#[test]
+fn a_stop_in_the_middle() {
+    let at = "experiments/exp_20260101_000000";
+    let line = "{\"input\": \"x\", \"output\": \"y\", \"success\": true}\n";
+    let root = project(&[
+        (&format!("{at}/summary.json"), SUMMARY),
+        (&format!("{at}/traces.jsonl"), &line.repeat(600)),
+    ]);
+    let tree = open(root.path());
+    let looks = AtomicUsize::new(0);
+    // The summary and the begin of the details are looked at twice before; then comes the first look between lines.
+    let budget = Budget::unlimited().until(move || looks.fetch_add(1, Ordering::Relaxed) >= 2);
+    let read = Projects::find(&tree, "").experiments(&tree, ALL, &budget);
+    assert_eq!((read.list[0].total, read.list[0].details.as_ref()), (Some(2), None));
+    assert_eq!((read.coverage.left_out[0].experiments, read.coverage.left_out[0].first.as_str()), (1, at));
 }
 
 #[test]

@@ -1,0 +1,151 @@
+//! Of which experiments the large files are read, and what that leaves out.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+use tree::{Budget, Tree};
+
+use super::experiment::Experiment;
+use super::file::join;
+use super::parallel::in_parallel;
+use super::warning::Warnings;
+use super::{evaluation, limits, runs};
+
+/// Of how many experiments the large files are read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Detail {
+    /// At most this many of each project, the newest.
+    pub newest: usize,
+    /// At most this many bytes of all. The newest of each project come first.
+    pub bytes: u64,
+}
+
+impl Detail {
+    /// Summaries only.
+    pub const NONE: Self = Self { newest: 0, bytes: 0 };
+}
+
+/// How much the details are about.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct Coverage {
+    /// All experiments.
+    pub experiments: u64,
+    /// All runs, as far as summaries say.
+    pub runs: u64,
+    /// Experiments with details.
+    pub detailed_experiments: u64,
+    /// Their runs.
+    pub detailed_runs: u64,
+    /// What was left out, and why.
+    pub left_out: Vec<LeftOut>,
+}
+
+/// Experiments of which less was read.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct LeftOut {
+    /// Why.
+    pub why: String,
+    /// How many.
+    pub experiments: u64,
+    /// The first of them.
+    pub first: String,
+}
+
+/// The files that cost something.
+const LARGE: [&str; 6] = [
+    "trace_summary.jsonl",
+    "traces.jsonl",
+    "observations.jsonl",
+    "turns.jsonl",
+    "errors.json",
+    "evaluation/per_trace.jsonl",
+];
+
+/// Reads the large files of those that may have details.
+pub(super) fn read_details(
+    tree: &Tree,
+    list: &mut [Experiment],
+    detail: Detail,
+    budget: &Budget,
+    coverage: &mut Coverage,
+    warnings: &mut Warnings,
+) {
+    let chosen = chosen(tree, list, detail, coverage);
+    let details = in_parallel(&chosen, |at| {
+        let mut own = Warnings::default();
+        let mut experiment = list.get(*at)?.clone();
+        let is_over = || budget.is_stopped() || budget.is_over();
+        if is_over() {
+            return None;
+        }
+        runs::read(tree, &mut experiment, budget, &mut own);
+        if experiment.evaluation.is_some() {
+            experiment.evaluation = evaluation::read(tree, &experiment.id, Some(budget), &mut own);
+        }
+        // Half of the traces would be told as if they were all.
+        (!is_over()).then_some((experiment, own))
+    });
+    for (at, read) in chosen.into_iter().zip(details) {
+        match (read, list.get_mut(at)) {
+            (Some((experiment, own)), Some(place)) => {
+                warnings.extend(own);
+                *place = experiment;
+            }
+            (None, Some(place)) => coverage.leave_out("the time was up", &place.id),
+            (_, None) => {}
+        }
+    }
+}
+
+/// Which of them may have details: the newest of each project, as long as the bytes last.
+fn chosen(tree: &Tree, list: &[Experiment], detail: Detail, coverage: &mut Coverage) -> Vec<usize> {
+    let mut of_project: BTreeMap<&str, usize> = BTreeMap::new();
+    let mut ranked = Vec::new();
+    for (at, experiment) in list.iter().enumerate() {
+        let rank = of_project.entry(&experiment.project).or_default();
+        *rank += 1;
+        if *rank <= detail.newest {
+            ranked.push((*rank, at));
+        } else if detail.newest > 0 {
+            coverage
+                .leave_out(&format!("not among the newest {} of its project", detail.newest), &experiment.id);
+        }
+    }
+    ranked.sort_unstable();
+    let mut left = detail.bytes;
+    let mut chosen = Vec::new();
+    for (_, at) in ranked {
+        let Some(experiment) = list.get(at) else { continue };
+        let size =
+            |name: &&str| tree.find(&join(&experiment.id, name)).ok().flatten().map(|found| found.size);
+        // What is too large to be read at all costs nothing.
+        let sizes = LARGE.iter().filter_map(size).filter(|size| *size <= limits::LINES);
+        match left.checked_sub(sizes.sum()) {
+            Some(rest) => {
+                left = rest;
+                chosen.push(at);
+            }
+            None => {
+                coverage.leave_out(&format!("more than {} bytes in all", detail.bytes), &experiment.id);
+            }
+        }
+    }
+    chosen
+}
+
+impl Coverage {
+    pub(super) fn leave_out(&mut self, why: &str, id: &str) {
+        match self.left_out.iter_mut().find(|left_out| left_out.why == why) {
+            Some(left_out) => left_out.experiments += 1,
+            None => self.left_out.push(LeftOut { why: why.to_owned(), experiments: 1, first: id.to_owned() }),
+        }
+    }
+
+    pub(super) fn count(&mut self, list: &[Experiment]) {
+        let detailed = || list.iter().filter(|experiment| experiment.details.is_some());
+        self.experiments = list.len() as u64;
+        self.runs = list.iter().filter_map(|experiment| experiment.total).sum();
+        self.detailed_experiments = detailed().count() as u64;
+        self.detailed_runs = detailed().filter_map(|experiment| experiment.total).sum();
+    }
+}
