@@ -2,7 +2,7 @@
 
 use std::io;
 
-use crate::{Tree, walk};
+use crate::{Tree, vendored, walk};
 
 /// A name in a folder.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -27,6 +27,17 @@ pub enum Kind {
 }
 
 impl Tree {
+    /// The folders at the top that a walk would enter, sorted. At most `most` entries are looked at.
+    pub fn folders(&self, most: usize) -> io::Result<Vec<String>> {
+        let entries = self.entries("", most)?;
+        let is_there = |name: &str| entries.iter().any(|entry| entry.name == name);
+        let folders = entries.iter().filter(|entry| entry.kind == Kind::Folder);
+        Ok(folders
+            .filter(|entry| !vendored::by_name(&entry.name, is_there))
+            .map(|entry| entry.name.clone())
+            .collect())
+    }
+
     /// What a folder holds, sorted by name; nothing if there is no such folder. At most `most` entries are looked at: a
     /// folder of a million files costs no more than that. The root is `""`.
     pub fn entries(&self, folder: &str, most: usize) -> io::Result<Vec<Entry>> {

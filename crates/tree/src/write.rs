@@ -9,7 +9,7 @@ use std::io::{self, Write};
 use cap_fs_ext::{DirExt, FollowSymlinks, MetadataExt, OpenOptionsFollowExt};
 use cap_std::fs::{DirBuilder, File, OpenOptions, Permissions, PermissionsExt};
 
-use crate::{Tree, vendored};
+use crate::Tree;
 
 /// What stands at a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -128,17 +128,6 @@ impl Tree {
             Err(error) if error.kind() == io::ErrorKind::DirectoryNotEmpty => Ok(false),
             Err(error) => Err(error),
         }
-    }
-
-    /// The folders at the top that a walk would enter.
-    pub fn folders(&self) -> io::Result<Vec<String>> {
-        let names = self.names("")?;
-        let is_there = |name: &str| names.iter().any(|known| known == name);
-        let is_entered = |name: &&String| {
-            let is_folder = self.find(name).ok().flatten().is_some_and(|found| found.is_folder);
-            is_folder && !name.starts_with('.') && !vendored::by_name(name, is_there)
-        };
-        Ok(names.iter().filter(is_entered).cloned().collect())
     }
 
     /// The names in a folder, sorted; none if there is no such folder.

@@ -174,6 +174,9 @@ impl Structure {
     }
 }
 
+/// Names at the top of a repository that are looked at.
+const TOP: usize = 1000;
+
 /// Folders at the top, and those of FluxLoop.
 fn directories(tree: &Tree, located: &Located) -> Vec<String> {
     let projects =
