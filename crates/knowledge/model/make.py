@@ -4,9 +4,9 @@
     make.py distil             the teacher's vectors of all tokens
     make.py passages           fetch the sources and cut them into texts
     make.py teach [I N]        the teacher's vectors of the texts (part I of N; hours of one slow core, resumable)
-    make.py train              train a table, choose, pack it into tokens.bin
-    make.py measure FOLDER...  search quality of the tables on collections, beside BM25 and the teacher
-    make.py record             write reference.json and record.json for the table that is here
+    make.py train              train a table on them
+    make.py measure FOLDER...  search quality of both tables on collections, beside BM25 and the teacher
+    make.py keep NAME          make `distilled` or `trained` the tokens.bin, with reference.json and record.json
     make.py verify             repeat the deterministic part and compare it with what is recorded
 
 Work files go to $TABLE_WORK (default: ./work beside this script, which git ignores).
@@ -139,14 +139,15 @@ def agreement(teacher, table):
 
 
 def sampled(vectors):
-    """Every 611th token's vector, of length one, in the order of the vocabulary."""
-    some = vectors[::611]
+    """Every 1531st token's vector, of length one, in the order of the vocabulary."""
+    some = vectors[::1531]
     return some / np.linalg.norm(some, axis=1, keepdims=True)
 
 
-def command_record():
-    """Writes the figures that `verify` compares with."""
-    teacher, data = MiniLM(WORK), (HERE / "tokens.bin").read_bytes()
+def command_keep(name):
+    """Puts the chosen table beside this script, with the figures that `verify` compares with."""
+    teacher, data = MiniLM(WORK), (WORK / f"tokens-{name}.bin").read_bytes()
+    write_whole(HERE / "tokens.bin", data)
     table = Table(data)
     vectors = cached("tokens.npy", lambda: token_vectors(teacher))
     record = {
@@ -158,8 +159,9 @@ def command_record():
         "token_sample": [[round(float(x), 5) for x in row[:64]] for row in sampled(vectors)],
         "distilled_sample": [[round(float(x), 5) for x in row[:64]] for row in sampled(distilled(vectors, DIMS))],
     }
-    write_whole(HERE / "record.json", (json.dumps(record, indent=0) + "\n").encode())
-    write_whole(HERE / "reference.json", (json.dumps(reference(table), ensure_ascii=False, indent=1) + "\n").encode())
+    write_whole(HERE / "record.json", (json.dumps(record) + "\n").encode())
+    lines = ",\n".join(json.dumps(entry, ensure_ascii=False) for entry in reference(table))
+    write_whole(HERE / "reference.json", f"[\n{lines}\n]\n".encode())
 
 
 def command_verify():
