@@ -13,6 +13,7 @@ mod idle;
 mod peer;
 mod plans;
 mod provision;
+mod retrieval;
 mod robust;
 mod sessions;
 mod stdio;
@@ -36,11 +37,12 @@ fn main() -> Outcome<()> {
         "robust" => robust::run(quick),
         "http" => http::run(quick),
         "idle" => idle::run(quick),
+        "retrieval" => retrieval::run(quick, &given),
         "plans" => plans::run(quick),
         "tree" => tree::run(quick, given.first().map(std::path::PathBuf::from)),
         _ => {
             println!(
-                "usage: cargo run --release -p bench -- stdio|flow|turn|sessions|http|idle|robust|plans|tree [FOLDER] [--quick]"
+                "usage: cargo run --release -p bench -- stdio|flow|turn|sessions|http|idle|robust|plans|retrieval [--data FOLDER]…|tree [FOLDER] [--quick]"
             );
             Ok(())
         }

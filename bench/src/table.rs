@@ -8,19 +8,19 @@ use crate::Outcome;
 
 /// Rows of servers, columns of figures. Where ratios are shown, the first row is fluxway, and they are against it.
 pub(crate) struct Table {
-    title: &'static str,
+    title: String,
     has_ratios: bool,
     columns: Vec<&'static str>,
     rows: Vec<(String, Vec<Option<f64>>)>,
 }
 
 impl Table {
-    pub(crate) fn new(title: &'static str, columns: &[&'static str]) -> Self {
-        Self { title, has_ratios: true, columns: columns.to_vec(), rows: Vec::new() }
+    pub(crate) fn new(title: impl Into<String>, columns: &[&'static str]) -> Self {
+        Self { title: title.into(), has_ratios: true, columns: columns.to_vec(), rows: Vec::new() }
     }
 
     /// A table whose ratios, if there are any, are columns of their own.
-    pub(crate) fn plain(title: &'static str, columns: &[&'static str]) -> Self {
+    pub(crate) fn plain(title: impl Into<String>, columns: &[&'static str]) -> Self {
         Self { has_ratios: false, ..Self::new(title, columns) }
     }
 
@@ -96,8 +96,10 @@ fn short(figure: f64) -> String {
         format!("{figure:.0}")
     } else if figure >= 10.0 {
         format!("{figure:.1}")
-    } else {
+    } else if figure >= 1.0 {
         format!("{figure:.2}")
+    } else {
+        format!("{figure:.3}")
     }
 }
 

@@ -29,6 +29,7 @@ Examples:
   fluxway tools                                     what it can do
   fluxway call tell_fortune --category career       use a tool by hand
   fluxway call analyze_repository --root ~/src/app  what is in a repository
+  fluxway faq \"where do results go?\"                ask the documentation
   fluxway integrate ~/src/app                       bring FluxLoop into it, question by question
   fluxway plan ~/src/app --out plan.json            what FluxLoop would need there
   fluxway apply plan.json --root ~/src/app          do it; fluxway undo takes it back
@@ -93,6 +94,34 @@ pub(crate) struct IntegrateArgs {
     #[arg(long)]
     pub(crate) check: bool,
     /// Print the result as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// What `faq` takes.
+#[derive(clap::Args)]
+pub(crate) struct FaqArgs {
+    /// The question, in plain words
+    #[arg(value_name = "QUESTION", required = true)]
+    pub(crate) question: Vec<String>,
+    /// How many pages to consider, 1 to 20 [default: 5]
+    #[arg(long, value_name = "NUMBER")]
+    pub(crate) top: Option<usize>,
+    /// Print the answer as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// What `index` takes.
+#[derive(clap::Args)]
+pub(crate) struct IndexArgs {
+    /// The folder with the documents: Markdown, MDX, reStructuredText, plain text
+    #[arg(value_name = "DIR")]
+    pub(crate) folder: PathBuf,
+    /// Where to write the index [default: fluxway-docs.index here]
+    #[arg(long, short, value_name = "FILE")]
+    pub(crate) out: Option<PathBuf>,
+    /// Print what was done as JSON
     #[arg(long)]
     pub(crate) json: bool,
 }
@@ -217,6 +246,23 @@ pub(crate) enum Command {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "ARGUMENTS")]
         rest: Vec<String>,
     },
+    /// Ask the documentation, and your own documents, with citations.
+    ///
+    /// Quotes what is written there, and says so when nothing fits. --index adds an index of your own.
+    #[command(after_help = "Examples:\n  fluxway faq \"how do I run an agent behind FastAPI?\"\n  \
+        fluxway faq --index fluxway-docs.index \"how do we deploy?\"\n  \
+        fluxway faq --json \"what is a persona?\"")]
+    Faq(FaqArgs),
+    /// Index a folder of documents, so that `faq` answers from them too.
+    ///
+    /// What has not changed since the last time is not worked out again. Nothing leaves this machine.
+    #[command(
+        after_help = "Examples:\n  fluxway index docs                       write fluxway-docs.index\n  \
+        fluxway index docs --out docs.index      write another file\n  \
+        fluxway serve --index docs.index         answer from it\n  \
+        fluxway faq --index docs.index --no-shipped-docs \"how do we deploy?\""
+    )]
+    Index(IndexArgs),
     /// Bring FluxLoop into a repository: looks, asks, shows the diff, writes it if you agree, and can undo it.
     ///
     /// What the analysis can decide is not asked. Nothing is written before you have seen the diff and said yes, or without a

@@ -3,7 +3,9 @@
 pub(crate) mod call;
 pub(crate) mod completions;
 pub(crate) mod demo;
+pub(crate) mod faq;
 pub(crate) mod http;
+pub(crate) mod index;
 pub(crate) mod integrate;
 mod kept;
 pub(crate) mod keys;

@@ -1,5 +1,6 @@
 //! Settings: from flags, from the environment, from a TOML file. Unknown ones are refused, wherever they stand.
 
+mod documents;
 mod interactive;
 mod serving;
 
@@ -11,7 +12,7 @@ pub(crate) use interactive::Interactive;
 use secrecy::{ExposeSecret, SecretString};
 use serde::Deserialize;
 use server::tools::Toolset;
-use server::{EnvelopeErrors, Language, Seal};
+use server::{CitationFormat, DocumentSettings, EnvelopeErrors, Language, Seal};
 pub(crate) use serving::Serving;
 use tracing::level_filters::LevelFilter;
 
@@ -25,7 +26,7 @@ pub(crate) struct Layer {
     /// A folder that tools may touch; may be given several times [default: the working directory]
     #[arg(long, global = true, value_name = "DIR", env = "FLUXWAY_ROOT")]
     root: Option<Vec<PathBuf>>,
-    /// The toolsets to serve, separated by commas: integrate, reference, diagnostics [default: integrate,reference]
+    /// The toolsets to serve, separated by commas: integrate, docs, reference, diagnostics [default: integrate,docs,reference]
     #[arg(long, global = true, value_name = "NAMES", env = "FLUXWAY_TOOLSETS", value_delimiter = ',')]
     toolsets: Option<Vec<String>>,
     /// Serve no tool that writes [default: false]
@@ -40,6 +41,9 @@ pub(crate) struct Layer {
     /// Which document names the envelope's unknown-tool error [default: protocol]
     #[arg(long, global = true, value_name = "DOCUMENT", env = "FLUXWAY_ENVELOPE_ERRORS")]
     envelope_errors: Option<EnvelopeDocument>,
+    /// What `citations` holds in the envelope: paths, or objects with path and section [default: strings]
+    #[arg(long, global = true, value_name = "FORMAT", env = "FLUXWAY_ENVELOPE_CITATIONS")]
+    envelope_citations: Option<Citations>,
     /// How much to log on stderr [default: warn]
     #[arg(long, global = true, value_name = "LEVEL", env = "FLUXWAY_LOG")]
     log: Option<LogLevel>,
@@ -49,6 +53,10 @@ pub(crate) struct Layer {
     /// The language of texts on /api/mcp where the client asks for none: en or de [default: en]
     #[arg(long, global = true, value_name = "LANGUAGE", env = "FLUXWAY_LANG")]
     lang: Option<Lang>,
+    /// Everything about the documents that are searched.
+    #[command(flatten)]
+    #[serde(default)]
+    docs: documents::DocumentLayer,
     /// Everything about HTTP.
     #[command(flatten)]
     #[serde(default)]
@@ -70,6 +78,15 @@ enum EnvelopeDocument {
     Protocol,
     /// `unknown_tool`, as in the tool reference.
     ToolsReference,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum Citations {
+    /// Paths, as in the tool reference.
+    Strings,
+    /// Objects with `path` and `section`, as in the protocol document.
+    Objects,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Deserialize)]
@@ -120,6 +137,8 @@ pub(crate) struct Config {
     pub(crate) http: Option<SocketAddr>,
     pub(crate) server_name: String,
     pub(crate) envelope_errors: EnvelopeErrors,
+    pub(crate) envelope_citations: CitationFormat,
+    pub(crate) documents: DocumentSettings,
     pub(crate) log: LevelFilter,
     pub(crate) log_format: LogFormat,
     pub(crate) language: Language,
@@ -215,6 +234,11 @@ impl Config {
                 None | Some(EnvelopeDocument::Protocol) => EnvelopeErrors::Protocol,
                 Some(EnvelopeDocument::ToolsReference) => EnvelopeErrors::ToolsReference,
             },
+            envelope_citations: match typed.envelope_citations.or(file.envelope_citations) {
+                None | Some(Citations::Strings) => CitationFormat::Strings,
+                Some(Citations::Objects) => CitationFormat::Objects,
+            },
+            documents: documents::resolve(typed.docs, file.docs),
             log: match typed.log.or(file.log).unwrap_or(LogLevel::Warn) {
                 LogLevel::Off => LevelFilter::OFF,
                 LogLevel::Error => LevelFilter::ERROR,
@@ -244,6 +268,8 @@ impl Config {
             .roots(std::mem::take(&mut self.roots))
             .toolsets(&self.toolsets)
             .envelope_errors(self.envelope_errors)
+            .envelope_citations(self.envelope_citations)
+            .documents(std::mem::take(&mut self.documents))
             .language(self.language)
             .seal(self.seal.take())
     }
@@ -266,6 +292,7 @@ fn settings() -> Vec<[String; 4]> {
             let flag = arg.get_long().unwrap_or_default();
             let name = match arg.get_help_heading() {
                 Some(serving::HEADING) => format!("serve.{flag}"),
+                Some(documents::HEADING) => format!("docs.{flag}"),
                 Some(interactive::HEADING) => flag.replacen("flow-", "flow.", 1),
                 // The file cannot name another file.
                 _ if flag == "config" => String::new(),

@@ -44,6 +44,8 @@ fn run(args: Args) -> Result<(), Failure> {
         Command::Serve => commands::serve::run(config, sources),
         Command::Tools { json } => commands::tools::run(config, json),
         Command::Call { tool, rest } => commands::call::run(config, &tool, rest),
+        Command::Faq(args) => commands::faq::run(config, &args),
+        Command::Index(args) => commands::index::run(&args),
         Command::Integrate(args) => commands::integrate::run(config, &args),
         Command::Plan(args) => commands::plan::plan(config, args),
         Command::Apply(args) => commands::plan::apply(config, args),

@@ -37,6 +37,35 @@ pub(crate) fn safe(text: &str) -> String {
     text.chars().map(one).collect()
 }
 
+/// Text that is less important than the rest.
+pub(crate) fn dimmed(text: &str, coloured: bool) -> String {
+    in_colour(text, if coloured { "2" } else { "" })
+}
+
+fn in_colour(text: &str, colour: &str) -> String {
+    if colour.is_empty() { text.to_owned() } else { format!("\x1b[{colour}m{text}\x1b[0m") }
+}
+
+/// Markdown for a terminal, each line made harmless: headings stand out, and code stands back from them.
+pub(crate) fn markdown(text: &str, coloured: bool) -> String {
+    let mut in_code = false;
+    let mut shown = String::new();
+    for line in text.lines() {
+        let is_fence = line.trim_start().starts_with("```");
+        in_code ^= is_fence;
+        let line_shown = line.split('\t').map(safe).collect::<Vec<_>>().join("\t");
+        let colour = match line.as_bytes() {
+            _ if is_fence => "2",
+            _ if in_code => "36",
+            [b'#', ..] => "1",
+            _ => "",
+        };
+        shown.push_str(&in_colour(&line_shown, if coloured { colour } else { "" }));
+        shown.push('\n');
+    }
+    shown
+}
+
 /// Whether a text is a unified diff.
 pub(crate) fn is_diff(text: &str) -> bool {
     text.starts_with("--- ") && text.contains("\n+++ ") && text.contains("\n@@ ")

@@ -59,7 +59,7 @@ pub(crate) fn weight(value: &Value) -> usize {
 /// One thing that happened.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Entry {
-    #[serde(flatten)]
+    #[serde(rename = "m")]
     pub(crate) mark: Mark,
     #[serde(rename = "v", default, skip_serializing_if = "Option::is_none")]
     pub(crate) value: Option<Value>,
@@ -74,7 +74,7 @@ impl Entry {
 /// What identifies a thing that happened. Wording is not part of it, so texts may change under a live conversation.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub(crate) struct Mark {
-    #[serde(flatten)]
+    #[serde(rename = "a")]
     pub(crate) act: Act,
     #[serde(rename = "k")]
     pub(crate) key: String,
@@ -90,7 +90,7 @@ fn is_zero(n: &u32) -> bool {
 
 /// The kind of thing that happened.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(tag = "a", content = "t", rename_all = "lowercase")]
+#[serde(rename_all = "lowercase")]
 pub(crate) enum Act {
     /// A question was answered; the kind of answer.
     Answer(String),

@@ -13,8 +13,10 @@ pub struct Prompt {
     /// What to say.
     pub message: String,
     /// What to show in an empty field.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub placeholder: Option<String>,
     /// What an empty answer means.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub default: Option<Value>,
     /// Whether an empty answer without a default is refused.
     pub required: bool,

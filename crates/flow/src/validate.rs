@@ -171,6 +171,9 @@ fn check_number(answer: &Value, min: Option<f64>, max: Option<f64>, whole: bool)
     let Some(number) = number.filter(|number: &f64| number.is_finite()) else {
         return refuse("That is not a number", want());
     };
+    if would_be_rounded(answer) {
+        return refuse("That number has too many digits", want());
+    }
     if min.is_some_and(|min| number < min) || max.is_some_and(|max| number > max) {
         return refuse("That is out of range", want());
     }
@@ -189,6 +192,16 @@ fn check_number(answer: &Value, min: Option<f64>, max: Option<f64>, whole: bool)
     } else {
         refuse("That is not a whole number", want())
     }
+}
+
+/// Whether it is a whole number that would become another one on its way through JSON.
+fn would_be_rounded(answer: &Value) -> bool {
+    let exact = match answer {
+        Value::Number(number) => number.as_i64().map(i128::from).or(number.as_u64().map(i128::from)),
+        Value::String(text) => text.trim().parse().ok(),
+        _ => None,
+    };
+    exact.is_some_and(|exact: i128| exact.unsigned_abs() > 1 << 53)
 }
 
 fn check_date(answer: &Value, min: Option<civil::Date>, max: Option<civil::Date>) -> Result<Value, Invalid> {
@@ -340,6 +353,13 @@ mod tests {
                 (json!("3"), Ok(json!(3))),
                 (json!(3.5), Err("That is not a whole number. Give a whole number")),
                 (json!(1e300), Err("That is not a whole number. Give a whole number")),
+                (json!(9_007_199_254_740_992_u64), Ok(json!(9_007_199_254_740_992_u64))),
+                (
+                    json!(9_007_199_254_740_993_u64),
+                    Err("That number has too many digits. Give a whole number"),
+                ),
+                (json!("-9007199254740993"), Err("That number has too many digits. Give a whole number")),
+                (json!(u64::MAX), Err("That number has too many digits. Give a whole number")),
             ],
         );
     }

@@ -15,6 +15,7 @@ use tokio::sync::{OnceCell, broadcast};
 use tokio_util::sync::CancellationToken;
 
 use crate::crowd::{Crowd, Place, Places, Seat};
+use crate::documents::{DocumentSettings, Documents};
 use crate::error::{Failure, Refusal};
 use crate::observe::Observer;
 use crate::subscriptions::{self, News};
@@ -35,6 +36,16 @@ pub enum EnvelopeErrors {
     Protocol,
     /// `unknown_tool`, as in the tool reference.
     ToolsReference,
+}
+
+/// What `citations` holds: the two documents differ (contract row 4).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum CitationFormat {
+    /// Paths, as in the tool reference.
+    #[default]
+    Strings,
+    /// Objects with `path` and `section`, as in the protocol document.
+    Objects,
 }
 
 /// The time.
@@ -105,6 +116,8 @@ pub struct App {
     pub(crate) roots: Arc<[PathBuf]>,
     pub(crate) page_size: usize,
     pub(crate) envelope_errors: EnvelopeErrors,
+    pub(crate) envelope_citations: CitationFormat,
+    pub(crate) documents: Arc<Documents>,
     pub(crate) language: Language,
     pub(crate) observer: Option<Arc<dyn Observer>>,
     pub(crate) guest: Option<Arc<dyn Guest>>,
@@ -159,6 +172,12 @@ impl App {
     pub async fn open_sessions(&self) {
         // That it cannot be opened is told; who begins a session tries again.
         let _ = self.sessions().await;
+    }
+
+    /// Whether interactive sessions outlive this process, as far as that is known before the first of them.
+    pub(crate) fn keeps_sessions(&self) -> bool {
+        let is_meant_to = self.flow.store.is_some();
+        self.sessions.get().map_or(is_meant_to, |sessions| sessions.store().is_lasting())
     }
 
     /// The interactive sessions of everybody.
@@ -252,6 +271,8 @@ pub struct AppBuilder {
     toolsets: Vec<Toolset>,
     page_size: usize,
     envelope_errors: EnvelopeErrors,
+    envelope_citations: CitationFormat,
+    documents: DocumentSettings,
     language: Language,
     observer: Option<Arc<dyn Observer>>,
     guest: Option<Arc<dyn Guest>>,
@@ -270,6 +291,8 @@ impl Default for AppBuilder {
             toolsets: Toolset::DEFAULT.to_vec(),
             page_size: 100,
             envelope_errors: EnvelopeErrors::default(),
+            envelope_citations: CitationFormat::default(),
+            documents: DocumentSettings::default(),
             language: Language::default(),
             observer: None,
             guest: None,
@@ -343,6 +366,20 @@ impl AppBuilder {
         self
     }
 
+    /// What `citations` holds in the envelope.
+    #[must_use]
+    pub fn envelope_citations(mut self, format: CitationFormat) -> Self {
+        self.envelope_citations = format;
+        self
+    }
+
+    /// The documents that are searched.
+    #[must_use]
+    pub fn documents(mut self, documents: DocumentSettings) -> Self {
+        self.documents = documents;
+        self
+    }
+
     /// The language of texts where nobody asks for one.
     #[must_use]
     pub fn language(mut self, language: Language) -> Self {
@@ -388,6 +425,8 @@ impl AppBuilder {
             roots: self.roots.into(),
             page_size: self.page_size,
             envelope_errors: self.envelope_errors,
+            envelope_citations: self.envelope_citations,
+            documents: Arc::new(Documents::new(self.documents)),
             language: self.language,
             observer: self.observer,
             guest: self.guest,

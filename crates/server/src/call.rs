@@ -13,7 +13,8 @@ use protocol::{Revision, encode};
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
-use crate::Outbox;
+use crate::documents::Documents;
+use crate::{CitationFormat, Outbox};
 
 /// One call of a tool.
 #[derive(Clone)]
@@ -30,6 +31,9 @@ pub struct Call {
     pub now: Timestamp,
     /// Where randomness comes from.
     pub entropy: Arc<dyn Entropy>,
+    pub(crate) documents: Arc<Documents>,
+    /// How documents are cited unless the call says otherwise.
+    pub(crate) citations: CitationFormat,
 }
 
 impl Call {

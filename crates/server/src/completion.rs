@@ -14,7 +14,7 @@ pub(crate) fn complete(ctx: &Context, params: Map<String, Value>) -> Result<Vec<
     let catalog = ctx.app().catalog();
     let candidates: Vec<String> = match r#ref {
         Reference::Tool { name } => {
-            let tool = catalog.find(&name).ok_or_else(|| unknown_tool(ctx.app(), &name))?;
+            let tool = catalog.find(&name).ok_or_else(|| unknown_tool(ctx.app(), "name", &name))?;
             tool.known_argument(&argument.name)?;
             tool.candidates(&argument.name)
         }

@@ -22,7 +22,10 @@ use crate::outbox::{Batch, Destination, Responder};
 use crate::peer::Peer;
 use crate::session::Session;
 use crate::work::{Spoken, Workload};
-use crate::{App, Call, Claims, Delivery, Letter, Outbox, Outlet, Rules, dispatch, envelope, subscriptions};
+use crate::{
+    App, Call, CitationFormat, Claims, Delivery, Letter, Outbox, Outlet, Rules, dispatch, envelope,
+    subscriptions,
+};
 
 /// What goes with a message on its way.
 #[derive(Clone, Copy)]
@@ -253,7 +256,8 @@ impl Connection {
             return responder.fail(&failure);
         }
         let stop = CancellationToken::new();
-        let call = self.call(way, None, None, None, stop.clone());
+        let citations = self.app.envelope_citations;
+        let call = Call { citations, ..self.call(way, None, None, None, stop.clone()) };
         let connection = Arc::clone(self);
         self.work.run(None, stop, responder, async move {
             envelope::answer(&connection, call, request).await.map(Spoken::from)
@@ -371,6 +375,8 @@ impl Connection {
             roots: Arc::clone(&self.app.roots),
             now: self.app.clock.now(),
             entropy: Arc::clone(&self.app.entropy),
+            documents: Arc::clone(&self.app.documents),
+            citations: CitationFormat::default(),
         }
     }
 

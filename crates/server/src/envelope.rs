@@ -63,5 +63,6 @@ fn unknown_tool(app: &App, call: &Call, name: String) -> Failure {
         EnvelopeErrors::Protocol => "tool_not_found",
         EnvelopeErrors::ToolsReference => "unknown_tool",
     };
-    Failure::UnknownTool { name: name.chars().take(128).collect(), available: tool_names(app, call), code }
+    let name = name.chars().take(128).collect();
+    Failure::UnknownTool { name, field: "tool", available: tool_names(app, call), code }
 }

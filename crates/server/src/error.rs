@@ -49,7 +49,7 @@ pub(crate) enum Failure {
     #[error("this call goes on only with a client that has the capabilities {required}")]
     MissingCapability { required: Value },
     #[error("Unknown tool: {name}")]
-    UnknownTool { name: String, available: Vec<String>, code: &'static str },
+    UnknownTool { name: String, field: &'static str, available: Vec<String>, code: &'static str },
     #[error("{0}")]
     BadArguments(ArgumentProblem),
     #[error("{}", front::arguments::explain(tool, question))]
@@ -58,6 +58,8 @@ pub(crate) enum Failure {
     UnknownPrompt { name: String, available: Vec<&'static str> },
     #[error("Resource not found: {uri}")]
     MissingResource { uri: String },
+    #[error("{problem}")]
+    Index { problem: String },
     #[error("the cursor is not one that this list gave; begin again without it")]
     BadCursor,
     #[error(transparent)]
@@ -149,6 +151,12 @@ impl Failure {
         Self::InvalidParams { field: field.into(), error: error.into() }
     }
 
+    /// An argument that fits the schema and cannot be used all the same.
+    pub(crate) fn argument(name: &str, error: impl Into<String>) -> Self {
+        let (name, error) = (name.to_owned(), error.into());
+        Self::BadArguments(ArgumentProblem::Value { name, error, choices: Vec::new() })
+    }
+
     /// The client would have to show a form.
     pub(crate) fn forms_needed() -> Self {
         Self::MissingCapability { required: json!({ "elicitation": { "form": {} } }) }
@@ -179,6 +187,7 @@ impl Failure {
             Self::MissingResource { .. } => {
                 Policy::client("resource_not_found", missing_resource(dialect)).envelope("file_not_found")
             }
+            Self::Index { .. } => Policy::model("index_error", codes::INTERNAL_ERROR).envelope("index_error"),
             Self::BadCursor => Policy::params("invalid_cursor"),
             Self::Refused(refusal) => Policy::client(refusal.kind(), refusal.code(dialect)),
             Self::Forbidden(_) => Policy::model("forbidden", codefluss::FORBIDDEN),
@@ -258,12 +267,12 @@ impl Failure {
             Self::MethodNotFound { method } => json!({ "method": method }),
             Self::InvalidParams { field, error } => json!({ "field": field, "error": error }),
             Self::MissingCapability { required } => json!({ "requiredCapabilities": required }),
-            Self::UnknownTool { available, code, .. } => {
+            Self::UnknownTool { field, available, code, .. } => {
                 let alias = if *code == "tool_not_found" { "unknown_tool" } else { "tool_not_found" };
                 match dialect {
                     Dialect::Envelope => json!({ "availableTools": available, "aliases": [alias] }),
                     Dialect::Codefluss | Dialect::Mcp(_) => {
-                        json!({ "field": "name", "error": self.to_string(), "availableTools": available })
+                        json!({ "field": field, "error": self.to_string(), "availableTools": available })
                     }
                 }
             }

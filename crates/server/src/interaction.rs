@@ -45,7 +45,7 @@ pub(crate) fn features(app: &App) -> Value {
             "validation": is_on,
             "multiplePromptTypes": is_on,
             // What clients keep survives us as well, as far as the key does.
-            "sessionPersistence": is_on && app.flow.store.is_some(),
+            "sessionPersistence": is_on && app.keeps_sessions(),
         },
     })
 }
@@ -76,8 +76,8 @@ struct StartParams {
 /// `interaction.start`.
 pub(crate) async fn start(ctx: &Context, params: Map<String, Value>) -> Result<Vec<u8>, Failure> {
     let StartParams { tool_name, initial_params, context, timeout } = context::params(params, &["toolName"])?;
-    let tool =
-        ctx.app().catalog().find(&tool_name).ok_or_else(|| tools::unknown_tool(ctx.app(), &tool_name))?;
+    let unknown = || tools::unknown_tool(ctx.app(), "toolName", &tool_name);
+    let tool = ctx.app().catalog().find(&tool_name).ok_or_else(unknown)?;
     if is_off(ctx) || !tool.is_interactive() {
         let problem = Problem::NotInteractive { tool: tool.spec.name.to_owned() };
         return Err(Failure::Session { id: None, problem });

@@ -16,6 +16,7 @@ mod connection;
 mod context;
 mod crowd;
 mod dispatch;
+mod documents;
 mod envelope;
 mod error;
 mod front;
@@ -40,17 +41,19 @@ mod work;
 pub use access;
 pub use access::{Principal, Scope};
 pub use app::{
-    App, AppBuilder, Clock, EnvelopeErrors, FlowMode, FlowSettings, OpenSessions, OpenedSessions, OsEntropy,
-    SystemClock,
+    App, AppBuilder, CitationFormat, Clock, EnvelopeErrors, FlowMode, FlowSettings, OpenSessions,
+    OpenedSessions, OsEntropy, SystemClock,
 };
 pub use call::{Call, Outlet};
 pub use claims::Claims;
 pub use connection::Connection;
 pub use crowd::{Place, Places, Seat};
+pub use documents::DocumentSettings;
 pub use error::Refusal;
 pub use flow::{self, Entropy, Seal, SealKey};
 pub use guest::{Answering, Guest, GuestFault, GuestReply, Listing, Visit};
 pub use jiff::Timestamp;
+pub use knowledge;
 pub use language::Language;
 pub use letter::{Delivery, Letter};
 pub use observe::{Observer, Seen};

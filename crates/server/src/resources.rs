@@ -1,5 +1,6 @@
-//! Resources: so far a full description of every tool, which `tools/list` has no room for.
+//! Resources: a full description of every tool, which `tools/list` has no room for, and every document that is searched.
 
+use knowledge::IndexedPage;
 use protocol::mcp::{
     ReadResourceParams, ReadResourceResult, Resource, ResourceContents, ResourceList, ResourceTemplate,
     ResourceTemplateList,
@@ -14,14 +15,32 @@ use crate::tools::ToolEntry;
 
 const TOOL_PREFIX: &str = "fluxway://tools/";
 const TOOL_TEMPLATE: &str = "fluxway://tools/{name}";
+const DOCUMENT_PREFIX: &str = "fluxway://docs/";
+const DOCUMENT_TEMPLATE: &str = "fluxway://docs/{+path}";
 const MARKDOWN: &str = "text/markdown";
+const PLAIN: &str = "text/plain";
+
+/// The tool whose documents are resources: whoever may not ask it may not read them either.
+const READER: &str = "faq";
+
+/// Where a document can be read.
+pub(crate) fn document_uri(path: &str) -> String {
+    format!("{DOCUMENT_PREFIX}{}", path.replace(' ', "%20"))
+}
 
 /// `resources/list`.
 pub(crate) fn list(ctx: &Context, params: Map<String, Value>) -> Result<Vec<u8>, Failure> {
     let catalog = ctx.app().catalog();
-    let all = catalog.tools().map(|tool| tool_resource(tool).for_revision(ctx.revision())).collect();
+    let tools = catalog.tools().map(|tool| tool_resource(tool));
+    let all = tools.chain(documents(ctx).map(document_resource));
+    let all = all.map(|resource| resource.for_revision(ctx.revision())).collect();
     let (resources, next_cursor) = page(ctx, &params, all, |resource: &Resource| &resource.uri)?;
     Ok(ctx.list(&ResourceList { resources, next_cursor }))
+}
+
+fn documents(ctx: &Context) -> impl Iterator<Item = IndexedPage<'_>> {
+    let is_served = ctx.app().catalog().find(READER).is_some();
+    is_served.then(|| ctx.app().documents.pages()).into_iter().flatten()
 }
 
 fn tool_resource(tool: &ToolEntry) -> Resource {
@@ -34,14 +53,37 @@ fn tool_resource(tool: &ToolEntry) -> Resource {
     }
 }
 
+fn document_resource(document: IndexedPage<'_>) -> Resource {
+    Resource {
+        uri: document_uri(document.path),
+        name: document.path.to_owned(),
+        title: Some(document.title.to_owned()),
+        description: format!("Documentation: {}.", document.title),
+        mime_type: mime_type(document.path),
+    }
+}
+
+fn mime_type(path: &str) -> &'static str {
+    let is_markdown = [".md", ".mdx", ".markdown"].iter().any(|ending| path.ends_with(ending));
+    if is_markdown { MARKDOWN } else { PLAIN }
+}
+
 /// `resources/templates/list`.
 pub(crate) fn templates(ctx: &Context, params: Map<String, Value>) -> Result<Vec<u8>, Failure> {
-    let all = vec![ResourceTemplate {
+    let tool = ResourceTemplate {
         uri_template: TOOL_TEMPLATE,
         name: "tool",
         description: "How to use one of the tools: what it takes, what it gives, an example.",
         mime_type: MARKDOWN,
-    }];
+    };
+    let document = ResourceTemplate {
+        uri_template: DOCUMENT_TEMPLATE,
+        name: "document",
+        description: "A document that `faq` searches and cites.",
+        mime_type: MARKDOWN,
+    };
+    let has_documents = ctx.app().catalog().find(READER).is_some();
+    let all = std::iter::once(tool).chain(has_documents.then_some(document)).collect();
     let (resource_templates, next_cursor) = page(ctx, &params, all, |template| template.name)?;
     Ok(ctx.list(&ResourceTemplateList { resource_templates, next_cursor }))
 }
@@ -49,27 +91,37 @@ pub(crate) fn templates(ctx: &Context, params: Map<String, Value>) -> Result<Vec
 /// `resources/read`.
 pub(crate) fn read(ctx: &Context, params: Map<String, Value>) -> Result<Vec<u8>, Failure> {
     let ReadResourceParams { uri } = context::params(params, &["uri"])?;
-    let tool = uri.strip_prefix(TOOL_PREFIX).and_then(|name| ctx.app().catalog().find(name));
-    let Some(tool) = tool else {
+    let Some((mime_type, text)) = find(ctx, &uri) else {
         return Err(Failure::MissingResource { uri: uri.chars().take(512).collect() });
     };
-    let contents = [ResourceContents { uri, mime_type: MARKDOWN, text: tool.reference() }];
+    let contents = [ResourceContents { uri, mime_type, text }];
     Ok(ctx.list(&ReadResourceResult { contents }))
+}
+
+fn find(ctx: &Context, uri: &str) -> Option<(&'static str, String)> {
+    if let Some(name) = uri.strip_prefix(TOOL_PREFIX) {
+        return Some((MARKDOWN, ctx.app().catalog().find(name)?.reference()));
+    }
+    let path = uri.strip_prefix(DOCUMENT_PREFIX)?.replace("%20", " ");
+    ctx.app().catalog().find(READER)?;
+    let document = ctx.app().documents.page(&path)?;
+    Some((mime_type(document.path), document.source.to_owned()))
 }
 
 /// Whether there is such a resource, of ours or of a guest.
 pub(crate) fn exists(ctx: &Context, uri: &str) -> bool {
-    let ours = uri.strip_prefix(TOOL_PREFIX).and_then(|name| ctx.app().catalog().find(name));
-    ours.is_some() || guests::has_resource(ctx, uri)
+    find(ctx, uri).is_some() || guests::has_resource(ctx, uri)
 }
 
 /// What could stand in a template.
 pub(crate) fn candidates(ctx: &Context, uri: &str, argument: &str) -> Result<Vec<String>, Failure> {
-    if uri != TOOL_TEMPLATE {
-        return Err(Failure::MissingResource { uri: uri.chars().take(512).collect() });
+    let (wanted, names): (_, Vec<String>) = match uri {
+        TOOL_TEMPLATE => ("name", ctx.app().catalog().names().map(str::to_owned).collect()),
+        DOCUMENT_TEMPLATE => ("path", documents(ctx).map(|document| document.path.to_owned()).collect()),
+        _ => return Err(Failure::MissingResource { uri: uri.chars().take(512).collect() }),
+    };
+    if argument != wanted {
+        return Err(Failure::params("argument.name", format!("{uri} has only `{wanted}`")));
     }
-    if argument != "name" {
-        return Err(Failure::params("argument.name", format!("{TOOL_TEMPLATE} has only `name`")));
-    }
-    Ok(ctx.app().catalog().names().map(str::to_owned).collect())
+    Ok(names)
 }

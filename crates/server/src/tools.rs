@@ -11,6 +11,7 @@ mod analyze_repository;
 mod apply_edit_plan;
 mod detect_frameworks;
 mod diagnostics;
+mod faq;
 mod generate_integration_steps;
 mod integrate;
 mod integration;
@@ -46,6 +47,7 @@ use crate::{App, Call, Connection, front};
 /// Every tool there is, in the order in which lists show them: first those of the envelope document in its order.
 pub(crate) fn all() -> Vec<ToolEntry> {
     vec![
+        ToolEntry::plain(faq::Faq),
         ToolEntry::plain(analyze_repository::AnalyzeRepository),
         ToolEntry::plain(detect_frameworks::DetectFrameworks),
         ToolEntry::plain(generate_integration_steps::GenerateIntegrationSteps),
@@ -69,6 +71,8 @@ pub(crate) fn all() -> Vec<ToolEntry> {
 pub enum Toolset {
     /// Bringing an SDK into a repository: analysis, plans.
     Integrate,
+    /// Answers from documents.
+    Docs,
     /// The tools of the reference server and of the MCP Flow document.
     Reference,
     /// Tools for trying out a client: progress, cancellation, a tool that fails.
@@ -77,14 +81,15 @@ pub enum Toolset {
 
 impl Toolset {
     /// All of them.
-    pub const ALL: [Self; 3] = [Self::Integrate, Self::Reference, Self::Diagnostics];
+    pub const ALL: [Self; 4] = [Self::Integrate, Self::Docs, Self::Reference, Self::Diagnostics];
     /// What is served unless somebody says otherwise.
-    pub const DEFAULT: [Self; 2] = [Self::Integrate, Self::Reference];
+    pub const DEFAULT: [Self; 3] = [Self::Integrate, Self::Docs, Self::Reference];
 
     /// The name for settings.
     pub fn name(self) -> &'static str {
         match self {
             Self::Integrate => "integrate",
+            Self::Docs => "docs",
             Self::Reference => "reference",
             Self::Diagnostics => "diagnostics",
         }
@@ -218,7 +223,8 @@ pub(crate) fn list(ctx: &Context, params: Map<String, Value>) -> Result<Vec<u8>,
 /// `tools/call`.
 pub(crate) async fn call(ctx: &Context, params: Map<String, Value>) -> Result<Vec<u8>, Failure> {
     let params: CallToolParams = context::params(params, &["name"])?;
-    let tool = ctx.app().catalog().find(&params.name).ok_or_else(|| unknown_tool(ctx.app(), &params.name))?;
+    let unknown = || unknown_tool(ctx.app(), "name", &params.name);
+    let tool = ctx.app().catalog().find(&params.name).ok_or_else(unknown)?;
     let invocation = Invocation {
         arguments: params.arguments.unwrap_or_default(),
         dialect: ctx.dialect,
@@ -278,9 +284,10 @@ pub(crate) async fn run(
 }
 
 /// The failure that names the tools there are.
-pub(crate) fn unknown_tool(app: &App, name: &str) -> Failure {
+pub(crate) fn unknown_tool(app: &App, field: &'static str, name: &str) -> Failure {
     Failure::UnknownTool {
         name: name.chars().take(128).collect(),
+        field,
         available: app.catalog().names().map(str::to_owned).collect(),
         code: "tool_not_found",
     }

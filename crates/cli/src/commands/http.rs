@@ -55,7 +55,7 @@ impl Http {
         }
         let places = Places { streams: config.serving.streams, ..Places::default() };
         let flow = match &store {
-            Some(store) => kept::sessions_in(store, config.interactive),
+            Some(store) => kept::sessions_in(store, &config.serving, config.interactive),
             None => kept::sessions(&config.serving, config.interactive, config.seal.is_some()),
         };
         let watcher = Arc::new(Watcher(Arc::clone(&metrics)));

@@ -21,8 +21,15 @@ fn options(serving: &Serving) -> Options {
 }
 
 /// Interactive sessions in a store that is open.
-pub(crate) fn sessions_in(store: &Arc<dyn Store>, interactive: Interactive) -> FlowSettings {
+pub(crate) fn sessions_in(
+    store: &Arc<dyn Store>,
+    serving: &Serving,
+    interactive: Interactive,
+) -> FlowSettings {
     let Interactive { mode, limits } = interactive;
+    if serving.database == Some(Location::Memory) {
+        return FlowSettings { mode, limits, store: None };
+    }
     let store = Arc::clone(store) as Arc<dyn SessionStore>;
     let open: OpenSessions = Box::new(move || {
         let store = Arc::clone(&store);
@@ -34,7 +41,8 @@ pub(crate) fn sessions_in(store: &Arc<dyn Store>, interactive: Interactive) -> F
 /// Interactive sessions in a store that is opened when the first of them begins: most servers on a pipe have none.
 pub(crate) fn sessions(serving: &Serving, interactive: Interactive, has_key: bool) -> FlowSettings {
     let Interactive { mode, limits } = interactive;
-    let Some(location) = serving.database.clone() else {
+    // What is gone with the process needs no database, and must not be called lasting.
+    let Some(location) = serving.database.clone().filter(|location| *location != Location::Memory) else {
         return FlowSettings { mode, limits, store: None };
     };
     let options = options(serving);

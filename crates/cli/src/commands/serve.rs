@@ -14,7 +14,7 @@ use crate::config::{Config, Sources};
 use crate::exit::{self, Failure};
 
 /// How long the store may take to be closed.
-const CLOSING: Duration = Duration::from_secs(1);
+const CLOSING: Duration = Duration::from_secs(3);
 /// How often to look whether the program that started us is still there.
 const WATCH_PARENT: Duration = Duration::from_secs(2);
 

@@ -71,7 +71,7 @@ fn wrong_use_exits_with_2() {
         (&["serve", "--read-onyl"], "unexpected argument '--read-onyl'"),
         (
             &["serve", "--toolsets", "nope"],
-            "there is no toolset `nope`; there are integrate, reference, diagnostics",
+            "there is no toolset `nope`; there are integrate, docs, reference, diagnostics",
         ),
         (&["serve", "--root", "/no/such/folder"], "/no/such/folder is not a folder"),
         (&["serve", "--config", "/no/such/file"], "cannot read the settings in /no/such/file"),
@@ -107,7 +107,7 @@ fn tools_lists_what_would_be_served() {
     );
     let (_, out, _) = run(&["tools", "--json"]);
     let list: Value = serde_json::from_str(&out).unwrap();
-    assert_eq!(list["tools"][0]["name"], "analyze_repository");
+    assert_eq!(list["tools"][0]["name"], "faq");
 }
 
 #[test]

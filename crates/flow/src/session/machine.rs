@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 use serde_json::{Map, Value};
 
-use super::state::{Failed, PastTurn, Session, State, after};
+use super::state::{Failed, PastTurn, Session, State, Written, after};
 use super::{Limits, Problem};
 use crate::{Answers, Asked, Halt, Invalid, Turn, check};
 
@@ -102,7 +102,7 @@ impl Session {
         let Response { timestamp, metadata, .. } = response;
         self.turns.push(PastTurn {
             name: field.name,
-            prompt: field.prompt,
+            prompt: Written::of(&field.prompt),
             value,
             timestamp,
             metadata,

@@ -16,6 +16,9 @@ pub struct Memory {
 #[derive(Default)]
 struct Kept {
     sessions: HashMap<String, Session>,
+    /// When those end that may still go on, by owner and id: counting them must not take longer the more there are of
+    /// others.
+    open: HashMap<(String, String), HashMap<String, Timestamp>>,
     spent: HashMap<[u8; 32], Timestamp>,
 }
 
@@ -32,20 +35,43 @@ impl Session {
     }
 }
 
+impl Kept {
+    /// Counts it as open until then, or no longer.
+    fn count(&mut self, owner: Owner<'_>, id: &str, until: Option<Timestamp>) {
+        let open = self.open.entry((owner.tenant.to_owned(), owner.subject.to_owned())).or_default();
+        match until {
+            Some(until) => drop(open.insert(id.to_owned(), until)),
+            None => drop(open.remove(id)),
+        }
+    }
+
+    /// A session, if it is there and of this version.
+    fn version(&mut self, owner: Owner<'_>, id: &str, version: i64) -> Option<&mut Session> {
+        let session = self.sessions.get_mut(id)?;
+        (session.belongs_to(owner) && session.version == version).then_some(session)
+    }
+
+    /// How many of them may still go on. Those that have ended are not counted again.
+    fn counted(&mut self, owner: Owner<'_>, now: Timestamp) -> usize {
+        let open = self.open.get_mut(&(owner.tenant.to_owned(), owner.subject.to_owned()));
+        open.map_or(0, |open| {
+            open.retain(|_, ends| *ends > now);
+            open.len()
+        })
+    }
+}
+
 impl Memory {
     fn lock(&self) -> MutexGuard<'_, Kept> {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
-
-    /// Changes a session, if it is there and of this version.
-    fn change(&self, owner: Owner<'_>, id: &str, version: i64, change: impl FnOnce(&mut Session)) -> bool {
-        let mut kept = self.lock();
-        let session = kept.sessions.get_mut(id).filter(|session| session.belongs_to(owner));
-        session.filter(|session| session.version == version).map(change).is_some()
-    }
 }
 
 impl SessionStore for Memory {
+    fn is_lasting(&self) -> bool {
+        false
+    }
+
     fn begin<'a>(
         &'a self,
         owner: Owner<'a>,
@@ -56,12 +82,10 @@ impl SessionStore for Memory {
     ) -> Stored<'a, bool> {
         Box::pin(async move {
             let mut kept = self.lock();
-            let is_counted = |session: &&Session| {
-                session.belongs_to(owner) && session.row.is_open && session.row.ends > now
-            };
-            if kept.sessions.values().filter(is_counted).count() >= most as usize {
+            if kept.counted(owner, now) >= most as usize {
                 return Ok(false);
             }
+            kept.count(owner, id, row.is_open.then_some(row.ends));
             let (tenant, subject) = (owner.tenant.to_owned(), owner.subject.to_owned());
             kept.sessions.insert(id.to_owned(), Session { tenant, subject, version: 1, row });
             Ok(true)
@@ -78,10 +102,13 @@ impl SessionStore for Memory {
 
     fn save<'a>(&'a self, owner: Owner<'a>, id: &'a str, version: i64, row: Row) -> Stored<'a, bool> {
         Box::pin(async move {
-            Ok(self.change(owner, id, version, |session| {
-                session.version += 1;
-                session.row = row;
-            }))
+            let mut kept = self.lock();
+            let Some(session) = kept.version(owner, id, version) else { return Ok(false) };
+            let until = row.is_open.then_some(row.ends);
+            session.version += 1;
+            session.row = row;
+            kept.count(owner, id, until);
+            Ok(true)
         })
     }
 
@@ -93,7 +120,10 @@ impl SessionStore for Memory {
         leased_until: Timestamp,
     ) -> Stored<'a, bool> {
         Box::pin(async move {
-            Ok(self.change(owner, id, version, |session| session.row.leased_until = Some(leased_until)))
+            let mut kept = self.lock();
+            let Some(session) = kept.version(owner, id, version) else { return Ok(false) };
+            session.row.leased_until = Some(leased_until);
+            Ok(true)
         })
     }
 
@@ -112,6 +142,11 @@ impl SessionStore for Memory {
                 swept += usize::from(session.row.body.take().is_some());
                 session.row.is_open = false;
             }
+            let Kept { sessions, open, .. } = &mut *kept;
+            open.retain(|_, open| {
+                open.retain(|id, ends| *ends > now && sessions.contains_key(id));
+                !open.is_empty()
+            });
             Ok(swept as u64)
         })
     }

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
+use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Map, Value};
 
 use super::Limits;
@@ -57,16 +58,42 @@ impl State {
 pub struct PastTurn {
     /// The name of the answer.
     pub name: String,
-    /// The question.
-    pub prompt: Prompt,
+    /// The question, as it was written down: most turns never look at it again, and there are many of them.
+    pub(super) prompt: Written,
     /// The answer, as it was understood.
     pub value: Value,
     /// What the client says about when it was given. Not to be trusted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timestamp: Option<Value>,
     /// What the client says about it besides. Not to be trusted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub metadata: Option<Map<String, Value>>,
     /// When it came in.
     pub at: Timestamp,
+}
+
+impl PastTurn {
+    /// The question.
+    pub fn prompt(&self) -> Option<Prompt> {
+        serde_json::from_str(self.prompt.0.get()).ok()
+    }
+}
+
+/// A prompt that is copied and not read.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(transparent)]
+pub(super) struct Written(Box<RawValue>);
+
+impl Written {
+    pub(super) fn of(prompt: &Prompt) -> Self {
+        Self(to_raw_value(prompt).unwrap_or_default())
+    }
+}
+
+impl PartialEq for Written {
+    fn eq(&self, other: &Self) -> bool {
+        self.0.get() == other.0.get()
+    }
 }
 
 /// Why a session could not go on, or who ended it.
@@ -82,7 +109,9 @@ pub struct Failed {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Session {
     pub(super) tool: String,
+    #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub(super) arguments: Answers,
+    #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub(super) context: Map<String, Value>,
     pub(super) created: Timestamp,
     pub(super) active: Timestamp,
@@ -91,23 +120,31 @@ pub struct Session {
     pub(super) timeout: Duration,
     pub(super) state: State,
     pub(super) journal: Journal,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) turns: Vec<PastTurn>,
     /// What is asked, all fields of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) open: Option<Asked>,
     /// Answers to fields of the open form, as long as others are missing.
+    #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub(super) partial: Answers,
     /// How often the open question was answered badly.
     pub(super) attempts: u32,
     /// How often of these the conversation itself refused the answers.
     pub(super) refusals: u32,
     /// What was wrong with the last answer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) invalid: Option<Invalid>,
     /// How many prompts were put, which gives each its own name.
     pub(super) prompts: u32,
     /// The answers that are being worked on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) pending: Option<Answers>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) result: Option<Value>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) summary: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) failed: Option<Failed>,
     /// When the responses began to be counted, and how many there were since.
     pub(super) counted: (Timestamp, u32),

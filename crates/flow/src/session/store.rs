@@ -78,4 +78,9 @@ pub trait SessionStore: Send + Sync {
     /// Takes the bodies out of what has ended by `now`, which changes no version, and deletes what can be forgotten by then. Returns how many rows
     /// that concerned, at most about a thousand at a time: call it again while it finds many.
     fn sweep(&self, now: Timestamp) -> Stored<'_, u64>;
+
+    /// Whether what it keeps is there after the process has ended.
+    fn is_lasting(&self) -> bool {
+        true
+    }
 }

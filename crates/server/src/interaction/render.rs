@@ -177,7 +177,7 @@ fn turn((number, turn): (usize, &PastTurn)) -> Value {
     }
     json!({
         "turnId": number,
-        "prompt": prompt(&turn.name, &turn.prompt),
+        "prompt": turn.prompt().map(|asked| prompt(&turn.name, &asked)),
         "response": response,
         "timestamp": turn.at.as_millisecond(),
     })

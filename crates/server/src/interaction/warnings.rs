@@ -27,8 +27,8 @@ pub(crate) struct Warnings {
 #[derive(Default)]
 struct Dues {
     sessions: HashMap<String, Due>,
-    /// Somebody sees to them.
-    is_watched: bool,
+    /// Somebody sees to them, and looks at them at this time at the latest.
+    watched: Option<Timestamp>,
 }
 
 struct Due {
@@ -49,20 +49,22 @@ impl Warnings {
         let at = standing.ends.checked_sub(before).unwrap_or(standing.ends);
         let whose = ctx.call.principal.clone();
         due.sessions.insert(standing.id.clone(), Due { at, ends: standing.ends, whose });
-        let is_watched = std::mem::replace(&mut due.is_watched, true);
+        let watched = due.watched;
+        due.watched = Some(watched.map_or(at, |time| time.min(at)));
         drop(due);
-        self.changed.notify_waiters();
-        if !is_watched {
-            tokio::spawn(warn(Arc::downgrade(&ctx.connection), Arc::clone(&self.changed)));
+        match watched {
+            None => drop(tokio::spawn(warn(Arc::downgrade(&ctx.connection), Arc::clone(&self.changed)))),
+            Some(time) if at < time => self.changed.notify_waiters(),
+            // Whoever looks too early looks again: most sessions go on long before that.
+            Some(_) => {}
         }
     }
 
     /// The time of the next warning. `None`: there is none to come, and nobody waits for one from here on.
     fn next(&self) -> Option<Timestamp> {
         let mut due = self.lock();
-        let next = due.sessions.values().map(|due| due.at).min();
-        due.is_watched = next.is_some();
-        next
+        due.watched = due.sessions.values().map(|due| due.at).min();
+        due.watched
     }
 
     /// What is due by now.

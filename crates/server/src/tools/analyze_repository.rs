@@ -10,7 +10,7 @@ use tree::{BadGlob, Cut, Globs, Limits, Roots};
 use super::{Effect, Tool, ToolSpec, Toolset};
 use crate::Call;
 use crate::blocking::blocking;
-use crate::error::{ArgumentProblem, Failure};
+use crate::error::Failure;
 
 /// Analyse a repository: languages, package managers, frameworks, entry points, agents and their routes, each with
 /// file and line as evidence. Pass the result to `detect_frameworks`.
@@ -170,11 +170,7 @@ impl Tool for AnalyzeRepository {
 }
 
 fn bad_glob(problem: BadGlob) -> Failure {
-    Failure::BadArguments(ArgumentProblem::Value {
-        name: "globs".to_owned(),
-        error: problem.to_string(),
-        choices: Vec::new(),
-    })
+    Failure::argument("globs", problem.to_string())
 }
 
 impl Reply {

@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 use tree::{Budget, Roots, Tree};
 
 use crate::Call;
-use crate::error::{ArgumentProblem, Failure, PlanProblem};
+use crate::error::{Failure, PlanProblem};
 
 /// How the integration should be.
 #[derive(Clone, Default)]
@@ -70,12 +70,11 @@ impl Wishes {
 pub(super) fn recipe_of(framework: &str) -> Result<&'static Recipe, Failure> {
     recipe(framework).ok_or_else(|| {
         let names: Vec<&str> = RECIPES.iter().map(|recipe| recipe.name).collect();
-        refused("framework", format!("there is no recipe for {framework}; there are {}", names.join(", ")))
+        Failure::argument(
+            "framework",
+            format!("there is no recipe for {framework}; there are {}", names.join(", ")),
+        )
     })
-}
-
-pub(super) fn refused(name: &str, error: String) -> Failure {
-    Failure::BadArguments(ArgumentProblem::Value { name: name.to_owned(), error, choices: Vec::new() })
 }
 
 /// The root of a profile, if it names one.
@@ -135,7 +134,7 @@ impl Subject {
     }
 
     pub(super) fn integrate(&self, ask: &Ask) -> Result<Integration, Failure> {
-        integrate(&self.tree, &self.profile, ask).map_err(|error| refused("package", error))
+        integrate(&self.tree, &self.profile, ask).map_err(|error| Failure::argument("package", error))
     }
 }
 

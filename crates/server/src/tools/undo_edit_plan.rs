@@ -7,7 +7,6 @@ use serde_json::{Map, Value};
 use tree::{Roots, Tree};
 
 use super::analyze_repository::here;
-use super::integration::refused;
 use super::{Effect, Tool, ToolSpec, Toolset};
 use crate::Call;
 use crate::blocking::blocking;
@@ -60,7 +59,10 @@ impl Tool for UndoEditPlan {
             let Undone { plan, files } = match plan {
                 Some(plan) => {
                     let plan: Plan = serde_json::from_value(Value::Object(plan)).map_err(|error| {
-                        refused("plan", format!("it is not a plan of this server with its hashes: {error}"))
+                        Failure::argument(
+                            "plan",
+                            format!("it is not a plan of this server with its hashes: {error}"),
+                        )
                     })?;
                     undo_by_plan(&tree, &plan, &allow).map_err(PlanProblem::from)?
                 }

@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test that fails should stop")]
 #![expect(clippy::disallowed_methods, reason = "tests read their scripts and prepare folders")]
 
+mod documents;
 mod fronts;
 mod harness;
 mod hostile;

@@ -4,8 +4,10 @@ use std::fmt::Write;
 
 use serde_json::Value;
 
+use server::DocumentSettings;
 use server::tools::Toolset;
 
+use crate::documents::library;
 use crate::harness::{TestClient, app};
 use crate::repositories::{SUPPORT_BOT, unpack};
 
@@ -25,15 +27,18 @@ fn transcripts() {
 /// Plays a client's half. `#` begins a comment; `$state` stands for the last `requestState` that came in, `$session` and
 /// `$token` for the last interactive session and the last token of one, `$plan` for the
 /// last edit plan, `$root` for the folder that the server may read, and `!pause N` lets N milliseconds pass. With `!repository` on top there is a
-/// repository in that folder, and the tools for it; otherwise there are the tools that no other change touches.
+/// repository in that folder, and the tools for it; with `!documents` a small library; otherwise there are the tools that no
+/// other change touches.
 async fn converse(script: &str) -> String {
     let (_folder, root) = unpack(SUPPORT_BOT);
-    let toolsets: &[Toolset] = if script.starts_with("!repository") {
-        &[Toolset::Integrate]
-    } else {
-        &[Toolset::Reference, Toolset::Diagnostics]
+    let (_shelf, index) = library();
+    let toolsets: &[Toolset] = match script.lines().next() {
+        Some("!repository") => &[Toolset::Integrate],
+        Some("!documents") => &[Toolset::Docs],
+        _ => &[Toolset::Reference, Toolset::Diagnostics],
     };
-    let app = app().toolsets(toolsets).roots(vec![root.clone()]).page_size(2).build();
+    let documents = DocumentSettings { shipped: false, indexes: vec![index] };
+    let app = app().toolsets(toolsets).roots(vec![root.clone()]).documents(documents).page_size(2).build();
     let root = root.display().to_string();
     let mut client = TestClient::new(&app);
     let mut state = String::new();
@@ -41,7 +46,7 @@ async fn converse(script: &str) -> String {
     let mut plan = Value::Null;
     let mut transcript = String::new();
     for line in script.lines() {
-        if line.is_empty() || line.starts_with('#') || line == "!repository" {
+        if line.is_empty() || line.starts_with('#') || matches!(line, "!repository" | "!documents") {
             writeln!(transcript, "{line}").unwrap();
             continue;
         }

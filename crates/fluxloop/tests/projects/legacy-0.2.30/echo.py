@@ -1,0 +1,2 @@
+def run(input: str) -> str:
+    return input[::-1]

@@ -1,0 +1,162 @@
+//! Packing blocks into chunks.
+
+use std::ops::Range;
+
+use super::cut::cut;
+use super::lines::Lines;
+use super::{Block, BlockKind, Chunk, Format, Part};
+
+/// How many characters a chunk holds. Smaller ones are found for less than they mean, larger ones for too much.
+const CHUNK: usize = 1200;
+/// Code is kept whole up to this length: half an example helps nobody.
+const WHOLE_CODE: usize = 3 * CHUNK;
+/// What is shorter and stands at the end of a section goes along with what is before it.
+const SCRAP: usize = 100;
+/// What is shorter and stands before a subsection says nothing alone.
+const BARE: usize = 30;
+
+/// Makes chunks of a page's parts: one or more for each section, of whole blocks where that is possible.
+pub(super) fn pack(source: &str, format: Format, title: &str, parts: Vec<Part>) -> Vec<Chunk> {
+    let mut packer = Packer::new(source, format);
+    for part in parts {
+        match part {
+            // The title is searched with every chunk anyway.
+            Part::Heading { level: 1, text } if text == title => packer.begin_section(1, None),
+            Part::Heading { level, text } => packer.begin_section(level, Some(text)),
+            Part::Body { block, seams } => {
+                for block in pieces(source, block, &seams) {
+                    packer.add(block);
+                }
+            }
+        }
+    }
+    packer.end_section();
+    packer.chunks
+}
+
+struct Packer<'a> {
+    source: &'a str,
+    format: Format,
+    lines: Lines,
+    /// The headings above, with their levels.
+    headings: Vec<(usize, String)>,
+    /// The chunk that is being filled, and how many characters it has.
+    blocks: Vec<Block>,
+    size: usize,
+    /// Whether the last chunk that was made belongs to the section that is being read.
+    has_chunk: bool,
+    chunks: Vec<Chunk>,
+}
+
+impl<'a> Packer<'a> {
+    fn new(source: &'a str, format: Format) -> Self {
+        let (headings, blocks, chunks) = (Vec::new(), Vec::new(), Vec::new());
+        Self { source, format, lines: Lines::of(source), headings, blocks, size: 0, has_chunk: false, chunks }
+    }
+
+    fn begin_section(&mut self, level: usize, heading: Option<String>) {
+        let is_deeper = self.headings.last().is_none_or(|(above, _)| *above < level);
+        if !(is_deeper && self.introduces()) {
+            self.end_section();
+        }
+        self.has_chunk = false;
+        self.headings.retain(|(above, _)| *above < level);
+        self.headings.extend(heading.filter(|text| !text.is_empty()).map(|text| (level, text)));
+    }
+
+    /// Whether the section so far only leads to what follows: "There are two ways:" goes with the first of them.
+    fn introduces(&self) -> bool {
+        let ends_open =
+            self.blocks.last().is_some_and(|block| self.source[block.bytes.clone()].ends_with(':'));
+        !self.has_chunk && (self.size < BARE || (self.size < SCRAP && ends_open))
+    }
+
+    fn end_section(&mut self) {
+        if self.size < SCRAP
+            && self.has_chunk
+            && let Some(mut last) = self.chunks.pop()
+        {
+            last.blocks.append(&mut self.blocks);
+            self.blocks = last.blocks;
+        }
+        self.finish_chunk();
+    }
+
+    fn add(&mut self, block: Block) {
+        let size = self.source[block.bytes.clone()].chars().count();
+        if self.size + size > CHUNK && self.size >= SCRAP {
+            self.finish_chunk();
+        }
+        self.size += size;
+        self.blocks.push(block);
+    }
+
+    fn finish_chunk(&mut self) {
+        let blocks = join_pieces(self.source, std::mem::take(&mut self.blocks));
+        self.size = 0;
+        let (Some(first), Some(last)) = (blocks.first(), blocks.last()) else { return };
+        let bytes = first.bytes.start..last.bytes.end;
+        let words = |block: &Block| self.format.words(block.kind, &self.source[block.bytes.clone()]);
+        self.chunks.push(Chunk {
+            headings: self.headings.iter().map(|(_, text)| text.clone()).collect(),
+            lines: (self.lines.number(bytes.start), self.lines.number(bytes.end.saturating_sub(1))),
+            text: blocks.iter().map(words).collect::<Vec<_>>().join("\n"),
+            bytes,
+            blocks,
+        });
+        self.has_chunk = true;
+    }
+}
+
+/// A block, or if it is too long the pieces of it.
+fn pieces(source: &str, block: Block, seams: &[usize]) -> Vec<Block> {
+    let length = |bytes: &Range<usize>| source[bytes.clone()].chars().count();
+    let limit = if block.kind == BlockKind::Code { WHOLE_CODE } else { CHUNK };
+    if length(&block.bytes) <= limit {
+        return vec![block];
+    }
+    if block.kind == BlockKind::Code {
+        let lines = cut(source, inside_fence(source, block.bytes), CHUNK);
+        return lines.into_iter().map(|bytes| Block { kind: BlockKind::CodeLines, bytes }).collect();
+    }
+    let starts = [block.bytes.start].into_iter().chain(seams.iter().copied());
+    let ends = seams.iter().copied().chain([block.bytes.end]);
+    let cut_further = |(start, end): (usize, usize)| {
+        let kind = if length(&(start..end)) <= CHUNK { block.kind } else { BlockKind::Prose };
+        cut(source, start..end, CHUNK).into_iter().map(move |bytes| Block { kind, bytes })
+    };
+    starts.zip(ends).flat_map(cut_further).collect()
+}
+
+/// The lines of code without the fence around them, if there is one.
+fn inside_fence(source: &str, bytes: Range<usize>) -> Range<usize> {
+    let is_fence = |line: &str| ["```", "~~~"].iter().any(|mark| line.trim_start().starts_with(mark));
+    let code = &source[bytes.clone()];
+    let head = code.split_inclusive('\n').next().filter(|line| is_fence(line)).map_or(0, str::len);
+    let tail = code.rsplit('\n').next().filter(|line| head > 0 && is_fence(line)).map_or(0, str::len);
+    bytes.start + head..(bytes.end - tail).max(bytes.start + head)
+}
+
+/// Puts pieces that came together again into one block.
+fn join_pieces(source: &str, pieces: Vec<Block>) -> Vec<Block> {
+    let mut blocks: Vec<Block> = Vec::with_capacity(pieces.len());
+    for piece in pieces {
+        match blocks.last_mut() {
+            Some(last) if last.kind == piece.kind && is_one(source, last, &piece) => {
+                last.bytes.end = piece.bytes.end;
+            }
+            _ => blocks.push(piece),
+        }
+    }
+    blocks
+}
+
+fn is_one(source: &str, last: &Block, piece: &Block) -> bool {
+    let between = &source[last.bytes.end..piece.bytes.start];
+    let is_blank = between.trim().is_empty();
+    match piece.kind {
+        BlockKind::List | BlockKind::Table | BlockKind::CodeLines => is_blank,
+        BlockKind::Prose => is_blank && between.matches('\n').count() < 2,
+        BlockKind::Code => false,
+    }
+}

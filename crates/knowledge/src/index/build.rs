@@ -1,0 +1,230 @@
+//! Making an index of pages.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+
+use sha2::{Digest, Sha256};
+
+use super::format::{IndexError, Layout, Section, assemble};
+use super::{Encoder, Index, Page, block_number};
+use crate::bytes::put;
+use crate::document::Chunk;
+use crate::encoder::{Session, Vector};
+use crate::words;
+
+/// How often a term counts in a title, in headings and in a body. A title says what all its passages are about.
+const TERM_WEIGHTS: [u32; 3] = [3, 2, 1];
+/// How much each adds to the direction of a chunk's vector.
+const VECTOR_WEIGHTS: [f32; 3] = [0.5, 0.5, 1.0];
+
+pub(super) fn build(
+    pages: &[Page],
+    encoder: &Encoder,
+    previous: Option<&Index>,
+) -> Result<Index, IndexError> {
+    let mut sorted: Vec<&Page> = pages.iter().collect();
+    sorted.sort_by(|a, b| a.path.cmp(&b.path));
+    let mut builder = Builder {
+        session: encoder.session(),
+        known: previous
+            .filter(|index| index.fingerprint() == encoder.fingerprint())
+            .map(vectors)
+            .unwrap_or_default(),
+        sections: Sections::default(),
+        terms: Terms::default(),
+        counts: Counts::default(),
+    };
+    for page in sorted {
+        builder.add_page(page)?;
+    }
+    builder.finish(encoder)
+}
+
+/// The vectors of an index, by the hash of what they were made of.
+fn vectors(index: &Index) -> HashMap<[u32; 4], Vector> {
+    let hashes = (0..index.chunk_count()).map(|chunk| index.chunk_at(chunk).hash);
+    let vector = |(bytes, scale): (&[u8], f32)| Vector {
+        numbers: bytes.iter().map(|byte| byte.cast_signed()).collect(),
+        scale,
+    };
+    hashes.zip(index.vectors().map(vector)).collect()
+}
+
+struct Builder<'a> {
+    session: Session<'a>,
+    known: HashMap<[u32; 4], Vector>,
+    sections: Sections,
+    terms: Terms,
+    counts: Counts,
+}
+
+/// How much there is so far.
+#[derive(Default)]
+struct Counts {
+    pages: u32,
+    chunks: u32,
+    blocks: u32,
+    total_length: u64,
+}
+
+impl Builder<'_> {
+    fn add_page(&mut self, page: &Page) -> Result<(), IndexError> {
+        for name in [&page.path, &page.title, page.version.as_ref().unwrap_or(&String::new())] {
+            let place = self.sections.put_text(Section::Names, name)?;
+            self.sections.put(Section::Pages, &place);
+        }
+        let source = self.sections.put_text(Section::Sources, &page.source)?;
+        self.sections.put(Section::Pages, &source);
+        self.sections.put(Section::Pages, &[self.counts.chunks]);
+        self.sections.put(Section::Pages, &hash(&[&page.source]));
+        for chunk in &page.chunks {
+            self.add_chunk(page, chunk)?;
+        }
+        self.counts.pages += 1;
+        Ok(())
+    }
+
+    fn add_chunk(&mut self, page: &Page, chunk: &Chunk) -> Result<(), IndexError> {
+        let headings = chunk.headings.join("\n");
+        let texts = [page.title.as_str(), &headings, &chunk.text];
+        let hash = hash(&texts);
+        let vector = match self.known.get(&hash) {
+            Some(vector) => vector.clone(),
+            None => self.session.encode(texts.into_iter().zip(VECTOR_WEIGHTS)).vector,
+        };
+        let first_term = number(self.terms.total)?;
+        let length = self.terms.add_chunk(self.counts.chunks, texts.into_iter().zip(TERM_WEIGHTS));
+        let [name, name_length] = self.sections.put_text(Section::Names, &headings)?;
+        let lines = [number(chunk.lines.0)?, number(chunk.lines.1)?];
+        let row = [self.counts.pages, name, name_length, lines[0], lines[1], self.counts.blocks, first_term];
+        self.sections.put(Section::Chunks, &row);
+        self.sections.put(Section::Chunks, &hash);
+        self.sections.put(Section::Lengths, &[length]);
+        self.sections.put(Section::Scales, &[vector.scale.to_bits()]);
+        self.sections.put_signed(Section::Vectors, &vector.numbers);
+        for block in &chunk.blocks {
+            let place = [block_number(block.kind), number(block.bytes.start)?, number(block.bytes.end)?];
+            self.sections.put(Section::Blocks, &place);
+            self.counts.blocks += 1;
+        }
+        self.counts.chunks += 1;
+        self.counts.total_length += u64::from(length);
+        Ok(())
+    }
+
+    fn finish(mut self, encoder: &Encoder) -> Result<Index, IndexError> {
+        let mut terms: Vec<_> = self.terms.ids.into_iter().collect();
+        terms.sort_unstable();
+        let mut contents = vec![Vec::new(); self.counts.chunks as usize];
+        let mut postings = 0_usize;
+        for (place, (name, id)) in terms.into_iter().enumerate() {
+            let [start, length] = self.sections.put_text(Section::Names, &name)?;
+            self.sections.put(Section::Terms, &[start, length, number(postings)?]);
+            let of_term = &self.terms.postings[id];
+            self.sections.put(Section::Postings, of_term.as_flattened());
+            for [chunk, frequency] in of_term {
+                contents[*chunk as usize].push([number(place)?, *frequency]);
+            }
+            postings += of_term.len();
+        }
+        for of_chunk in contents {
+            self.sections.put(Section::Contents, of_chunk.as_flattened());
+        }
+        let bytes = assemble(
+            encoder.fingerprint(),
+            number(encoder.dims())?,
+            self.counts.total_length,
+            &self.sections.0,
+        );
+        let layout = Layout::read(&bytes)?;
+        Ok(Index { bytes: Cow::Owned(bytes), layout })
+    }
+}
+
+#[derive(Default)]
+struct Sections([Vec<u8>; Section::COUNT]);
+
+impl Sections {
+    fn put(&mut self, section: Section, numbers: &[u32]) {
+        put(&mut self.0[section as usize], numbers);
+    }
+
+    fn put_signed(&mut self, section: Section, numbers: &[i8]) {
+        self.0[section as usize].extend(numbers.iter().map(|number| number.cast_unsigned()));
+    }
+
+    /// Appends a text, and tells where.
+    fn put_text(&mut self, section: Section, text: &str) -> Result<[u32; 2], IndexError> {
+        let bytes = &mut self.0[section as usize];
+        let start = number(bytes.len())?;
+        bytes.extend_from_slice(text.as_bytes());
+        number(bytes.len())?;
+        Ok([start, number(text.len())?])
+    }
+}
+
+/// The terms so far, and in which chunks they stand.
+#[derive(Default)]
+struct Terms {
+    /// Which term a token is. Stemming costs more than looking up, and most words come again.
+    tokens: HashMap<String, Option<usize>>,
+    ids: HashMap<String, usize>,
+    /// Chunk and weighted frequency.
+    postings: Vec<Vec<[u32; 2]>>,
+    /// How many postings there are.
+    total: usize,
+}
+
+impl Terms {
+    /// Counts the terms of a chunk's texts, each as often as its weight, and gives their sum.
+    fn add_chunk<'a>(&mut self, chunk: u32, texts: impl Iterator<Item = (&'a str, u32)>) -> u32 {
+        let mut length = 0_u32;
+        for (text, weight) in texts {
+            words::each_token(text, |token| {
+                let Some(term) = self.term(token) else { return };
+                length = length.saturating_add(weight);
+                match self.postings[term].last_mut() {
+                    Some([last, frequency]) if *last == chunk => {
+                        *frequency = frequency.saturating_add(weight);
+                    }
+                    _ => {
+                        self.postings[term].push([chunk, weight]);
+                        self.total += 1;
+                    }
+                }
+            });
+        }
+        length
+    }
+
+    fn term(&mut self, token: &str) -> Option<usize> {
+        if let Some(known) = self.tokens.get(token) {
+            return *known;
+        }
+        let id = words::term(token).map(|term| {
+            *self.ids.entry(term.into_owned()).or_insert_with(|| {
+                self.postings.push(Vec::new());
+                self.postings.len() - 1
+            })
+        });
+        self.tokens.insert(token.to_owned(), id);
+        id
+    }
+}
+
+/// The beginning of the SHA-256 of some texts.
+fn hash(texts: &[&str]) -> [u32; 4] {
+    let mut hasher = Sha256::new();
+    for (at, text) in texts.iter().enumerate() {
+        // So that what ends one text cannot begin the next.
+        hasher.update(if at == 0 { "" } else { "\0" });
+        hasher.update(text);
+    }
+    let digest = hasher.finalize();
+    let (numbers, _) = digest.as_chunks::<4>();
+    std::array::from_fn(|at| u32::from_le_bytes(numbers[at]))
+}
+
+fn number(size: usize) -> Result<u32, IndexError> {
+    u32::try_from(size).map_err(|_| IndexError::TooLarge)
+}

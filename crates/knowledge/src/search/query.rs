@@ -1,0 +1,148 @@
+//! What is asked, as terms with their weights.
+
+use crate::bytes::Rows;
+use crate::index::Index;
+use crate::search::Tuning;
+use crate::words;
+
+/// A question has a few words. Something longer is a document, and would be answered by its commonest words.
+const LONGEST: usize = 4000;
+
+/// What is asked.
+#[derive(Debug, Clone, Copy)]
+pub struct Query<'a> {
+    /// The question.
+    pub text: &'a str,
+    /// Words from where it was asked, such as a framework in use. They prefer pages that have them, and exclude none.
+    pub hints: &'a [&'a str],
+    /// How many pages are wanted.
+    pub top: usize,
+}
+
+/// What is wrong with a question.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+pub enum QueryError {
+    /// Too long.
+    #[error("the query has {found} characters and may have {LONGEST}; ask one question at a time")]
+    TooLong {
+        /// How long it is, with its hints.
+        found: usize,
+    },
+}
+
+impl Query<'_> {
+    pub(super) fn check(&self) -> Result<(), QueryError> {
+        let length = |text: &str| text.chars().count();
+        let found = length(self.text) + self.hints.iter().map(|hint| length(hint)).sum::<usize>();
+        if found > LONGEST { Err(QueryError::TooLong { found }) } else { Ok(()) }
+    }
+}
+
+/// A question's terms, and what the indexes know about them.
+pub(crate) struct Terms<'a> {
+    pub(super) own: Vec<Term<'a>>,
+    pub(super) hinted: Vec<Term<'a>>,
+    pub(super) indexes: Vec<&'a Index>,
+    pub(super) tuning: Tuning,
+    chunk_count: usize,
+    /// BM25's measure of a chunk's length: of one without terms, and what each term adds.
+    norm: (f32, f32),
+}
+
+pub(super) struct Term<'a> {
+    pub(super) text: String,
+    /// How rare it is.
+    pub(super) idf: f32,
+    pub(super) weight: f32,
+    /// Where it stands, for each index.
+    pub(super) postings: Vec<Rows<'a, 2>>,
+}
+
+impl<'a> Terms<'a> {
+    #[expect(clippy::cast_precision_loss, reason = "an average")]
+    pub(super) fn of(query: &Query<'_>, indexes: &[&'a Index], tuning: Tuning) -> Self {
+        let chunk_count = indexes.iter().map(|index| index.chunk_count()).sum();
+        let length: u64 = indexes.iter().map(|index| index.total_length()).sum();
+        let average_length = (length as f32 / chunk_count as f32).max(1.0);
+        let norm = (tuning.k1 * (1.0 - tuning.b), tuning.k1 * tuning.b / average_length);
+        let (own, hinted, indexes) = (Vec::new(), Vec::new(), indexes.to_vec());
+        let mut terms = Self { own, hinted, indexes, tuning, chunk_count, norm };
+        each_term(query.text, |term| {
+            if !terms.has(&term) {
+                terms.own.push(terms.look_up(term, 1.0));
+            }
+        });
+        for hint in query.hints {
+            each_term(hint, |term| {
+                if !terms.has(&term) {
+                    terms.hinted.push(terms.look_up(term, tuning.hint_term));
+                }
+            });
+        }
+        terms
+    }
+
+    /// Finds a term in all indexes. How rare it is, is counted over all of them, so that it weighs the same in each.
+    pub(super) fn look_up(&self, text: String, weight: f32) -> Term<'a> {
+        let postings: Vec<_> = self.indexes.iter().map(|index| index.postings(&text)).collect();
+        let found = postings.iter().map(|rows| rows.len()).sum();
+        Term { idf: idf(found, self.chunk_count), text, weight, postings }
+    }
+
+    pub(super) fn has(&self, term: &str) -> bool {
+        self.own.iter().chain(&self.hinted).any(|known| known.text == term)
+    }
+
+    /// BM25's measure of a chunk's length: the frequency that counts half.
+    #[expect(clippy::cast_precision_loss, reason = "a length")]
+    pub(super) fn norm(&self, length: u32) -> f32 {
+        self.norm.0 + self.norm.1 * length as f32
+    }
+
+    /// Which of the question's own terms a text has.
+    pub(crate) fn matched(&self, text: &str) -> Matched {
+        let mut matched = Matched(vec![false; self.own.len()]);
+        each_term(text, |term| {
+            if let Some(at) = self.own.iter().position(|known| known.text == term) {
+                matched.0[at] = true;
+            }
+        });
+        matched
+    }
+
+    /// How much of the question these terms are, rare ones counting more: from 0 to 1.
+    pub(crate) fn share_of(&self, matched: &Matched) -> f32 {
+        let all: f32 = self.own.iter().map(|term| term.idf).sum();
+        let found: f32 = self
+            .own
+            .iter()
+            .zip(&matched.0)
+            .filter(|(_, is_found)| **is_found)
+            .map(|(term, _)| term.idf)
+            .sum();
+        if all > 0.0 { found / all } else { 0.0 }
+    }
+}
+
+/// Some of a question's terms.
+pub(crate) struct Matched(Vec<bool>);
+
+impl Matched {
+    pub(crate) fn add(&mut self, others: &Matched) {
+        self.0.iter_mut().zip(&others.0).for_each(|(own, other)| *own |= other);
+    }
+
+    pub(crate) fn without(&self, others: &Matched) -> Self {
+        Self(self.0.iter().zip(&others.0).map(|(own, other)| *own && !other).collect())
+    }
+}
+
+fn each_term(text: &str, mut found: impl FnMut(String)) {
+    words::each_token(text, |token| words::term(token).into_iter().for_each(|term| found(term.into_owned())));
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a logarithm of counts")]
+pub(super) fn idf(found: usize, of: usize) -> f32 {
+    let (found, of) = (found as f32, of as f32);
+    (1.0 + (of - found + 0.5).max(0.0) / (found + 0.5)).ln()
+}

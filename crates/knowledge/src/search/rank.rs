@@ -1,0 +1,72 @@
+//! Ranking pages by the scores of their chunks.
+
+use std::cmp::Ordering;
+
+use super::mix::Mix;
+use super::{Library, Query};
+use crate::index::Index;
+
+/// A page by its best chunk. Indexes and pages have an order, which decides between equals.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Place {
+    pub(super) index: usize,
+    page: usize,
+    pub(super) chunk: usize,
+    score: f32,
+}
+
+/// Ranks all pages, and gives the first of them.
+pub(super) fn rank(library: &Library<'_>, query: &Query<'_>, mix: &Mix) -> Vec<Place> {
+    let mut places = Vec::new();
+    for (number, index) in library.indexes.iter().enumerate() {
+        for page in 0..index.page_count() {
+            let scores = index.chunks_of(page).map(|chunk| (mix.score(number, chunk), chunk));
+            let Some((chunk, score)) = page_score(scores, library.tuning.page_evidence) else { continue };
+            let hinted =
+                if names_hint(index, page, chunk, query.hints) { library.tuning.hint_boost } else { 0.0 };
+            places.push(Place { index: number, page, chunk, score: score + hinted });
+        }
+    }
+    best(places, query.top)
+}
+
+/// A page's best chunk, and the page's score: that of this chunk and a little of the next two.
+fn page_score(scores: impl Iterator<Item = (f32, usize)>, evidence: f32) -> Option<(usize, f32)> {
+    let mut best = [0.0_f32; 3];
+    let mut best_chunk = None;
+    for (score, chunk) in scores {
+        if score > best[0] {
+            best = [score, best[0], best[1]];
+            best_chunk = Some(chunk);
+        } else if score > best[1] {
+            best = [best[0], score, best[1]];
+        } else if score > best[2] {
+            best[2] = score;
+        }
+    }
+    Some((best_chunk?, best[0] + evidence * f32::midpoint(best[1], best[2])))
+}
+
+/// Whether the path or a heading has a hint in it.
+fn names_hint(index: &Index, page: usize, chunk: usize, hints: &[&str]) -> bool {
+    let has = |text: &str, hint: &str| {
+        text.as_bytes().windows(hint.len()).any(|part| part.eq_ignore_ascii_case(hint.as_bytes()))
+    };
+    let mut hints = hints.iter().map(|hint| hint.trim()).filter(|hint| !hint.is_empty());
+    hints.any(|hint| {
+        has(index.path_of(page), hint) || index.chunk_at(chunk).headings().any(|heading| has(heading, hint))
+    })
+}
+
+/// The best places in order. The order is total, so that fewer are always the beginning of more.
+fn best(mut places: Vec<Place>, top: usize) -> Vec<Place> {
+    let order = |a: &Place, b: &Place| -> Ordering {
+        b.score.total_cmp(&a.score).then(a.index.cmp(&b.index)).then(a.page.cmp(&b.page))
+    };
+    if top < places.len() {
+        places.select_nth_unstable_by(top, order);
+        places.truncate(top);
+    }
+    places.sort_unstable_by(order);
+    places
+}

@@ -1,0 +1,137 @@
+use proptest::prelude::*;
+
+use super::*;
+use crate::document::Page;
+use crate::encoder::tests::speller;
+
+const PAGES: &[(&str, &str)] = &[
+    ("a.md", "# Install\n\nInstall the command line with pip.\n\n## Upgrade\n\nUpgrade it with pip too.\n"),
+    ("b.md", "# FastAPI\n\nAdd the middleware to the application.\n"),
+    ("c.md", "# Flask\n\nAdd the middleware to the application.\n"),
+    ("d.md", "# 설치\n\n명령줄 도구를 설치합니다.\n"),
+    ("e.md", "# Twin\n\nThe same words.\n"),
+    ("f.md", "# Twin\n\nThe same words.\n"),
+];
+
+fn pages(range: std::ops::Range<usize>) -> Vec<Page> {
+    PAGES[range].iter().map(|(path, source)| Page::parse(*path, *source)).collect()
+}
+
+fn index(range: std::ops::Range<usize>, encoder: &Encoder) -> Index {
+    Index::build(&pages(range), encoder).unwrap()
+}
+
+fn paths<'a>(library: &Library<'a>, text: &str, hints: &[&str], top: usize) -> Vec<&'a str> {
+    let found = library.search(&Query { text, hints, top }).unwrap();
+    found.hits.iter().map(|hit| hit.page.path).collect()
+}
+
+#[test]
+fn the_page_with_the_words_comes_first() {
+    let encoder = speller();
+    let index = index(0..6, &encoder);
+    let library = Library::new(&encoder, vec![&index]).unwrap();
+    let check = |text, expected| assert_eq!(paths(&library, text, &[], 1), [expected], "{text}");
+    check("how to upgrade", "a.md");
+    check("FLASK", "c.md");
+    check("installing with pip", "a.md");
+    check("설치", "d.md");
+    // Equals stay in the order of their paths.
+    assert_eq!(paths(&library, "twin words", &[], 2), ["e.md", "f.md"]);
+}
+
+#[test]
+fn hits_say_where_they_stand() {
+    let encoder = speller();
+    let index = index(0..6, &encoder);
+    let library = Library::new(&encoder, vec![&index]).unwrap();
+    let found = library.search(&Query { text: "upgrade pip", hints: &[], top: 1 }).unwrap();
+    let Hit { headings, lines, score, evidence, .. } = &found.hits[0];
+    assert_eq!((headings.as_slice(), *lines), (&["Upgrade"][..], (7, 7)));
+    assert!((evidence.coverage - 1.0).abs() < 1e-6 && *score > 0.0 && *score < 1.0);
+}
+
+#[test]
+fn hints_prefer_and_never_exclude() {
+    let encoder = speller();
+    let index = index(0..6, &encoder);
+    let library = Library::new(&encoder, vec![&index]).unwrap();
+    let text = "add the middleware";
+    assert_eq!(paths(&library, text, &["flask"], 1), ["c.md"]);
+    assert_eq!(paths(&library, text, &["fastapi"], 1), ["b.md"]);
+    let all = |hints: &[&str]| {
+        let mut paths = paths(&library, text, hints, 10);
+        paths.sort_unstable();
+        paths
+    };
+    assert_eq!(all(&["fastapi"]), all(&[]));
+}
+
+#[test]
+fn a_language_that_the_table_does_not_know_is_searched_by_words() {
+    let encoder = speller();
+    let index = index(0..6, &encoder);
+    let library = Library::new(&encoder, vec![&index]).unwrap();
+    let modes = |text| library.search(&Query { text, hints: &[], top: 1 }).unwrap().modes;
+    assert_eq!(modes("명령줄 도구"), [Mode::Bm25]);
+    assert_eq!(modes("command line"), [Mode::Bm25, Mode::StaticEmbedding]);
+}
+
+#[test]
+fn several_indexes_are_searched_as_one() {
+    let encoder = speller();
+    let (first, second, both) = (index(0..2, &encoder), index(2..6, &encoder), index(0..6, &encoder));
+    // Expansion takes terms from where it finds them, and counts these by index.
+    let tuning = Tuning { expansion: 0.0, ..Tuning::default() };
+    let apart = Library::new(&encoder, vec![&first, &second]).unwrap().tuned(tuning);
+    let together = Library::new(&encoder, vec![&both]).unwrap().tuned(tuning);
+    for text in ["install pip", "add the middleware", "twin", "설치", "nothing of this"] {
+        let scores = |library: &Library<'_>| {
+            let hits = library.search(&Query { text, hints: &[], top: 10 }).unwrap().hits;
+            hits.into_iter().map(|hit| (hit.page.path.to_owned(), hit.score.to_bits())).collect::<Vec<_>>()
+        };
+        assert_eq!(scores(&apart), scores(&together), "{text}");
+    }
+}
+
+#[test]
+fn what_cannot_be_searched_is_refused() {
+    let encoder = speller();
+    let other = Index::build(&pages(0..1), &Encoder::new(one_token()).unwrap()).unwrap();
+    assert_eq!(Library::new(&encoder, vec![&other]).err(), Some(IndexError::OtherTable));
+    let library = Library::new(&encoder, Vec::new()).unwrap();
+    let text = "a".repeat(4001);
+    let refused = library.search(&Query { text: &text, hints: &[], top: 5 }).err();
+    assert_eq!(refused, Some(QueryError::TooLong { found: 4001 }));
+    assert!(library.search(&Query { text: "anything", hints: &[], top: 5 }).unwrap().hits.is_empty());
+}
+
+/// A table of nothing but `a`.
+fn one_token() -> Vec<u8> {
+    let mut bytes = b"FXTOKEN1".to_vec();
+    crate::bytes::put(&mut bytes, &[1, 4, 1, 0, 0, 1]);
+    bytes.extend(b"a\0\0\0");
+    crate::bytes::put(&mut bytes, &[1.0_f32.to_bits(), 1]);
+    bytes
+}
+
+proptest! {
+    #[test]
+    fn fewer_are_the_beginning_of_more(text in "(pip|add|twin|words|install|the|설치|x| ){0,10}", top in 0_usize..7) {
+        let encoder = speller();
+        let index = index(0..6, &encoder);
+        let library = Library::new(&encoder, vec![&index]).unwrap();
+        let all = paths(&library, &text, &["flask"], 10);
+        prop_assert_eq!(&paths(&library, &text, &["flask"], top)[..], &all[..top.min(all.len())]);
+    }
+
+    #[test]
+    fn any_question_can_be_asked(text in "\\PC{0,200}", hint in "\\PC{0,20}", top in 0_usize..30) {
+        let encoder = speller();
+        let index = index(0..6, &encoder);
+        let library = Library::new(&encoder, vec![&index]).unwrap();
+        let found = library.search(&Query { text: &text, hints: &[&hint], top }).unwrap();
+        prop_assert!(found.hits.len() <= top);
+        prop_assert!(found.hits.iter().all(|hit| (0.0..=1.0).contains(&hit.score)));
+    }
+}

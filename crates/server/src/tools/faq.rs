@@ -1,0 +1,175 @@
+//! `faq`: answers from documents, with citations.
+
+use knowledge::{Answer, Citation, Query};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+
+use super::{Effect, Tool, ToolSpec, Toolset};
+use crate::documents::Documents;
+use crate::error::Failure;
+use crate::resources::document_uri;
+use crate::{Call, CitationFormat};
+
+/// Answer a question from the documentation of FluxLoop and this server, and from indexed documents, with citations. Quotes
+/// what is written; says so when nothing fits.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub(crate) struct Args {
+    /// The question, in plain words.
+    #[schemars(length(min = 1))]
+    query: String,
+    /// How many pages to consider.
+    #[serde(default = "usual_pages")]
+    #[schemars(range(min = 1, max = 20))]
+    top_k: usize,
+    /// Hints such as `{"detected_framework": "fastapi"}`: pages about them go before others.
+    #[serde(default)]
+    context: Map<String, Value>,
+    /// What `citations` holds: paths, or objects with path and section.
+    #[serde(default)]
+    citation_format: Option<Format>,
+}
+
+#[derive(Clone, Copy, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+enum Format {
+    Strings,
+    Objects,
+}
+
+impl From<Format> for CitationFormat {
+    fn from(format: Format) -> Self {
+        match format {
+            Format::Strings => Self::Strings,
+            Format::Objects => Self::Objects,
+        }
+    }
+}
+
+fn usual_pages() -> usize {
+    5
+}
+
+/// An answer and where it comes from.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Reply {
+    /// Markdown. `[1]` stands for the first citation.
+    answer: String,
+    /// The documents that are quoted, the best first; empty if nothing fits.
+    citations: Vec<Value>,
+    /// The same with section, lines, score and resource.
+    citation_details: Vec<Detail>,
+    /// How sure it is that the answer is about the question, from 0 to 1.
+    score: f64,
+    /// How many passages the answer quotes.
+    chunks_used: usize,
+    /// How they were found.
+    retrieval: Retrieval,
+    /// The nearest headings, where nothing fits well.
+    weak_matches: Vec<String>,
+    /// Indexes that could not be searched.
+    warnings: Vec<String>,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct Detail {
+    path: String,
+    section: String,
+    /// The first and the last line.
+    lines: [usize; 2],
+    score: f64,
+    /// The versions that it is about, if not all.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    versions: Option<String>,
+    /// To be read with `resources/read`.
+    uri: String,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct Retrieval {
+    /// `bm25`, `static-embedding`.
+    modes: Vec<&'static str>,
+}
+
+/// The tool.
+pub(crate) struct Faq;
+
+impl Tool for Faq {
+    const SPEC: ToolSpec = ToolSpec {
+        name: "faq",
+        title: "Ask the documentation",
+        toolset: Toolset::Docs,
+        effect: Effect::Reads,
+    };
+    type Args = Args;
+    type Reply = Reply;
+
+    async fn call(&self, call: Call, args: Args) -> Result<Reply, Failure> {
+        if args.query.trim().is_empty() {
+            return Err(Failure::argument("query", "is empty; ask a question in plain words"));
+        }
+        let hints = hints(&args.context);
+        let query = Query { text: &args.query, hints: &hints, top: args.top_k };
+        let answer = call.documents.answer(&query)?;
+        let format = args.citation_format.map_or(call.citations, CitationFormat::from);
+        Ok(Reply::of(answer, format, &call.documents))
+    }
+}
+
+/// Every text in the context, wherever it stands: clients name their hints as they like.
+fn hints(context: &Map<String, Value>) -> Vec<&str> {
+    fn collect<'a>(value: &'a Value, found: &mut Vec<&'a str>) {
+        match value {
+            Value::String(text) if found.len() < 16 => found.push(text),
+            Value::Array(values) => values.iter().for_each(|value| collect(value, found)),
+            Value::Object(map) => map.values().for_each(|value| collect(value, found)),
+            _ => {}
+        }
+    }
+    let mut found = Vec::new();
+    context.values().for_each(|value| collect(value, &mut found));
+    found
+}
+
+impl Reply {
+    fn of(answer: Answer, format: CitationFormat, documents: &Documents) -> Self {
+        let citation = |citation: &Citation| match format {
+            CitationFormat::Strings => json!(citation.path),
+            CitationFormat::Objects => json!({ "path": citation.path, "section": citation.section }),
+        };
+        Self {
+            citations: answer.citations.iter().map(citation).collect(),
+            citation_details: answer
+                .citations
+                .iter()
+                .map(|citation| Detail::of(citation, documents))
+                .collect(),
+            score: rounded(answer.score),
+            chunks_used: answer.chunks_used,
+            retrieval: Retrieval { modes: answer.modes.iter().map(|mode| mode.name()).collect() },
+            weak_matches: answer.weak,
+            warnings: documents.problems().to_vec(),
+            answer: answer.text,
+        }
+    }
+}
+
+impl Detail {
+    fn of(citation: &Citation, documents: &Documents) -> Self {
+        let page = documents.page(&citation.path);
+        Self {
+            path: citation.path.clone(),
+            section: citation.section.clone(),
+            lines: [citation.lines.0, citation.lines.1],
+            score: rounded(citation.score),
+            versions: page.and_then(|page| page.version).map(str::to_owned),
+            uri: document_uri(&citation.path),
+        }
+    }
+}
+
+/// More digits would pretend to know more.
+fn rounded(score: f32) -> f64 {
+    (f64::from(score) * 1000.0).round() / 1000.0
+}
