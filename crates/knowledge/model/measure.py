@@ -1,24 +1,38 @@
-"""Search quality of a table on collections it was not trained on: dense alone, and mixed with BM25.
+#!/usr/bin/env python3
+"""How good search is with each table, beside keywords alone and the whole teacher: `measure.py FOLDER...`
 
-A collection is a folder with corpus.jsonl ({_id, title, text[, heading, doc]}), queries.jsonl ({_id, text}) and
-qrels.tsv (query, document, grade). Where `doc` is given, judgements are of whole pages and chunks are ranked.
+It decides which table is kept, and shows what a transformer would add. The tables must not have been trained on the collections.
+A folder holds corpus.jsonl ({_id, title, text[, heading, doc]}), queries.jsonl ({_id, text}) and qrels.tsv (query, document,
+grade, below a line of names). Where `doc` is given, chunks are ranked and pages judged. The tables are the `tokens-*.bin` of
+$TABLE_WORK; the teacher's vectors of a collection are computed once (minutes for a thousand chunks) and kept there.
+
+BM25 and the mix follow the product's formulas, but not its stop words, names and expansion of questions: figures compare with
+each other, and only roughly with those of the product's own measurement.
 """
 import collections
 import json
 import math
 import pathlib
 import re
+import sys
 
 import numpy as np
+import snowballstemmer
+
+from files import WORK, cached
+from minilm import MiniLM
+from table import Table
+from teach import LIMIT
 
 K1, B = 1.5, 0.7
 FIELDS = (("title", 3), ("heading", 2), ("text", 1))
 EVIDENCE = 0.3  # what the second and third chunk of a page add
-WEIGHTS = (0.3, 0.35, 0.4, 0.5)
+SHARES = (0.35, 0.5)  # of the vectors in the mixed score; the product has the first
 
 
 def read_lines(path):
-    return [json.loads(line) for line in open(path)]
+    with open(path) as file:
+        return [json.loads(line) for line in file]
 
 
 class Collection:
@@ -26,26 +40,28 @@ class Collection:
         folder = pathlib.Path(folder)
         self.name = folder.name
         self.chunks = read_lines(folder / "corpus.jsonl")
-        self.queries = read_lines(folder / "queries.jsonl")
         self.grades = collections.defaultdict(dict)
         for line in (folder / "qrels.tsv").read_text().splitlines()[1:]:
             query, document, grade = line.split("\t")
-            self.grades[query][document] = int(grade)
-        self.queries = [q for q in self.queries if max(self.grades[q["_id"]].values(), default=0) > 0]
+            self.grades[query][document] = max(int(grade), 0)
+        queries = read_lines(folder / "queries.jsonl")
+        self.queries = [query for query in queries if any(self.grades[query["_id"]].values())]
         pages = {}
-        self.page = np.array([pages.setdefault(c.get("doc", c["_id"]), len(pages)) for c in self.chunks])
+        self.page = [pages.setdefault(chunk.get("doc", chunk["_id"]), len(pages)) for chunk in self.chunks]
         self.pages = list(pages)
-        self.keyword = BM25(self.chunks).scores([q["text"] for q in self.queries])
+        self.keyword = BM25(self.chunks).scores(self.questions())
+
+    def questions(self):
+        return [query["text"] for query in self.queries]
 
     def texts(self):
-        return ["\n".join(c[f] for f in ("title", "heading", "text") if c.get(f)) for c in self.chunks]
+        return ["\n".join(chunk[name] for name, _ in FIELDS if chunk.get(name)) for chunk in self.chunks]
 
     def page_scores(self, scores):
         """The best chunk of each page, plus a share of the mean of its second and third."""
-        order = np.argsort(-scores, kind="stable")
-        place = np.zeros(len(self.pages), int)
+        place = [0] * len(self.pages)
         out = np.full(len(self.pages), -np.inf)
-        for chunk in order:
+        for chunk in np.argsort(-scores, kind="stable"):
             page = self.page[chunk]
             if place[page] == 0:
                 out[page] = scores[chunk]
@@ -55,44 +71,38 @@ class Collection:
         return out
 
     def measure(self, scores):
-        """(nDCG@10, recall@5), means over the queries."""
-        gains, recalls = [], []
+        """nDCG@10 and recall@5 of each query."""
+        out = []
         for query, row in zip(self.queries, scores):
             grades = self.grades[query["_id"]]
-            row = row if len(self.pages) == len(self.chunks) else self.page_scores(row)
-            top = [self.pages[i] for i in np.argsort(-row, kind="stable")[:10]]
-            gain = sum(max(grades.get(d, 0), 0) / math.log2(i + 2) for i, d in enumerate(top))
-            ideal = sorted((g for g in grades.values() if g > 0), reverse=True)
-            gains.append(gain / sum(g / math.log2(i + 2) for i, g in enumerate(ideal[:10])))
-            recalls.append(len([d for d in top[:5] if grades.get(d, 0) > 0]) / len(ideal))
-        return float(np.mean(gains)), float(np.mean(recalls))
+            best = np.argsort(-self.page_scores(row), kind="stable")[:10]
+            top = [grades.get(self.pages[page], 0) for page in best]
+            ideal = sorted((grade for grade in grades.values() if grade), reverse=True)
+            out.append((gain(top) / gain(ideal[:10]), np.count_nonzero(top[:5]) / len(ideal)))
+        return np.array(out)
 
-    def mixed(self, cosines, weight):
-        """The convex mix: BM25 by its best, cosine between its least and its best over all chunks."""
+    def mixed(self, cosines, share):
+        """BM25 by its best, and the cosine between its least and its best over all chunks."""
         keyword = self.keyword / np.maximum(self.keyword.max(1, keepdims=True), 1e-9)
         low, high = cosines.min(1, keepdims=True), cosines.max(1, keepdims=True)
-        return (1 - weight) * keyword + weight * (cosines - low) / np.maximum(high - low, 1e-9)
+        return (1 - share) * keyword + share * (cosines - low) / np.maximum(high - low, 1e-9)
 
-    def report(self, cosines):
-        """{name: (nDCG@10, recall@5)} for dense alone and each mix."""
-        out = {"dense": self.measure(cosines)}
-        for weight in WEIGHTS:
-            out[str(weight)] = self.measure(self.mixed(cosines, weight))
-        return out
+
+def gain(grades):
+    return sum(grade / math.log2(place + 2) for place, grade in enumerate(grades))
 
 
 class BM25:
     def __init__(self, chunks):
-        import snowballstemmer
         self.stemmer, self.stems = snowballstemmer.stemmer("english"), {}
-        self.postings = collections.defaultdict(list)
         bags = [self.bag(chunk) for chunk in chunks]
         lengths = np.array([sum(bag.values()) for bag in bags])
         self.count, norm = len(chunks), K1 * (1 - B + B * lengths / lengths.mean())
+        postings = collections.defaultdict(list)
         for i, bag in enumerate(bags):
             for term, frequency in bag.items():
-                self.postings[term].append((i, frequency * (K1 + 1) / (frequency + norm[i])))
-        self.postings = {term: tuple(map(np.array, zip(*found))) for term, found in self.postings.items()}
+                postings[term].append((i, frequency * (K1 + 1) / (frequency + norm[i])))
+        self.postings = {term: tuple(map(np.array, zip(*found))) for term, found in postings.items()}
 
     def terms(self, text):
         for word in re.findall(r"\w+", text.lower()):
@@ -110,8 +120,49 @@ class BM25:
     def scores(self, queries):
         out = np.zeros((len(queries), self.count), np.float32)
         for row, query in zip(out, queries):
-            for term in set(self.terms(query)):
-                if term in self.postings:
-                    chunks, impacts = self.postings[term]
-                    row[chunks] += math.log(1 + (self.count - len(chunks) + 0.5) / (len(chunks) + 0.5)) * impacts
+            for term in set(self.terms(query)) & self.postings.keys():
+                chunks, impacts = self.postings[term]
+                row[chunks] += math.log(1 + (self.count - len(chunks) + 0.5) / (len(chunks) + 0.5)) * impacts
         return out
+
+
+def measured(collection, tables, teacher):
+    """{name: figures of each query} for keywords alone, and vectors alone and mixed with them."""
+    cosines = {}
+    for name, table in tables.items():
+        cosines[name] = table.vectors(collection.questions()) @ table.vectors(collection.texts()).T
+    whole = cached(f"teacher-{collection.name}.npy", lambda: teacher.encode(collection.texts(), LIMIT))
+    cosines["full MiniLM"] = teacher.encode(collection.questions(), LIMIT) @ whole.T
+    found = {"BM25": collection.measure(collection.keyword)}
+    found |= {f"{name}, dense": collection.measure(scores) for name, scores in cosines.items()}
+    for share in SHARES:
+        for name, scores in cosines.items():
+            found[f"{name}, hybrid {share}"] = collection.measure(collection.mixed(scores, share))
+    return found
+
+
+def surely(better, worse, draws=4000):
+    """By how much the mean is better, with the range in which it lies for 95 of 100 draws of other queries."""
+    gains = better - worse
+    chosen = np.random.default_rng(0).integers(0, len(gains), (draws, len(gains)))
+    return "{:+.3f} [{:+.3f}, {:+.3f}]".format(gains.mean(), *np.percentile(gains[chosen].mean(1), [2.5, 97.5]))
+
+
+def main():
+    teacher = MiniLM()
+    tables = {path.stem.removeprefix("tokens-"): Table(path.read_bytes()) for path in sorted(WORK.glob("tokens-*.bin"))}
+    for collection in map(Collection, sys.argv[1:]):
+        print(f"{collection.name}: {len(collection.chunks)} chunks, {len(collection.queries)} queries; nDCG@10 / recall@5")
+        found = measured(collection, tables, teacher)
+        for name, figures in found.items():
+            print("{:28} {:.3f} / {:.3f}".format(name, *figures.mean(0)), flush=True)
+        for kind in ("dense", *(f"hybrid {share}" for share in SHARES)):
+            if {f"trained, {kind}", f"distilled, {kind}"} <= found.keys():
+                pair = found[f"trained, {kind}"][:, 0], found[f"distilled, {kind}"][:, 0]
+                print(f"trained over distilled, {kind}: nDCG@10 {surely(*pair)}")
+
+
+if __name__ == "__main__":
+    if len(sys.argv) < 2:
+        raise SystemExit(__doc__)
+    main()

