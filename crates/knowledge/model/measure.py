@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 """How good search is with each table, beside keywords alone and the whole teacher: `measure.py FOLDER...`
 
-It decides which table is kept, and shows what a transformer would add. The tables must not have been trained on the collections.
+It decides which table is kept, and shows what a transformer would add. No table may have been trained on the collections.
+
 A folder holds corpus.jsonl ({_id, title, text[, heading, doc]}), queries.jsonl ({_id, text}) and qrels.tsv (query, document,
 grade, below a line of names). Where `doc` is given, chunks are ranked and pages judged. The tables are the `tokens-*.bin` of
 $TABLE_WORK; the teacher's vectors of a collection are computed once (minutes for a thousand chunks) and kept there.
 
-BM25 and the mix follow the product's formulas, but not its stop words, names and expansion of questions: figures compare with
-each other, and only roughly with those of the product's own measurement.
+BM25 and the mix follow the product's formulas, but not its stop words, names and expansion of questions: the figures compare
+with each other, and only roughly with those of the product's own measurement.
 """
 import collections
 import json
@@ -46,9 +47,11 @@ class Collection:
             self.grades[query][document] = max(int(grade), 0)
         queries = read_lines(folder / "queries.jsonl")
         self.queries = [query for query in queries if any(self.grades[query["_id"]].values())]
-        pages = {}
-        self.page = [pages.setdefault(chunk.get("doc", chunk["_id"]), len(pages)) for chunk in self.chunks]
-        self.pages = list(pages)
+        names = [chunk.get("doc", chunk["_id"]) for chunk in self.chunks]
+        self.pages, self.page, sizes = np.unique(names, return_inverse=True, return_counts=True)
+        # Where a page's best chunk stands, its second and its third, once chunks are sorted by page and score.
+        firsts = np.cumsum(sizes) - sizes
+        self.places = [(sizes > place, (firsts + place)[sizes > place]) for place in range(3)]
         self.keyword = BM25(self.chunks).scores(self.questions())
 
     def questions(self):
@@ -59,15 +62,10 @@ class Collection:
 
     def page_scores(self, scores):
         """The best chunk of each page, plus a share of the mean of its second and third."""
-        place = [0] * len(self.pages)
-        out = np.full(len(self.pages), -np.inf)
-        for chunk in np.argsort(-scores, kind="stable"):
-            page = self.page[chunk]
-            if place[page] == 0:
-                out[page] = scores[chunk]
-            elif place[page] < 3:
-                out[page] += EVIDENCE * scores[chunk] / 2
-            place[page] += 1
+        ordered = scores[np.lexsort((-scores, self.page))]
+        out = np.zeros(len(self.pages))
+        for share, (pages, chunks) in zip((1, EVIDENCE / 2, EVIDENCE / 2), self.places):
+            out[pages] += share * ordered[chunks]
         return out
 
     def measure(self, scores):

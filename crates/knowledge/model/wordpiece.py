@@ -1,4 +1,4 @@
-"""The tokenizer of BERT (uncased), which the teacher was trained with: clean, lower-case, strip accents, split, longest match."""
+"""The tokenizer of BERT (uncased), which the teacher needs: clean, lower-case, strip accents, split, longest match."""
 import unicodedata
 
 MAX_WORD = 100  # characters; longer words are unknown, as in the original
@@ -68,7 +68,7 @@ class WordPiece:
         return tuple(ids)
 
     def ids_of(self, word):
-        """The ids of a word's pieces. One that cannot be cut is `[UNK]`, or nothing where the vocabulary has no such piece."""
+        """The ids of a word's pieces. One that cannot be cut is `[UNK]`, or nothing if the vocabulary lacks that."""
         if word not in self.seen:
             self.seen[word] = self.cut(word) if len(word) <= MAX_WORD else self.unknown
         return self.seen[word]
