@@ -28,7 +28,7 @@ from teach import LIMIT
 K1, B = 1.5, 0.7
 FIELDS = (("title", 3), ("heading", 2), ("text", 1))
 EVIDENCE = 0.3  # what the second and third chunk of a page add
-SHARES = (0.35, 0.5)  # of the vectors in the mixed score; the product has the first
+SHARES = (0.35, 0.5)  # of the vectors in the mixed score; the product's lies in this range
 
 
 def read_lines(path):
