@@ -95,6 +95,37 @@ fn vectors_point_where_their_tokens_do() {
     assert_eq!(both.numbers, [127, 0, 0, 127], "each text counts by its weight and not by its length");
 }
 
+/// The Python that made the table wrote `reference.json`: texts, their tokens and their vectors.
+#[test]
+fn the_shipped_table_is_read_as_its_maker_reads_it() {
+    let reference: Vec<serde_json::Value> =
+        serde_json::from_str(include_str!("../../model/reference.json")).unwrap();
+    assert!(reference.len() > 20);
+    let encoder = crate::shipped::encoder();
+    for entry in &reference {
+        let text = entry["text"].as_str().unwrap();
+        let expected = |key: &str| -> Vec<i64> {
+            entry[key].as_array().unwrap().iter().map(|number| number.as_i64().unwrap()).collect()
+        };
+        let mut tokens = Vec::new();
+        wordpiece::each_word(text, |word| {
+            tokens.extend(wordpiece::tokens(&encoder.table, word).iter().map(|token| i64::from(*token)));
+        });
+        assert_eq!(tokens, expected("ids"), "{text}");
+
+        let vector = encoder.encode(text).vector;
+        let wanted: Vec<i8> = expected("vector").into_iter().map(|x| i8::try_from(x).unwrap()).collect();
+        let length: f32 = wanted.iter().map(|x| f32::from(*x).powi(2)).sum::<f32>().sqrt();
+        if length > 0.0 {
+            let bytes: Vec<u8> = wanted.iter().map(|x| x.cast_unsigned()).collect();
+            let cosine = vector::Direction::from(&vector).cosine(&bytes, length.recip());
+            assert!(cosine > 0.999, "{text}: {cosine}");
+        } else {
+            assert_eq!(vector.numbers, wanted, "{text}");
+        }
+    }
+}
+
 #[test]
 fn cosines_are_exact_for_any_length() {
     for length in [1, 31, 32, 33, 64, 100] {

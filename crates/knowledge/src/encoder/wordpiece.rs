@@ -6,7 +6,7 @@ use unicode_normalization::char::is_combining_mark;
 use super::table::Table;
 use crate::words::is_ideographic;
 
-/// A longer word is unknown as a whole.
+/// A longer word is unknown as a whole. In characters.
 const LONGEST_WORD: usize = 100;
 
 /// Finds words, lower-cased and without accents. A mark is a word of its own, and so is an ideograph.
@@ -44,7 +44,7 @@ pub(super) fn tokens(table: &Table, word: &str) -> Box<[u32]> {
     let mut tokens = Vec::new();
     let mut rest = word;
     // The table was made for English. That it has single ideographs does not mean that it knows what they say.
-    if word.len() > LONGEST_WORD || word.contains(is_ideographic) {
+    if word.chars().count() > LONGEST_WORD || word.contains(is_ideographic) {
         return Box::default();
     }
     while !rest.is_empty() {
