@@ -7,6 +7,8 @@
 #![expect(clippy::disallowed_methods, reason = "it starts programs, reads the environment and the clock")]
 #![expect(clippy::cast_precision_loss, reason = "counts of a bench fit a double")]
 
+mod contexts;
+mod envelope;
 mod flow;
 mod http;
 mod idle;
@@ -39,10 +41,11 @@ fn main() -> Outcome<()> {
         "idle" => idle::run(quick),
         "retrieval" => retrieval::run(quick, &given),
         "plans" => plans::run(quick),
+        "contexts" => contexts::run(quick),
         "tree" => tree::run(quick, given.first().map(std::path::PathBuf::from)),
         _ => {
             println!(
-                "usage: cargo run --release -p bench -- stdio|flow|turn|sessions|http|idle|robust|plans|retrieval [--data FOLDER]…|tree [FOLDER] [--quick]"
+                "usage: cargo run --release -p bench -- stdio|flow|turn|sessions|http|idle|robust|plans|contexts|retrieval [--data FOLDER]…|tree [FOLDER] [--quick]"
             );
             Ok(())
         }

@@ -1,79 +1,14 @@
 //! A plan proposed and judged, beside the old Python server on the same tree.
 
-use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
-use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
-use std::time::Instant;
 
 use serde_json::{Value, json};
 
 use crate::Outcome;
+use crate::envelope::Server;
 use crate::provision;
-use crate::table::{Table, median, save};
+use crate::table::{Table, save};
 use crate::tree::generate;
-
-/// A server on a pipe that speaks the envelope: both do.
-struct Server {
-    name: &'static str,
-    child: Child,
-    input: ChildStdin,
-    output: BufReader<ChildStdout>,
-}
-
-impl Server {
-    fn start(name: &'static str, words: &[String]) -> Outcome<Self> {
-        let (program, args) = words.split_first().ok_or("no program")?;
-        let mut child = Command::new(program)
-            .args(args)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .spawn()?;
-        let input = child.stdin.take().ok_or("no stdin")?;
-        let output = BufReader::new(child.stdout.take().ok_or("no stdout")?);
-        Ok(Self { name, child, input, output })
-    }
-
-    /// The result of a call, and how many milliseconds it took. The old server reads arguments at the top level.
-    fn call(&mut self, tool: &str, params: &Value) -> Outcome<(Value, f64)> {
-        let mut message = params.clone();
-        message["type"] = "request".into();
-        message["id"] = "1".into();
-        message["tool"] = tool.into();
-        message["params"] = params.clone();
-        // Written at once: a value that is printed to a pipe goes there word by word.
-        let bytes = format!("{message}\n").into_bytes();
-        let start = Instant::now();
-        self.input.write_all(&bytes)?;
-        let mut line = String::new();
-        self.output.read_line(&mut line)?;
-        let milliseconds = start.elapsed().as_secs_f64() * 1000.0;
-        let mut answer: Value = serde_json::from_str(&line)?;
-        if answer["type"] == "error" {
-            return Err(format!("{}: {tool}: {}", self.name, answer["error"]).into());
-        }
-        Ok((answer["result"].take(), milliseconds))
-    }
-
-    fn median(&mut self, tool: &str, params: &Value, rounds: usize) -> Outcome<Option<f64>> {
-        let mut times = Vec::new();
-        for round in 0..=rounds {
-            let (_, milliseconds) = self.call(tool, params)?;
-            // The first one warms the caches.
-            if round > 0 {
-                times.push(milliseconds);
-            }
-        }
-        Ok(median(times))
-    }
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
 
 const AGENT: &str = "from openai import OpenAI\n\nclient = OpenAI()\n\n\ndef reply(message: str) -> str:\n    answer = client.chat.completions.create(model=\"m\", messages=[{\"role\": \"user\", \"content\": message}])\n    return answer.choices[0].message.content\n";
 const APP: &str = "from fastapi import FastAPI\nfrom agent import reply\n\napp = FastAPI()\n\n\n@app.post(\"/chat\")\ndef chat(message: str):\n    return {\"reply\": reply(message)}\n";

@@ -182,7 +182,7 @@ fn directories(tree: &Tree, located: &Located) -> Vec<String> {
     let projects =
         located.projects.list.iter().map(|project| project.folder.clone()).filter(|folder| folder != ".");
     let mut all: Vec<String> = tree
-        .folders()
+        .folders(TOP)
         .unwrap_or_default()
         .into_iter()
         .chain(projects)

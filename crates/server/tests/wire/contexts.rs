@@ -358,7 +358,8 @@ async fn damage_is_told_with_its_place_and_the_rest_is_answered() {
             warnings.extend(contradictions.flat_map(|one| texts(&one["disagreements"])));
             warnings.extend(texts(&answer["warnings"]));
         }
-        assert_eq!(warnings.is_empty(), name == "yaml-bom-crlf", "{name}: {warnings:?}");
+        let is_sound = ["yaml-bom-crlf", "names-without-time"].contains(&name.as_str());
+        assert_eq!(warnings.is_empty(), is_sound, "{name}: {warnings:?}");
     }
 }
 
