@@ -29,11 +29,11 @@ async fn ours(ctx: &Context, method: &str, params: Map<String, Value>) -> Result
 
         "tools/list" => tools::list(ctx, params),
         "tools/call" => tools::call(ctx, params).await,
-        "completion/complete" => completion::complete(ctx, params),
+        "completion/complete" => completion::complete(ctx, params).await,
 
         "resources/list" => resources::list(ctx, params),
         "resources/templates/list" => resources::templates(ctx, params),
-        "resources/read" => resources::read(ctx, params),
+        "resources/read" => resources::read(ctx, params).await,
         "resources/subscribe" if ctx.revision().has_resource_subscriptions() => {
             subscriptions::subscribe(ctx, params)
         }

@@ -1,10 +1,18 @@
 //! Experiments as resources: the folder of one gives an overview, and every file in it can be read, without secrets.
+//!
+//! A URI names the path from an allowed root, whatever folder a tool was asked about.
 
 use std::fmt::Write;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
+use fluxloop::project::Detail;
+use serde_json::{Value, json};
 use tree::{Budget, Roots};
 
+use crate::blocking::blocking;
 use crate::context::Context;
+use crate::error::Failure;
 use crate::tools::Located;
 
 pub(crate) const PREFIX: &str = "fluxloop://experiments/";
@@ -13,10 +21,9 @@ pub(crate) const TEMPLATE: &str = "fluxloop://experiments/{+path}";
 /// The tool whose experiments are resources: whoever may not ask it may not read them either.
 pub(crate) const READER: &str = "fetch_experiment_context";
 
-/// Where an experiment, or a document of it, can be read.
-pub(crate) fn experiment_uri(id: &str, document: &str) -> String {
+/// Where a file or folder at this path can be read.
+pub(crate) fn uri(path: &str) -> String {
     let mut uri = PREFIX.to_owned();
-    let path = if document.is_empty() { id.to_owned() } else { format!("{id}/{document}") };
     for byte in path.bytes() {
         if byte.is_ascii_alphanumeric() || b"-._~/".contains(&byte) {
             uri.push(char::from(byte));
@@ -28,9 +35,9 @@ pub(crate) fn experiment_uri(id: &str, document: &str) -> String {
 }
 
 /// The path in a URI. `None` for escapes that are none.
-fn decoded(escaped: &str) -> Option<String> {
-    let mut bytes = Vec::with_capacity(escaped.len());
-    let mut rest = escaped.as_bytes();
+fn decoded(uri: &str) -> Option<String> {
+    let mut bytes = Vec::with_capacity(uri.len());
+    let mut rest = uri.strip_prefix(PREFIX)?.as_bytes();
     while let Some((first, after)) = rest.split_first() {
         rest = after;
         if *first == b'%' {
@@ -45,59 +52,74 @@ fn decoded(escaped: &str) -> Option<String> {
 }
 
 /// An experiment or one of its documents: what it is, and the text.
-pub(crate) fn find(ctx: &Context, uri: &str) -> Option<(&'static str, String)> {
-    let path = decoded(uri.strip_prefix(PREFIX)?)?;
-    ctx.app().catalog().find(READER)?;
-    located(ctx)
-        .into_iter()
-        .find_map(|located| overview(&located, &path).or_else(|| document(&located, &path)))
+pub(crate) async fn read(ctx: &Context, uri: &str) -> Result<Option<(&'static str, String)>, Failure> {
+    let (true, Some(path)) = (is_served(ctx), decoded(uri)) else { return Ok(None) };
+    let roots = ctx.call.roots.clone();
+    blocking(&ctx.call, move |budget| Ok(find(&roots, &path, budget))).await
+}
+
+/// Whether there is such a thing, as far as its form tells: what is on the disk may come and go.
+pub(crate) fn could_be(ctx: &Context, uri: &str) -> bool {
+    is_served(ctx) && decoded(uri).is_some_and(|path| !path.is_empty())
 }
 
 /// The paths of all experiments, the newest of each root first.
-pub(crate) fn paths(ctx: &Context) -> Vec<String> {
-    if ctx.app().catalog().find(READER).is_none() {
-        return Vec::new();
+pub(crate) async fn paths(ctx: &Context) -> Result<Vec<String>, Failure> {
+    if !is_served(ctx) {
+        return Ok(Vec::new());
     }
-    let of_root = |located: Located| {
-        let detail = fluxloop::project::Detail::NONE;
-        let experiments = located.projects.experiments(&located.tree, detail, &Budget::unlimited());
-        experiments.list.into_iter().map(|experiment| experiment.id).collect::<Vec<_>>()
+    let folders = ctx.call.roots.clone();
+    let of_root = |roots: &Roots, folder: &Path, budget: &Budget| {
+        let located = Located::find(roots, folder.to_str()?).ok()?;
+        let experiments = located.projects.experiments(&located.tree, Detail::NONE, budget);
+        Some(experiments.list.into_iter().map(|one| located.path_from_root(&one.id)).collect::<Vec<_>>())
     };
-    located(ctx).into_iter().flat_map(of_root).collect()
+    blocking(&ctx.call, move |budget| {
+        let roots = Roots::new(folders.clone());
+        Ok(folders.iter().filter_map(|folder| of_root(&roots, folder, budget)).flatten().collect())
+    })
+    .await
 }
 
-fn located(ctx: &Context) -> Vec<Located> {
-    let roots = Roots::new(ctx.call.roots.clone());
-    let folders = ctx.call.roots.iter().filter_map(|root| root.to_str());
-    folders.filter_map(|folder| Located::find(&roots, folder).ok()).collect()
+fn is_served(ctx: &Context) -> bool {
+    ctx.app().catalog().find(READER).is_some()
 }
 
-/// The experiment, and the documents that it has.
-fn overview(located: &Located, path: &str) -> Option<(&'static str, String)> {
-    let id = path.trim_end_matches('/');
-    let Located { tree, projects } = located;
-    let found = projects.experiment(tree, id, &Budget::unlimited())?;
-    let documents: Vec<_> = projects
-        .documents(tree, id)
-        .into_iter()
-        .map(|document| {
-            serde_json::json!({ "name": document.name, "bytes": document.bytes, "uri": experiment_uri(id, &document.name) })
-        })
-        .collect();
-    let warnings = &found.warnings;
-    let text = serde_json::json!({ "experiment": found.list.first()?, "documents": documents, "warnings": warnings });
+fn find(folders: &Arc<[PathBuf]>, path: &str, budget: &Budget) -> Option<(&'static str, String)> {
+    let roots = Roots::new(folders.clone());
+    folders.iter().find_map(|root| {
+        let located = |folder: &str| Located::find(&roots, root.join(folder).to_str()?).ok();
+        // The folder itself, or that of a document in it or one below.
+        let slashes: Vec<usize> = path.match_indices('/').map(|(at, _)| at).collect();
+        let overview = || overview(&located(path.trim_end_matches('/'))?, budget);
+        let parts = || slashes.iter().rev().take(2).map(|at| (&path[..*at], &path[at + 1..]));
+        let document = |(folder, name): (&str, &str)| document(&located(folder)?, name, budget);
+        overview().or_else(|| parts().find_map(document))
+    })
+}
+
+/// The experiment in the folder that was looked for, and the documents that it has.
+fn overview(located: &Located, budget: &Budget) -> Option<(&'static str, String)> {
+    let Located { tree, projects, inside, .. } = located;
+    let found = projects.experiment(tree, inside, budget)?;
+    let document = |document: fluxloop::project::Document| -> Value {
+        let path = located.path_from_root(&format!("{inside}/{}", document.name));
+        json!({ "name": document.name, "bytes": document.bytes, "uri": uri(&path) })
+    };
+    let documents: Vec<Value> = projects.documents(tree, inside).into_iter().map(document).collect();
+    let text =
+        json!({ "experiment": found.list.first()?, "documents": documents, "warnings": found.warnings });
     Some(("application/json", text.to_string()))
 }
 
-/// A document lies in the folder of its experiment, or one below.
-fn document(located: &Located, path: &str) -> Option<(&'static str, String)> {
-    let Located { tree, projects } = located;
-    let slashes: Vec<usize> = path.match_indices('/').map(|(at, _)| at).collect();
-    slashes.iter().rev().take(2).find_map(|at| {
-        let (experiment, name) = (&path[..*at], &path[at + 1..]);
-        let document = projects.document(tree, experiment, name, &Budget::unlimited()).ok()?;
-        Some((document.mime, document.text))
-    })
+fn document(located: &Located, name: &str, budget: &Budget) -> Option<(&'static str, String)> {
+    let Located { tree, projects, inside, .. } = located;
+    let document = projects.document(tree, inside, name, budget).ok()?;
+    if document.is_cut {
+        // Half a document of JSON is none.
+        return Some(("text/plain", document.text + "\n… it goes on: this is the first part only\n"));
+    }
+    Some((document.mime, document.text))
 }
 
 #[cfg(test)]
@@ -107,12 +129,12 @@ mod tests {
     #[test]
     fn paths_survive_the_way_through_a_uri() {
         for path in ["fluxloop/desk/experiments/a_1", "a b/100%/ü/x#1?", ""] {
-            let uri = experiment_uri(path, "");
+            let uri = uri(path);
             assert!(uri.is_ascii(), "{uri}");
-            assert_eq!(decoded(uri.strip_prefix(PREFIX).unwrap()).as_deref(), Some(path));
+            assert_eq!(decoded(&uri).as_deref(), Some(path));
         }
-        assert_eq!(decoded("a%4"), None);
-        assert_eq!(decoded("%zz"), None);
-        assert_eq!(decoded("%ff"), None);
+        for broken in ["a%4", "%zz", "%ff"] {
+            assert_eq!(decoded(&format!("{PREFIX}{broken}")), None);
+        }
     }
 }

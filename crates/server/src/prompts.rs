@@ -67,7 +67,7 @@ pub(crate) fn get(ctx: &Context, params: Map<String, Value>) -> Result<Vec<u8>, 
 }
 
 /// What could stand in an argument: what the tool's argument of the same name would take.
-pub(crate) fn candidates(ctx: &Context, name: &str, argument: &str) -> Result<Vec<String>, Failure> {
+pub(crate) async fn candidates(ctx: &Context, name: &str, argument: &str) -> Result<Vec<String>, Failure> {
     let entry = find(ctx, name)?;
     if entry.prompt.arguments.iter().all(|known| known.name != argument) {
         return Err(Failure::params(
@@ -76,7 +76,8 @@ pub(crate) fn candidates(ctx: &Context, name: &str, argument: &str) -> Result<Ve
         ));
     }
     if argument == fetch_experiment_context::EXPERIMENT {
-        return Ok(experiments::paths(ctx));
+        let paths = experiments::paths(ctx).await?;
+        return Ok(paths.iter().filter_map(|path| path.rsplit('/').next()).map(str::to_owned).collect());
     }
     Ok(ctx.app().catalog().find(entry.tool).map(|tool| tool.candidates(argument)).unwrap_or_default())
 }

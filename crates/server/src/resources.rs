@@ -76,7 +76,7 @@ pub(crate) fn templates(ctx: &Context, params: Map<String, Value>) -> Result<Vec
     let tool = ResourceTemplate {
         uri_template: TOOL_TEMPLATE,
         name: "tool",
-        description: "How to use one of the tools: what it takes, what it gives, an example.",
+        description: "How to use one of the tools: what it takes and what it gives.",
         mime_type: MARKDOWN,
     };
     let document = ResourceTemplate {
@@ -101,9 +101,13 @@ pub(crate) fn templates(ctx: &Context, params: Map<String, Value>) -> Result<Vec
 }
 
 /// `resources/read`.
-pub(crate) fn read(ctx: &Context, params: Map<String, Value>) -> Result<Vec<u8>, Failure> {
+pub(crate) async fn read(ctx: &Context, params: Map<String, Value>) -> Result<Vec<u8>, Failure> {
     let ReadResourceParams { uri } = context::params(params, &["uri"])?;
-    let Some((mime_type, text)) = find(ctx, &uri) else {
+    let found = match find(ctx, &uri) {
+        None => experiments::read(ctx, &uri).await?,
+        found => found,
+    };
+    let Some((mime_type, text)) = found else {
         return Err(Failure::MissingResource { uri: uri.chars().take(512).collect() });
     };
     let contents = [ResourceContents { uri, mime_type, text }];
@@ -114,9 +118,6 @@ fn find(ctx: &Context, uri: &str) -> Option<(&'static str, String)> {
     if let Some(name) = uri.strip_prefix(TOOL_PREFIX) {
         return Some((MARKDOWN, ctx.app().catalog().find(name)?.reference()));
     }
-    if uri.starts_with(experiments::PREFIX) {
-        return experiments::find(ctx, uri);
-    }
     let path = uri.strip_prefix(DOCUMENT_PREFIX)?.replace("%20", " ");
     ctx.app().catalog().find(READER)?;
     let document = ctx.app().documents.page(&path)?;
@@ -125,15 +126,15 @@ fn find(ctx: &Context, uri: &str) -> Option<(&'static str, String)> {
 
 /// Whether there is such a resource, of ours or of a guest.
 pub(crate) fn exists(ctx: &Context, uri: &str) -> bool {
-    find(ctx, uri).is_some() || guests::has_resource(ctx, uri)
+    find(ctx, uri).is_some() || experiments::could_be(ctx, uri) || guests::has_resource(ctx, uri)
 }
 
 /// What could stand in a template.
-pub(crate) fn candidates(ctx: &Context, uri: &str, argument: &str) -> Result<Vec<String>, Failure> {
+pub(crate) async fn candidates(ctx: &Context, uri: &str, argument: &str) -> Result<Vec<String>, Failure> {
     let (wanted, names): (_, Vec<String>) = match uri {
         TOOL_TEMPLATE => ("name", ctx.app().catalog().names().map(str::to_owned).collect()),
         DOCUMENT_TEMPLATE => ("path", documents(ctx).map(|document| document.path.to_owned()).collect()),
-        experiments::TEMPLATE => ("path", experiments::paths(ctx)),
+        experiments::TEMPLATE => ("path", experiments::paths(ctx).await?),
         _ => return Err(Failure::MissingResource { uri: uri.chars().take(512).collect() }),
     };
     if argument != wanted {

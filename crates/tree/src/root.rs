@@ -87,6 +87,12 @@ impl Roots {
         Ok(Tree::new(dir, real))
     }
 
+    /// The way to a tree from the root that holds it; nothing for a tree from elsewhere.
+    pub fn way_to(&self, tree: &Tree) -> Option<String> {
+        let way = self.0.iter().find_map(|root| tree.path().strip_prefix(root).ok())?;
+        way.to_str().map(str::to_owned)
+    }
+
     /// The root that holds this path once all links are resolved, and the way from there.
     fn beneath(&self, path: &Path) -> io::Result<(Option<&Path>, Option<PathBuf>)> {
         let real = path.canonicalize()?;

@@ -9,7 +9,10 @@ use serde_json::{Map, Value, json};
 pub(super) struct Description {
     pub(super) text: String,
     pub(super) input: Value,
+    /// The names of the top-level keys alone.
     pub(super) output: Value,
+    /// Everything, for the reference page.
+    pub(super) whole_output: Value,
     pub(super) arguments: Validator,
 }
 
@@ -22,7 +25,8 @@ pub(super) fn describe<Args: JsonSchema, Reply: JsonSchema>() -> Description {
         tracing::error!(%error, "a tool's input schema is not usable");
         accept_anything()
     });
-    Description { text, output: top_level(&schema::<Reply>()), arguments, input }
+    let whole_output = schema::<Reply>();
+    Description { text, output: top_level(&whole_output), whole_output, arguments, input }
 }
 
 #[expect(clippy::expect_used, reason = "`true` is a schema")]

@@ -214,7 +214,7 @@ impl ToolEntry {
             description.text,
             self.spec.toolset.name(),
             pretty(&description.input),
-            pretty(&description.output),
+            pretty(&description.whole_output),
         )
     }
 }

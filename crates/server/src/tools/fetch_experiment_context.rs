@@ -9,13 +9,13 @@ use tree::Budget;
 
 use super::open::Open;
 use super::packs::{
-    Located, Pack, Packed, Wanted, answer, coverage, of_project, only_keys, overview, project_args,
+    Located, Pack, Packed, Wanted, answer, coverage, first, of_project, only_keys, overview, project_args,
     project_warnings, told, topics,
 };
 use super::{Effect, Tool, ToolSpec, Toolset};
 use crate::Call;
 use crate::error::Failure;
-use crate::experiments::experiment_uri;
+use crate::experiments::uri;
 use crate::prompts::PromptEntry;
 
 project_args! {
@@ -95,48 +95,58 @@ impl Reply {
         let mut warnings = project_warnings(located);
         warnings.extend(told(&experiments.warnings));
         let mut left_out = coverage(&experiments);
-        if experiments.list.len() > wanted.limit {
-            let (shown, of) = (wanted.limit, experiments.list.len());
-            left_out.push(format!("experiments: {shown} of {of}; `limit` shows more"));
-        }
-        let recent = experiments.list.iter().take(wanted.limit);
+        let topics = topics::experiment(located, &experiments.list);
+        let recent = first("recent_experiments", experiments.list, wanted.limit, &mut left_out);
+        let recent = recent.iter().map(|one| in_short(one, wanted, located, &mut left_out)).collect();
         let projects = &located.projects.list;
         let of_each = |entry: &dyn Fn(&fluxloop::project::Project) -> Value| -> Vec<Value> {
-            projects.iter().map(|project| of_project(located, &project.name, &entry(project))).collect()
+            projects
+                .iter()
+                .map(|project| of_project(located, &located.label(&project.folder), &entry(project)))
+                .collect()
         };
         let templates = |project: &fluxloop::project::Project| {
             let templates = project.templates().into_iter();
-            templates.map(|one| of_project(located, &project.name, &one)).collect::<Vec<_>>()
+            templates
+                .map(|one| of_project(located, &located.label(&project.folder), &one))
+                .collect::<Vec<_>>()
         };
         let runners = of_each(&|project| json!(project.settings.runner));
         Self {
             mode: "experiment",
-            recent_experiments: recent.map(|experiment| in_short(experiment, wanted)).collect(),
+            recent_experiments: recent,
             runner_config: Open(
                 runners.first().filter(|runner| runner.is_object()).cloned().unwrap_or(json!({})),
             ),
             runner_configs: runners.into_iter().filter(Value::is_object).collect(),
-            simulation_templates: projects.iter().take(wanted.limit).flat_map(templates).collect(),
+            simulation_templates: projects.iter().flat_map(templates).collect(),
             multi_turn: of_each(&|project| json!(project.settings.multi_turn)),
             projects: overview(located),
-            rag_topics: topics::experiment(located, &experiments.list),
+            rag_topics: topics,
             warnings,
             left_out,
         }
     }
 }
 
-fn in_short(experiment: &Experiment, wanted: &Wanted) -> Value {
+fn in_short(
+    experiment: &Experiment,
+    wanted: &Wanted,
+    located: &Located,
+    left_out: &mut Vec<String>,
+) -> Value {
     let mut entry = json!(experiment);
     if !wanted.is_full() {
         entry = only_keys(entry, BRIEF);
-        if let Some(failures) = entry["failures"].as_array_mut() {
-            failures.truncate(FAILURES);
+        if let Some(failures) = entry.get_mut("failures").and_then(Value::as_array_mut) {
+            let name = format!("failures of {}", experiment.id);
+            *failures = first(&name, std::mem::take(failures), FAILURES, left_out);
         }
     }
     if let Some(entry) = entry.as_object_mut() {
         entry.retain(|_, value| !value.is_null());
-        entry.insert("uri".to_owned(), json!(experiment_uri(&experiment.id, "")));
+        entry.insert("project".to_owned(), json!(located.label(&experiment.project)));
+        entry.insert("uri".to_owned(), json!(uri(&located.path_from_root(&experiment.id))));
     }
     entry
 }

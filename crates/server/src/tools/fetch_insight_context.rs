@@ -10,13 +10,13 @@ use tree::Budget;
 
 use super::open::Open;
 use super::packs::{
-    Located, Pack, Packed, Wanted, answer, coverage, of_project, overview, project_args, project_warnings,
-    told, topics,
+    Located, Pack, Packed, Wanted, answer, coverage, first, of_project, overview, project_args,
+    project_warnings, told, topics,
 };
 use super::{Effect, Tool, ToolSpec, Toolset};
 use crate::Call;
 use crate::error::Failure;
-use crate::experiments::experiment_uri;
+use crate::experiments::uri;
 
 project_args! {
     /// Evaluation reports and metrics over all experiments: rates, trend, personas, failing and slowest inputs, the last run
@@ -74,20 +74,26 @@ impl Reply {
             .iter()
             .filter(|one| one.evaluation.is_some() || one.contract.is_some())
             .collect();
-        if judged.len() > wanted.limit {
-            let (shown, of) = (wanted.limit, judged.len());
-            left_out.push(format!("evaluation_reports: {shown} of {of}; `limit` shows more"));
-        }
+        let judged = first("evaluation_reports", judged, wanted.limit, &mut left_out);
+        let reports = judged.iter().map(|one| report(one, wanted, located, &mut left_out)).collect();
+        let contradictions = experiments.list.iter().filter(|one| !one.disagreements.is_empty());
+        warnings.extend(contradictions.map(|one| format!("{}: {}", one.id, one.disagreements.join("; "))));
+        let all = Metrics::of(&experiments.list);
+        let aggregated = metrics(&all, wanted, &mut left_out);
         let of_project = |project: &fluxloop::project::Project| {
             let own = experiments.list.iter().filter(|one| one.project == project.folder);
-            of_project(located, &project.name, &metrics(&Metrics::of(own), wanted))
+            of_project(
+                located,
+                &located.label(&project.folder),
+                &metrics(&Metrics::of(own), wanted, &mut Vec::new()),
+            )
         };
         let projects = &located.projects.list;
         let several = projects.iter().filter(|_| projects.len() > 1);
         Self {
             mode: "insight",
-            evaluation_reports: judged.iter().take(wanted.limit).map(|one| report(one, wanted)).collect(),
-            aggregated_metrics: Open(metrics(&Metrics::of(&experiments.list), wanted)),
+            evaluation_reports: reports,
+            aggregated_metrics: Open(aggregated),
             metrics_by_project: several.map(of_project).collect(),
             projects: overview(located),
             rag_topics: topics::insight(&experiments.list),
@@ -100,35 +106,46 @@ impl Reply {
 
 /// Lists of one evaluation that are told in brief.
 const BRIEF: usize = 5;
+/// Where 0.2 writes a report for people.
+const REPORT: &str = "evaluation/report.md";
 
-fn report(experiment: &Experiment, wanted: &Wanted) -> Value {
+fn report(experiment: &Experiment, wanted: &Wanted, located: &Located, left_out: &mut Vec<String>) -> Value {
     let Experiment { id, name, project, time, evaluation, contract, .. } = experiment;
     let mut evaluation = json!(evaluation);
     if let (Value::Object(evaluation), false) = (&mut evaluation, wanted.is_full()) {
         evaluation.remove("per_trace");
-        for list in evaluation.values_mut().filter_map(Value::as_array_mut) {
-            list.truncate(BRIEF);
+        for (key, list) in evaluation.iter_mut() {
+            if let Some(list) = list.as_array_mut() {
+                *list = first(&format!("{key} of {id}"), std::mem::take(list), BRIEF, left_out);
+            }
         }
     }
-    let mut report = json!({ "experiment": id, "name": name, "project": project, "time": time });
+    let mut report =
+        json!({ "experiment": id, "name": name, "project": located.label(project), "time": time });
     if !evaluation.is_null() {
         report["evaluation"] = evaluation;
-        report["report_uri"] = json!(experiment_uri(id, "evaluation/report.md"));
+    }
+    let written = format!("{id}/{REPORT}");
+    if located.tree.find(&written).ok().flatten().is_some() {
+        report["report_uri"] = json!(uri(&located.path_from_root(&written)));
     }
     if contract.is_some() {
         report["contract"] = json!(contract);
     }
-    report["uri"] = json!(experiment_uri(id, ""));
+    report["uri"] = json!(uri(&located.path_from_root(id)));
     report
 }
 
 /// The metrics with lists in place of what is kept by input, and with the names of older servers beside ours.
-fn metrics(metrics: &Metrics, wanted: &Wanted) -> Value {
+fn metrics(metrics: &Metrics, wanted: &Wanted, left_out: &mut Vec<String>) -> Value {
     let mut told = json!(metrics);
     if let Some(told) = told.as_object_mut() {
         told.remove("by_input");
-        told.insert("failing_inputs".to_owned(), json!(failing(&metrics.by_input, wanted.limit)));
-        told.insert("slowest_inputs".to_owned(), json!(slowest(&metrics.by_input, wanted.limit)));
+        let mut list = |name: &str, entries: Vec<Value>| {
+            told.insert(name.to_owned(), json!(first(name, entries, wanted.limit, left_out)));
+        };
+        list("failing_inputs", failing(&metrics.by_input));
+        list("slowest_inputs", slowest(&metrics.by_input));
         told.insert("total_runs".to_owned(), json!(metrics.total));
         let seconds = metrics.mean_duration_ms.map(|duration| (duration * 10.0).round() / 10_000.0);
         told.insert("avg_duration_seconds".to_owned(), json!(seconds));
@@ -136,19 +153,19 @@ fn metrics(metrics: &Metrics, wanted: &Wanted) -> Value {
     told
 }
 
-fn failing(inputs: &BTreeMap<String, InputRuns>, limit: usize) -> Vec<Value> {
+fn failing(inputs: &BTreeMap<String, InputRuns>) -> Vec<Value> {
     let mut failing: Vec<_> = inputs.iter().filter(|(_, runs)| runs.failed > 0).collect();
     failing.sort_by_key(|(_, runs)| std::cmp::Reverse(runs.failed));
     let entry = |(input, runs): &(&String, &InputRuns)| json!({ "input": input, "failed": runs.failed, "runs": runs.runs, "errors": runs.errors });
-    failing.iter().take(limit).map(entry).collect()
+    failing.iter().map(entry).collect()
 }
 
-fn slowest(inputs: &BTreeMap<String, InputRuns>, limit: usize) -> Vec<Value> {
+fn slowest(inputs: &BTreeMap<String, InputRuns>) -> Vec<Value> {
     let mut timed: Vec<_> =
         inputs.iter().filter_map(|(input, runs)| Some((runs.slowest_ms?, input, runs))).collect();
     timed.sort_by(|one, other| other.0.total_cmp(&one.0));
     let entry = |(slowest, input, runs): &(f64, &String, &InputRuns)| json!({ "input": input, "slowest_ms": slowest, "mean_ms": runs.mean_ms });
-    timed.iter().take(limit).map(entry).collect()
+    timed.iter().map(entry).collect()
 }
 
 fn results(experiment: &Experiment) -> Value {

@@ -151,7 +151,9 @@ impl Structure {
                 .iter()
                 .filter_map(|project| {
                     let runner = project.settings.runner.as_ref()?;
-                    Some(json!({ "project": project.name, "folder": project.folder, "runner": runner }))
+                    let mut entry = json!(runner);
+                    entry["project"] = json!(located.label(&project.folder));
+                    Some(entry)
                 })
                 .collect(),
         }

@@ -22,6 +22,9 @@ pub(crate) use locate::Located;
 /// Traces of the newest experiments are read up to this much; summaries are read of all.
 const TRACES: u64 = 48 << 20;
 
+/// Less is not even room for the keys.
+const FEWEST_TOKENS: usize = 500;
+
 /// The arguments of a tool that reads projects; what stands above is its description.
 macro_rules! project_args {
     ($(#[$description:meta])*) => {
@@ -98,6 +101,9 @@ pub(super) async fn answer<R: Pack>(
 ) -> Result<Packed<R>, Failure> {
     let roots = Roots::new(call.roots.clone());
     blocking(call, move |budget| {
+        if wanted.max_tokens < FEWEST_TOKENS {
+            return Err(Failure::argument("max_tokens", format!("must be {FEWEST_TOKENS} or more")));
+        }
         let located = Located::find(&roots, &wanted.root)?.only(wanted.project.as_deref())?;
         let pack = tell(&wanted, &located, budget);
         Packed::of(&pack, wanted.max_tokens)
@@ -160,7 +166,7 @@ pub(super) fn project_warnings(located: &Located) -> Vec<String> {
     let mut told = told(warnings.iter().chain(list.iter().flat_map(|project| &project.warnings)));
     if list.is_empty() {
         told.push(format!(
-            "no FluxLoop project was found in {} or above it; the tool `integrate` makes one",
+            "no FluxLoop project was found in {}; the tool `integrate` makes one",
             located.tree.path().display()
         ));
     }
@@ -181,12 +187,22 @@ pub(super) fn coverage(experiments: &Experiments) -> Vec<String> {
 pub(super) fn overview(located: &Located) -> Vec<Value> {
     let project = |project: &fluxloop::project::Project| {
         let mut entry = json!({ "name": project.name, "folder": project.folder, "cli": project.line.name() });
-        if located.projects.current.as_deref() == Some(&project.name) {
+        if located.projects.current.as_deref() == Some(&project.folder) {
             entry["current"] = json!(true);
         }
         entry
     };
     located.projects.list.iter().map(project).collect()
+}
+
+/// The first of a list. If that is not all, it is told.
+pub(super) fn first<T>(name: &str, mut list: Vec<T>, limit: usize, left_out: &mut Vec<String>) -> Vec<T> {
+    if list.len() > limit {
+        left_out
+            .push(format!("{name}: {limit} of {} entries; `limit` or `detail: full` shows more", list.len()));
+        list.truncate(limit);
+    }
+    list
 }
 
 /// An object with the project's name in it, where there are several to tell apart.

@@ -227,6 +227,10 @@ async fn the_search_upwards_ends_at_a_repository_and_at_the_roots() {
     assert_eq!(found(".", "open/app").await, 1);
     assert_eq!(found(".", "mine/app").await, 0, "another repository's project is none of ours");
     assert_eq!(found("open", "app").await, 0, "what lies above the root is not looked at");
+    write("other/fluxloop/theirs/configs/simulation.yaml");
+    std::fs::remove_dir_all(folder.path().join("fluxloop")).unwrap();
+    assert_eq!(found(".", "open/app").await, 0, "a project beside the folder is another's");
+    assert_eq!(found(".", ".").await, 1);
 }
 
 #[tokio::test(start_paused = true)]
@@ -240,6 +244,7 @@ async fn arguments_that_make_no_sense_are_refused() {
     };
     assert!(refusal(json!({ "project": "nope" })).await.contains("there are: chat, tour"));
     assert!(refusal(json!({ "limit": 0 })).await.contains("limit"));
+    assert!(refusal(json!({ "max_tokens": 10 })).await.contains("500 or more"));
     assert!(refusal(json!({ "detail": "huge" })).await.contains("brief"));
     assert!(refusal(json!({ "root": "/" })).await.contains("not"));
     assert!(refusal(json!({ "roots": "." })).await.contains("roots"));
@@ -295,7 +300,14 @@ async fn experiments_are_resources() {
     assert_eq!(completed["result"]["completion"]["values"], json!([path]));
     let prompt = json!({ "ref": { "type": "ref/prompt", "name": "explain_experiment" }, "argument": { "name": "experiment", "value": "" } });
     let completed = request("completion/complete", prompt).await;
-    assert_eq!(completed["result"]["completion"]["values"], expected("bookshop-0.2.30")["newest_first"]);
+    let names: Vec<&str> = [
+        "all_inputs_20260316_080030",
+        "desk_smoke_20260309_080059",
+        "weekly_20260303_170510",
+        "desk_smoke_20260302_093000",
+    ]
+    .into();
+    assert_eq!(completed["result"]["completion"]["values"], json!(names));
 
     let mut read = async |uri: &str| {
         let answer = request("resources/read", json!({ "uri": uri })).await;
@@ -365,4 +377,49 @@ async fn damage_is_told_with_its_place_and_the_rest_is_answered() {
 
 fn texts(list: &Value) -> Vec<String> {
     list.as_array().into_iter().flatten().map(Value::to_string).collect()
+}
+
+/// Whatever folder was asked about: what an answer calls a resource can be read.
+#[tokio::test(start_paused = true)]
+async fn resources_that_are_named_can_be_read() {
+    let mut read = 0;
+    for root in [
+        "bookshop-0.2.30",
+        "workspace-0.4.0/.fluxloop/scenarios/desk",
+        "damaged/evaluation-types",
+        "scenarios-0.3.11",
+    ] {
+        let mut client = TestClient::greeted(&serving(&fixtures()), "2025-11-25", json!({})).await;
+        for tool in ["fetch_experiment_context", "fetch_insight_context"] {
+            let answer = client.call(tool, json!({ "root": root })).await;
+            let mut uris = std::collections::BTreeSet::new();
+            crate::documents::collect(
+                &answer["result"]["structuredContent"],
+                &["uri", "report_uri"],
+                &mut uris,
+            );
+            for uri in uris {
+                let params = json!({ "uri": uri });
+                let request =
+                    json!({ "jsonrpc": "2.0", "id": 1, "method": "resources/read", "params": params });
+                let answer = client.request(request).await;
+                assert!(
+                    answer["result"]["contents"][0]["text"].is_string(),
+                    "{root}, {tool}: {uri}: {answer}"
+                );
+                read += 1;
+            }
+        }
+    }
+    assert!(read >= 20, "{read}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_current_scenario_is_marked() {
+    let mut asker = Asker::at(&fixtures().join("workspace-0.4.0"));
+    let answer = asker.ask("fetch_base_input_context", json!({})).await;
+    let current: Vec<&Value> =
+        answer["projects"].as_array().unwrap().iter().filter(|one| one["current"] == true).collect();
+    assert_eq!(current.len(), 1, "{}", answer["projects"]);
+    assert_eq!(current[0]["name"], "desk");
 }

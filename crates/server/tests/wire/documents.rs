@@ -38,7 +38,7 @@ async fn ask(client: &mut TestClient, params: Value) -> Value {
 }
 
 /// What stands behind a key, wherever it stands.
-fn collect(value: &Value, keys: &[&str], found: &mut BTreeSet<String>) {
+pub(crate) fn collect(value: &Value, keys: &[&str], found: &mut BTreeSet<String>) {
     match value {
         Value::Object(map) => {
             for (key, value) in map {

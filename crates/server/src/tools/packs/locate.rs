@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use fluxloop::project::Projects;
+use fluxloop::project::{Project, Projects};
 use tree::{Roots, Tree};
 
 use crate::error::Failure;
@@ -10,11 +10,17 @@ use crate::error::Failure;
 /// Folders above the one that was named, at most.
 const CLIMB: usize = 16;
 const WORKSPACE: &str = ".fluxloop";
+/// The folders that a repository keeps its projects in.
+const HOMES: [&str; 2] = ["fluxloop/", ".fluxloop/"];
 
 /// Projects, and the tree that they lie in.
 pub(crate) struct Located {
     pub(crate) tree: Tree,
     pub(crate) projects: Projects,
+    /// The folder that was named, from the tree.
+    pub(crate) inside: String,
+    /// The tree, from the allowed root that holds it; empty or with a slash at the end.
+    prefix: String,
 }
 
 impl Located {
@@ -29,24 +35,27 @@ impl Located {
             let (Some(path), Ok(inside)) = (folder.to_str(), own.strip_prefix(folder)) else { break };
             // Above the allowed roots there is nothing.
             let Ok(tree) = roots.open(path) else { continue };
-            let projects = Projects::find(&tree, &inside.display().to_string());
+            let inside = inside.display().to_string();
+            let mut projects = Projects::find(&tree, &inside);
+            if folder != own {
+                projects = projects.only(|project| is_near(project, &inside));
+            }
             if !projects.list.is_empty() {
-                return Ok(Self { tree, projects });
+                return Ok(Self { prefix: prefix(roots, &tree), tree, projects, inside });
             }
             if tree.find(".git").ok().flatten().is_some() {
                 break;
             }
         }
         let projects = Projects::find(&named, "");
-        Ok(Self { tree: named, projects })
+        Ok(Self { prefix: prefix(roots, &named), tree: named, projects, inside: String::new() })
     }
 
     /// Keeps the project of a name or folder.
     pub(crate) fn only(mut self, wanted: Option<&str>) -> Result<Self, Failure> {
         let Some(wanted) = wanted else { return Ok(self) };
         let folder = wanted.trim_end_matches('/');
-        let is_meant =
-            |project: &fluxloop::project::Project| project.name == wanted || project.folder == folder;
+        let is_meant = |project: &Project| project.name == wanted || project.folder == folder;
         if !self.projects.list.iter().any(is_meant) {
             let names: Vec<&str> = self.projects.list.iter().map(|project| project.name.as_str()).collect();
             let there = if names.is_empty() { "there is none".to_owned() } else { names.join(", ") };
@@ -58,5 +67,32 @@ impl Located {
         }
         self.projects = self.projects.only(is_meant);
         Ok(self)
+    }
+
+    /// A path in the tree as one from the allowed root, where resources are read from.
+    pub(crate) fn path_from_root(&self, path: &str) -> String {
+        format!("{}{path}", self.prefix)
+    }
+
+    /// What a project is called: its name, or its folder where names do not tell projects apart.
+    pub(crate) fn label(&self, folder: &str) -> String {
+        let Some(project) = self.projects.get(folder) else { return folder.to_owned() };
+        let alike = self.projects.list.iter().filter(|other| other.name == project.name).count();
+        if alike > 1 { folder.to_owned() } else { project.name.clone() }
+    }
+}
+
+/// Whether a project that was found further up is that of the folder: it holds it, or is one of the same repository. Those of
+/// other folders beside it are none of its business.
+fn is_near(project: &Project, inside: &str) -> bool {
+    let folder = project.folder.as_str();
+    let holds = inside.strip_prefix(folder).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
+    folder == "." || holds || HOMES.iter().any(|home| folder.starts_with(home))
+}
+
+fn prefix(roots: &Roots, tree: &Tree) -> String {
+    match roots.way_to(tree) {
+        Some(way) if !way.is_empty() => format!("{way}/"),
+        _ => String::new(),
     }
 }
