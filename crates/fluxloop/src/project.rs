@@ -30,6 +30,7 @@ pub(crate) mod place;
 mod redact;
 mod runs;
 mod settings;
+mod shapes;
 mod summary;
 mod templates;
 mod time;
@@ -49,8 +50,9 @@ pub use experiments::Experiments;
 pub use inputs::{Input, Inputs, Source};
 pub use judging::Judging;
 pub use metrics::{Comparison, Covered, Metrics, Point};
-pub use redact::{REDACTED, redact, redact_text};
+pub use redact::redact;
 pub use settings::{BaseInput, MultiTurn, Persona, Runner, Settings, Variation};
+pub use shapes::{REDACTED, redact_text};
 pub use templates::Template;
 pub use warning::Warning;
 

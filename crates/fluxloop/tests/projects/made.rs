@@ -174,6 +174,38 @@ fn a_project_without_a_simulation() {
     assert_eq!((settings.runner.as_ref(), settings.personas.len()), (None, 1));
 }
 
+#[test]
+fn secrets_of_a_runner() {
+    let runner = r#"name: smoke
+runner:
+  command: ["run", "--token", "hunter2", "--header", "Authorization: Bearer hunter2", "--password=hunter2"]
+  endpoint: https://me:hunter2@host/
+  env:
+    - SHOP_TOKEN=hunter2
+    - PLAIN
+    - sk-test-not-a-key
+"#;
+    let root = project(&[("configs/simulation.yaml", runner)]);
+    let all = told(&open(root.path()), "");
+    let said = serde_json::to_string(&all.projects).unwrap();
+    assert!(!said.contains("hunter2") && !said.contains("sk-test"), "{said}");
+    let runner = all.projects.list[0].settings.runner.as_ref().unwrap();
+    assert_eq!(runner.environment_names, ["PLAIN", "SHOP_TOKEN"]);
+    let command = runner.command.as_ref().unwrap();
+    assert_eq!(
+        command[..],
+        [
+            "run",
+            "--token",
+            "[redacted]",
+            "--header",
+            "Authorization: Bearer [redacted]",
+            "--password=[redacted]"
+        ]
+    );
+    warned(&all, "configs/simulation.yaml", "an entry of `env` has no name");
+}
+
 /// A stop in the middle leaves no half of the traces behind that would be told as all of them.
 #[test]
 fn a_stop_in_the_middle() {
