@@ -45,7 +45,9 @@ pub use documents::{Document, DocumentError, DocumentText};
 pub use evaluation::{
     Criterion, Evaluation, Evaluator, JudgedTrace, Met, PersonaScore, Reason, Recommendation,
 };
-pub use experiment::{Conversations, Details, Experiment, Failure, InputRuns, NO_PERSONA, Tally, Tokens};
+pub use experiment::{
+    Conversations, Details, Experiment, Failure, InputRuns, NO_PERSONA, State, Tally, Tokens,
+};
 pub use experiments::Experiments;
 pub use inputs::{Input, Inputs, Source};
 pub use judging::Judging;

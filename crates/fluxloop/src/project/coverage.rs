@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use tree::{Budget, Tree};
 
-use super::experiment::Experiment;
+use super::experiment::{Details, Experiment};
 use super::file::join;
 use super::parallel::in_parallel;
 use super::warning::Warnings;
@@ -32,7 +32,7 @@ pub struct Coverage {
     pub experiments: u64,
     /// All runs, as far as summaries say.
     pub runs: u64,
-    /// Experiments with details.
+    /// Experiments of which runs were read, in traces or errors.
     pub detailed_experiments: u64,
     /// Their runs.
     pub detailed_runs: u64,
@@ -142,7 +142,8 @@ impl Coverage {
     }
 
     pub(super) fn count(&mut self, list: &[Experiment]) {
-        let detailed = || list.iter().filter(|experiment| experiment.details.is_some());
+        let has_runs = |one: &&Experiment| one.details.as_ref().is_some_and(Details::has_runs);
+        let detailed = || list.iter().filter(has_runs);
         self.experiments = list.len() as u64;
         self.runs = list.iter().filter_map(|experiment| experiment.total).sum();
         self.detailed_experiments = detailed().count() as u64;

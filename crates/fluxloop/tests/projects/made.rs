@@ -206,6 +206,42 @@ runner:
     warned(&all, "configs/simulation.yaml", "an entry of `env` has no name");
 }
 
+/// The last experiment against the one before: each is given by its inputs, `!` before those that fail.
+#[test]
+fn only_inputs_of_both_experiments_are_compared() {
+    let check = |previous: &[&str], last: &[&str], expected: Option<(&[&str], &[&str])>| {
+        let root = project(&[]);
+        for (day, inputs) in [(1, previous), (2, last)] {
+            let at = format!("experiments/exp_2026010{day}_000000");
+            let (bad, good): (Vec<_>, Vec<_>) = inputs.iter().partition(|input| input.starts_with('!'));
+            let line = |input: &&str| format!("{{\"input\": \"{input}\", \"success\": true}}\n");
+            let error = |input: &&str| format!("{{\"input\": \"{}\", \"error\": \"e\"}}", &input[1..]);
+            write(root.path(), &[(&format!("{at}/summary.json"), SUMMARY)]);
+            let traces: String = good.iter().map(line).collect();
+            let errors = format!("[{}]", bad.iter().map(error).collect::<Vec<_>>().join(","));
+            write(
+                root.path(),
+                &[(&format!("{at}/trace_summary.jsonl"), &traces), (&format!("{at}/errors.json"), &errors)],
+            );
+        }
+        let against =
+            Metrics::of(&told(&open(root.path()), "").experiments.list).last_against_previous.unwrap();
+        let said = against.inputs_that_fail_now.zip(against.inputs_that_work_now);
+        let strings = |list: &[&str]| list.iter().map(|&input| input.to_owned()).collect::<Vec<_>>();
+        assert_eq!(
+            said,
+            expected.map(|(fail, work)| (strings(fail), strings(work))),
+            "{previous:?} {last:?}"
+        );
+    };
+    check(&["a", "!b"], &["!a", "b"], Some((&["a"], &["b"])));
+    check(&["!gone", "a"], &["!new", "a"], Some((&[], &[])));
+    check(&["!a"], &["!a", "a"], Some((&[], &[])));
+    check(&["a", "!a"], &["a"], Some((&[], &["a"])));
+    check(&["!a"], &[], None);
+    check(&[], &["!a"], None);
+}
+
 /// A stop in the middle leaves no half of the traces behind that would be told as all of them.
 #[test]
 fn a_stop_in_the_middle() {
