@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use super::experiment::{Experiment, InputRuns, State, Tally, rate, rounded};
+use super::experiment::{Experiment, InputRuns, State, Tally, is_zero, rate, rounded};
 
 /// What several experiments say together. Those that are unfinished or unreadable are counted, and nothing else of them.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
@@ -42,6 +42,9 @@ pub struct Metrics {
     pub pass_rate: Option<f64>,
     /// Evaluations in which somebody did not.
     pub not_fully_judged: u64,
+    /// Evaluations of which nothing readable tells.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub judging_unknown: u64,
     /// What `by_persona` and `by_input` are about.
     pub covered: Covered,
 }
@@ -152,11 +155,14 @@ impl Metrics {
     fn judge(&mut self, experiments: &[&Experiment]) {
         let (mut passed, mut traces) = (0, 0);
         for evaluation in experiments.iter().filter_map(|experiment| experiment.evaluation.as_ref()) {
-            if !evaluation.fully_judged {
-                self.not_fully_judged += 1;
-            } else if let Some((of_it, all)) = evaluation.passed.zip(evaluation.traces) {
-                passed += of_it;
-                traces += all;
+            match (evaluation.fully_judged, evaluation.passed.zip(evaluation.traces)) {
+                (Some(false), _) => self.not_fully_judged += 1,
+                (None, _) => self.judging_unknown += 1,
+                (Some(true), None) => {}
+                (Some(true), Some((of_it, all))) => {
+                    passed += of_it;
+                    traces += all;
+                }
             }
         }
         self.pass_rate = rate(passed, traces);
@@ -170,7 +176,8 @@ fn mean((sum, count): (f64, u64)) -> Option<f64> {
 
 impl Point {
     fn of(experiment: &Experiment) -> Self {
-        let judged = experiment.evaluation.as_ref().filter(|evaluation| evaluation.fully_judged);
+        let judged =
+            experiment.evaluation.as_ref().filter(|evaluation| evaluation.fully_judged == Some(true));
         Self {
             experiment: experiment.id.clone(),
             time: experiment.time.clone(),

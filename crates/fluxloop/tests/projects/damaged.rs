@@ -236,6 +236,10 @@ fn an_evaluation_of_other_kinds() {
     let evaluation = all.experiments.list[0].evaluation.as_ref().unwrap();
     assert_eq!((evaluation.average_score, evaluation.threshold), (Some(0.5), Some(0.7)));
     assert_eq!((evaluation.passed, evaluation.pass_rate), (None, None));
+    assert_eq!((evaluation.fully_judged, evaluation.caution.is_some()), (None, true), "unknown is not yes");
+    assert!(serde_json::to_value(evaluation).unwrap()["fully_judged"].is_null());
+    let metrics = Metrics::of(&all.experiments.list);
+    assert_eq!((metrics.pass_rate, metrics.not_fully_judged, metrics.judging_unknown), (None, 0, 1));
 }
 
 #[test]

@@ -206,6 +206,46 @@ runner:
     warned(&all, "configs/simulation.yaml", "an entry of `env` has no name");
 }
 
+/// What tells whether everybody judged: the traces if they are whole, else the reasons of the summary.
+#[test]
+fn whether_everybody_judged() {
+    let check = |reasons: &str, traces: &str, expected: Option<bool>| {
+        let at = "experiments/exp_20260101_000000";
+        let said = format!(r#"{{"total_traces": 1, "overall_success": false {reasons}}}"#);
+        let root = project(&[
+            (&format!("{at}/summary.json"), SUMMARY),
+            (&format!("{at}/evaluation/summary.json"), &said),
+            (&format!("{at}/evaluation/per_trace.jsonl"), traces),
+        ]);
+        let all = told(&open(root.path()), "");
+        let evaluation = all.experiments.list[0].evaluation.as_ref().unwrap();
+        assert_eq!(evaluation.fully_judged, expected, "{reasons} {traces}");
+        assert_eq!(
+            evaluation.overall_success,
+            expected.filter(|all| *all).map(|_| false),
+            "{reasons} {traces}"
+        );
+    };
+    let good = r#", "top_reasons": [["fine", 1]]"#;
+    let excuse = r#", "top_reasons": [["LLM call failed: no", 1], "half"]"#;
+    check("", "", None);
+    check(r#", "top_reasons": null"#, "", None);
+    check(r#", "top_reasons": []"#, "", Some(true));
+    check(r#", "top_reasons": {"fine": 1}"#, "", None);
+    check(r#", "top_reasons": [["fine", 1], "half"]"#, "", None);
+    check(good, "", Some(true));
+    check(excuse, "", Some(false));
+    let judged = r#"{"pass": true, "scores": {"a": 1.0}, "reasons": {"a": "fine"}}"#;
+    let excused =
+        r#"{"pass": true, "scores": {"a": 0.0}, "reasons": {"a": ["Skipped due to LLM sampling"]}}"#;
+    let unreadable = r#"{"pass": true, "scores": {"a": 0.0}, "reasons": {"a": 5}}"#;
+    check("", judged, Some(true));
+    check(good, excused, Some(false));
+    check("", unreadable, None);
+    check("", &format!("{judged}\n{{"), None);
+    check("", &format!("{excused}\n{{"), Some(false));
+}
+
 /// The last experiment against the one before: each is given by its inputs, `!` before those that fail.
 #[test]
 fn only_inputs_of_both_experiments_are_compared() {

@@ -22,6 +22,10 @@ fn expected(name: &str) -> Value {
             if experiment["successful"] == 0 && experiment["mean_duration_ms"] == 0 {
                 experiment["mean_duration_ms"] = Value::Null;
             }
+            // 0.2.30 calls it no success if a judge could not judge. Nobody knows.
+            if experiment["evaluation"]["fully_judged"] == false {
+                experiment["evaluation"]["overall_success"] = Value::Null;
+            }
         }
     }
     expected
@@ -351,6 +355,12 @@ fn a_judge_without_a_key_has_not_judged() {
     assert_eq!(met(0), [Met::NotJudged]);
     assert_eq!(met(1), [Met::Met, Met::Met, Met::NotMet]);
     assert!(of(0).caution.is_some() && of(1).caution.is_none());
+    assert_eq!((of(0).overall_success, of(1).overall_success), (None, Some(false)));
+    let details = |at: usize| &of(at).criteria[0].details;
+    assert!(details(0).get("met").is_none() && details(0)["average_score"] == 0.0);
+    assert!(of(0).recommendations.len() == 4 && of(1).recommendations.len() == 2);
+    assert!(of(0).recommendations.iter().all(|advice| advice.based_on_unjudged));
+    assert!(!of(1).recommendations.iter().any(|advice| advice.based_on_unjudged));
     assert_eq!(of(0).per_trace[0].not_judged, ["response_clarity"]);
     assert_eq!(of(0).per_trace[0].scores.keys().collect::<Vec<_>>(), ["answered"]);
 
@@ -358,7 +368,7 @@ fn a_judge_without_a_key_has_not_judged() {
     let tree = open(&folder("bookshop-0.2.30"));
     let summaries = all.projects.experiments(&tree, Detail::NONE, &Budget::unlimited());
     let evaluation = summaries.list[0].evaluation.as_ref().unwrap();
-    assert_eq!((evaluation.fully_judged, evaluation.criteria[0].met), (false, Met::NotJudged));
+    assert_eq!((evaluation.fully_judged, evaluation.criteria[0].met), (Some(false), Met::NotJudged));
     assert_eq!(Metrics::of(&summaries.list).pass_rate, Metrics::of(&all.experiments.list).pass_rate);
 }
 
