@@ -9,7 +9,7 @@ use super::experiment::{Details, Experiment};
 use super::file::join;
 use super::parallel::in_parallel;
 use super::warning::Warnings;
-use super::{evaluation, limits, runs};
+use super::{Projects, evaluation, limits, runs};
 
 /// Of how many experiments the large files are read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -64,6 +64,7 @@ const LARGE: [&str; 6] = [
 /// Reads the large files of those that may have details.
 pub(super) fn read_details(
     tree: &Tree,
+    projects: &Projects,
     list: &mut [Experiment],
     detail: Detail,
     budget: &Budget,
@@ -78,7 +79,8 @@ pub(super) fn read_details(
         if is_over() {
             return None;
         }
-        runs::read(tree, &mut experiment, budget, &mut own);
+        let names = projects.get(&experiment.project).map(|project| &project.persona_names);
+        runs::read(tree, &mut experiment, names, budget, &mut own);
         if experiment.evaluation.is_some() {
             experiment.evaluation = evaluation::read(tree, &experiment.id, Some(budget), &mut own);
         }

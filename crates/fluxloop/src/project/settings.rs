@@ -1,5 +1,7 @@
 //! The settings of a project, merged as the CLI merges them, in typed parts without secrets.
 
+use std::collections::HashMap;
+
 use serde::Serialize;
 use serde_json::{Map, Value};
 
@@ -242,6 +244,15 @@ pub(super) fn personas(items: &[Node], warnings: &mut Warnings) -> Vec<Persona> 
         Some(Persona { name: name?, description, others: fields.others(&["name", "description"]) })
     };
     items.iter().filter_map(persona).collect()
+}
+
+/// Names of personas by their ids: what was pulled may name them either way.
+pub(super) type Names = HashMap<String, String>;
+
+pub(super) fn names(personas: &[Persona]) -> Names {
+    let pair =
+        |persona: &Persona| Some((persona.others.get("id")?.as_str()?.to_owned(), persona.name.clone()));
+    personas.iter().filter_map(pair).collect()
 }
 
 fn base_inputs(all: Fields<'_>, warnings: &mut Warnings) -> Vec<BaseInput> {
