@@ -30,6 +30,7 @@ pub(crate) mod place;
 mod redact;
 mod runs;
 mod settings;
+mod shapes;
 mod summary;
 mod templates;
 mod time;
@@ -44,13 +45,16 @@ pub use documents::{Document, DocumentError, DocumentText};
 pub use evaluation::{
     Criterion, Evaluation, Evaluator, JudgedTrace, Met, PersonaScore, Reason, Recommendation,
 };
-pub use experiment::{Conversations, Details, Experiment, Failure, InputRuns, NO_PERSONA, Tally, Tokens};
+pub use experiment::{
+    Conversations, Details, Experiment, Failure, InputRuns, NO_PERSONA, State, Tally, Tokens,
+};
 pub use experiments::Experiments;
 pub use inputs::{Input, Inputs, Source};
 pub use judging::Judging;
 pub use metrics::{Comparison, Covered, Metrics, Point};
-pub use redact::{REDACTED, redact, redact_text};
+pub use redact::redact;
 pub use settings::{BaseInput, MultiTurn, Persona, Runner, Settings, Variation};
+pub use shapes::{REDACTED, redact_text};
 pub use templates::Template;
 pub use warning::Warning;
 
@@ -64,6 +68,7 @@ use file::join;
 use merged::Merged;
 use node::{Data, Node};
 use place::Place;
+use settings::Names;
 use warning::Warnings;
 
 /// The projects of a tree.
@@ -102,6 +107,9 @@ pub struct Project {
     /// The folder with its experiments.
     #[serde(skip)]
     output: String,
+    /// Names of personas by their ids.
+    #[serde(skip)]
+    persona_names: Names,
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde wants it so")]
@@ -190,7 +198,8 @@ impl Project {
         let merged = Merged::read(tree, &place, &mut warnings);
         let mut settings = Settings::of(&merged, place.line, &mut warnings);
         settings.personas.extend(pulled_personas(tree, &place, &mut warnings));
-        let inputs = Inputs::read(tree, &place, &merged, &mut warnings);
+        let persona_names = settings::names(&settings.personas);
+        let inputs = Inputs::read(tree, &place, &merged, &persona_names, &mut warnings);
         let output = Fields(Some(&merged.node)).text("output_directory", &mut warnings);
         let output = output.as_deref().and_then(|output| file::resolve(tree, &place.folder, output));
         let own_name = merged.own_name.clone().filter(|_| place.line != Line::V04);
@@ -203,6 +212,7 @@ impl Project {
             warnings: warnings.into_list(),
             output: output.unwrap_or_else(|| join(&place.folder, "experiments")),
             place,
+            persona_names,
         }
     }
 }

@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use tree::{Budget, Tree};
 
-use super::experiment::Experiment;
+use super::experiment::{Details, Experiment};
 use super::file::join;
 use super::parallel::in_parallel;
 use super::warning::Warnings;
-use super::{evaluation, limits, runs};
+use super::{Projects, evaluation, limits, runs};
 
 /// Of how many experiments the large files are read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,7 +32,7 @@ pub struct Coverage {
     pub experiments: u64,
     /// All runs, as far as summaries say.
     pub runs: u64,
-    /// Experiments with details.
+    /// Experiments of which runs were read, in traces or errors.
     pub detailed_experiments: u64,
     /// Their runs.
     pub detailed_runs: u64,
@@ -64,6 +64,7 @@ const LARGE: [&str; 6] = [
 /// Reads the large files of those that may have details.
 pub(super) fn read_details(
     tree: &Tree,
+    projects: &Projects,
     list: &mut [Experiment],
     detail: Detail,
     budget: &Budget,
@@ -78,7 +79,8 @@ pub(super) fn read_details(
         if is_over() {
             return None;
         }
-        runs::read(tree, &mut experiment, budget, &mut own);
+        let names = projects.get(&experiment.project).map(|project| &project.persona_names);
+        runs::read(tree, &mut experiment, names, budget, &mut own);
         if experiment.evaluation.is_some() {
             experiment.evaluation = evaluation::read(tree, &experiment.id, Some(budget), &mut own);
         }
@@ -142,7 +144,8 @@ impl Coverage {
     }
 
     pub(super) fn count(&mut self, list: &[Experiment]) {
-        let detailed = || list.iter().filter(|experiment| experiment.details.is_some());
+        let has_runs = |one: &&Experiment| one.details.as_ref().is_some_and(Details::has_runs);
+        let detailed = || list.iter().filter(has_runs);
         self.experiments = list.len() as u64;
         self.runs = list.iter().filter_map(|experiment| experiment.total).sum();
         self.detailed_experiments = detailed().count() as u64;

@@ -7,7 +7,8 @@ use serde_json::Value;
 use tree::{Budget, Kind, ReadError, Tree};
 
 use super::file::join;
-use super::redact::{redact, redact_text};
+use super::redact::redact;
+use super::shapes::redact_text;
 use super::warning::{Warnings, reason};
 use super::{Projects, jsonl, limits};
 

@@ -26,9 +26,9 @@ pub struct Evaluation {
     pub average_score: Option<f64>,
     /// The score from which a trace passes.
     pub threshold: Option<f64>,
-    /// Whether every evaluator judged every trace.
-    pub fully_judged: bool,
-    /// What to think of the numbers if not.
+    /// Whether every evaluator judged every trace. `None` if nothing readable tells.
+    pub fully_judged: Option<bool>,
+    /// What to think of the numbers if not, or if that is unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub caution: Option<&'static str>,
     /// Each evaluator.
@@ -39,7 +39,8 @@ pub struct Evaluation {
     pub top_reasons: Vec<Reason>,
     /// What a good answer is.
     pub goal: Option<String>,
-    /// Whether it was a success in all, as the file says.
+    /// Whether it was a success in all, as the file says. It says `false` of what was not judged too, so `false` is told
+    /// only if everything was.
     pub overall_success: Option<bool>,
     /// Each criterion.
     pub criteria: Vec<Criterion>,
@@ -96,7 +97,7 @@ pub struct Criterion {
     pub name: String,
     /// Whether it was met.
     pub met: Met,
-    /// The numbers behind it.
+    /// The numbers behind it, without what the file calls `met`.
     pub details: Value,
 }
 
@@ -121,6 +122,9 @@ pub struct Recommendation {
     pub priority: Option<String>,
     /// In a sentence.
     pub summary: Option<String>,
+    /// It rests on scores of evaluators that did not judge, or may not have.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub based_on_unjudged: bool,
 }
 
 /// A trace and its scores.
@@ -145,6 +149,8 @@ pub struct JudgedTrace {
 
 const CAUTION: &str = "some evaluators did not judge and scored 0.0 instead, so pass rate, average, criteria and \
     recommendations say less than they seem to";
+const UNKNOWN: &str = "whether all evaluators judged cannot be read; one that did not has scored 0.0, so pass rate, \
+    average, criteria and recommendations may say less than they seem to";
 
 /// Reads `evaluation/summary.json`; with a budget also the traces that it sums up.
 pub(super) fn read(
@@ -166,15 +172,21 @@ pub(super) fn read(
         top_reasons: said.reasons(warnings),
         goal: said.said.get("evaluation_goal").and_then(Value::as_str).map(|goal| told(goal, limits::TEXT)),
         overall_success: said.said.get("overall_success").and_then(Value::as_bool),
-        recommendations: said.recommendations(),
         ..Evaluation::default()
     };
-    evaluation.fully_judged = !evaluation.top_reasons.iter().any(|top| judged::is_excuse(&top.reason));
+    evaluation.fully_judged = said.are_all_judged(&evaluation.top_reasons);
     if let Some(counted) = details.and_then(|budget| Counted::read(tree, id, budget, warnings)) {
         counted.put_into(&mut evaluation);
     }
     evaluation.criteria = said.criteria(&evaluation);
-    evaluation.caution = (!evaluation.fully_judged).then_some(CAUTION);
+    evaluation.recommendations = said.recommendations(&evaluation);
+    evaluation.overall_success =
+        evaluation.overall_success.filter(|success| *success || evaluation.fully_judged == Some(true));
+    evaluation.caution = match evaluation.fully_judged {
+        Some(true) => None,
+        Some(false) => Some(CAUTION),
+        None => Some(UNKNOWN),
+    };
     Some(evaluation)
 }
 
@@ -238,8 +250,11 @@ impl Said<'_> {
     }
 
     fn reasons(&self, warnings: &mut Warnings) -> Vec<Reason> {
-        let rows =
-            self.said.get("top_reasons").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+        let rows = match self.said.get("top_reasons") {
+            Some(Value::Array(rows)) => rows.as_slice(),
+            Some(_) => self.wrong("top_reasons", "a list", warnings).unwrap_or_default(),
+            None => &[],
+        };
         let reason = |row: &Value| {
             let pair =
                 row.as_array().and_then(|pair| Some((pair.first()?.as_str()?, pair.get(1)?.as_u64()?)));
@@ -252,15 +267,29 @@ impl Said<'_> {
         found
     }
 
-    fn recommendations(&self) -> Vec<Recommendation> {
+    /// Whether no reason is an excuse. Unknown if some of them cannot be read, or none is there.
+    fn are_all_judged(&self, readable: &[Reason]) -> Option<bool> {
+        if readable.iter().any(|top| judged::is_excuse(&top.reason)) {
+            return Some(false);
+        }
+        let all = self.said.get("top_reasons")?.as_array()?;
+        (all.len() == readable.len()).then_some(true)
+    }
+
+    /// All that the CLI recommends rests on scores, except what rests on an evaluator that did judge.
+    fn recommendations(&self, evaluation: &Evaluation) -> Vec<Recommendation> {
         let rows = self.said.get("analysis").and_then(|analysis| analysis.get("recommendations"));
         let rows = rows.and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
         let recommendation = |row: &Value| {
             let text = |key: &str| row.get(key).and_then(Value::as_str).map(|text| told(text, limits::TEXT));
+            let evaluator = row.get("metrics").and_then(|metrics| metrics.get("evaluator")?.as_str());
+            let evaluator = evaluator.and_then(|name| evaluation.evaluators.get(name));
+            let is_judged = evaluator.is_some_and(|evaluator| evaluator.not_judged == Some(0));
             Some(Recommendation {
                 title: text("title")?,
                 priority: text("priority"),
                 summary: text("summary"),
+                based_on_unjudged: evaluation.fully_judged != Some(true) && !is_judged,
             })
         };
         rows.iter().filter_map(recommendation).collect()
@@ -278,7 +307,7 @@ impl Said<'_> {
                     Some(not_judged) => not_judged > 0,
                     None => {
                         evaluator.is_some_and(|evaluator| evaluator.average == Some(0.0))
-                            && !evaluation.fully_judged
+                            && evaluation.fully_judged != Some(true)
                     }
                 };
                 let met = match result.get("met").and_then(Value::as_bool) {
@@ -287,7 +316,9 @@ impl Said<'_> {
                     Some(false) => Met::NotMet,
                     None => Met::NotJudged,
                 };
-                let details = redact(result.clone());
+                let mut details = redact(result.clone());
+                // It stands above, and better: the file says `false` of what nobody judged.
+                details.as_object_mut().and_then(|details| details.remove("met"));
                 found.push(Criterion { name: format!("{section}.{name}"), met, details });
             }
         }

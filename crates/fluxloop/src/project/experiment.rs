@@ -23,7 +23,9 @@ pub struct Experiment {
     pub time: Option<String>,
     /// When its summary was written, as it stands there.
     pub written: Option<String>,
-    /// It has no summary: it still runs, or it was stopped.
+    /// Whether it came to its end, as far as its summary tells.
+    pub state: State,
+    /// The same as [`State::Unfinished`].
     pub unfinished: bool,
     /// How many runs there were, by the summary; of one that is unfinished, by its traces.
     pub total: Option<u64>,
@@ -33,7 +35,7 @@ pub struct Experiment {
     pub failed: Option<u64>,
     /// `successful` by `total`.
     pub success_rate: Option<f64>,
-    /// How long a run took: of those with an answer in 0.2 and 0.3, of all in 0.4.
+    /// How long a run took: of those with an answer in 0.2 and 0.3, of all in 0.4. Missing where there are no such runs.
     pub mean_duration_ms: Option<f64>,
     /// All tokens, by the summary of 0.4.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -53,6 +55,19 @@ pub struct Experiment {
     /// Where its files contradict each other.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub disagreements: Vec<String>,
+}
+
+/// Whether an experiment came to its end.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum State {
+    /// It did, and its summary has numbers.
+    #[default]
+    Finished,
+    /// It has no summary: it still runs, or it was stopped.
+    Unfinished,
+    /// It has a summary without a number that can be read. A warning says what is wrong with it.
+    Unreadable,
 }
 
 /// What the traces and errors of an experiment say.
@@ -152,6 +167,13 @@ impl Experiment {
     /// What it is sorted by: the newest is the greatest.
     pub(super) fn age(&self) -> (&Option<String>, &str) {
         (&self.time, &self.id)
+    }
+}
+
+impl Details {
+    /// Whether any run was read: there may be no traces, or broken ones only.
+    pub(super) fn has_runs(&self) -> bool {
+        !self.by_persona.is_empty()
     }
 }
 

@@ -55,7 +55,7 @@ impl Projects {
             }
         }
         list.sort_unstable_by(|one: &Experiment, other| other.age().cmp(&one.age()));
-        read_details(tree, &mut list, detail, budget, &mut coverage, &mut warnings);
+        read_details(tree, self, &mut list, detail, budget, &mut coverage, &mut warnings);
         coverage.count(&list);
         Experiments { list, coverage, warnings: warnings.into_list() }
     }
@@ -68,7 +68,7 @@ impl Projects {
         let mut list = vec![self.summarised(tree, candidate, &mut warnings)?];
         let mut coverage = Coverage::default();
         let all = Detail { newest: 1, bytes: u64::MAX };
-        read_details(tree, &mut list, all, budget, &mut coverage, &mut warnings);
+        read_details(tree, self, &mut list, all, budget, &mut coverage, &mut warnings);
         coverage.count(&list);
         Some(Experiments { list, coverage, warnings: warnings.into_list() })
     }

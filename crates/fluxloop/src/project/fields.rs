@@ -92,10 +92,11 @@ impl<'n> Fields<'n> {
         }
     }
 
-    pub(super) fn keys(self) -> Vec<String> {
+    /// Keys and values as they are, with what is secret in them.
+    pub(super) fn entries(self) -> &'n [(String, Node)] {
         match self.0.map(|node| &node.data) {
-            Some(Data::Map(entries)) => entries.iter().map(|(key, _)| key.clone()).collect(),
-            _ => Vec::new(),
+            Some(Data::Map(entries)) => entries,
+            _ => &[],
         }
     }
 }

@@ -14,6 +14,7 @@ use super::merged::Merged;
 use super::node::{Data, Node};
 use super::place::{Place, is_there};
 use super::redact::told;
+use super::settings::Names;
 use super::warning::Warnings;
 use crate::Line;
 
@@ -55,7 +56,7 @@ pub enum Source {
 pub struct Input {
     /// The text.
     pub text: String,
-    /// Who says it, by name or by id.
+    /// Who says it: the name, or an id that belongs to no persona we know.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub persona: Option<String>,
     /// How it was made.
@@ -67,14 +68,26 @@ pub struct Input {
 }
 
 impl Inputs {
-    pub(super) fn read(tree: &Tree, place: &Place, merged: &Merged, warnings: &mut Warnings) -> Self {
+    pub(super) fn read(
+        tree: &Tree,
+        place: &Place,
+        merged: &Merged,
+        names: &Names,
+        warnings: &mut Warnings,
+    ) -> Self {
         let settings = Fields(Some(&merged.node));
         // What was begun with 0.3 may go on with 0.4.
         let is_in_settings = settings.get("inputs_file").is_none() && settings.get("input").is_some();
-        match place.line {
+        let mut inputs = match place.line {
             Line::V02 | Line::V03 if !is_in_settings => from_file(tree, place, settings, warnings),
             _ => from_settings(tree, place, settings, warnings),
+        };
+        for persona in inputs.items.iter_mut().filter_map(|item| item.persona.as_mut()) {
+            if let Some(name) = names.get(persona) {
+                persona.clone_from(name);
+            }
         }
+        Self::of(inputs.source, inputs.file, inputs.items)
     }
 
     fn of(source: Source, file: Option<String>, items: Vec<Input>) -> Self {

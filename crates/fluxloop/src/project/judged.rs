@@ -82,15 +82,18 @@ pub(super) struct Counted {
     /// Judged, not judged, and the sum of the scores.
     evaluators: BTreeMap<String, (u64, u64, f64)>,
     list: Vec<JudgedTrace>,
+    /// A line or a reason could not be read, and may have been an excuse.
+    is_partial: bool,
 }
 
 impl Counted {
     /// `None` if there is no such file, or nothing in it.
     pub(super) fn read(tree: &Tree, id: &str, budget: &Budget, warnings: &mut Warnings) -> Option<Self> {
         let mut counted = Self::default();
-        jsonl::each(tree, &join(id, "evaluation/per_trace.jsonl"), budget, warnings, |line| {
+        let read = jsonl::each(tree, &join(id, "evaluation/per_trace.jsonl"), budget, warnings, |line| {
             jsonl::object::<Line<'_>>(line).map(|line| counted.add(&line))
         })?;
+        counted.is_partial |= read.broken > 0;
         (counted.traces > 0).then_some(counted)
     }
 
@@ -98,6 +101,7 @@ impl Counted {
         let excused = |name: &str| {
             line.reasons.get(name).is_some_and(|words| words.all().iter().any(|word| is_excuse(word)))
         };
+        self.is_partial |= line.reasons.values().any(|words| matches!(words, Words::Other(_)));
         let pass = line.pass.flag() == Some(true);
         let score = line.final_score.number();
         let persona = line.persona.text().filter(|persona| !persona.is_empty()).unwrap_or(NO_PERSONA);
@@ -139,7 +143,11 @@ impl Counted {
     /// Counted numbers are better than told ones.
     #[expect(clippy::cast_precision_loss, reason = "nobody has 2^53 traces")]
     pub(super) fn put_into(self, evaluation: &mut Evaluation) {
-        evaluation.fully_judged = self.evaluators.values().all(|(_, not_judged, _)| *not_judged == 0);
+        if self.evaluators.values().any(|(_, not_judged, _)| *not_judged > 0) {
+            evaluation.fully_judged = Some(false);
+        } else if !self.is_partial && !self.evaluators.is_empty() {
+            evaluation.fully_judged = Some(true);
+        }
         evaluation.traces = Some(self.traces);
         evaluation.passed = Some(self.passed);
         evaluation.pass_rate = rate(self.passed, self.traces);

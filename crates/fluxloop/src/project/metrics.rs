@@ -1,18 +1,23 @@
 //! Experiments taken together: rates by sums, the trend, and the last against the one before.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use super::experiment::{Experiment, InputRuns, Tally, rate, rounded};
+use super::experiment::{Experiment, InputRuns, State, Tally, is_zero, rate, rounded};
 
-/// What several experiments say together. Those that are unfinished are counted, and nothing else of them.
+/// What several experiments say together. Those that are unfinished or unreadable are counted, and nothing else of them.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Metrics {
-    /// How many came to their end.
+    /// How many came to their end and can be read.
     pub experiments: u64,
-    /// How many did not.
+    /// How many have no summary.
     pub unfinished: u64,
+    /// How many have one that cannot be read.
+    pub unreadable: u64,
+    /// Of those that can be read: how many have files that contradict each other, so that one of the numbers is wrong.
+    /// Known of those that `covered` counts.
+    pub contradictory: u64,
     /// Runs of all.
     pub total: u64,
     /// Those with an answer.
@@ -37,6 +42,9 @@ pub struct Metrics {
     pub pass_rate: Option<f64>,
     /// Evaluations in which somebody did not.
     pub not_fully_judged: u64,
+    /// Evaluations of which nothing readable tells.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub judging_unknown: u64,
     /// What `by_persona` and `by_input` are about.
     pub covered: Covered,
 }
@@ -44,7 +52,7 @@ pub struct Metrics {
 /// How much the details tell of.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct Covered {
-    /// Experiments whose traces were read.
+    /// Experiments of which runs were read, in traces or errors.
     pub experiments: u64,
     /// Their runs.
     pub runs: u64,
@@ -79,21 +87,24 @@ pub struct Comparison {
     pub success_rate: Option<f64>,
     /// The difference of the means.
     pub mean_duration_ms: Option<f64>,
-    /// Inputs that fail now and did not before. Known if the traces of both were read.
+    /// Inputs that fail now, and ran before without failing. Known if runs of both were read.
     pub inputs_that_fail_now: Option<Vec<String>>,
-    /// Inputs that failed before and do not now.
+    /// Inputs that failed before, and ran now without failing. Known if runs of both were read.
     pub inputs_that_work_now: Option<Vec<String>>,
 }
 
 impl Metrics {
     /// Takes experiments together, in whatever order they come.
     pub fn of<'a>(experiments: impl IntoIterator<Item = &'a Experiment>) -> Self {
-        let (mut ended, unfinished): (Vec<_>, Vec<_>) =
-            experiments.into_iter().partition(|one| !one.unfinished);
+        let (mut ended, others): (Vec<_>, Vec<_>) =
+            experiments.into_iter().partition(|one| one.state == State::Finished);
+        let count = |state| others.iter().filter(|other| other.state == state).count() as u64;
         ended.sort_by_key(|experiment| experiment.age());
         let mut metrics = Self {
             experiments: ended.len() as u64,
-            unfinished: unfinished.len() as u64,
+            unfinished: count(State::Unfinished),
+            unreadable: count(State::Unreadable),
+            contradictory: ended.iter().filter(|one| !one.disagreements.is_empty()).count() as u64,
             trend: ended.iter().map(|experiment| Point::of(experiment)).collect(),
             last_against_previous: Comparison::of(&ended),
             ..Self::default()
@@ -129,7 +140,7 @@ impl Metrics {
     }
 
     fn add_details(&mut self, experiment: &Experiment) {
-        let Some(details) = &experiment.details else { return };
+        let Some(details) = experiment.details.as_ref().filter(|details| details.has_runs()) else { return };
         self.covered.experiments += 1;
         for (persona, tally) in &details.by_persona {
             let sum = self.by_persona.entry(persona.clone()).or_default();
@@ -144,11 +155,14 @@ impl Metrics {
     fn judge(&mut self, experiments: &[&Experiment]) {
         let (mut passed, mut traces) = (0, 0);
         for evaluation in experiments.iter().filter_map(|experiment| experiment.evaluation.as_ref()) {
-            if !evaluation.fully_judged {
-                self.not_fully_judged += 1;
-            } else if let Some((of_it, all)) = evaluation.passed.zip(evaluation.traces) {
-                passed += of_it;
-                traces += all;
+            match (evaluation.fully_judged, evaluation.passed.zip(evaluation.traces)) {
+                (Some(false), _) => self.not_fully_judged += 1,
+                (None, _) => self.judging_unknown += 1,
+                (Some(true), None) => {}
+                (Some(true), Some((of_it, all))) => {
+                    passed += of_it;
+                    traces += all;
+                }
             }
         }
         self.pass_rate = rate(passed, traces);
@@ -162,7 +176,8 @@ fn mean((sum, count): (f64, u64)) -> Option<f64> {
 
 impl Point {
     fn of(experiment: &Experiment) -> Self {
-        let judged = experiment.evaluation.as_ref().filter(|evaluation| evaluation.fully_judged);
+        let judged =
+            experiment.evaluation.as_ref().filter(|evaluation| evaluation.fully_judged == Some(true));
         Self {
             experiment: experiment.id.clone(),
             time: experiment.time.clone(),
@@ -182,21 +197,25 @@ impl Comparison {
             return None;
         }
         let difference = |of: fn(&Experiment) -> Option<f64>| Some(rounded(of(last)? - of(previous)?));
-        let both = failing(last).zip(failing(previous));
-        let only =
-            |these: &BTreeSet<String>, those: &BTreeSet<String>| these.difference(those).cloned().collect();
+        let both = inputs(last).zip(inputs(previous));
+        // What did not run in both is neither better nor worse.
+        let only = |failed: &BTreeMap<String, InputRuns>, worked: &BTreeMap<String, InputRuns>| {
+            let has_worked = |input: &String| worked.get(input).is_some_and(|runs| runs.failed == 0);
+            let failed = failed.iter().filter(|(input, runs)| runs.failed > 0 && has_worked(input));
+            failed.map(|(input, _)| input.clone()).collect()
+        };
         Some(Self {
             last: last.id.clone(),
             previous: previous.id.clone(),
             success_rate: difference(|experiment| experiment.success_rate),
             mean_duration_ms: difference(|experiment| experiment.mean_duration_ms),
-            inputs_that_fail_now: both.as_ref().map(|(now, before)| only(now, before)),
-            inputs_that_work_now: both.as_ref().map(|(now, before)| only(before, now)),
+            inputs_that_fail_now: both.map(|(now, before)| only(now, before)),
+            inputs_that_work_now: both.map(|(now, before)| only(before, now)),
         })
     }
 }
 
-fn failing(experiment: &Experiment) -> Option<BTreeSet<String>> {
-    let inputs = &experiment.details.as_ref()?.by_input;
-    Some(inputs.iter().filter(|(_, runs)| runs.failed > 0).map(|(input, _)| input.clone()).collect())
+/// The inputs of an experiment, if any of its runs was read.
+fn inputs(experiment: &Experiment) -> Option<&BTreeMap<String, InputRuns>> {
+    experiment.details.as_ref().filter(|details| details.has_runs()).map(|details| &details.by_input)
 }

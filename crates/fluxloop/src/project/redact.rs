@@ -1,13 +1,8 @@
 //! Secrets stay here. Everything that is passed on freely goes through [`redact`] or [`redact_text`].
 
-use std::borrow::Cow;
-use std::sync::LazyLock;
-
-use regex::{Captures, Regex};
 use serde_json::{Map, Value};
 
-/// What stands in the place of a secret.
-pub const REDACTED: &str = "[redacted]";
+use super::shapes::{REDACTED, redact_text};
 
 /// Mappings of which every value is private, whatever its key.
 const PRIVATE_MAPPINGS: [&str; 8] = [
@@ -44,7 +39,7 @@ const SECRET_ENDINGS: [&str; 3] = ["key", "token", "auth"];
 pub fn redact(value: Value) -> Value {
     match value {
         Value::String(text) => Value::String(redact_text(&text).into_owned()),
-        Value::Array(items) => Value::Array(items.into_iter().map(redact).collect()),
+        Value::Array(items) => redact_list(items),
         Value::Object(entries) => {
             let entry = |(key, value): (String, Value)| {
                 let value = redact_under(&key, value);
@@ -65,7 +60,8 @@ fn redact_under(key: &str, value: Value) -> Value {
     let is_private = PRIVATE_MAPPINGS.contains(&key.to_ascii_lowercase().as_str());
     match value {
         Value::Object(entries) if is_private => {
-            Value::Object(entries.into_iter().map(|(name, value)| (name, hidden(value))).collect())
+            let entry = |(name, value): (String, Value)| (redact_text(&name).into_owned(), hidden(value));
+            Value::Object(entries.into_iter().map(entry).collect())
         }
         Value::Array(items) if is_private => Value::Array(items.into_iter().map(hidden_assignment).collect()),
         other => redact(other),
@@ -81,13 +77,46 @@ fn hidden(value: Value) -> Value {
     }
 }
 
+/// A list, which may be a command: what follows `--token` is a secret.
+fn redact_list(items: Vec<Value>) -> Value {
+    let mut is_after_flag = false;
+    let item = |item: Value| {
+        let was_after_flag = std::mem::replace(&mut is_after_flag, item.as_str().is_some_and(is_secret_flag));
+        match &item {
+            Value::String(_) | Value::Number(_) if was_after_flag && !is_after_flag && !is_flag(&item) => {
+                hidden(item)
+            }
+            _ => redact(item),
+        }
+    };
+    Value::Array(items.into_iter().map(item).collect())
+}
+
+/// The words of a command, without what is secret in them.
+pub(super) fn redact_command(words: Vec<String>) -> Vec<String> {
+    let Value::Array(words) = redact_list(words.into_iter().map(Value::String).collect()) else {
+        return Vec::new();
+    };
+    words.iter().filter_map(Value::as_str).map(str::to_owned).collect()
+}
+
+/// `--token`, `-api-key`, and not `--token=x` or `--max-tokens`.
+fn is_secret_flag(word: &str) -> bool {
+    word.starts_with('-') && !word.contains(['=', ' ']) && is_secret_key(word)
+}
+
+fn is_flag(item: &Value) -> bool {
+    item.as_str().is_some_and(|word| word.starts_with('-'))
+}
+
 /// `NAME=value`, or a mapping with a name.
 fn hidden_assignment(item: Value) -> Value {
     match item {
-        Value::String(text) => match text.split_once('=') {
-            Some((name, _)) => Value::String(format!("{name}={REDACTED}")),
-            None => Value::String(redact_text(&text).into_owned()),
-        },
+        Value::String(text) => Value::String(match (variable_name(&text), text.contains('=')) {
+            (Some(name), true) => format!("{name}={REDACTED}"),
+            (Some(name), false) => name.to_owned(),
+            (None, _) => REDACTED.to_owned(),
+        }),
         Value::Object(entries) => {
             let entry = |(key, value): (String, Value)| {
                 let value = if key == "name" { redact(value) } else { hidden(value) };
@@ -97,6 +126,15 @@ fn hidden_assignment(item: Value) -> Value {
         }
         other => hidden(other),
     }
+}
+
+/// The name in `NAME=value` or `NAME`, if it can be one. A secret that stands there alone is none.
+pub(super) fn variable_name(assignment: &str) -> Option<&str> {
+    let name = assignment.split('=').next().unwrap_or_default().trim();
+    let is_name = !name.starts_with(|letter: char| letter.is_ascii_digit())
+        && !name.is_empty()
+        && name.chars().all(|letter| letter.is_ascii_alphanumeric() || letter == '_');
+    (is_name && redact_text(name) == name).then_some(name)
 }
 
 /// Whether what stands under this key is a secret.
@@ -127,34 +165,6 @@ fn words(key: &str) -> Vec<String> {
     }
     words.retain(|word| !word.is_empty());
     words
-}
-
-/// Shapes of keys, each in words that stand before it (`keep`), the secret, and nothing else.
-static SECRETS: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    let shapes = [
-        r"\bsk-[A-Za-z0-9_\-]{6,}",
-        r"\b(?:sk|pk|rk)_(?:live|test)_[A-Za-z0-9]{6,}",
-        r"\b(?:gh[opsur]_|github_pat_|glpat-|hf_|xox[abeprs]-|npm_|pypi-)[A-Za-z0-9_\-]{10,}",
-        r"\b(?:AKIA|ASIA)[0-9A-Z]{16}\b",
-        r"\bAIza[0-9A-Za-z_\-]{30,}",
-        r"\beyJ[A-Za-z0-9_\-]{8,}\.[A-Za-z0-9_\-]{8,}\.[A-Za-z0-9_\-]*",
-        r"(?s)-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|\z)",
-        r"(?P<scheme>\b(?i:bearer|basic)\s+)[A-Za-z0-9._~+/=\-]{6,}",
-        r"(?P<user>[a-z][a-z0-9+.\-]*://[^\s/:@]*:)[^\s/@]+@",
-        r#"(?P<name>(?i:api[_-]?key|secret|token|passw(?:or)?d|passphrase|authorization|_key)["']?\s*[:=]\s*["']?)[^\s"',;}\[]{6,}"#,
-    ];
-    Regex::new(&shapes.join("|")).ok()
-});
-
-/// The same text, without what looks like a key, a token or a password in it.
-#[must_use]
-pub fn redact_text(text: &str) -> Cow<'_, str> {
-    let Some(secrets) = SECRETS.as_ref() else { return Cow::Borrowed(REDACTED) };
-    secrets.replace_all(text, |found: &Captures<'_>| {
-        let before = ["scheme", "user", "name"].iter().find_map(|name| found.name(name));
-        let after = if found.name("user").is_some() { "@" } else { "" };
-        format!("{}{REDACTED}{after}", before.map_or("", |before| before.as_str()))
-    })
 }
 
 /// A text as it is told: without secrets, and not endless.
@@ -213,7 +223,7 @@ mod tests {
     fn values_go_and_names_stay() {
         let value = json!({
             "llm": {"model": "m", "api_key": "plain words", "max_tokens": 5, "key": null},
-            "runner": {"environment_vars": {"SHOP_NAME": "not even this", "EMPTY": ""}, "env": ["A=b", "C"]},
+            "runner": {"environment_vars": {"SHOP_NAME": "not even this", "EMPTY": ""}, "env": ["A=b", "C", "sk-test-not-a-key"]},
             "metadata": {"environment": "local", "note": "call with Bearer abcdef123456"},
             "list": [{"password": {"nested": 1}}],
         });
@@ -221,7 +231,7 @@ mod tests {
             redact(value),
             json!({
                 "llm": {"model": "m", "api_key": REDACTED, "max_tokens": 5, "key": null},
-                "runner": {"environment_vars": {"SHOP_NAME": REDACTED, "EMPTY": ""}, "env": ["A=[redacted]", "C"]},
+                "runner": {"environment_vars": {"SHOP_NAME": REDACTED, "EMPTY": ""}, "env": ["A=[redacted]", "C", REDACTED]},
                 "metadata": {"environment": "local", "note": "call with Bearer [redacted]"},
                 "list": [{"password": REDACTED}],
             })
@@ -229,18 +239,34 @@ mod tests {
     }
 
     #[test]
-    fn texts_keep_what_is_no_secret() {
-        let check = |text: &str, expected: &str| assert_eq!(redact_text(text), expected);
-        check("key sk-test-not-a-key, said the log", "key [redacted], said the log");
-        check("a task-management tool at risk-free prices", "a task-management tool at risk-free prices");
-        check("SHOP_TOKEN=abcdef1 run", "SHOP_TOKEN=[redacted] run");
-        check(r#"{"api_key": "something"}"#, r#"{"api_key": "[redacted]"}"#);
-        check("postgres://me:hunter2@host/db", "postgres://me:[redacted]@host/db");
-        check("https://host:8080/path", "https://host:8080/path");
-        check(
-            "LLM API key not provided. Set --llm-api-key or FLUXLOOP_LLM_API_KEY.",
-            "LLM API key not provided. Set --llm-api-key or FLUXLOOP_LLM_API_KEY.",
-        );
+    fn commands() {
+        let check = |words: Value, expected: Value| assert_eq!(redact(words), expected);
+        check(json!(["run", "--token", "hunter2"]), json!(["run", "--token", REDACTED]));
+        check(json!(["--api-key", 12345, "-v"]), json!(["--api-key", REDACTED, "-v"]));
+        check(json!(["--token", "--verbose", "x"]), json!(["--token", "--verbose", "x"]));
+        check(json!(["--token", "--password", "x"]), json!(["--token", "--password", REDACTED]));
+        check(json!(["--password=x", "serve"]), json!(["--password=[redacted]", "serve"]));
+        check(json!(["--max-tokens", "5", "token", "x"]), json!(["--max-tokens", "5", "token", "x"]));
+        check(json!(["sh", "-c", "run --token hunter2"]), json!(["sh", "-c", "run --token [redacted]"]));
+        let words = ["serve", "--client-secret", "x y"].map(str::to_owned).to_vec();
+        assert_eq!(redact_command(words), ["serve", "--client-secret", REDACTED]);
+    }
+
+    #[test]
+    fn names_of_variables() {
+        for (assignment, name) in [
+            ("SHOP_TOKEN=x", Some("SHOP_TOKEN")),
+            ("_a1", Some("_a1")),
+            ("EMPTY=", Some("EMPTY")),
+            ("sk-test-not-a-key", None),
+            ("ghp_0123456789abcdef", None),
+            ("1A=x", None),
+            ("=x", None),
+            ("", None),
+            ("two words", None),
+        ] {
+            assert_eq!(variable_name(assignment), name, "{assignment}");
+        }
     }
 
     #[test]
@@ -253,21 +279,18 @@ mod tests {
         #[test]
         fn a_secret_leaves_by_no_way(
             before in "[ a-z\"'=:{}\\[\\],.\n-]{0,20}",
-            secret in "[A-Za-z0-9]{12,30}",
+            secret in "[A-Za-z0-9]{12,30}[0-9][A-Za-z0-9]{0,4}",
             after in "[ \"',}\n].{0,10}",
             key in "(api_key|SHOP_TOKEN|db-password|clientSecret|authorization)",
         ) {
             let marked = format!("sk-{secret}");
             let text = format!("{before} {marked}{after}");
             prop_assert!(!redact_text(&text).contains(&secret));
-            let values = json!({ key: secret, "deep": [{"env": {"X": secret}}, {"note": text}] });
+            let command = ["run", "--access-token", secret.as_str()];
+            let values = json!({
+                key: secret, "deep": [{"env": {"X": secret}}, {"note": text}, command], "env": [format!("X={secret}")],
+            });
             prop_assert!(!redact(values).to_string().contains(&secret));
-        }
-
-        #[test]
-        fn redacting_twice_changes_nothing(text in ".{0,80}") {
-            let once = redact_text(&text).into_owned();
-            prop_assert_eq!(redact_text(&once).into_owned(), once.clone());
         }
     }
 }

@@ -15,15 +15,22 @@ use super::file::join;
 use super::jsonl::{self, Lines};
 use super::limits;
 use super::redact::told;
+use super::settings::Names;
 use super::tokens::{self, TokenSum};
 use super::trace::{Trace, Turn};
 use super::warning::Warnings;
 
 /// Reads the large files and puts what they say into the experiment.
-pub(super) fn read(tree: &Tree, experiment: &mut Experiment, budget: &Budget, warnings: &mut Warnings) {
+pub(super) fn read(
+    tree: &Tree,
+    experiment: &mut Experiment,
+    names: Option<&Names>,
+    budget: &Budget,
+    warnings: &mut Warnings,
+) {
     let id = experiment.id.clone();
     let told = errors::read(tree, &id, warnings);
-    let mut runs = Runs { messages: told.messages(), ..Runs::default() };
+    let mut runs = Runs { messages: told.messages(), names, ..Runs::default() };
     let mut lines = BTreeMap::new();
     let traces = ["trace_summary.jsonl", "traces.jsonl"].into_iter().find_map(|name| {
         let path = join(&id, name);
@@ -57,7 +64,9 @@ pub(super) fn read(tree: &Tree, experiment: &mut Experiment, budget: &Budget, wa
 
 /// Counts runs, one after the other.
 #[derive(Default)]
-struct Runs {
+struct Runs<'a> {
+    /// Names of personas by their ids.
+    names: Option<&'a Names>,
     /// What `errors.json` of 0.4 says of a run.
     messages: HashMap<String, String>,
     all: u64,
@@ -74,7 +83,7 @@ struct Runs {
     reports: Reports,
 }
 
-impl Runs {
+impl Runs<'_> {
     fn add_trace(&mut self, trace: &Trace<'_>) -> Result<(), String> {
         let Some(success) = trace.success.flag() else {
             return Err("no `success` that is true or false; the line is left out".to_owned());
@@ -128,6 +137,7 @@ impl Runs {
         error: Option<String>,
     ) {
         let persona = persona.filter(|persona| !persona.is_empty()).unwrap_or(NO_PERSONA);
+        let persona = self.names.and_then(|names| names.get(persona)).map_or(persona, String::as_str);
         self.all += 1;
         self.failed += u64::from(error.is_some());
         self.slowest = [self.slowest, ms].into_iter().flatten().reduce(f64::max);

@@ -1,5 +1,7 @@
 //! The settings of a project, merged as the CLI merges them, in typed parts without secrets.
 
+use std::collections::HashMap;
+
 use serde::Serialize;
 use serde_json::{Map, Value};
 
@@ -7,6 +9,7 @@ use super::fields::{Fields, scalar};
 use super::judging::{Judging, judging};
 use super::merged::Merged;
 use super::node::{Data, Node};
+use super::redact::{redact_command, variable_name};
 use super::warning::Warnings;
 use crate::Line;
 
@@ -175,22 +178,38 @@ fn runner(all: Fields<'_>, line: Line, warnings: &mut Warnings) -> Option<Runner
 fn command(runner: Fields<'_>, warnings: &mut Warnings) -> Option<Vec<String>> {
     match &runner.get("command")?.data {
         Data::Text(_) => runner.text("command", warnings).map(|command| vec![command]),
-        _ => Some(runner.texts("command", warnings)),
+        _ => Some(redact_command(runner.texts("command", warnings))),
     }
 }
 
 fn environment_names(runner: Fields<'_>, warnings: &mut Warnings) -> Vec<String> {
     let mut names = Vec::new();
     for key in ["environment_vars", "env"] {
-        match runner.get(key).map(|node| &node.data) {
+        let entries: Vec<(String, &Node)> = match runner.get(key).map(|node| &node.data) {
             // `NAME=value`.
-            Some(Data::List(items)) => {
-                let texts = items
-                    .iter()
-                    .filter_map(|item| if let Data::Text(text) = &item.data { Some(text) } else { None });
-                names.extend(texts.map(|text| text.split('=').next().unwrap_or_default().to_owned()));
+            Some(Data::List(items)) => items
+                .iter()
+                .filter_map(
+                    |item| if let Data::Text(text) = &item.data { Some((text.clone(), item)) } else { None },
+                )
+                .collect(),
+            _ => runner
+                .mapping(key, warnings)
+                .entries()
+                .iter()
+                .map(|(name, node)| (name.clone(), node))
+                .collect(),
+        };
+        for (entry, node) in entries {
+            match variable_name(&entry) {
+                Some(name) => names.push(name.to_owned()),
+                // The entry itself is not told: it may be the secret.
+                None => warnings.add(
+                    &node.file,
+                    node.line(),
+                    format!("an entry of `{key}` has no name; it is left out"),
+                ),
             }
-            _ => names.extend(runner.mapping(key, warnings).keys()),
         }
     }
     names.sort();
@@ -225,6 +244,15 @@ pub(super) fn personas(items: &[Node], warnings: &mut Warnings) -> Vec<Persona> 
         Some(Persona { name: name?, description, others: fields.others(&["name", "description"]) })
     };
     items.iter().filter_map(persona).collect()
+}
+
+/// Names of personas by their ids: what was pulled may name them either way.
+pub(super) type Names = HashMap<String, String>;
+
+pub(super) fn names(personas: &[Persona]) -> Names {
+    let pair =
+        |persona: &Persona| Some((persona.others.get("id")?.as_str()?.to_owned(), persona.name.clone()));
+    personas.iter().filter_map(pair).collect()
 }
 
 fn base_inputs(all: Fields<'_>, warnings: &mut Warnings) -> Vec<BaseInput> {

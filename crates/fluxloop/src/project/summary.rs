@@ -4,7 +4,7 @@ use serde::Deserialize;
 use tree::{ReadError, Tree};
 
 use super::contract::{Contract, ContractSummary};
-use super::experiment::{Experiment, rate, rounded};
+use super::experiment::{Experiment, State, rate, rounded};
 use super::file::{join, json_words};
 use super::limits;
 use super::loose::{Loose, Mapping, Passed};
@@ -81,15 +81,23 @@ pub(super) fn read(tree: &Tree, id: &str, warnings: &mut Warnings) -> Option<Exp
             experiment.time.as_ref()?;
             warnings.add(id, None, "no `summary.json`: it still runs, or it was stopped");
             experiment.unfinished = true;
+            experiment.state = State::Unfinished;
             return Some(experiment);
         }
         Err(error) => {
             warnings.add(&path, None, reason(tree, &path, &error).unwrap_or_default());
+            experiment.state = State::Unreadable;
             return Some(experiment);
         }
     };
     if let Some(file) = parsed(&bytes, &path, warnings) {
         fill(&mut experiment, &file, &path, warnings);
+    }
+    let Experiment { total, successful, failed, success_rate, mean_duration_ms, .. } = &experiment;
+    let has_numbers =
+        total.or(*successful).or(*failed).is_some() || success_rate.or(*mean_duration_ms).is_some();
+    if !has_numbers {
+        experiment.state = State::Unreadable;
     }
     Some(experiment)
 }
@@ -115,8 +123,11 @@ fn fill(experiment: &mut Experiment, file: &File<'_>, path: &str, warnings: &mut
             experiment.successful = numbers.count("successful", &results.successful);
             experiment.failed = numbers.count("failed", &results.failed);
             experiment.success_rate = numbers.rate("success_rate", &results.success_rate);
-            experiment.mean_duration_ms =
-                numbers.number("avg_duration_ms", &results.avg_duration_ms).map(rounded);
+            // The mean over runs with an answer. Without any the CLI writes 0, which is no duration.
+            experiment.mean_duration_ms = numbers
+                .number("avg_duration_ms", &results.avg_duration_ms)
+                .map(rounded)
+                .filter(|_| experiment.successful != Some(0));
             numbers.text("date", &file.date)
         }
         None if file.total_runs == Loose::Missing => {

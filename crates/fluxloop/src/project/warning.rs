@@ -6,7 +6,7 @@ use serde::Serialize;
 use tree::{ReadError, Tree};
 
 use super::limits;
-use super::redact::redact_text;
+use super::shapes::redact_text;
 
 /// Something that could not be read as it should.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]

@@ -1,6 +1,6 @@
 //! Every folder of `damaged/`: what is reported, with file and line, and what is still told.
 
-use fluxloop::project::{Metrics, Source};
+use fluxloop::project::{Metrics, Source, State};
 
 use crate::{Told, folder, open, told};
 
@@ -166,7 +166,7 @@ fn lines_of_other_kinds() {
 fn a_run_that_was_stopped() {
     let all = check("summary-missing", &[".fluxloop/results/shop-20260203-100000: no `summary.json`"]);
     let experiment = &all.experiments.list[0];
-    assert!(experiment.unfinished);
+    assert!(experiment.unfinished && experiment.state == State::Unfinished);
     assert_eq!((experiment.total, experiment.failed, experiment.success_rate), (Some(2), Some(1), Some(0.5)));
     assert_eq!(experiment.project, ".fluxloop/scenarios/shop");
     assert_eq!(experiment.details.as_ref().unwrap().failures[0].error, "it broke");
@@ -179,6 +179,12 @@ fn half_a_summary() {
     let all = check("summary-half", &["experiments/exp_20260203_100000/summary.json:11: ends in the middle"]);
     let numbers = all.experiments.list.iter().map(|experiment| (experiment.total, experiment.successful));
     assert_eq!(numbers.collect::<Vec<_>>(), [(None, None), (Some(2), Some(1))]);
+    let states = all.experiments.list.iter().map(|experiment| (experiment.state, experiment.unfinished));
+    assert_eq!(states.collect::<Vec<_>>(), [(State::Unreadable, false), (State::Finished, false)]);
+    let metrics = Metrics::of(&all.experiments.list);
+    assert_eq!((metrics.experiments, metrics.unreadable, metrics.unfinished), (1, 1, 0));
+    assert_eq!(metrics.trend.len(), 1);
+    assert_eq!(metrics.last_against_previous, None);
 }
 
 #[test]
@@ -198,6 +204,8 @@ fn a_summary_of_other_kinds() {
     let all = check("summary-types", &wanted.iter().map(String::as_str).collect::<Vec<_>>());
     assert!(all.experiments.list.iter().all(|experiment| experiment.success_rate.is_none()));
     assert_eq!(all.experiments.list[0].mean_duration_ms, Some(20.0));
+    let states = all.experiments.list.iter().map(|experiment| experiment.state);
+    assert_eq!(states.collect::<Vec<_>>(), [State::Finished, State::Unreadable], "one number of it is sound");
     assert_eq!(Metrics::of(&all.experiments.list).success_rate, None);
 }
 
@@ -228,6 +236,10 @@ fn an_evaluation_of_other_kinds() {
     let evaluation = all.experiments.list[0].evaluation.as_ref().unwrap();
     assert_eq!((evaluation.average_score, evaluation.threshold), (Some(0.5), Some(0.7)));
     assert_eq!((evaluation.passed, evaluation.pass_rate), (None, None));
+    assert_eq!((evaluation.fully_judged, evaluation.caution.is_some()), (None, true), "unknown is not yes");
+    assert!(serde_json::to_value(evaluation).unwrap()["fully_judged"].is_null());
+    let metrics = Metrics::of(&all.experiments.list);
+    assert_eq!((metrics.pass_rate, metrics.not_fully_judged, metrics.judging_unknown), (None, 0, 1));
 }
 
 #[test]

@@ -174,6 +174,114 @@ fn a_project_without_a_simulation() {
     assert_eq!((settings.runner.as_ref(), settings.personas.len()), (None, 1));
 }
 
+#[test]
+fn secrets_of_a_runner() {
+    let runner = r#"name: smoke
+runner:
+  command: ["run", "--token", "hunter2", "--header", "Authorization: Bearer hunter2", "--password=hunter2"]
+  endpoint: https://me:hunter2@host/
+  env:
+    - SHOP_TOKEN=hunter2
+    - PLAIN
+    - sk-test-not-a-key
+"#;
+    let root = project(&[("configs/simulation.yaml", runner)]);
+    let all = told(&open(root.path()), "");
+    let said = serde_json::to_string(&all.projects).unwrap();
+    assert!(!said.contains("hunter2") && !said.contains("sk-test"), "{said}");
+    let runner = all.projects.list[0].settings.runner.as_ref().unwrap();
+    assert_eq!(runner.environment_names, ["PLAIN", "SHOP_TOKEN"]);
+    let command = runner.command.as_ref().unwrap();
+    assert_eq!(
+        command[..],
+        [
+            "run",
+            "--token",
+            "[redacted]",
+            "--header",
+            "Authorization: Bearer [redacted]",
+            "--password=[redacted]"
+        ]
+    );
+    warned(&all, "configs/simulation.yaml", "an entry of `env` has no name");
+}
+
+/// What tells whether everybody judged: the traces if they are whole, else the reasons of the summary.
+#[test]
+fn whether_everybody_judged() {
+    let check = |reasons: &str, traces: &str, expected: Option<bool>| {
+        let at = "experiments/exp_20260101_000000";
+        let said = format!(r#"{{"total_traces": 1, "overall_success": false {reasons}}}"#);
+        let root = project(&[
+            (&format!("{at}/summary.json"), SUMMARY),
+            (&format!("{at}/evaluation/summary.json"), &said),
+            (&format!("{at}/evaluation/per_trace.jsonl"), traces),
+        ]);
+        let all = told(&open(root.path()), "");
+        let evaluation = all.experiments.list[0].evaluation.as_ref().unwrap();
+        assert_eq!(evaluation.fully_judged, expected, "{reasons} {traces}");
+        assert_eq!(
+            evaluation.overall_success,
+            expected.filter(|all| *all).map(|_| false),
+            "{reasons} {traces}"
+        );
+    };
+    let good = r#", "top_reasons": [["fine", 1]]"#;
+    let excuse = r#", "top_reasons": [["LLM call failed: no", 1], "half"]"#;
+    check("", "", None);
+    check(r#", "top_reasons": null"#, "", None);
+    check(r#", "top_reasons": []"#, "", Some(true));
+    check(r#", "top_reasons": {"fine": 1}"#, "", None);
+    check(r#", "top_reasons": [["fine", 1], "half"]"#, "", None);
+    check(good, "", Some(true));
+    check(excuse, "", Some(false));
+    let judged = r#"{"pass": true, "scores": {"a": 1.0}, "reasons": {"a": "fine"}}"#;
+    let excused =
+        r#"{"pass": true, "scores": {"a": 0.0}, "reasons": {"a": ["Skipped due to LLM sampling"]}}"#;
+    let unreadable = r#"{"pass": true, "scores": {"a": 0.0}, "reasons": {"a": 5}}"#;
+    check("", judged, Some(true));
+    check(good, excused, Some(false));
+    check("", unreadable, None);
+    check("", &format!("{judged}\n{{"), None);
+    check("", &format!("{excused}\n{{"), Some(false));
+}
+
+/// The last experiment against the one before: each is given by its inputs, `!` before those that fail.
+#[test]
+fn only_inputs_of_both_experiments_are_compared() {
+    let check = |previous: &[&str], last: &[&str], expected: Option<(&[&str], &[&str])>| {
+        let root = project(&[]);
+        for (day, inputs) in [(1, previous), (2, last)] {
+            let at = format!("experiments/exp_2026010{day}_000000");
+            let (bad, good): (Vec<_>, Vec<_>) = inputs.iter().partition(|input| input.starts_with('!'));
+            let line = |input: &&str| format!("{{\"input\": \"{input}\", \"success\": true}}\n");
+            let error = |input: &&str| format!("{{\"input\": \"{}\", \"error\": \"e\"}}", &input[1..]);
+            write(root.path(), &[(&format!("{at}/summary.json"), SUMMARY)]);
+            let traces: String = good.iter().map(line).collect();
+            let errors = format!("[{}]", bad.iter().map(error).collect::<Vec<_>>().join(","));
+            write(
+                root.path(),
+                &[(&format!("{at}/trace_summary.jsonl"), &traces), (&format!("{at}/errors.json"), &errors)],
+            );
+        }
+        let against =
+            Metrics::of(&told(&open(root.path()), "").experiments.list).last_against_previous.unwrap();
+        let said = against.inputs_that_fail_now.zip(against.inputs_that_work_now);
+        let strings = |list: &[&str]| list.iter().map(|&input| input.to_owned()).collect::<Vec<_>>();
+        assert_eq!(
+            said,
+            expected.map(|(fail, work)| (strings(fail), strings(work))),
+            "{previous:?} {last:?}"
+        );
+    };
+    check(&["a", "!b"], &["!a", "b"], Some((&["a"], &["b"])));
+    check(&["!gone", "a"], &["!new", "a"], Some((&[], &[])));
+    check(&["!a"], &["!a", "a"], Some((&[], &[])));
+    check(&["a", "!a"], &["a"], Some((&[], &["a"])));
+    check(&["!a"], &[], None);
+    check(&[], &["!a"], None);
+}
+
 /// A stop in the middle leaves no half of the traces behind that would be told as all of them.
 #[test]
 fn a_stop_in_the_middle() {

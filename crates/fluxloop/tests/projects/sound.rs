@@ -12,8 +12,23 @@ use crate::{ALL, Told, folder, open, told};
 
 const SECRET: &str = "sk-test-not-a-key";
 
+/// What the files say, in the words of the readers where they know better.
 fn expected(name: &str) -> Value {
-    serde_json::from_slice(&std::fs::read(folder(name).join("expected.json")).unwrap()).unwrap()
+    let text = std::fs::read(folder(name).join("expected.json")).unwrap();
+    let mut expected: Value = serde_json::from_slice(&text).unwrap();
+    for project in expected["projects"].as_object_mut().unwrap().values_mut() {
+        for experiment in project["experiments"].as_array_mut().unwrap() {
+            // 0.2 and 0.3 write 0 for the mean over the runs with an answer, if there is none. That is no duration.
+            if experiment["successful"] == 0 && experiment["mean_duration_ms"] == 0 {
+                experiment["mean_duration_ms"] = Value::Null;
+            }
+            // 0.2.30 calls it no success if a judge could not judge. Nobody knows.
+            if experiment["evaluation"]["fully_judged"] == false {
+                experiment["evaluation"]["overall_success"] = Value::Null;
+            }
+        }
+    }
+    expected
 }
 
 /// Compares everything that can be told of a repository.
@@ -340,6 +355,12 @@ fn a_judge_without_a_key_has_not_judged() {
     assert_eq!(met(0), [Met::NotJudged]);
     assert_eq!(met(1), [Met::Met, Met::Met, Met::NotMet]);
     assert!(of(0).caution.is_some() && of(1).caution.is_none());
+    assert_eq!((of(0).overall_success, of(1).overall_success), (None, Some(false)));
+    let details = |at: usize| &of(at).criteria[0].details;
+    assert!(details(0).get("met").is_none() && details(0)["average_score"] == 0.0);
+    assert!(of(0).recommendations.len() == 4 && of(1).recommendations.len() == 2);
+    assert!(of(0).recommendations.iter().all(|advice| advice.based_on_unjudged));
+    assert!(!of(1).recommendations.iter().any(|advice| advice.based_on_unjudged));
     assert_eq!(of(0).per_trace[0].not_judged, ["response_clarity"]);
     assert_eq!(of(0).per_trace[0].scores.keys().collect::<Vec<_>>(), ["answered"]);
 
@@ -347,8 +368,33 @@ fn a_judge_without_a_key_has_not_judged() {
     let tree = open(&folder("bookshop-0.2.30"));
     let summaries = all.projects.experiments(&tree, Detail::NONE, &Budget::unlimited());
     let evaluation = summaries.list[0].evaluation.as_ref().unwrap();
-    assert_eq!((evaluation.fully_judged, evaluation.criteria[0].met), (false, Met::NotJudged));
+    assert_eq!((evaluation.fully_judged, evaluation.criteria[0].met), (Some(false), Met::NotJudged));
     assert_eq!(Metrics::of(&summaries.list).pass_rate, Metrics::of(&all.experiments.list).pass_rate);
+}
+
+#[test]
+fn without_traces_nothing_is_covered() {
+    let all = told(&open(&folder("legacy-0.2.30")), "");
+    let metrics = Metrics::of(&all.experiments.list);
+    assert_eq!((metrics.experiments, metrics.covered.experiments, metrics.covered.runs), (1, 0, 0));
+    assert_eq!(all.experiments.coverage.detailed_experiments, 0);
+}
+
+#[test]
+fn contradictions_are_counted() {
+    let contradictory = |name| Metrics::of(&told(&open(&folder(name)), "").experiments.list).contradictory;
+    assert_eq!(contradictory("twice-0.4.0"), 1);
+    assert_eq!(contradictory("damaged/counts-disagree"), 1);
+    assert_eq!(contradictory("workspace-0.4.0"), 0);
+}
+
+#[test]
+fn a_mean_of_no_runs_is_compared_with_nothing() {
+    let all = told(&open(&folder("bookshop-0.2.30")), "");
+    let failed = all.experiments.list.iter().position(|experiment| experiment.successful == Some(0)).unwrap();
+    assert_eq!(all.experiments.list[failed].mean_duration_ms, None);
+    let against = Metrics::of(&all.experiments.list[failed..]).last_against_previous.unwrap();
+    assert_eq!((against.mean_duration_ms, against.success_rate.is_some()), (None, true));
 }
 
 #[test]

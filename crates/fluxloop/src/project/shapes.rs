@@ -1,0 +1,353 @@
+//! What secrets look like in a text.
+
+use std::borrow::Cow;
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+/// What stands in the place of a secret.
+pub const REDACTED: &str = "[redacted]";
+
+/// One way in which a secret may stand in a text.
+struct Shape {
+    /// What stands before one, and stays.
+    before: &'static str,
+    secret: &'static str,
+    /// What stands after it, and stays.
+    after: &'static str,
+    /// Whether it is one, where the expression does not tell.
+    is_secret: fn(&str) -> bool,
+}
+
+const ANYTHING: fn(&str) -> bool = |_| true;
+/// A quote, in JSON that stands in a text of JSON perhaps with a backslash.
+const QUOTE: &str = r#"(?:\\*["'])?"#;
+/// What names a secret.
+const NAME: &str =
+    r"(?i:(?:api|access|private)[_-]?key|secret|token|passw(?:or)?d|passphrase|authorization|[_-]key)";
+const SCHEME: &str = r"(?:(?i:bearer|basic|token|apikey)\s+)?";
+/// `--token x`, `--token=x`, and `'--token', 'x'` as Python shows a command.
+const FLAG: &str = r#"(?:^|[\s"'`(\[,=])-{1,2}(?i:[a-z0-9_-]*(?:token|secret|passw(?:or)?d|passphrase|api-?key|credentials?)|[a-z0-9_-]+[_-]key)(?:\\*["']\s*,\s*|\s*=\s*|\s+)"#;
+
+/// The order counts: of two that begin at the same place the first is taken. `NAME` and so on stand for the above.
+const SHAPES: [Shape; 20] = [
+    Shape { secret: r"\bsk-[A-Za-z0-9_\-]{6,}", is_secret: is_model_key, ..Shape::BARE },
+    Shape { secret: r"\b(?:sk|pk|rk)_(?:live|test)_[A-Za-z0-9]{6,}", ..Shape::BARE },
+    Shape {
+        secret: r"\b(?:gh[opsur]_|github_pat_|glpat-|hf_|xox[abeprs]-|npm_|pypi-)[A-Za-z0-9_\-]{10,}",
+        ..Shape::BARE
+    },
+    Shape { secret: r"\b(?:AKIA|ASIA)[0-9A-Z]{16}\b", ..Shape::BARE },
+    Shape { secret: r"\bAIza[0-9A-Za-z_\-]{30,}", ..Shape::BARE },
+    Shape { secret: r"\beyJ[A-Za-z0-9_\-]{8,}\.[A-Za-z0-9_\-]{8,}\.[A-Za-z0-9_\-]*", ..Shape::BARE },
+    Shape {
+        secret: r"(?s:-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|\z))",
+        ..Shape::BARE
+    },
+    Shape {
+        before: r#"\b[A-Za-z][A-Za-z0-9+.\-]*://[^\s/:@"'<>]*:"#,
+        secret: r#"[^\s/"'<>]+"#,
+        after: "@",
+        is_secret: ANYTHING,
+    },
+    Shape { before: r"\b(?i:https?)://", secret: r#"[^\s/:@"'<>]+"#, after: "@", is_secret: looks_random },
+    // These go on in several words.
+    Shape {
+        before: r"(?i:authorization)QUOTE\s*[:=]\s*QUOTE(?i:digest|hawk|oauth|negotiate|ntlm|aws4-hmac-sha256)\s+",
+        secret: r"[^\r\n]+",
+        ..Shape::BARE
+    },
+    Shape {
+        before: r"\b(?i:set-cookie|cookie)QUOTE\s*:\s*QUOTE",
+        secret: r#"[^\s=;"':]+=[^\r\n]+"#,
+        ..Shape::BARE
+    },
+    Shape {
+        before: r#"NAMEQUOTE\s*[:=]\s*SCHEME\\*"SCHEME"#,
+        secret: r#"[^"\r\n]+"#,
+        is_secret: is_no_scheme,
+        ..Shape::BARE
+    },
+    Shape {
+        before: r"NAMEQUOTE\s*[:=]\s*SCHEME\\*'SCHEME",
+        secret: r"[^'\r\n]+",
+        is_secret: is_no_scheme,
+        ..Shape::BARE
+    },
+    Shape {
+        before: r"(?i:authorization)QUOTE\s*[:=]\s*(?i:bearer|basic|token|apikey)\s+",
+        secret: r#"[^\s"',;}\[]+"#,
+        ..Shape::BARE
+    },
+    Shape {
+        before: r"NAME=SCHEME",
+        secret: r#"[^\s"',;}\[=][^\s"',;}\[]*"#,
+        is_secret: is_no_scheme,
+        ..Shape::BARE
+    },
+    Shape {
+        before: r"NAMEQUOTE\s*[:=]\s*SCHEME",
+        secret: r#"[^\s"',;}\[=][^\s"',;}\[]{5,}"#,
+        is_secret: is_no_scheme,
+        ..Shape::BARE
+    },
+    Shape { before: r#"FLAG\\*""#, secret: r#"[^"\r\n]+"#, ..Shape::BARE },
+    Shape { before: r"FLAG\\*'", secret: r"[^'\r\n]+", ..Shape::BARE },
+    Shape { before: "FLAG", secret: r#"[^\s"'\[\-=\\][^\s"']*"#, is_secret: is_no_plain_word, ..Shape::BARE },
+    Shape {
+        before: r"\b(?i:bearer|basic)\s+",
+        secret: r"[A-Za-z0-9._~+/=\-]{6,}",
+        is_secret: looks_random,
+        ..Shape::BARE
+    },
+];
+
+impl Shape {
+    const BARE: Self = Self { before: "", secret: "", after: "", is_secret: ANYTHING };
+
+    /// With one group: the secret.
+    fn expression(&self) -> String {
+        let before = self.before.replace("FLAG", FLAG).replace("NAME", NAME);
+        let before = before.replace("QUOTE", QUOTE).replace("SCHEME", SCHEME);
+        format!("{before}({}){}", self.secret, self.after)
+    }
+}
+
+/// A digit, capitals inside, or a length that no word has.
+fn looks_random(text: &str) -> bool {
+    let mut letters = text.chars();
+    letters.next();
+    text.contains(|letter: char| letter.is_ascii_digit())
+        || text.contains(|letter: char| letter.is_ascii_lowercase())
+            && letters.any(|letter| letter.is_ascii_uppercase())
+        || text.len() >= 20
+}
+
+/// `sk-learn-contrib` is a package, `sk-proj-…` and `sk-1aB…` are keys.
+fn is_model_key(text: &str) -> bool {
+    let tail = &text[3..];
+    let mut runs = tail.split(['-', '_']);
+    let is_known = matches!(
+        runs.next(),
+        Some("test" | "live" | "proj" | "ant" | "or" | "svcacct" | "admin" | "service" | "None" | "lf")
+    );
+    let is_random = tail.split(['-', '_']).any(|run| run.len() >= 16 || run.len() >= 6 && looks_random(run));
+    is_known
+        || is_random
+        || tail.len() >= 20 && looks_random(tail) && tail.contains(|c: char| c.is_ascii_digit())
+}
+
+/// `Bearer` itself is no secret, nor is `Authorization:`: what they announce stands behind.
+fn is_no_scheme(text: &str) -> bool {
+    let schemes = ["bearer", "basic", "digest", "token", "apikey"];
+    let text = text.trim();
+    !text.ends_with([':', '=']) && !schemes.iter().any(|scheme| text.eq_ignore_ascii_case(scheme))
+}
+
+/// "Set --api-key or …" is a sentence and no command.
+fn is_no_plain_word(text: &str) -> bool {
+    const WORDS: [&str; 44] = [
+        "a",
+        "after",
+        "also",
+        "an",
+        "and",
+        "are",
+        "argument",
+        "as",
+        "at",
+        "be",
+        "because",
+        "before",
+        "but",
+        "by",
+        "can",
+        "cannot",
+        "flag",
+        "for",
+        "from",
+        "has",
+        "if",
+        "in",
+        "instead",
+        "is",
+        "it",
+        "may",
+        "missing",
+        "must",
+        "needs",
+        "not",
+        "of",
+        "on",
+        "option",
+        "or",
+        "parameter",
+        "should",
+        "the",
+        "to",
+        "unless",
+        "was",
+        "when",
+        "which",
+        "with",
+        "without",
+    ];
+    let word = text.trim_end_matches(|letter: char| !letter.is_alphanumeric()).to_ascii_lowercase();
+    is_no_scheme(text) && !WORDS.contains(&word.as_str())
+}
+
+static SECRETS: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    let shapes: Vec<_> = SHAPES.iter().map(Shape::expression).collect();
+    Regex::new(&shapes.join("|")).ok()
+});
+
+/// Secrets up to this many bytes are looked into for another.
+const LOOKED_INTO: usize = 256;
+
+/// The same text, without what looks like a key, a token or a password in it.
+#[must_use]
+pub fn redact_text(text: &str) -> Cow<'_, str> {
+    let Some(secrets) = SECRETS.as_ref() else { return Cow::Borrowed(REDACTED) };
+    let (mut shown, mut copied, mut at) = (String::new(), 0, 0);
+    while let Some(found) = secrets.captures_at(text, at) {
+        // The groups are the secrets of the shapes, behind one that is all of it.
+        let mut secrets = SHAPES.iter().zip(found.iter().skip(1));
+        let Some((shape, secret)) = secrets.find_map(|(shape, group)| Some((shape, group?))) else { break };
+        if secret.as_str() == REDACTED {
+            at = secret.end();
+        } else if (shape.is_secret)(secret.as_str()) {
+            if secret.start() >= copied {
+                shown.push_str(&text[copied..secret.start()]);
+                shown.push_str(REDACTED);
+            }
+            copied = copied.max(secret.end());
+            // What was taken for one may announce another that stands behind it. Very long ones are not looked into,
+            // so that the time stays in proportion.
+            at = if secret.len() <= LOOKED_INTO { secret.start().max(at + 1) } else { secret.end() };
+        } else {
+            // Inside of what was none there may be one.
+            at = found.get(0).map_or(at, |found| found.start()) + 1;
+        }
+        at = text.ceil_char_boundary(at);
+    }
+    if copied == 0 {
+        return Cow::Borrowed(text);
+    }
+    shown.push_str(&text[copied..]);
+    Cow::Owned(shown)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn secrets_go() {
+        let check = |text: &str, expected: &str| assert_eq!(redact_text(text), expected);
+        check("key sk-test-not-a-key, said the log", "key [redacted], said the log");
+        check("sk-abc123def", "[redacted]");
+        check("SHOP_TOKEN=abcdef1 run", "SHOP_TOKEN=[redacted] run");
+        check(r#"{"api_key": "something"}"#, r#"{"api_key": "[redacted]"}"#);
+        check(r#"{\"api_key\": \"two words\"}"#, r#"{\"api_key\": \"[redacted]"}"#);
+        check("{'passphrase': 'two words'}", "{'passphrase': '[redacted]'}");
+
+        check("Authorization: Bearer abcdef123456", "Authorization: Bearer [redacted]");
+        check("Authorization: Bearer abc", "Authorization: Bearer [redacted]");
+        check("authorization=Basic dXNlcjpwYXNz", "authorization=Basic [redacted]");
+        check(r#"-H "Authorization: token abcdef" x"#, r#"-H "Authorization: token [redacted]" x"#);
+        check(r#""Authorization": "Bearer abc def", 1"#, r#""Authorization": "Bearer [redacted]", 1"#);
+        check(
+            "Authorization: Digest username=\"u\", response=\"x\"\nnext",
+            "Authorization: Digest [redacted]\nnext",
+        );
+        check("token: Bearer abcdef", "token: Bearer [redacted]");
+        check("token: token: abcdef1", "token: token: [redacted]");
+        check("Cookie: session=abc; theme=dark\nnext", "Cookie: [redacted]\nnext");
+        check(
+            "with Bearer abcdef123456 and Basic dXNlcjpwYXNz",
+            "with Bearer [redacted] and Basic [redacted]",
+        );
+
+        check("run --token hunter2hunter2 --verbose", "run --token [redacted] --verbose");
+        check("run --api-key X", "run --api-key [redacted]");
+        check("--db-password 'two words' x", "--db-password '[redacted]' x");
+        check("--password=x", "--password=[redacted]");
+        check(
+            "Command '['run', '--token', 'hunter2']' failed",
+            "Command '['run', '--token', '[redacted]']' failed",
+        );
+
+        check("postgres://me:hunter2@host/db", "postgres://me:[redacted]@host/db");
+        check("https://user:p@ss@host/a@b", "https://user:[redacted]@host/a@b");
+        check("redis://:x@host", "redis://:[redacted]@host");
+        check("https://0123abc@host/", "https://[redacted]@host/");
+    }
+
+    #[test]
+    fn everything_else_stays() {
+        for text in [
+            "the token usage was 5; keyboard, monkey: business",
+            "pip install sk-learn-contrib sk-learn-contributors",
+            "a task-management tool at risk-free prices",
+            "https://host:8080/path and https://me@host/ and git@host:x/y.git",
+            "LLM API key not provided. Set --llm-api-key or FLUXLOOP_LLM_API_KEY.",
+            "--token is missing; give --password.",
+            "--max-tokens 500 --keyboard qwertz --tokenizer gpt2",
+            "basic information for the bearer of the ticket, basic understanding",
+            "if token==None: raise",
+            "max_tokens=500, total_tokens: 123456",
+            "Cookie: a small cake",
+        ] {
+            assert_eq!(redact_text(text), text);
+        }
+    }
+
+    /// Where a secret may stand: `{}`.
+    const PLACES: [&str; 16] = [
+        "Authorization: Bearer {}",
+        "authorization=Basic {}",
+        "Proxy-Authorization: Digest username=\"u\", response=\"{}\"",
+        "Cookie: session={}; theme=dark",
+        "run --token {} --verbose",
+        "run --api-key={}",
+        "run --client-secret \"{}\"",
+        "['run', '--token', '{}']",
+        "[\"run\", \"--password\", \"{}\"]",
+        "https://user:{}@host/path",
+        "postgres://:{}@host",
+        "{\"apiKey\": \"{}\"}",
+        "{\\\"password\\\": \\\"{}\\\"}",
+        "SHOP_TOKEN={}",
+        "private-key: {}",
+        "token: Bearer {}",
+    ];
+
+    proptest! {
+        #[test]
+        fn a_secret_is_found_wherever_it_stands(
+            before in "([ a-z\"'=:{}\\[\\],.\n-]|--token |Bearer |token: |\\[redacted\\]){0,12}",
+            place in prop::sample::select(&PLACES[..]),
+            secret in "[a-z]{3,12}[A-Z0-9][a-zA-Z0-9]{3,12}",
+            after in "[ \n].{0,10}",
+        ) {
+            let text = format!("{before} {}{after}", place.replacen("{}", &secret, 1));
+            let shown = redact_text(&text);
+            prop_assert!(!shown.contains(&secret), "{text:?}: {shown:?}");
+        }
+
+        #[test]
+        fn redacting_twice_changes_nothing(text in
+            "(.|Authorization|[Tt]oken|password|Cookie|Bearer |Basic |Digest |--token|--api-key|https://|sk-|\\[redacted\\]|[ :=@/\"',;\\\\\n-]|[a-zA-Z0-9]{1,12}){0,20}"
+        ) {
+            let once = redact_text(&text).into_owned();
+            prop_assert_eq!(redact_text(&once), once.as_str(), "{:?}", text);
+        }
+
+        #[test]
+        fn words_stay(text in "([a-z]{1,10}[ ,.]{1,2}){0,12}") {
+            prop_assert_eq!(redact_text(&text), text.as_str());
+        }
+    }
+}
