@@ -93,7 +93,7 @@ struct Report {
 struct Evaluation {
     pass_rate: Option<f64>,
     average_score: Option<f64>,
-    fully_judged: bool,
+    fully_judged: Option<bool>,
     criteria: Vec<Criterion>,
 }
 
@@ -227,7 +227,7 @@ impl Evaluation {
         let counted = [("met", "met"), ("not met", "not_met"), ("not judged", "not_judged")]
             .map(|(name, met)| (count(met) > 0).then(|| format!("{} {name}", count(met))));
         let mut text = counted.into_iter().flatten().collect::<Vec<_>>().join(", ");
-        if !self.fully_judged {
+        if self.fully_judged == Some(false) {
             text.push_str(if text.is_empty() { "not fully judged" } else { "; not fully judged" });
         }
         text

@@ -113,8 +113,9 @@ pub(crate) fn insight(experiments: &[Experiment]) -> Vec<String> {
         Topics([EVALUATION_CONFIG, SUCCESS_CRITERIA, REPORTS].into_iter().map(str::to_owned).collect());
     let any = |is_so: &dyn Fn(&Experiment) -> bool| experiments.iter().any(is_so);
     topics.add_if(any(&|one| one.contract.is_some()), CONTRACTS);
-    topics.add_if(any(&|one| one.evaluation.as_ref().is_some_and(|judged| judged.fully_judged)), RULES);
-    let is_unjudged = |one: &Experiment| one.evaluation.as_ref().is_some_and(|judged| !judged.fully_judged);
+    let is_judged = |one: &Experiment| one.evaluation.as_ref().and_then(|evaluation| evaluation.fully_judged);
+    let is_unjudged = |one: &Experiment| is_judged(one) == Some(false);
+    topics.add_if(any(&|one| is_judged(one) == Some(true)), RULES);
     topics.add_if(any(&is_unjudged), LLM_JUDGE);
     topics.add_if(any(&is_unjudged), JUDGE_KEYS);
     topics.add_if(any(&|one| one.failed > Some(0)), FAILED_RUNS);
