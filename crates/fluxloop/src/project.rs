@@ -76,7 +76,8 @@ use warning::Warnings;
 pub struct Projects {
     /// Each of them, by folder.
     pub list: Vec<Project>,
-    /// The scenario that commands without a name mean, as `context.json` says.
+    /// The scenario that commands without a name mean, as `context.json` says: its folder, like [`Project::folder`] and
+    /// [`Experiment::project`], and not its name, which two workspaces of one tree may share.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub current: Option<String>,
     /// What is wrong with files that belong to none of them.
@@ -202,6 +203,11 @@ impl Project {
         let inputs = Inputs::read(tree, &place, &merged, &persona_names, &mut warnings);
         let output = Fields(Some(&merged.node)).text("output_directory", &mut warnings);
         let output = output.as_deref().and_then(|output| file::resolve(tree, &place.folder, output));
+        if place.line == Line::V04 && place.workspace.is_none() {
+            let what = "a scenario of 0.4 without its workspace: its experiments lie in `.fluxloop/results` of the \
+                repository, out of reach from here; name the repository as `root` to see them";
+            warnings.add(if place.folder.is_empty() { "." } else { &place.folder }, None, what);
+        }
         let own_name = merged.own_name.clone().filter(|_| place.line != Line::V04);
         Self {
             line: place.line,

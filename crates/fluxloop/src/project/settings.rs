@@ -64,6 +64,9 @@ pub struct Runner {
     pub endpoint: Option<String>,
     /// The skill that is tried.
     pub skill_path: Option<String>,
+    /// The tools that a skill may use.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub allowed_tools: Vec<String>,
     /// Where it is started.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub working_directory: Option<String>,
@@ -168,6 +171,7 @@ fn runner(all: Fields<'_>, line: Line, warnings: &mut Warnings) -> Option<Runner
         command: command(runner, warnings),
         endpoint,
         skill_path: runner.text("skill_path", warnings),
+        allowed_tools: runner.texts("allowed_tools", warnings),
         working_directory: runner.text("working_directory", warnings),
         timeout_seconds: runner.number("timeout_seconds", warnings),
         environment_names: environment_names(runner, warnings),

@@ -5,6 +5,8 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
+use super::redact::is_secret_key;
+
 /// What stands in the place of a secret.
 pub const REDACTED: &str = "[redacted]";
 
@@ -141,7 +143,11 @@ fn is_model_key(text: &str) -> bool {
 fn is_no_scheme(text: &str) -> bool {
     let schemes = ["bearer", "basic", "digest", "token", "apikey"];
     let text = text.trim();
-    !text.ends_with([':', '=']) && !schemes.iter().any(|scheme| text.eq_ignore_ascii_case(scheme))
+    let is_name = text.strip_suffix([':', '=']).is_some_and(|name| {
+        name.chars().all(|letter| letter.is_ascii_alphabetic() || "_-".contains(letter))
+            && is_secret_key(name)
+    });
+    !is_name && !schemes.iter().any(|scheme| text.eq_ignore_ascii_case(scheme))
 }
 
 /// "Set --api-key or …" is a sentence and no command.
@@ -201,7 +207,7 @@ static SECRETS: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(&shapes.join("|")).ok()
 });
 
-/// Secrets up to this many bytes are looked into for another.
+/// What is longer is no word and no announcement, and not looked into for another secret: the time stays in proportion.
 const LOOKED_INTO: usize = 256;
 
 /// The same text, without what looks like a key, a token or a password in it.
@@ -215,14 +221,13 @@ pub fn redact_text(text: &str) -> Cow<'_, str> {
         let Some((shape, secret)) = secrets.find_map(|(shape, group)| Some((shape, group?))) else { break };
         if secret.as_str() == REDACTED {
             at = secret.end();
-        } else if (shape.is_secret)(secret.as_str()) {
+        } else if secret.len() > LOOKED_INTO || (shape.is_secret)(secret.as_str()) {
             if secret.start() >= copied {
                 shown.push_str(&text[copied..secret.start()]);
                 shown.push_str(REDACTED);
             }
             copied = copied.max(secret.end());
-            // What was taken for one may announce another that stands behind it. Very long ones are not looked into,
-            // so that the time stays in proportion.
+            // What was taken for one may announce another that stands behind it.
             at = if secret.len() <= LOOKED_INTO { secret.start().max(at + 1) } else { secret.end() };
         } else {
             // Inside of what was none there may be one.
@@ -248,6 +253,7 @@ mod tests {
         let check = |text: &str, expected: &str| assert_eq!(redact_text(text), expected);
         check("key sk-test-not-a-key, said the log", "key [redacted], said the log");
         check("sk-abc123def", "[redacted]");
+        check("token=c2VjcmV0Cg== password='a:'", "token=[redacted] password='[redacted]'");
         check("SHOP_TOKEN=abcdef1 run", "SHOP_TOKEN=[redacted] run");
         check(r#"{"api_key": "something"}"#, r#"{"api_key": "[redacted]"}"#);
         check(r#"{\"api_key\": \"two words\"}"#, r#"{\"api_key\": \"[redacted]"}"#);
@@ -304,6 +310,13 @@ mod tests {
         }
     }
 
+    /// This would take minutes if every name were looked at up to the end of the text.
+    #[test]
+    fn the_time_is_in_proportion_to_the_text() {
+        assert_eq!(redact_text(&"token=".repeat(100_000)), "token=[redacted]");
+        assert!(!redact_text(&"token:\"x".repeat(20_000)).contains("\"x"));
+    }
+
     /// Where a secret may stand: `{}`.
     const PLACES: [&str; 16] = [
         "Authorization: Bearer {}",
@@ -330,9 +343,10 @@ mod tests {
             before in "([ a-z\"'=:{}\\[\\],.\n-]|--token |Bearer |token: |\\[redacted\\]){0,12}",
             place in prop::sample::select(&PLACES[..]),
             secret in "[a-z]{3,12}[A-Z0-9][a-zA-Z0-9]{3,12}",
+            padding in "={0,2}|:",
             after in "[ \n].{0,10}",
         ) {
-            let text = format!("{before} {}{after}", place.replacen("{}", &secret, 1));
+            let text = format!("{before} {}{after}", place.replacen("{}", &format!("{secret}{padding}"), 1));
             let shown = redact_text(&text);
             prop_assert!(!shown.contains(&secret), "{text:?}: {shown:?}");
         }

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::{Project, Runner};
+use super::{MultiTurn, Project, Runner};
 use crate::Line;
 
 /// A way to run a project.
@@ -23,22 +23,46 @@ pub struct Template {
     pub command: String,
 }
 
+/// What tells one template from the other.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Way {
+    Smoke,
+    Repeat,
+    MultiTurn,
+}
+
+/// How often `repeat` runs each input.
+const REPEATS: u64 = 5;
+/// How long a conversation is if nobody says it.
+const TURNS: u64 = 4;
+/// An input of a skill that is longer stands for itself in no command.
+const LONGEST_INPUT: usize = 200;
+
 impl Project {
-    /// Ways to run it.
+    /// Ways to run it. A skill has no conversations, and commands of its own.
     pub fn templates(&self) -> Vec<Template> {
-        let template = |name, purpose, iterations: u64, turns: Option<u64>| Template {
-            name,
-            purpose,
-            file: self.settings_file(),
-            yaml: self.simulation(iterations, turns),
-            command: self.command(name),
+        let ways = [Way::Smoke, Way::Repeat, Way::MultiTurn];
+        let ways = ways.into_iter().filter(|way| *way != Way::MultiTurn || self.skill().is_none());
+        ways.map(|way| self.template(way)).collect()
+    }
+
+    fn template(&self, way: Way) -> Template {
+        let (name, purpose) = match way {
+            Way::Smoke => ("smoke", "See that the set-up works."),
+            Way::Repeat => ("repeat", "See how much answers differ from run to run."),
+            Way::MultiTurn => ("multi_turn", "Conversations: a model plays the user."),
         };
-        let turns = self.settings.multi_turn.max_turns.unwrap_or(4);
-        vec![
-            template("smoke", "See that the set-up works.", 1, None),
-            template("repeat", "See how much answers differ from run to run.", 5, None),
-            template("multi_turn", "Conversations: a model plays the user.", 1, Some(turns)),
-        ]
+        let command = match self.skill() {
+            Some(runner) => self.skill_command(runner, way),
+            None => self.command(way),
+        };
+        Template { name, purpose, file: self.settings_file(), yaml: self.simulation(way), command }
+    }
+
+    /// The runner, if it tries a skill.
+    fn skill(&self) -> Option<&Runner> {
+        let runner = self.settings.runner.as_ref()?;
+        (self.line == Line::V04 && runner.kind == "skill").then_some(runner)
     }
 
     fn settings_file(&self) -> String {
@@ -47,13 +71,36 @@ impl Project {
         known.cloned().unwrap_or_else(|| format!("{}/configs/simulation.yaml", self.folder))
     }
 
-    fn simulation(&self, iterations: u64, turns: Option<u64>) -> String {
+    fn simulation(&self, way: Way) -> String {
         let name = self.settings.experiment_name.as_deref().unwrap_or(&self.name);
-        let mut yaml = format!("name: {}\niterations: {iterations}\n", text(name));
+        let mut yaml = format!("name: {}\n", text(name));
+        // The commands of skills have a number of their own.
+        if self.skill().is_none() {
+            let _ = writeln!(yaml, "iterations: {}", if way == Way::Repeat { REPEATS } else { 1 });
+        }
         yaml.push_str(&self.settings.runner.as_ref().map(|runner| self.runner(runner)).unwrap_or_default());
-        let key = if self.line == Line::V04 { "conversation" } else { "multi_turn" };
-        if let Some(turns) = turns {
-            let _ = writeln!(yaml, "{key}:\n  enabled: true\n  max_turns: {turns}");
+        if self.skill().is_none() && (way == Way::MultiTurn || self.settings.multi_turn.enabled) {
+            yaml.push_str(&self.conversations());
+        }
+        yaml
+    }
+
+    /// Conversations as they are set, or as they could be.
+    fn conversations(&self) -> String {
+        let MultiTurn { max_turns, provider, model, .. } = &self.settings.multi_turn;
+        let (key, player) = match self.line {
+            Line::V02 | Line::V03 => ("multi_turn", "supervisor"),
+            Line::V04 => ("conversation", "simulator"),
+        };
+        let mut yaml = format!("{key}:\n  enabled: true\n  max_turns: {}\n", max_turns.unwrap_or(TURNS));
+        let said = [("provider", provider), ("model", model)];
+        for (at, (key, value)) in
+            said.into_iter().filter_map(|(key, value)| Some((key, value.as_ref()?))).enumerate()
+        {
+            if at == 0 {
+                let _ = writeln!(yaml, "  {player}:");
+            }
+            let _ = writeln!(yaml, "    {key}: {}", text(value));
         }
         yaml
     }
@@ -80,35 +127,173 @@ impl Project {
         if let Some(command) = &runner.command {
             line("command", Value::from(command.clone()).to_string());
         }
+        if self.skill().is_some() {
+            line("allowed_tools", Value::from(allowed_tools(runner)).to_string());
+        }
         yaml
     }
 
-    fn command(&self, template: &str) -> String {
+    fn command(&self, way: Way) -> String {
         let name = self.folder.rsplit('/').next().filter(|name| *name != ".");
         let of = |option: &str| name.map(|name| format!(" --{option} {name}")).unwrap_or_default();
-        let more = |one: &'static str, several: &'static str| if template == "smoke" { one } else { several };
+        let more = |one: &'static str| if way == Way::Smoke { one } else { "" };
         match self.line {
             Line::V02 => {
-                let turns = if template == "multi_turn" { " --multi-turn" } else { "" };
-                format!(
-                    "fluxloop run experiment{}{}{turns} --yes",
-                    of("project"),
-                    more(" --iterations 1", "")
-                )
+                let turns = if way == Way::MultiTurn { " --multi-turn" } else { "" };
+                format!("fluxloop run experiment{}{}{turns} --yes", of("project"), more(" --iterations 1"))
             }
             Line::V03 => {
-                format!(
-                    "fluxloop test{}{} --skip-upload --no-stream-turns",
-                    of("scenario"),
-                    more(" --smoke", "")
-                )
+                format!("fluxloop test{}{} --skip-upload --no-stream-turns", of("scenario"), more(" --smoke"))
             }
-            Line::V04 => format!("fluxloop run{}{}", of("scenario"), more(" --iterations 1", "")),
+            Line::V04 => format!("fluxloop run --scenario {}{}", word(&self.name), more(" --iterations 1")),
         }
+    }
+
+    /// `skill test` and `skill benchmark` check the contract, which `run` does not.
+    fn skill_command(&self, runner: &Runner, way: Way) -> String {
+        let path = runner.skill_path.as_deref().unwrap_or("SKILL.md");
+        let is_short = |input: &&str| input.len() <= LONGEST_INPUT && !input.contains(['\n', '\r']);
+        let input = self.inputs.items.iter().map(|input| input.text.as_str()).find(is_short);
+        let runs = if way == Way::Repeat { format!(" --runs {REPEATS}") } else { String::new() };
+        // What the settings lack, without which 0.4.0 fails.
+        let tools = if runner.allowed_tools.is_empty() { " --allowed-tools Read" } else { "" };
+        format!(
+            "fluxloop skill {} {} --input {} --scenario {}{runs}{tools}",
+            if way == Way::Repeat { "benchmark" } else { "test" },
+            word(path),
+            quoted(input.unwrap_or("...")),
+            word(&self.name),
+        )
+    }
+}
+
+/// Those that are set. 0.4.0 fails without any.
+fn allowed_tools(runner: &Runner) -> Vec<String> {
+    if runner.allowed_tools.is_empty() { vec!["Read".to_owned()] } else { runner.allowed_tools.clone() }
+}
+
+/// A word of a command, with quotes where it needs them.
+fn word(text: &str) -> String {
+    let is_plain = |letter: char| letter.is_alphanumeric() || "/._-".contains(letter);
+    if !text.is_empty() && text.chars().all(is_plain) { text.to_owned() } else { quoted(text) }
+}
+
+/// A text as one word of a command.
+fn quoted(text: &str) -> String {
+    if text.contains(['"', '$', '`', '\\', '!']) {
+        format!("'{}'", text.replace('\'', r"'\''"))
+    } else {
+        format!("\"{text}\"")
     }
 }
 
 /// A text of JSON is one of YAML too.
 fn text(value: &str) -> String {
     Value::from(value).to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use tree::Tree;
+
+    use super::super::Projects;
+    use super::*;
+
+    /// The settings and the command of a template of a project among the fixtures.
+    #[track_caller]
+    fn check(repository: &str, folder: &str, template: &str, yaml: &str, command: &str) {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/projects").join(repository);
+        let project = Projects::find(&Tree::open(&root).unwrap(), folder).list.remove(0);
+        let found = project.templates().into_iter().find(|found| found.name == template).unwrap();
+        assert_eq!((found.yaml.as_str(), found.command.as_str()), (yaml, command));
+    }
+
+    #[test]
+    fn a_project_of_0_2() {
+        let check = |template: &str, iterations: u64, more: &str, command: &str| {
+            let runner = "runner:\n  target: \"shop.desk:answer\"\n  working_directory: \"../..\"\n";
+            let yaml = format!("name: \"desk_smoke\"\niterations: {iterations}\n{runner}{more}");
+            check("bookshop-0.2.30", "fluxloop/desk", template, &yaml, command);
+        };
+        check("smoke", 1, "", "fluxloop run experiment --project desk --iterations 1 --yes");
+        check("repeat", 5, "", "fluxloop run experiment --project desk --yes");
+        let turns = "multi_turn:\n  enabled: true\n  max_turns: 4\n  supervisor:\n    provider: \"mock\"\n    model: \"scripted\"\n";
+        check("multi_turn", 1, turns, "fluxloop run experiment --project desk --multi-turn --yes");
+    }
+
+    #[test]
+    fn a_project_at_the_root() {
+        let yaml =
+            "name: \"echo\"\niterations: 1\nrunner:\n  target: \"echo:run\"\n  working_directory: \".\"\n";
+        check("legacy-0.2.30", "", "smoke", yaml, "fluxloop run experiment --iterations 1 --yes");
+    }
+
+    #[test]
+    fn conversations_of_0_2_stay_conversations() {
+        let check = |template: &str, iterations: u64, command: &str| {
+            let runner = "runner:\n  target: \"app.tour:guide\"\n  working_directory: \"../..\"\n";
+            let turns = "multi_turn:\n  enabled: true\n  max_turns: 2\n";
+            let player = "  supervisor:\n    provider: \"mock\"\n    model: \"scripted\"\n";
+            let yaml = format!("name: \"tour_talk\"\niterations: {iterations}\n{runner}{turns}{player}");
+            check("two-0.2.36", "fluxloop/tour", template, &yaml, command);
+        };
+        check("smoke", 1, "fluxloop run experiment --project tour --iterations 1 --yes");
+        check("repeat", 5, "fluxloop run experiment --project tour --yes");
+        check("multi_turn", 1, "fluxloop run experiment --project tour --multi-turn --yes");
+    }
+
+    #[test]
+    fn scenarios_of_0_3() {
+        let check = |scenario: &str, template: &str, iterations: u64, more: &str, command: &str| {
+            let runner = "runner:\n  target: \"hotel.agent:answer\"\n  working_directory: \"../../..\"\n";
+            let yaml = format!("name: \"{scenario}_guests\"\niterations: {iterations}\n{runner}{more}");
+            check("scenarios-0.3.11", &format!(".fluxloop/scenarios/{scenario}"), template, &yaml, command);
+        };
+        let options = "--skip-upload --no-stream-turns";
+        check("desk", "smoke", 1, "", &format!("fluxloop test --scenario desk --smoke {options}"));
+        check("desk", "repeat", 5, "", &format!("fluxloop test --scenario desk {options}"));
+        let turns = "multi_turn:\n  enabled: true\n  max_turns: 4\n";
+        check("desk", "multi_turn", 1, turns, &format!("fluxloop test --scenario desk {options}"));
+        let turns = "multi_turn:\n  enabled: true\n  max_turns: 3\n  supervisor:\n    provider: \"mock\"\n    model: \"scripted\"\n";
+        check("talk", "smoke", 1, turns, &format!("fluxloop test --scenario talk --smoke {options}"));
+        check("talk", "repeat", 5, turns, &format!("fluxloop test --scenario talk {options}"));
+    }
+
+    #[test]
+    fn scenarios_of_0_4() {
+        let check = |scenario: &str, template: &str, yaml: &str, command: &str| {
+            check("workspace-0.4.0", &format!(".fluxloop/scenarios/{scenario}"), template, yaml, command);
+        };
+        let desk = "runner:\n  type: \"function\"\n  target: \"agent.desk:handler\"\n";
+        let smoke = format!("name: \"desk\"\niterations: 1\n{desk}");
+        check("desk", "smoke", &smoke, "fluxloop run --scenario desk --iterations 1");
+        let turns = format!("{smoke}conversation:\n  enabled: true\n  max_turns: 4\n");
+        check("desk", "multi_turn", &turns, "fluxloop run --scenario desk");
+        let runner = "runner:\n  type: \"process\"\n  command: [\"python3\",\"agent/checkout.py\"]\n";
+        let turns = "conversation:\n  enabled: true\n  max_turns: 3\n  simulator:\n    provider: \"openai\"\n    model: \"gpt-4o-mini\"\n";
+        let repeat = format!("name: \"talk\"\niterations: 5\n{runner}{turns}");
+        check("talk", "repeat", &repeat, "fluxloop run --scenario talk");
+    }
+
+    #[test]
+    fn a_skill_of_0_4() {
+        let yaml = "name: \"refund-skill\"\nrunner:\n  type: \"skill\"\n  skill_path: \"skills/refund/SKILL.md\"\n  allowed_tools: [\"Read\"]\n";
+        let folder = ".fluxloop/scenarios/refund-skill";
+        let of = "skills/refund/SKILL.md --input \"Refund order 4711\" --scenario refund-skill";
+        check("workspace-0.4.0", folder, "smoke", yaml, &format!("fluxloop skill test {of}"));
+        check("workspace-0.4.0", folder, "repeat", yaml, &format!("fluxloop skill benchmark {of} --runs 5"));
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/projects/workspace-0.4.0");
+        let project = Projects::find(&Tree::open(&root).unwrap(), folder).list.remove(0);
+        assert_eq!(project.templates().len(), 2, "no conversations with a skill");
+    }
+
+    #[test]
+    fn words_of_commands() {
+        assert_eq!(word("skills/a-b/SKILL.md"), "skills/a-b/SKILL.md");
+        assert_eq!(word("my skill.md"), "\"my skill.md\"");
+        assert_eq!(quoted("it's 5 o'clock"), "\"it's 5 o'clock\"");
+        assert_eq!(quoted("it's $5"), r"'it'\''s $5'");
+    }
 }

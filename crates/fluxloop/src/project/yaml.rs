@@ -220,6 +220,23 @@ mod tests {
         assert!(parse("x", "a: &a [*a]").is_err(), "a value inside of itself");
     }
 
+    /// Where an editor shows the tab, and not where the text before it began.
+    #[test]
+    fn the_line_of_a_tab() {
+        let check = |text: &str, line: usize| {
+            let broken = parse("x.yaml", text).unwrap_err();
+            assert_eq!(broken.line, line, "{text:?}: {}", broken.what);
+        };
+        check("personas:\n  - name: guest\n\tdescription: Somebody\ninputs_file: x\n", 3);
+        check("personas:\r\n  - name: guest\r\n\tdescription: Somebody\r\n", 3);
+        check("\u{feff}a:\n  - b\n\t- c\n", 3);
+        check("a:\n\tb: 1\n", 2);
+        check("a: 1\n\tb: 1\n", 2);
+        check("a:\n  b: 1\n  \tc: 1\n", 3);
+        check("# c\n\na:\n  b: 1\n\n\tc: 1\n", 6);
+        check("text: |\n  x\n  \tindented\na:\n\tb: 1\n", 5);
+    }
+
     proptest! {
         #[test]
         fn no_text_makes_it_panic(text in "([ a-z:&*\\-\\[\\]{},'\"#|>?!%\n\t]|<<|---){0,60}") {

@@ -74,7 +74,10 @@ fn from_the_project(name: &str, at: &str, wanted: &Value) {
             same(at, &said[key], &wanted[key]);
         }
         assert_eq!(one.experiments.list, []);
+        let warning = &one.projects.list[0].warnings[0];
+        assert!(warning.file == "." && warning.what.contains("name the repository as `root`"), "{warning:?}");
     } else {
+        assert_eq!(one.projects.list[0].warnings, []);
         same(at, &said, wanted);
     }
 }
