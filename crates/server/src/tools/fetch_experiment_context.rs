@@ -71,6 +71,7 @@ const BRIEF: &[&str] = &[
     "name",
     "project",
     "time",
+    "state",
     "unfinished",
     "total",
     "successful",
