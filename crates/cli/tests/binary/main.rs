@@ -4,6 +4,7 @@
 #![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test that fails should stop")]
 
 mod commands;
+mod contexts;
 mod documents;
 mod edges;
 mod integrate;
