@@ -7,49 +7,58 @@
 pub(super) type Scores = Vec<Vec<f32>>;
 
 pub(super) struct Mix {
-    lexical: Lexical,
+    lexical: Scores,
+    best_lexical: f32,
     /// `None` if vectors have nothing to say about the question.
     dense: Option<Dense>,
-    dense_weight: f32,
-}
-
-struct Lexical {
-    scores: Scores,
-    best: f32,
-    /// One over the best, if there is one.
-    scale: f32,
+    mixed: Scores,
 }
 
 struct Dense {
     cosines: Scores,
     least: f32,
-    /// One over the distance from the least to the greatest.
+    /// The weight over the distance from the least to the greatest.
     scale: f32,
 }
 
 impl Mix {
     pub(super) fn new(dense_weight: f32, lexical: Scores, dense: Option<Scores>) -> Self {
         let dense_weight = if dense.is_some() { dense_weight } else { 0.0 };
-        Self { lexical: Lexical::new(lexical), dense: dense.map(Dense::new), dense_weight }
+        let dense = dense.map(|cosines| Dense::new(cosines, dense_weight));
+        let mut mix = Self { lexical, best_lexical: 0.0, dense, mixed: Scores::new() };
+        mix.mix(1.0 - dense_weight);
+        mix
     }
 
     /// Lets BM25 be changed.
-    pub(super) fn change_lexical(&mut self, change: impl FnOnce(&mut Scores)) {
-        change(&mut self.lexical.scores);
-        self.lexical = Lexical::new(std::mem::take(&mut self.lexical.scores));
+    pub(super) fn change_lexical(&mut self, dense_weight: f32, change: impl FnOnce(&mut Scores)) {
+        change(&mut self.lexical);
+        self.mix(if self.is_dense() { 1.0 - dense_weight } else { 1.0 });
+    }
+
+    fn mix(&mut self, lexical_weight: f32) {
+        self.best_lexical = extreme(&self.lexical, 0.0, |a, b| a > b);
+        let scale = lexical_weight * inverse(self.best_lexical);
+        let words = |scores: &Vec<f32>| scores.iter().map(|score| score * scale).collect();
+        self.mixed = match &self.dense {
+            None => self.lexical.iter().map(words).collect(),
+            Some(Dense { cosines, least, scale: dense_scale }) => {
+                let both = |(scores, cosines): (&Vec<f32>, &Vec<f32>)| {
+                    let pairs = scores.iter().zip(cosines);
+                    pairs.map(|(score, cosine)| score * scale + (cosine - least) * dense_scale).collect()
+                };
+                self.lexical.iter().zip(cosines).map(both).collect()
+            }
+        };
     }
 
     pub(super) fn is_dense(&self) -> bool {
-        self.dense_weight > 0.0
+        self.dense.as_ref().is_some_and(|dense| dense.scale > 0.0)
     }
 
-    pub(super) fn score(&self, index: usize, chunk: usize) -> f32 {
-        let lexical = self.lexical.scores[index][chunk] * self.lexical.scale;
-        let dense = self
-            .dense
-            .as_ref()
-            .map_or(0.0, |dense| (dense.cosines[index][chunk] - dense.least) * dense.scale);
-        lexical * (1.0 - self.dense_weight) + dense * self.dense_weight
+    /// The mixed scores of an index, by chunk.
+    pub(super) fn scores(&self, index: usize) -> &[f32] {
+        &self.mixed[index]
     }
 
     pub(super) fn cosine(&self, index: usize, chunk: usize) -> Option<f32> {
@@ -58,19 +67,18 @@ impl Mix {
 
     /// The best BM25 of all chunks.
     pub(super) fn best_lexical(&self) -> f32 {
-        self.lexical.best
+        self.best_lexical
     }
 
     /// The best chunks: score, index, chunk.
     pub(super) fn best_chunks(&self, count: usize) -> Vec<(f32, usize, usize)> {
         let mut best: Vec<(f32, usize, usize)> = Vec::with_capacity(count + 1);
         let mut least = 0.0;
-        for (index, scores) in self.lexical.scores.iter().enumerate() {
-            for chunk in 0..scores.len() {
-                let score = self.score(index, chunk);
-                if score > least {
-                    let place = best.partition_point(|(better, ..)| *better >= score);
-                    best.insert(place, (score, index, chunk));
+        for (index, scores) in self.mixed.iter().enumerate() {
+            for (chunk, score) in scores.iter().enumerate() {
+                if *score > least {
+                    let place = best.partition_point(|(better, ..)| better >= score);
+                    best.insert(place, (*score, index, chunk));
                     best.truncate(count);
                     least = if best.len() == count { best[count - 1].0 } else { 0.0 };
                 }
@@ -80,18 +88,11 @@ impl Mix {
     }
 }
 
-impl Lexical {
-    fn new(scores: Scores) -> Self {
-        let best = extreme(&scores, 0.0, |a, b| a > b);
-        Self { scores, best, scale: inverse(best) }
-    }
-}
-
 impl Dense {
-    fn new(cosines: Scores) -> Self {
+    fn new(cosines: Scores, weight: f32) -> Self {
         let least = extreme(&cosines, f32::INFINITY, |a, b| a < b);
         let greatest = extreme(&cosines, f32::NEG_INFINITY, |a, b| a > b);
-        Self { cosines, least, scale: inverse(greatest - least) }
+        Self { cosines, least, scale: weight * inverse(greatest - least) }
     }
 }
 

@@ -19,10 +19,12 @@ pub(super) struct Place {
 pub(super) fn rank(library: &Library<'_>, query: &Query<'_>, mix: &Mix) -> Vec<Place> {
     let mut places = Vec::new();
     for (number, index) in library.indexes.iter().enumerate() {
+        let mixed = mix.scores(number);
         for page in 0..index.page_count() {
             let chunks = index.chunks_of(page);
             let luck = library.tuning.page_length * length_of(chunks.len());
-            let scores = chunks.map(|chunk| (mix.score(number, chunk), chunk));
+            let mixed = mixed.get(chunks.clone()).unwrap_or_default();
+            let scores = mixed.iter().copied().zip(chunks);
             let Some((chunk, score)) = page_score(scores, library.tuning.page_evidence) else { continue };
             let named = if is_the_title(index.title_of(page), query.text) {
                 library.tuning.title_boost
