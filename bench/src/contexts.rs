@@ -41,7 +41,9 @@ pub(crate) fn run(quick: bool) -> Outcome<()> {
             figures.push(median.inspect_err(|error| println!("NOT MEASURED: {error}")).unwrap_or(None));
         }
         if let Some((answer, _)) = &first {
-            println!("{}: {}", server.name, answer["aggregated_metrics"]["total_runs"]);
+            // The old one wraps its answers once more.
+            let answer = answer.get("data").unwrap_or(answer);
+            println!("{}: {} runs in all", server.name, answer["aggregated_metrics"]["total_runs"]);
         }
         figures.extend([first.map(|(_, time)| time), server.peak_memory()]);
         table.row(server.name, figures);
