@@ -36,9 +36,7 @@ impl Demo {
         let folder = sample()?;
         let mut command = Command::new(std::env::current_exe()?);
         // The user's own settings have no place in a script: an empty file, and no variables.
-        command
-            .args(["serve", "--config", "/dev/null", "--toolsets", "integrate,reference", "--root"])
-            .arg(folder.path());
+        command.args(["serve", "--config", "/dev/null", "--root"]).arg(folder.path());
         for (name, _) in
             std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with(config::PREFIX))
         {

@@ -24,14 +24,16 @@ pub(super) fn rank(library: &Library<'_>, query: &Query<'_>, mix: &Mix) -> Vec<P
             let chunks = index.chunks_of(page);
             let luck = library.tuning.page_length * length_of(chunks.len());
             let mixed = mixed.get(chunks.clone()).unwrap_or_default();
+            let beginning = chunks.start;
             let scores = mixed.iter().copied().zip(chunks);
             let Some((chunk, score)) = page_score(scores, library.tuning.page_evidence) else { continue };
-            let named = if is_the_title(index.title_of(page), query.text) {
-                library.tuning.title_boost
+            let (chunk, named) = if is_the_title(index.title_of(page), query.text) {
+                // A page that is about nothing else answers at its beginning.
+                (beginning, library.tuning.title_boost)
             } else if names_hint(index, page, chunk, query.hints) {
-                library.tuning.hint_boost
+                (chunk, library.tuning.hint_boost)
             } else {
-                0.0
+                (chunk, 0.0)
             };
             places.push(Place { index: number, page, chunk, score: score + named - luck });
         }

@@ -16,13 +16,21 @@ const PAGES: &[(&str, &str)] = &[
 #[test]
 fn a_page_whose_title_is_the_question_comes_first() {
     let encoder = speller();
-    let pages =
-        [("a.md", "# Import flux\n\nflux flux flux\n"), ("b.md", "# What is Flux?\n\nA tool, and flux.\n")];
-    let pages = pages.map(|(path, source)| Page::parse(path, source));
+    let about = [(Vec::new(), "A tool."), (vec!["More".to_owned()], "and of flux no more")];
+    let pages = [
+        Page::parse("a.md", "# Import flux\n\nflux flux flux\n"),
+        Page::from_passages("b.md", "What is Flux?", about),
+    ];
     let index = Index::build(&pages, &encoder).unwrap();
     let library = Library::new(&encoder, vec![&index]).unwrap();
     assert_eq!(paths(&library, "flux", &[], 1), ["a.md"]);
-    assert_eq!(paths(&library, "what is flux", &[], 1), ["b.md"]);
+    let found = library.search(&Query { text: "what is flux", hints: &[], top: 1 }).unwrap();
+    let Hit { page, headings, .. } = &found.hits[0];
+    assert_eq!(
+        (page.path, headings.as_slice()),
+        ("b.md", &[][..] as &[&str]),
+        "and answers at its beginning"
+    );
 }
 
 fn pages(range: std::ops::Range<usize>) -> Vec<Page> {
