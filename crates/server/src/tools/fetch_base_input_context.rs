@@ -99,9 +99,7 @@ impl Reply {
 fn each<T: Serialize>(located: &Located, list: impl Fn(&Project) -> &Vec<T>) -> Vec<Value> {
     let projects = located.projects.list.iter();
     projects
-        .flat_map(|project| {
-            list(project).iter().map(|entry| of_project(located, &located.label(&project.folder), entry))
-        })
+        .flat_map(|project| list(project).iter().map(|entry| of_project(located, project, entry)))
         .collect()
 }
 
@@ -120,7 +118,7 @@ fn service_context(projects: &[Project]) -> String {
 }
 
 fn generated(wanted: &Wanted, located: &Located, project: &Project, left_out: &mut Vec<String>) -> Value {
-    let mut inputs = of_project(located, &located.label(&project.folder), &project.inputs);
+    let mut inputs = of_project(located, project, &project.inputs);
     let shown = if wanted.is_full() { usize::MAX } else { wanted.limit };
     if let Some(items) = inputs["items"].as_array_mut().filter(|items| items.len() > shown) {
         let of = items.len();
@@ -148,5 +146,5 @@ fn settings(located: &Located, project: &Project) -> Value {
         "multi_turn": settings.multi_turn,
         "files": settings.files,
     });
-    of_project(located, &located.label(&project.folder), &told)
+    of_project(located, project, &told)
 }

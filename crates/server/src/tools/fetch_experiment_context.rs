@@ -1,6 +1,6 @@
 //! `fetch_experiment_context`: what was run, and how it can be run.
 
-use fluxloop::project::Experiment;
+use fluxloop::project::{Experiment, Project};
 use protocol::mcp::{Prompt, PromptArgument};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -9,8 +9,7 @@ use tree::Budget;
 
 use super::open::Open;
 use super::packs::{
-    Located, Pack, Packed, Wanted, answer, coverage, first, of_project, only_keys, overview, project_args,
-    project_warnings, told, topics,
+    Located, Pack, Packed, Read, Wanted, answer, first, of_project, only_keys, overview, project_args, topics,
 };
 use super::{Effect, Tool, ToolSpec, Toolset};
 use crate::Call;
@@ -92,25 +91,17 @@ const FAILURES: usize = 3;
 
 impl Reply {
     fn of(wanted: &Wanted, located: &Located, budget: &Budget) -> Self {
-        let experiments = wanted.experiments(located, budget);
-        let mut warnings = project_warnings(located);
-        warnings.extend(told(&experiments.warnings));
-        let mut left_out = coverage(&experiments);
-        let topics = topics::experiment(located, &experiments.list);
-        let recent = first("recent_experiments", experiments.list, wanted.limit, &mut left_out);
+        let Read { experiments, warnings, mut left_out } = wanted.read(located, budget);
+        let topics = topics::experiment(located, &experiments);
+        let recent = first("recent_experiments", experiments, wanted.limit, &mut left_out);
         let recent = recent.iter().map(|one| in_short(one, wanted, located, &mut left_out)).collect();
         let projects = &located.projects.list;
-        let of_each = |entry: &dyn Fn(&fluxloop::project::Project) -> Value| -> Vec<Value> {
-            projects
-                .iter()
-                .map(|project| of_project(located, &located.label(&project.folder), &entry(project)))
-                .collect()
+        let of_each = |entry: &dyn Fn(&Project) -> Value| -> Vec<Value> {
+            projects.iter().map(|project| of_project(located, project, &entry(project))).collect()
         };
-        let templates = |project: &fluxloop::project::Project| {
+        let templates = |project: &Project| {
             let templates = project.templates().into_iter();
-            templates
-                .map(|one| of_project(located, &located.label(&project.folder), &one))
-                .collect::<Vec<_>>()
+            templates.map(|one| of_project(located, project, &one)).collect::<Vec<_>>()
         };
         let runners = of_each(&|project| json!(project.settings.runner));
         Self {

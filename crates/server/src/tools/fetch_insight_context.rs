@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use fluxloop::project::{Experiment, InputRuns, Metrics};
+use fluxloop::project::{Experiment, InputRuns, Metrics, Project};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -10,8 +10,7 @@ use tree::Budget;
 
 use super::open::Open;
 use super::packs::{
-    Located, Pack, Packed, Wanted, answer, coverage, first, of_project, overview, project_args,
-    project_warnings, told, topics,
+    Located, Pack, Packed, Read, Wanted, answer, first, of_project, overview, project_args, topics,
 };
 use super::{Effect, Tool, ToolSpec, Toolset};
 use crate::Call;
@@ -65,28 +64,18 @@ impl Tool for FetchInsightContext {
 
 impl Reply {
     fn of(wanted: &Wanted, located: &Located, budget: &Budget) -> Self {
-        let experiments = wanted.experiments(located, budget);
-        let mut warnings = project_warnings(located);
-        warnings.extend(told(&experiments.warnings));
-        let mut left_out = coverage(&experiments);
-        let judged: Vec<_> = experiments
-            .list
-            .iter()
-            .filter(|one| one.evaluation.is_some() || one.contract.is_some())
-            .collect();
+        let Read { experiments, mut warnings, mut left_out } = wanted.read(located, budget);
+        let judged: Vec<_> =
+            experiments.iter().filter(|one| one.evaluation.is_some() || one.contract.is_some()).collect();
         let judged = first("evaluation_reports", judged, wanted.limit, &mut left_out);
         let reports = judged.iter().map(|one| report(one, wanted, located, &mut left_out)).collect();
-        let contradictions = experiments.list.iter().filter(|one| !one.disagreements.is_empty());
+        let contradictions = experiments.iter().filter(|one| !one.disagreements.is_empty());
         warnings.extend(contradictions.map(|one| format!("{}: {}", one.id, one.disagreements.join("; "))));
-        let all = Metrics::of(&experiments.list);
+        let all = Metrics::of(&experiments);
         let aggregated = metrics(&all, wanted, &mut left_out);
-        let of_project = |project: &fluxloop::project::Project| {
-            let own = experiments.list.iter().filter(|one| one.project == project.folder);
-            of_project(
-                located,
-                &located.label(&project.folder),
-                &metrics(&Metrics::of(own), wanted, &mut Vec::new()),
-            )
+        let of_project = |project: &Project| {
+            let own = experiments.iter().filter(|one| one.project == project.folder);
+            of_project(located, project, &metrics(&Metrics::of(own), wanted, &mut Vec::new()))
         };
         let projects = &located.projects.list;
         let several = projects.iter().filter(|_| projects.len() > 1);
@@ -96,8 +85,8 @@ impl Reply {
             aggregated_metrics: Open(aggregated),
             metrics_by_project: several.map(of_project).collect(),
             projects: overview(located),
-            rag_topics: topics::insight(&experiments.list),
-            reports: experiments.list.iter().take(wanted.limit).map(results).collect(),
+            rag_topics: topics::insight(&experiments),
+            reports: experiments.iter().take(wanted.limit).map(results).collect(),
             warnings,
             left_out,
         }

@@ -11,7 +11,7 @@ use tree::{Budget, Roots, Tree};
 use super::analyze_repository::here;
 use super::integration::{Reach, Subject, Wishes};
 use super::open::Open;
-use super::packs::{Located, Pack, Packed, overview, told, topics};
+use super::packs::{Located, Pack, Packed, damage, overview, topics};
 use super::run_integration_workflow::{self as workflow, Stages};
 use super::{Effect, Tool, ToolSpec, Toolset};
 use crate::Call;
@@ -109,16 +109,13 @@ impl Reply {
         let rag_topics = topics::integration(&subject.profile, runner, &located);
         let workflow = workflow::Reply::of(subject, stages, args.limit);
         let workflow = serde_json::to_value(&workflow).map_err(|_| Failure::Internal)?;
-        let projects = &located.projects;
         Ok(Self {
             mode: "integration",
             rag_topics,
             repository_profile: Open(workflow["profile"].clone()),
             structure_context: Open(structure),
             projects: overview(&located),
-            warnings: told(
-                projects.warnings.iter().chain(projects.list.iter().flat_map(|one| &one.warnings)),
-            ),
+            warnings: damage(&located),
             integration_workflow: Open(workflow),
             left_out,
         })

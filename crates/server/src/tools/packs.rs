@@ -7,7 +7,7 @@ pub(super) mod topics;
 use std::borrow::Cow;
 use std::marker::PhantomData;
 
-use fluxloop::project::{Detail, Experiments, Projects, Warning};
+use fluxloop::project::{Detail, Experiment, Experiments, Project, Projects, Warning};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::{Map, Value, json};
@@ -86,11 +86,26 @@ impl Wanted {
         self.detail == HowMuch::Full
     }
 
-    /// How many experiments are looked into. A comparison needs two.
-    pub(super) fn experiments(&self, located: &Located, budget: &Budget) -> Experiments {
+    /// The experiments, with all that is wrong with them and their projects, and what was not looked into.
+    pub(super) fn read(&self, located: &Located, budget: &Budget) -> Read {
+        // A comparison needs two.
         let detail = Detail { newest: self.limit.max(2), bytes: TRACES };
-        located.projects.experiments(&located.tree, detail, budget)
+        let Experiments { list, coverage, warnings } =
+            located.projects.experiments(&located.tree, detail, budget);
+        let mut told = project_warnings(located);
+        told.extend(texts(&warnings));
+        let left_out = coverage.left_out.iter().map(|left| {
+            format!("traces of {} experiments: {} (first: {})", left.experiments, left.why, left.first)
+        });
+        Read { experiments: list, warnings: told, left_out: left_out.collect() }
     }
+}
+
+/// What the files of experiments say, and what has to be said about them.
+pub(super) struct Read {
+    pub(super) experiments: Vec<Experiment>,
+    pub(super) warnings: Vec<String>,
+    pub(super) left_out: Vec<String>,
 }
 
 /// Finds the projects and lets `tell` make an answer of them, on a thread for work on the disk.
@@ -152,7 +167,7 @@ impl<R: JsonSchema> JsonSchema for Packed<R> {
 }
 
 /// What is wrong with files, for people and models: `file:line what`.
-pub(super) fn told<'a>(warnings: impl IntoIterator<Item = &'a Warning>) -> Vec<String> {
+fn texts<'a>(warnings: impl IntoIterator<Item = &'a Warning>) -> Vec<String> {
     let text = |Warning { file, line, what }: &Warning| match line {
         Some(line) => format!("{file}:{line} {what}"),
         None => format!("{file} {what}"),
@@ -160,11 +175,16 @@ pub(super) fn told<'a>(warnings: impl IntoIterator<Item = &'a Warning>) -> Vec<S
     warnings.into_iter().map(text).collect()
 }
 
-/// All that is wrong with the projects themselves. And if there are none, what to do.
-pub(super) fn project_warnings(located: &Located) -> Vec<String> {
+/// All that is wrong with the projects themselves.
+pub(super) fn damage(located: &Located) -> Vec<String> {
     let Projects { list, warnings, .. } = &located.projects;
-    let mut told = told(warnings.iter().chain(list.iter().flat_map(|project| &project.warnings)));
-    if list.is_empty() {
+    texts(warnings.iter().chain(list.iter().flat_map(|project| &project.warnings)))
+}
+
+/// The same. And if there are none, what to do.
+pub(super) fn project_warnings(located: &Located) -> Vec<String> {
+    let mut told = damage(located);
+    if located.projects.list.is_empty() {
         told.push(format!(
             "no FluxLoop project was found in {}; the tool `integrate` makes one",
             located.tree.path().display()
@@ -173,19 +193,9 @@ pub(super) fn project_warnings(located: &Located) -> Vec<String> {
     told
 }
 
-/// Lists of experiments that were not all looked into.
-pub(super) fn coverage(experiments: &Experiments) -> Vec<String> {
-    let left_out = experiments.coverage.left_out.iter();
-    left_out
-        .map(|left| {
-            format!("traces of {} experiments: {} (first: {})", left.experiments, left.why, left.first)
-        })
-        .collect()
-}
-
 /// The projects in short.
 pub(super) fn overview(located: &Located) -> Vec<Value> {
-    let project = |project: &fluxloop::project::Project| {
+    let project = |project: &Project| {
         let mut entry = json!({ "name": project.name, "folder": project.folder, "cli": project.line.name() });
         if located.projects.current.as_deref() == Some(&project.folder) {
             entry["current"] = json!(true);
@@ -206,10 +216,10 @@ pub(super) fn first<T>(name: &str, mut list: Vec<T>, limit: usize, left_out: &mu
 }
 
 /// An object with the project's name in it, where there are several to tell apart.
-pub(super) fn of_project(located: &Located, project: &str, entry: &impl Serialize) -> Value {
+pub(super) fn of_project(located: &Located, project: &Project, entry: &impl Serialize) -> Value {
     let mut entry = serde_json::to_value(entry).unwrap_or_default();
     if let Some(entry) = entry.as_object_mut().filter(|_| located.projects.list.len() > 1) {
-        entry.insert("project".to_owned(), json!(project));
+        entry.insert("project".to_owned(), json!(located.label(&project.folder)));
     }
     entry
 }
