@@ -106,7 +106,7 @@ impl<'a> Library<'a> {
         let best = mix.best_lexical() / terms.most_of_all();
         if self.tuning.expansion > 0.0 && best < self.tuning.expansion_below {
             let expansion = terms.expansion(&mix.best_chunks(expansion::PASSAGES));
-            mix.change_lexical(self.tuning.dense, |scores| terms.add_scores(&expansion, scores));
+            mix.change_lexical(|scores| terms.add_scores(&expansion, scores));
         }
         let ranked = rank::rank(self, query, &mix);
         let hits = ranked.into_iter().map(|place| {

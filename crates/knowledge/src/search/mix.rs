@@ -11,6 +11,8 @@ pub(super) struct Mix {
     best_lexical: f32,
     /// `None` if vectors have nothing to say about the question.
     dense: Option<Dense>,
+    /// The share of BM25. Vectors have the rest.
+    lexical_weight: f32,
     mixed: Scores,
 }
 
@@ -25,20 +27,21 @@ impl Mix {
     pub(super) fn new(dense_weight: f32, lexical: Scores, dense: Option<Scores>) -> Self {
         let dense_weight = if dense.is_some() { dense_weight } else { 0.0 };
         let dense = dense.map(|cosines| Dense::new(cosines, dense_weight));
-        let mut mix = Self { lexical, best_lexical: 0.0, dense, mixed: Scores::new() };
-        mix.mix(1.0 - dense_weight);
+        let lexical_weight = 1.0 - dense_weight;
+        let mut mix = Self { lexical, best_lexical: 0.0, dense, lexical_weight, mixed: Scores::new() };
+        mix.mix();
         mix
     }
 
     /// Lets BM25 be changed.
-    pub(super) fn change_lexical(&mut self, dense_weight: f32, change: impl FnOnce(&mut Scores)) {
+    pub(super) fn change_lexical(&mut self, change: impl FnOnce(&mut Scores)) {
         change(&mut self.lexical);
-        self.mix(if self.is_dense() { 1.0 - dense_weight } else { 1.0 });
+        self.mix();
     }
 
-    fn mix(&mut self, lexical_weight: f32) {
+    fn mix(&mut self) {
         self.best_lexical = extreme(&self.lexical, 0.0, |a, b| a > b);
-        let scale = lexical_weight * inverse(self.best_lexical);
+        let scale = self.lexical_weight * inverse(self.best_lexical);
         let words = |scores: &Vec<f32>| scores.iter().map(|score| score * scale).collect();
         self.mixed = match &self.dense {
             None => self.lexical.iter().map(words).collect(),
@@ -53,7 +56,7 @@ impl Mix {
     }
 
     pub(super) fn is_dense(&self) -> bool {
-        self.dense.as_ref().is_some_and(|dense| dense.scale > 0.0)
+        self.lexical_weight < 1.0
     }
 
     /// The mixed scores of an index, by chunk.
