@@ -1,0 +1,126 @@
+//! Pages and blocks: a tree in each project, whose roots are the pages.
+//!
+//! A page is a block of the type `page`, and its title, path and meta are its props; so there is one kind of row, one
+//! way to change it, and one tree. A block's type never changes: another type is another block.
+//!
+//! The rules here are pure. A store reads the few rows that a rule wants, in the transaction that writes what the rule
+//! gives: the project, what is above the place ([`Spot`]), and what the new props name ([`Needs`], [`Around`]).
+
+mod copy;
+mod edit;
+mod given;
+mod judge;
+mod place;
+mod refs;
+#[cfg(test)]
+mod tests;
+mod tree;
+
+use std::collections::BTreeSet;
+
+use serde_json::{Map, Value};
+
+use crate::cursor::Cursor;
+use crate::ids::{AssetId, BlockId};
+use crate::naming;
+use crate::order::OrderKey;
+use crate::types::{PAGE, Types, built_in};
+
+pub use copy::copy;
+pub use edit::{insert, relocate, update, update_needs};
+pub use given::{NewBlock, too_many};
+pub use judge::{judge, structure};
+pub use place::{Above, Place, Spot};
+pub use tree::{Found, Node, Reach, Tree, nest};
+
+/// A block as it is kept: one row.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Block {
+    /// Its id, unique in the project.
+    pub id: BlockId,
+    /// The name of its type.
+    pub kind: String,
+    /// What it is inside of. Pages are inside of nothing.
+    pub parent: Option<BlockId>,
+    /// Where it stands among its siblings.
+    pub order: OrderKey,
+    /// What its type wants to know. They come back equal as JSON, so databases keep them as text.
+    pub props: Map<String, Value>,
+}
+
+impl Block {
+    /// Its place among its siblings.
+    pub fn cursor(&self) -> Cursor {
+        Cursor::new(self.order.as_str(), self.id.as_str())
+    }
+
+    /// The path, if it is a page. No two pages of a project have the same.
+    pub fn path(&self) -> Option<&str> {
+        if self.kind == PAGE { self.props.get("path").and_then(Value::as_str) } else { None }
+    }
+
+    /// The assets that its props name anywhere, in Markdown as well: what [`Refusal::InUse`](crate::Refusal) is about.
+    pub fn assets(&self) -> BTreeSet<AssetId> {
+        refs::mentioned(&self.props)
+    }
+
+    /// How many assets that are: what counts towards the limits.
+    pub fn mentions(&self) -> u64 {
+        self.assets().len() as u64
+    }
+
+    /// How many bytes its props have as JSON: what counts towards the limits.
+    pub fn bytes(&self) -> u64 {
+        naming::json_bytes(&self.props) as u64
+    }
+}
+
+/// What a store has to look up before a rule can judge new props.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Needs {
+    /// Types that are not built in.
+    pub kinds: BTreeSet<String>,
+    /// Assets that must be there.
+    pub assets: BTreeSet<AssetId>,
+    /// Paths that no other page may have.
+    pub paths: BTreeSet<String>,
+}
+
+impl Needs {
+    /// What these blocks need at this place.
+    pub fn of(new: &[NewBlock], parent: Option<&str>) -> Self {
+        let mut needs = Self::default();
+        needs.want(parent);
+        let mut open: Vec<&NewBlock> = new.iter().collect();
+        while let Some(block) = open.pop() {
+            needs.want(Some(&block.kind));
+            needs.assets.extend(refs::required(&block.props));
+            if block.kind == PAGE {
+                needs.paths.extend(block.props.get("path").and_then(Value::as_str).map(str::to_owned));
+            }
+            open.extend(&block.children);
+        }
+        needs
+    }
+
+    fn want(&mut self, kind: Option<&str>) {
+        self.kinds.extend(kind.filter(|kind| built_in(kind).is_none()).map(str::to_owned));
+    }
+}
+
+/// What a store found of what was needed.
+#[derive(Clone, Debug, Default)]
+pub struct Around {
+    /// The types that are there.
+    pub types: Types,
+    /// The assets of [`Needs`] that are not there.
+    pub missing: BTreeSet<AssetId>,
+    /// The paths of [`Needs`] that another page has.
+    pub taken: BTreeSet<String>,
+}
+
+impl Around {
+    fn is_gone(&self) -> impl Fn(&AssetId) -> bool {
+        |asset| self.missing.contains(asset)
+    }
+}

@@ -1,0 +1,253 @@
+//! The design system of a project: one document of design tokens, and changes to it.
+
+use std::sync::Arc;
+
+use crate::error::Refusal;
+use crate::tokens::limits::MAX_EFFORT;
+use crate::tokens::{self, Document, Edited, Finding, NewToken, diff, import, validate};
+
+/// A change to a design system, as data, so that a store can make it in the transaction that reads the document.
+#[derive(Clone, Debug, PartialEq)]
+pub enum DesignEdit {
+    /// Creates a token or changes its value.
+    Set {
+        /// Its path.
+        path: String,
+        /// What to put there.
+        token: NewToken,
+    },
+    /// Gives a token or a group another path; aliases follow.
+    Rename {
+        /// The old path.
+        from: String,
+        /// The new path.
+        to: String,
+    },
+    /// Takes a token or a group out, or the value that a token has for a mode.
+    Delete {
+        /// Its path.
+        path: String,
+        /// The mode whose value goes; without one all of it does.
+        mode: Option<String>,
+        /// Also if something refers to it, or is wrong without it.
+        force: bool,
+    },
+    /// Replaces the document by one that others wrote, in design-token JSON.
+    ImportJson(String),
+    /// Replaces the document by the custom properties of a stylesheet.
+    ImportCss(String),
+    /// Replaces the document. It may have mistakes, so that they can be mended.
+    Replace(Document),
+    /// One after the other: all of them, or none.
+    All(Vec<DesignEdit>),
+}
+
+/// A design system after a change.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Designed {
+    /// The new document.
+    pub document: Arc<Document>,
+    /// The paths that are not what they were, in order.
+    pub touched: Vec<String>,
+    /// What is to be said about what came in.
+    pub findings: Vec<Finding>,
+}
+
+impl DesignEdit {
+    /// The document after the change.
+    pub fn apply(&self, document: &Document) -> Result<Designed, Refusal> {
+        let edited = |Edited { document, touched }| Designed::new(document, touched, Vec::new());
+        match self {
+            Self::Set { path, token } => Ok(edited(tokens::set(document, path, token)?)),
+            Self::Rename { from, to } => Ok(edited(tokens::rename(document, from, to)?)),
+            Self::Delete { path, mode: None, force } => Ok(edited(tokens::delete(document, path, *force)?)),
+            Self::Delete { path, mode: Some(mode), force } => {
+                Ok(edited(tokens::delete_mode(document, path, mode, *force)?))
+            }
+            Self::ImportJson(text) => Ok(imported(document, import::json(text)?)),
+            Self::ImportCss(text) => Ok(imported(document, import::stylesheet(text)?)),
+            Self::Replace(new) => Ok(Designed::new(new.clone(), touched(document, new), validate(new))),
+            Self::All(edits) => {
+                let mut runs = edits.chunk_by(|one, next| one.as_set().is_some() && next.as_set().is_some());
+                let nothing = || Designed::new(document.clone(), Vec::new(), Vec::new());
+                let Some(first) = runs.next() else { return Ok(nothing()) };
+                let mut effort = 0;
+                let mut spend = |document: &Document| {
+                    let size = document.size();
+                    effort += size;
+                    if effort > MAX_EFFORT && effort > size { Err(too_many(size)) } else { Ok(()) }
+                };
+                // One change may always be made. Of what most calls are about the size is not asked.
+                let is_alone = first.len() == edits.len();
+                if !is_alone {
+                    spend(document)?;
+                }
+                runs.try_fold(Self::apply_run(first, document)?.in_order(), |designed, run| {
+                    spend(&designed.document)?;
+                    designed.then(run)
+                })
+            }
+        }
+    }
+}
+
+impl DesignEdit {
+    /// How many bytes are gone through to change a document of so many: about the time that it takes.
+    pub fn effort(&self, document: usize) -> usize {
+        match self {
+            Self::ImportJson(text) | Self::ImportCss(text) => document + text.len(),
+            Self::All(edits) => edits.iter().map(|edit| edit.effort(document)).sum(),
+            Self::Set { .. } | Self::Rename { .. } | Self::Delete { .. } | Self::Replace(_) => document,
+        }
+    }
+
+    fn as_set(&self) -> Option<(&str, &NewToken)> {
+        match self {
+            Self::Set { path, token } => Some((path, token)),
+            _ => None,
+        }
+    }
+
+    /// Tokens that are set one after the other are judged together: once, however many they are, and they may refer to one
+    /// another in any order. Other changes come alone.
+    fn apply_run(run: &[Self], document: &Document) -> Result<Designed, Refusal> {
+        if let [alone] = run {
+            return alone.apply(document);
+        }
+        let tokens: Vec<_> = run.iter().filter_map(Self::as_set).collect();
+        let Edited { document, touched } = tokens::set_all(document, &tokens)?;
+        Ok(Designed::new(document, touched, Vec::new()))
+    }
+}
+
+impl Designed {
+    fn new(document: Document, touched: Vec<String>, findings: Vec<Finding>) -> Self {
+        Self { document: Arc::new(document), touched, findings }
+    }
+
+    /// What was touched, each once and in order.
+    fn in_order(mut self) -> Self {
+        self.touched.sort();
+        self.touched.dedup();
+        self
+    }
+
+    fn then(self, run: &[DesignEdit]) -> Result<Self, Refusal> {
+        let Self { mut touched, mut findings, .. } = self;
+        let next = DesignEdit::apply_run(run, &self.document)?;
+        touched.extend(next.touched);
+        // What is said about what came in is said about the last that did.
+        if let [DesignEdit::ImportJson(_) | DesignEdit::ImportCss(_) | DesignEdit::Replace(_)] = run {
+            findings = next.findings;
+        }
+        Ok(Self { document: next.document, touched, findings }.in_order())
+    }
+}
+
+/// Says how many changes a design system of a size may have at once. Each of them looks at all of it.
+fn too_many(size: usize) -> Refusal {
+    let most = (MAX_EFFORT / size).max(1);
+    let why = "for a design system of this size these are too many changes at once";
+    let message =
+        format!("{why}: send about {most} in one call; tokens set one after the other count as one");
+    Refusal::invalid("/changes", message)
+}
+
+fn imported(before: &Document, new: import::Imported) -> Designed {
+    let touched = touched(before, &new.document);
+    Designed::new(new.document, touched, new.findings)
+}
+
+/// The paths of all tokens that differ.
+fn touched(before: &Document, after: &Document) -> Vec<String> {
+    let difference = diff(before, after);
+    let mut paths: Vec<String> = Vec::new();
+    paths.extend(difference.removed.into_iter().map(|state| state.path));
+    paths.extend(difference.changed.into_iter().map(|change| change.after.path));
+    paths.extend(difference.renamed.into_iter().flat_map(|renamed| [renamed.from, renamed.to]));
+    paths.extend(difference.added.into_iter().map(|state| state.path));
+    paths
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tokens::{Kind, starter};
+
+    #[test]
+    fn every_change_tells_what_it_touched() {
+        let start =
+            Document::parse(r##"{"c":{"$type":"color","a":{"$value":"#ff0000"},"b":{"$value":"{c.a}"}}}"##)
+                .unwrap();
+        let set = DesignEdit::Set { path: "d".to_owned(), token: NewToken::new(Kind::Number, 2.0) };
+        let rename = DesignEdit::Rename { from: "c.a".to_owned(), to: "c.z".to_owned() };
+        let delete = |force| DesignEdit::Delete { path: "c.a".to_owned(), mode: None, force };
+        assert_eq!(set.apply(&start).unwrap().touched, ["d"]);
+        assert!(rename.apply(&start).unwrap().touched.contains(&"c.z".to_owned()));
+        assert!(matches!(delete(false).apply(&start), Err(Refusal::Design(_))));
+        assert!(delete(true).apply(&start).is_ok());
+        let css = DesignEdit::ImportCss(":root { --gap: 4px }".to_owned()).apply(&start).unwrap();
+        assert!(
+            css.touched.contains(&"c.a".to_owned()) && css.touched.iter().any(|path| path.contains("gap"))
+        );
+        assert!(matches!(DesignEdit::ImportJson("[".to_owned()).apply(&start), Err(Refusal::Import(_))));
+        let both = DesignEdit::All(vec![rename.clone(), set.clone()]).apply(&start).unwrap();
+        assert!(both.document.get("c.z").is_some() && both.touched.contains(&"d".to_owned()));
+        assert!(DesignEdit::All(vec![set.clone(), delete(false)]).apply(&start).is_err(), "all or none");
+        let alias = |path: &str, to: &str| {
+            let token =
+                NewToken { kind: Some(Kind::Number), value: to.into(), mode: None, description: None };
+            DesignEdit::Set { path: path.to_owned(), token }
+        };
+        let early = DesignEdit::All(vec![alias("e", "{d}"), set.clone()]).apply(&start).unwrap();
+        assert_eq!(early.touched, ["d", "e"], "the one that is named comes in the same call");
+        assert!(DesignEdit::All(vec![alias("e", "{d}"), rename.clone(), set]).apply(&start).is_err());
+        let dark = NewToken { mode: Some("dark".to_owned()), ..NewToken::new(Kind::Color, "#000000") };
+        let dark = DesignEdit::Set { path: "c.a".to_owned(), token: dark }.apply(&start).unwrap().document;
+        let mode = Some("dark".to_owned());
+        let light = DesignEdit::Delete { path: "c.a".to_owned(), mode, force: false };
+        let light = light.apply(&dark).unwrap();
+        assert_eq!((light.touched, light.document.modes()), (vec!["c.a".to_owned()], Vec::<String>::new()));
+        assert!(light.document.get("c.a").is_some());
+        let replaced = DesignEdit::Replace(starter()).apply(&start).unwrap();
+        assert!(replaced.findings.is_empty() && replaced.touched.len() > 50);
+    }
+
+    #[test]
+    fn many_changes_are_made_as_far_as_the_size_allows() {
+        // All modes are those of one token, but every token is looked at in each.
+        let system = |tokens: usize, modes: usize| {
+            let modes: Vec<_> = (0..modes).map(|at| format!(r#""m{at}":1"#)).collect();
+            let modes = format!(r#""$extensions":{{"mode":{{{}}}}}"#, modes.join(","));
+            let tokens: Vec<_> = (0..tokens).map(|at| format!(r#""t{at}":{{"$value":{at}}}"#)).collect();
+            let text = tokens.join(",").replacen('}', &format!(",{modes}}}"), 1);
+            Document::parse(&format!(r#"{{"$type":"number",{text}}}"#)).unwrap()
+        };
+        let delete =
+            |at: usize| DesignEdit::Delete { path: format!("t{}", at + 1), mode: None, force: false };
+        let set =
+            |at: usize| DesignEdit::Set { path: format!("t{at}"), token: NewToken::new(Kind::Number, 2.0) };
+        let all = |count: usize, change: &dyn Fn(usize) -> DesignEdit| {
+            DesignEdit::All((0..count).map(change).collect())
+        };
+        assert_eq!(all(100, &delete).apply(&system(500, 2)).unwrap().touched.len(), 100);
+        assert_eq!(all(1_000, &set).apply(&system(3_000, 32)).unwrap().touched.len(), 1_000);
+        let refused = all(1_000, &delete).apply(&system(3_000, 32)).unwrap_err().to_string();
+        assert!(refused.contains("send about 20 in"), "{refused}");
+        // One token can be as much work as thousands.
+        let large = format!(r#""t0":{{"$value":1,"$extensions":{{"x":"{}"}}}}"#, "x".repeat(1_000_000));
+        let large = Document::parse(&format!(r#"{{"$type":"number",{large}}}"#)).unwrap();
+        let rename = |at: usize| DesignEdit::Rename { from: format!("t{at}"), to: format!("t{}", at + 1) };
+        assert!(all(20, &rename).apply(&large).is_ok());
+        let refused = all(998, &rename).apply(&large).unwrap_err().to_string();
+        assert!(refused.contains("send about 127 in"), "{refused}");
+        // What came in last is what is spoken of.
+        let import = |text: &str| DesignEdit::ImportJson(text.to_owned());
+        let wrong = import(r#"{"a":{"$value":1}}"#);
+        let right = import(r#"{"a":{"$type":"number","$value":1}}"#);
+        for (first, last, told) in [(&wrong, &right, 0), (&right, &wrong, 1)] {
+            let made = DesignEdit::All(vec![first.clone(), last.clone()]).apply(&system(1, 1)).unwrap();
+            assert_eq!(made.findings.len(), told);
+        }
+    }
+}

@@ -1,0 +1,162 @@
+//! Which addresses a block may hold.
+//!
+//! `http`, `https`, `mailto`, `tel`, relative ones and `asset:<id>`. Everything else, known or not, is refused: a scheme
+//! that runs code (`javascript:`, `vbscript:`, `data:`) must not get into a page in any spelling. So an address is
+//! judged as browsers read it: they drop tabs and line breaks anywhere and white space in front, which here refuses it.
+
+use crate::ids::AssetId;
+
+/// Longest address in bytes.
+const LONGEST: usize = 2_048;
+
+/// The hosts that something may be embedded from. Their subdomains are other hosts.
+pub const EMBED_HOSTS: [&str; 8] = [
+    "www.youtube-nocookie.com",
+    "player.vimeo.com",
+    "codepen.io",
+    "codesandbox.io",
+    "stackblitz.com",
+    "www.figma.com",
+    "embed.figma.com",
+    "www.openstreetmap.org",
+];
+
+/// What an address leads to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Target<'a> {
+    Web(&'a str),
+    Contact,
+    Relative,
+    Asset,
+}
+
+fn target(address: &str) -> Option<Target<'_>> {
+    let odd = |c: char| {
+        c.is_control() || c.is_whitespace() || matches!(c, '\\' | '<' | '>' | '"' | '`' | '{' | '}')
+    };
+    if address.is_empty() || address.len() > LONGEST || address.chars().any(odd) {
+        return None;
+    }
+    let Some((scheme, rest)) = scheme(address) else {
+        // `//host` takes the scheme of the page, which may be any.
+        return (!address.starts_with("//")).then_some(Target::Relative);
+    };
+    match scheme.to_ascii_lowercase().as_str() {
+        "http" | "https" => {
+            let host = rest.strip_prefix("//")?.split(['/', '?', '#']).next()?;
+            (!host.is_empty()).then_some(Target::Web(host))
+        }
+        "mailto" | "tel" => (!rest.is_empty()).then_some(Target::Contact),
+        "asset" => asset_of(address).map(|_| Target::Asset),
+        _ => None,
+    }
+}
+
+/// What is before the first colon, if that is before any path. Whatever it is, a browser could take it for a scheme.
+fn scheme(address: &str) -> Option<(&str, &str)> {
+    let end = address.find(['/', '?', '#']).unwrap_or(address.len());
+    let colon = address[..end].find(':')?;
+    Some((&address[..colon], &address[colon + 1..]))
+}
+
+/// Whether a link may lead there.
+pub fn is_link(address: &str) -> bool {
+    target(address).is_some()
+}
+
+/// Whether an image or another file may come from there.
+pub fn is_source(address: &str) -> bool {
+    matches!(target(address), Some(Target::Web(_) | Target::Relative | Target::Asset))
+}
+
+/// Whether something from there may be embedded.
+pub fn is_embed(address: &str) -> bool {
+    let is_secure = scheme(address).is_some_and(|(scheme, _)| scheme.eq_ignore_ascii_case("https"));
+    matches!(target(address), Some(Target::Web(host)) if is_secure && EMBED_HOSTS.contains(&host))
+}
+
+/// Whether it can be the path of a page.
+pub fn is_page_path(path: &str) -> bool {
+    let allowed =
+        |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || matches!(byte, b'-' | b'_');
+    let part = |part: &str| !part.is_empty() && part.bytes().all(allowed);
+    path == "/" || path.strip_prefix('/').is_some_and(|rest| rest.split('/').all(part))
+}
+
+/// The asset that an address names.
+pub fn asset_of(address: &str) -> Option<AssetId> {
+    address.strip_prefix("asset:").and_then(|id| AssetId::parse(id).ok())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses() {
+        // Link, source, embed.
+        for (address, expected) in [
+            ("https://example.com/a?b=c#d", "LS-"),
+            ("HTTP://example.com", "LS-"),
+            ("/about", "LS-"),
+            ("about.html", "LS-"),
+            ("#top", "LS-"),
+            ("?q=a:b", "LS-"),
+            ("./a:b", "LS-"),
+            ("mailto:a@example.com", "L--"),
+            ("tel:+49123", "L--"),
+            ("asset:asset_1", "LS-"),
+            ("ASSET:asset_1", "---"),
+            ("https://www.youtube-nocookie.com/embed/x", "LSE"),
+            ("http://www.youtube-nocookie.com/embed/x", "LS-"),
+            ("https://www.youtube-nocookie.com.evil.example/x", "LS-"),
+            ("https://evil.example/www.youtube-nocookie.com", "LS-"),
+            ("https://www.youtube-nocookie.com@evil.example/", "LS-"),
+            ("https://www.youtube-nocookie.com:8080/", "LS-"),
+            ("", "---"),
+            ("//evil.example/x", "---"),
+            ("https:", "---"),
+            ("https:///x", "---"),
+            ("https:example.com", "---"),
+            ("asset:", "---"),
+            ("asset:../x", "---"),
+            ("javascript:alert(1)", "---"),
+            ("JaVaScRiPt:alert(1)", "---"),
+            (" javascript:alert(1)", "---"),
+            ("java\tscript:alert(1)", "---"),
+            ("java\nscript:alert(1)", "---"),
+            ("\u{1}javascript:alert(1)", "---"),
+            ("\u{a0}javascript:alert(1)", "---"),
+            ("javascript&colon;alert(1)", "LS-"), // No scheme once it is escaped.
+            ("data:text/html,<script>", "---"),
+            ("data:image/png;base64,AAAA", "---"),
+            ("vbscript:x", "---"),
+            ("file:///etc/passwd", "---"),
+            ("blob:https://example.com/x", "---"),
+            ("view-source:x", "---"),
+            ("a:b", "---"),
+            (":x", "---"),
+            ("\\\\evil.example", "---"),
+            ("/\\evil.example", "---"),
+            ("https://a/\"onload=x", "---"),
+            (&format!("/{}", "a".repeat(2048)), "---"),
+        ] {
+            let judge = |fits: bool, letter: char| if fits { letter } else { '-' };
+            let found: String =
+                [judge(is_link(address), 'L'), judge(is_source(address), 'S'), judge(is_embed(address), 'E')]
+                    .iter()
+                    .collect();
+            assert_eq!(found, expected, "{address:?}");
+        }
+    }
+
+    #[test]
+    fn paths_of_pages() {
+        for good in ["/", "/about", "/a/b-c/d_e", "/2026"] {
+            assert!(is_page_path(good), "{good}");
+        }
+        for bad in ["", "about", "/About", "//", "/a/", "/a//b", "/../x", "/a b", "/ä", "/a?b", "/a\0"] {
+            assert!(!is_page_path(bad), "{bad}");
+        }
+    }
+}

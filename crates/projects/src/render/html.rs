@@ -1,0 +1,108 @@
+//! A writer of HTML that can write nothing else: elements are closed, texts and values are escaped.
+
+use crate::error::Refusal;
+use crate::limits::MAX_HTML;
+
+/// HTML that is being written. Names of elements and attributes come from the program, never from a block.
+#[derive(Default)]
+pub(super) struct Html {
+    text: String,
+    open: Vec<&'static str>,
+}
+
+type Attributes<'a> = [(&'static str, &'a str)];
+
+impl Html {
+    /// Whether there is more than an answer may have. What is written then is dropped.
+    pub(super) fn is_full(&self) -> bool {
+        self.text.len() > MAX_HTML
+    }
+
+    /// How many elements are open.
+    pub(super) fn height(&self) -> usize {
+        self.open.len()
+    }
+
+    /// Something of ours between elements.
+    pub(super) fn raw(&mut self, text: &'static str) {
+        self.write(|out| out.push_str(text));
+    }
+
+    fn write(&mut self, write: impl FnOnce(&mut String)) {
+        if !self.is_full() {
+            write(&mut self.text);
+        }
+    }
+
+    pub(super) fn open(&mut self, name: &'static str, attributes: &Attributes<'_>) {
+        self.tag(name, attributes);
+        self.open.push(name);
+    }
+
+    /// An element that has no inside.
+    pub(super) fn void(&mut self, name: &'static str, attributes: &Attributes<'_>) {
+        self.tag(name, attributes);
+    }
+
+    /// Closes what was opened last.
+    pub(super) fn close(&mut self) {
+        let closed = self.open.pop();
+        debug_assert!(closed.is_some(), "nothing is open");
+        if let Some(name) = closed {
+            self.write(|out| out.extend(["</", name, ">"]));
+        }
+    }
+
+    pub(super) fn text(&mut self, text: &str) {
+        self.write(|out| escape(text, out));
+    }
+
+    /// An element with a text in it.
+    pub(super) fn line(&mut self, name: &'static str, attributes: &Attributes<'_>, text: &str) {
+        self.open(name, attributes);
+        self.text(text);
+        self.close();
+    }
+
+    /// A style sheet. What is in it is no HTML, but must not end it: `<` is written as CSS escapes it.
+    pub(super) fn style(&mut self, css: &str) {
+        self.open("style", &[]);
+        self.write(|out| out.push_str(&css.replace('<', "\\3c ")));
+        self.close();
+    }
+
+    pub(super) fn finish(self) -> Result<String, Refusal> {
+        if self.is_full() {
+            return Err(Refusal::AnswerTooLarge { what: "bytes of HTML", limit: MAX_HTML as u64 });
+        }
+        debug_assert!(self.open.is_empty(), "{:?} are open", self.open);
+        Ok(self.text)
+    }
+
+    fn tag(&mut self, name: &'static str, attributes: &Attributes<'_>) {
+        self.write(|out| {
+            out.extend(["<", name]);
+            for (name, value) in attributes {
+                out.extend([" ", name, "=\""]);
+                escape(value, out);
+                out.push('"');
+            }
+            out.push('>');
+        });
+    }
+}
+
+fn escape(text: &str, out: &mut String) {
+    for c in text.chars() {
+        match c {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '"' => out.push_str("&quot;"),
+            '\'' => out.push_str("&#39;"),
+            // No document may have these.
+            '\0' => out.push('\u{fffd}'),
+            c => out.push(c),
+        }
+    }
+}

@@ -1,0 +1,188 @@
+//! Projects from another store.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use super::Replicas;
+use super::projects::own;
+use super::tools::{Desk, Refused as _, ann, at, bob, id};
+use crate::asset::Digest;
+use crate::cursor::Page;
+use crate::error::{Noun, Refusal};
+use crate::ids::{Account, ProjectId};
+use crate::import::{Import, ImportedVersion, Parts, Past};
+use crate::project::{FieldsPatch, Published};
+use crate::store::ProjectStore;
+use crate::version::Version;
+
+/// An export that is held in memory.
+#[derive(Clone, Default)]
+struct Shelf {
+    versions: BTreeMap<u32, ImportedVersion>,
+    bytes: BTreeMap<Digest, Vec<u8>>,
+}
+
+impl Parts for Shelf {
+    fn version(&self, number: u32) -> Result<ImportedVersion, Refusal> {
+        self.versions.get(&number).cloned().ok_or_else(|| Version::missing(number))
+    }
+
+    fn bytes(&self, digest: &Digest) -> Result<Vec<u8>, Refusal> {
+        let missing = || Refusal::not_found(Noun::Asset, digest.to_string());
+        self.bytes.get(digest).cloned().ok_or_else(missing)
+    }
+}
+
+/// Everything of a project.
+async fn export(store: &dyn ProjectStore, account: &Account, id: &ProjectId) -> (Import, Shelf) {
+    let project = store.project(account, id).await.unwrap();
+    let content = store.content(account, id).await.unwrap().value;
+    let mut assets = content.assets.clone();
+    let mut shelf = Shelf::default();
+    for version in store.list_versions(account, id, Page::ALL).await.unwrap().items {
+        let (Version { number, note, created, revision, .. }, content) =
+            store.version(account, id, version.number).await.unwrap();
+        assets.extend(content.assets.iter().cloned());
+        shelf.versions.insert(number, ImportedVersion { note, created, revision, content });
+    }
+    for asset in assets {
+        shelf.bytes.insert(asset.digest, store.asset_bytes(account, id, &asset.digest).await.unwrap());
+    }
+    let past = Past::of(&project, shelf.versions.keys().copied().collect());
+    let parts = Arc::new(shelf.clone());
+    (Import { id: id.clone(), slug: Some(project.fields.slug), content, past, parts }, shelf)
+}
+
+/// A project with versions, one of them gone, assets that only versions name, and a draft that has gone on.
+async fn lived(replicas: Replicas) -> Desk {
+    let desk = Desk::new(replicas).await;
+    let page = desk.page("/").await;
+    desk.sections(&page, "ab").await;
+    desk.store.put_block_type(desk.write(), own("price")).await.unwrap();
+    for content in [b"one" as &[u8], b"two", b"three"] {
+        desk.put("a", content).await;
+        desk.put("b", b"three").await;
+        desk.store.publish(desk.write(), "a note").await.unwrap();
+    }
+    desk.store.publish(desk.write(), "").await.unwrap();
+    desk.store.unpublish(desk.write()).await.unwrap();
+    for gone in [1, 4] {
+        desk.store.delete_version(desk.write(), gone).await.unwrap();
+    }
+    desk.put("a", b"four").await;
+    desk
+}
+
+/// Nothing is lost on the way: the project, its draft, versions and bytes are what they were, and so are times and revisions.
+pub async fn a_project_comes_with_its_past(replicas: Replicas) {
+    let desk = lived(replicas).await;
+    let before = desk.project().await;
+    let (mut import, shelf) = export(&*desk.other, &ann(), &desk.id).await;
+    assert_eq!((before.next_version, import.past.versions.clone()), (5, BTreeSet::from([2, 3])));
+    desk.store.delete_project(desk.write()).await.unwrap();
+    assert_eq!(desk.store.import_project(&ann(), import.clone()).await.unwrap(), before);
+    assert_eq!(desk.project().await, before);
+    let (again, same) = export(&*desk.other, &ann(), &desk.id).await;
+    assert_eq!((again.content, again.past), (import.content.clone(), import.past.clone()));
+    assert_eq!(same.bytes, shelf.bytes);
+    for (number, version) in &shelf.versions {
+        let found = &same.versions[number];
+        assert_eq!(
+            (&found.note, found.created, found.revision),
+            (&version.note, version.created, version.revision)
+        );
+        assert_eq!(found.content, version.content);
+    }
+    // It lives on as if nothing had happened.
+    assert_eq!(desk.store.publish(desk.at_revision(before.revision), "").await.unwrap().value.number, 5);
+    desk.store.restore_version(desk.write(), 2).await.unwrap();
+    for gone in [2, 3] {
+        desk.store.delete_version(desk.write(), gone).await.unwrap();
+    }
+    // What is published has `four`, and the draft has `two` and `three`.
+    assert_eq!(desk.project().await.usage.asset_bytes, 4 + 3 + 5);
+
+    // A copy is somebody else's, under another id, and what was published is.
+    import.past.published = Some(Published { version: 3, revision: import.past.revision });
+    let copy = Import { id: id(2), slug: None, ..import };
+    let copied = desk.store.import_project(&bob(), copy).await.unwrap();
+    assert_eq!((copied.account.clone(), copied.fields.slug.as_str()), (bob(), "one"));
+    assert!(!copied.has_changes());
+    assert_eq!(desk.other.project(&bob(), &id(2)).await.unwrap(), copied);
+    assert_eq!(desk.other.accounts().await.unwrap(), [ann(), bob()]);
+}
+
+/// What is done to an import, and what comes of it.
+type Damage = (&'static str, fn(&mut Import, &mut Shelf), &'static str);
+
+const DAMAGES: &[Damage] = &[
+    ("a version is lost", |_, shelf| drop(shelf.versions.remove(&3)), "not found"),
+    ("bytes are lost", |_, shelf| drop(shelf.bytes.remove(&Digest::of(b"two"))), "not found"),
+    ("bytes are others", |_, shelf| drop(shelf.bytes.insert(Digest::of(b"two"), b"2".to_vec())), "invalid"),
+    ("a block hangs in the air", |import, _| drop(import.content.blocks.remove(0)), "invalid"),
+    (
+        "and in a version",
+        |_, shelf| {
+            drop(shelf.versions.get_mut(&3).unwrap().content.blocks.remove(0));
+        },
+        "invalid",
+    ),
+    (
+        "an asset is there twice",
+        |import, _| {
+            let asset = import.content.assets[0].clone();
+            import.content.assets.push(asset);
+        },
+        "invalid",
+    ),
+    (
+        "an asset is of another kind",
+        |import, _| import.content.assets[0].content_type = crate::ContentType::Png,
+        "invalid",
+    ),
+    ("an asset is larger than it says", |import, _| import.content.assets[0].bytes = 1, "invalid"),
+    (
+        "and in a version, where its content is known",
+        |_, shelf| shelf.versions.get_mut(&3).unwrap().content.assets[1].bytes = 1,
+        "invalid",
+    ),
+    (
+        "an asset has a path for a name",
+        |import, _| "../x".clone_into(&mut import.content.assets[0].name),
+        "invalid",
+    ),
+    ("a version is newer than all", |_, shelf| shelf.versions.get_mut(&2).unwrap().revision = 99, "invalid"),
+    ("a note is no text", |_, shelf| shelf.versions.get_mut(&2).unwrap().note.push('\0'), "invalid"),
+    ("a number would come again", |import, _| import.past.next_version = 3, "invalid"),
+    ("the slug is another's", |import, _| import.slug = Some("two".to_owned()), "taken"),
+    ("the id is another's", |import, _| import.id = id(2), "taken"),
+];
+
+/// Whatever is wrong with it, and however late that shows, nothing of it is there.
+pub async fn half_a_project_is_none(replicas: Replicas) {
+    let desk = lived(replicas).await;
+    let (import, shelf) = export(&*desk.other, &ann(), &desk.id).await;
+    desk.store.delete_project(desk.write()).await.unwrap();
+    let two = crate::NewProject::empty(id(2), crate::NewFields::named("Two"));
+    desk.store.create_project(&ann(), two, false, at(1)).await.unwrap();
+    for (what, damage, expected) in DAMAGES {
+        let (mut import, mut shelf) = (import.clone(), shelf.clone());
+        damage(&mut import, &mut shelf);
+        import.parts = Arc::new(shelf);
+        assert_eq!(desk.store.import_project(&ann(), import).await.word(), *expected, "{what}");
+        assert_eq!(desk.store.project(&ann(), &desk.id).await.word(), "not found", "{what}");
+        assert_eq!(desk.other.list_projects(&ann(), Page::ALL).await.unwrap().items.len(), 1, "{what}");
+    }
+    // Whoever has to mend it is told which asset it is about.
+    let mut odd = import.clone();
+    odd.content.assets[0].content_type = crate::ContentType::Png;
+    let told = desk.store.import_project(&ann(), odd).await.refusal().to_string();
+    assert!(told.starts_with("/assets/a/content: is not image/png"), "{told}");
+    // The slug is still free, and the good one is welcome; it is no second time.
+    let patch = FieldsPatch { slug: Some("one".to_owned()), ..FieldsPatch::default() };
+    let dry = crate::Write { project: id(2), ..desk.dry() };
+    desk.store.update_project(dry, patch).await.unwrap();
+    desk.store.import_project(&ann(), import.clone()).await.unwrap();
+    assert_eq!(desk.store.import_project(&ann(), import.clone()).await.word(), "taken");
+    assert_eq!(desk.store.import_project(&bob(), import).await.word(), "taken");
+}

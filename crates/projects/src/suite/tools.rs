@@ -1,0 +1,165 @@
+//! What the cases share.
+
+use std::sync::Arc;
+
+use jiff::{SignedDuration, Timestamp};
+use serde_json::{Map, Value};
+
+use super::Replicas;
+use crate::blocks::{Found, NewBlock, Place, Reach};
+use crate::error::{Error, Refusal};
+use crate::ids::{Account, AssetId, BlockId, Ids, ProjectId, Seed};
+use crate::new_project::NewProject;
+use crate::project::{NewFields, Project, Write};
+use crate::store::ProjectStore;
+use crate::{AtRevision, NewAsset};
+
+/// A time, so many seconds after some noon.
+pub(super) fn at(seconds: i64) -> Timestamp {
+    let noon = Timestamp::from_second(1_772_452_800).unwrap();
+    noon + SignedDuration::from_micros(seconds * 1_000_000 + 7)
+}
+
+pub(super) fn ann() -> Account {
+    Account::new("ann")
+}
+
+pub(super) fn bob() -> Account {
+    Account::new("bob")
+}
+
+pub(super) fn id(number: u8) -> ProjectId {
+    Ids::of(Seed([number; 16])).project()
+}
+
+pub(super) fn block_id(text: &str) -> BlockId {
+    BlockId::parse(text).unwrap()
+}
+
+pub(super) fn asset_id(text: &str) -> AssetId {
+    AssetId::parse(text).unwrap()
+}
+
+/// Ann's store with one project in it, and a way to write to it.
+pub(super) struct Desk {
+    pub(super) store: Arc<dyn ProjectStore>,
+    pub(super) other: Arc<dyn ProjectStore>,
+    pub(super) id: ProjectId,
+    drawn: std::sync::atomic::AtomicU8,
+}
+
+impl Desk {
+    pub(super) async fn new([store, other]: Replicas) -> Self {
+        let new = NewProject::empty(id(1), NewFields::named("One"));
+        store.create_project(&ann(), new, false, at(0)).await.unwrap();
+        Self { store, other, id: id(1), drawn: std::sync::atomic::AtomicU8::new(100) }
+    }
+
+    pub(super) fn write(&self) -> Write {
+        Write { account: ann(), project: self.id.clone(), if_revision: None, dry_run: false, now: at(60) }
+    }
+
+    pub(super) fn at_revision(&self, revision: u64) -> Write {
+        Write { if_revision: Some(revision), ..self.write() }
+    }
+
+    pub(super) fn dry(&self) -> Write {
+        Write { dry_run: true, ..self.write() }
+    }
+
+    /// A seed that was not used yet.
+    pub(super) fn seed(&self) -> Seed {
+        Seed([self.drawn.fetch_add(1, std::sync::atomic::Ordering::Relaxed); 16])
+    }
+
+    pub(super) async fn project(&self) -> Project {
+        self.other.project(&ann(), &self.id).await.unwrap()
+    }
+
+    /// Creates blocks and gives the ids of the rows.
+    pub(super) async fn insert(&self, place: Place, blocks: Value) -> Vec<BlockId> {
+        let new = NewBlock::parse(&blocks).unwrap();
+        let made = self.store.insert_blocks(self.write(), place, new, self.seed()).await.unwrap();
+        made.value.into_iter().map(|block| block.id).collect()
+    }
+
+    pub(super) async fn page(&self, path: &str) -> BlockId {
+        let page = serde_json::json!({ "type": "page", "props": { "title": "T", "path": path } });
+        self.insert(Place::last(None), page).await.remove(0)
+    }
+
+    /// Puts sections of these titles into a block.
+    pub(super) async fn sections(&self, parent: &BlockId, titles: &str) -> Vec<BlockId> {
+        let section = |title: char| serde_json::json!({ "type": "section", "props": { "title": title } });
+        let blocks: Vec<Value> = titles.chars().map(section).collect();
+        self.insert(Place::last(Some(parent.clone())), Value::from(blocks)).await
+    }
+
+    pub(super) async fn read(&self, root: Option<&BlockId>, depth: u32) -> AtRevision<Vec<Found>> {
+        let reach = Reach { depth, most: u32::MAX };
+        self.other.blocks(&ann(), &self.id, root, reach).await.unwrap()
+    }
+
+    /// The titles of all blocks inside of one, in the order of reading.
+    pub(super) async fn titles(&self, root: &BlockId) -> String {
+        let found = self.read(Some(root), u32::MAX).await.value;
+        let title =
+            |found: &Found| found.block.props.get("title").and_then(Value::as_str).unwrap_or("?").to_owned();
+        found.iter().skip(1).map(title).collect()
+    }
+
+    pub(super) async fn put(&self, name: &str, content: &[u8]) -> AtRevision<crate::Asset> {
+        self.store.put_asset(self.write(), asset(name, content)).await.unwrap()
+    }
+}
+
+/// An asset that is a text.
+pub(super) fn asset(name: &str, content: &[u8]) -> NewAsset {
+    NewAsset {
+        id: asset_id(name),
+        name: format!("{name}.txt"),
+        content_type: None,
+        alt: String::new(),
+        content: content.to_vec(),
+    }
+}
+
+pub(super) fn map(value: Value) -> Map<String, Value> {
+    let Value::Object(map) = value else { panic!("{value} is no object") };
+    map
+}
+
+/// What a rule said.
+pub(super) trait Refused {
+    fn refusal(self) -> Refusal;
+    /// In a few words.
+    fn word(self) -> &'static str;
+}
+
+impl<T: std::fmt::Debug> Refused for Result<T, Error> {
+    #[track_caller]
+    fn refusal(self) -> Refusal {
+        match self {
+            Err(Error::Refused(refusal)) => refusal,
+            other => panic!("this should have been refused: {other:?}"),
+        }
+    }
+
+    fn word(self) -> &'static str {
+        match self {
+            Ok(_) => "done",
+            Err(Error::Store(_)) => "store",
+            Err(Error::Refused(refusal)) => match refusal {
+                Refusal::NotFound { .. } => "not found",
+                Refusal::Conflict { .. } => "conflict",
+                Refusal::Invalid(_) => "invalid",
+                Refusal::TooLarge { .. } | Refusal::AnswerTooLarge { .. } => "too large",
+                Refusal::Taken { .. } => "taken",
+                Refusal::InUse { .. } => "in use",
+                Refusal::Published { .. } => "published",
+                Refusal::Design(_) => "design",
+                Refusal::Import(_) => "import",
+            },
+        }
+    }
+}

@@ -1,0 +1,279 @@
+//! Colours: 14 spaces, CSS text, and the way to sRGB.
+//!
+//! The mathematics is that of the `color` crate (Linebender; all spaces of CSS Color 4, no dependencies). It works in
+//! 32-bit floats, which is far finer than what a screen shows or a contrast ratio needs.
+
+#[cfg(test)]
+mod tests;
+
+use color::ColorSpaceTag;
+
+use super::json::{Json, Map};
+
+/// A colour space of the format.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(missing_docs, reason = "their names in CSS say all there is to say")]
+pub enum Space {
+    Srgb,
+    SrgbLinear,
+    Hsl,
+    Hwb,
+    Lab,
+    Lch,
+    Oklab,
+    Oklch,
+    DisplayP3,
+    A98Rgb,
+    ProphotoRgb,
+    Rec2020,
+    XyzD65,
+    XyzD50,
+}
+
+/// What a component of a colour may be.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Range {
+    /// From 0 to this.
+    To(f64),
+    /// An angle: from 0 up to, but not including, 360.
+    Hue,
+    /// 0 or more.
+    Positive,
+    /// Anything.
+    Any,
+}
+
+impl Range {
+    pub(super) fn contains(self, value: f64) -> bool {
+        match self {
+            Self::To(end) => (0.0..=end).contains(&value),
+            Self::Hue => (0.0..360.0).contains(&value),
+            Self::Positive => value >= 0.0,
+            Self::Any => true,
+        }
+    }
+
+    /// The nearest value that it contains: an angle goes on from the beginning.
+    fn fit(self, value: f64) -> f64 {
+        match self {
+            Self::To(end) => value.clamp(0.0, end),
+            Self::Hue => value.rem_euclid(360.0) % 360.0, // The first may be 360 for the tiniest negative ones.
+            Self::Positive => value.max(0.0),
+            Self::Any => value,
+        }
+    }
+
+    pub(super) fn words(self) -> String {
+        match self {
+            Self::To(end) => format!("from 0 to {end}"),
+            Self::Hue => "from 0 up to, but not including, 360".to_owned(),
+            Self::Positive => "0 or more".to_owned(),
+            Self::Any => "any number".to_owned(),
+        }
+    }
+}
+
+impl Space {
+    /// All of them, as the format lists them.
+    pub const ALL: [Self; 14] = [
+        Self::Srgb,
+        Self::SrgbLinear,
+        Self::Hsl,
+        Self::Hwb,
+        Self::Lab,
+        Self::Lch,
+        Self::Oklab,
+        Self::Oklch,
+        Self::DisplayP3,
+        Self::A98Rgb,
+        Self::ProphotoRgb,
+        Self::Rec2020,
+        Self::XyzD65,
+        Self::XyzD50,
+    ];
+
+    /// Its name in `colorSpace`.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Srgb => "srgb",
+            Self::SrgbLinear => "srgb-linear",
+            Self::Hsl => "hsl",
+            Self::Hwb => "hwb",
+            Self::Lab => "lab",
+            Self::Lch => "lch",
+            Self::Oklab => "oklab",
+            Self::Oklch => "oklch",
+            Self::DisplayP3 => "display-p3",
+            Self::A98Rgb => "a98-rgb",
+            Self::ProphotoRgb => "prophoto-rgb",
+            Self::Rec2020 => "rec2020",
+            Self::XyzD65 => "xyz-d65",
+            Self::XyzD50 => "xyz-d50",
+        }
+    }
+
+    /// The space of a name.
+    pub(super) fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|space| space.as_str() == name)
+    }
+
+    pub(super) const fn ranges(self) -> [Range; 3] {
+        match self {
+            Self::Hsl | Self::Hwb => [Range::Hue, Range::To(100.0), Range::To(100.0)],
+            Self::Lab => [Range::To(100.0), Range::Any, Range::Any],
+            Self::Lch => [Range::To(100.0), Range::Positive, Range::Hue],
+            Self::Oklab => [Range::To(1.0), Range::Any, Range::Any],
+            Self::Oklch => [Range::To(1.0), Range::Positive, Range::Hue],
+            _ => [Range::To(1.0); 3],
+        }
+    }
+
+    const fn tag(self) -> ColorSpaceTag {
+        match self {
+            Self::Srgb => ColorSpaceTag::Srgb,
+            Self::SrgbLinear => ColorSpaceTag::LinearSrgb,
+            Self::Hsl => ColorSpaceTag::Hsl,
+            Self::Hwb => ColorSpaceTag::Hwb,
+            Self::Lab => ColorSpaceTag::Lab,
+            Self::Lch => ColorSpaceTag::Lch,
+            Self::Oklab => ColorSpaceTag::Oklab,
+            Self::Oklch => ColorSpaceTag::Oklch,
+            Self::DisplayP3 => ColorSpaceTag::DisplayP3,
+            Self::A98Rgb => ColorSpaceTag::A98Rgb,
+            Self::ProphotoRgb => ColorSpaceTag::ProphotoRgb,
+            Self::Rec2020 => ColorSpaceTag::Rec2020,
+            Self::XyzD65 => ColorSpaceTag::XyzD65,
+            Self::XyzD50 => ColorSpaceTag::XyzD50,
+        }
+    }
+}
+
+/// A colour.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Color {
+    /// The space that the components are of.
+    pub space: Space,
+    /// The three components; `None` where the file says `none`.
+    pub components: [Option<f64>; 3],
+    /// From 0, invisible, to 1.
+    pub alpha: f64,
+    /// The nearest `#rrggbb`, for those who know no other space.
+    pub hex: Option<String>,
+}
+
+impl Color {
+    /// Reads a colour as CSS writes it: `#0af`, `rebeccapurple`, `oklch(0.7 0.1 200 / 50%)`. What is out of the range that
+    /// the format has for a component becomes the nearest that is not.
+    pub fn from_css(text: &str) -> Option<Self> {
+        let parsed = color::parse_color(text.trim()).ok()?;
+        let space = Space::ALL.into_iter().find(|space| space.tag() == parsed.cs)?;
+        let missing = parsed.flags.missing();
+        let ranges = space.ranges();
+        let component =
+            |at: usize| (!missing.contains(at)).then(|| ranges[at].fit(exact(parsed.components[at])));
+        let mut color = Self {
+            space,
+            components: [component(0), component(1), component(2)],
+            alpha: if missing.contains(3) { 0.0 } else { exact(parsed.components[3]).clamp(0.0, 1.0) },
+            hex: None,
+        };
+        if let Some(bytes) = color.bytes() {
+            // Eight bits a component is what was meant; more digits would only be noise.
+            color.components = bytes.map(|byte| Some(round(f64::from(byte) / 255.0, 4)));
+            color.hex = Some(hex(bytes));
+            color.alpha = round(color.alpha, 4);
+        }
+        Some(color)
+    }
+
+    /// Red, green and blue in sRGB from 0 to 1. What sRGB cannot show is cut off.
+    pub(super) fn to_srgb(&self) -> [f64; 3] {
+        if self.space == Space::Srgb {
+            return self.components.map(|value| value.unwrap_or(0.0).clamp(0.0, 1.0));
+        }
+        #[expect(clippy::cast_possible_truncation, reason = "the conversion works in 32 bits")]
+        let components = self.components.map(|value| value.unwrap_or(0.0) as f32);
+        let srgb = self.space.tag().convert(ColorSpaceTag::Srgb, components);
+        srgb.map(|value| if value.is_finite() { f64::from(value).clamp(0.0, 1.0) } else { 0.0 })
+    }
+
+    /// The colour as CSS.
+    pub fn to_css(&self) -> String {
+        if let Some(bytes) = self.bytes() {
+            let [red, green, blue] = bytes;
+            return if self.alpha >= 1.0 {
+                hex(bytes)
+            } else {
+                format!("rgb({red} {green} {blue} / {})", number(self.alpha))
+            };
+        }
+        let percent = matches!(self.space, Space::Hsl | Space::Hwb);
+        let component = |at: usize| match self.components[at] {
+            None => "none".to_owned(),
+            Some(value) if percent && at > 0 => format!("{}%", number(value)),
+            Some(value) => number(value),
+        };
+        let components = format!("{} {} {}", component(0), component(1), component(2));
+        let alpha = if self.alpha < 1.0 { format!(" / {}", number(self.alpha)) } else { String::new() };
+        let name = self.space.as_str();
+        match self.space {
+            Space::Hsl | Space::Hwb | Space::Lab | Space::Lch | Space::Oklab | Space::Oklch => {
+                format!("{name}({components}{alpha})")
+            }
+            _ => format!("color({name} {components}{alpha})"),
+        }
+    }
+
+    /// The value as the format writes it.
+    pub fn to_json(&self) -> Json {
+        let component = |value: Option<f64>| value.map_or_else(|| Json::from("none"), Json::number);
+        let mut map = Map::new();
+        map.set("colorSpace", self.space.as_str());
+        map.set("components", Json::Array(self.components.map(component).to_vec()));
+        if self.alpha < 1.0 {
+            map.set("alpha", self.alpha);
+        }
+        if let Some(hex) = &self.hex {
+            map.set("hex", hex.as_str());
+        }
+        map.into()
+    }
+
+    /// The components in eight bits each, if it is an sRGB colour that loses nothing by that.
+    fn bytes(&self) -> Option<[u8; 3]> {
+        // Three decimals, as people round, are within 0.13 of a step.
+        let whole = |value: Option<f64>| {
+            let scaled = value? * 255.0;
+            ((scaled - scaled.round()).abs() < 0.13 && (-0.2..255.2).contains(&scaled))
+                .then(|| byte(value.unwrap_or(0.0)))
+        };
+        let [red, green, blue] = self.components;
+        if self.space == Space::Srgb { Some([whole(red)?, whole(green)?, whole(blue)?]) } else { None }
+    }
+}
+
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "clamped to a byte")]
+fn byte(value: f64) -> u8 {
+    (value.clamp(0.0, 1.0) * 255.0).round() as u8
+}
+
+fn hex([red, green, blue]: [u8; 3]) -> String {
+    format!("#{red:02x}{green:02x}{blue:02x}")
+}
+
+/// The shortest decimal of a 32-bit float, not the digits that widening would invent.
+fn exact(value: f32) -> f64 {
+    value.to_string().parse().ok().filter(|value: &f64| value.is_finite()).unwrap_or(0.0)
+}
+
+pub(super) fn round(value: f64, digits: i32) -> f64 {
+    let scale = 10_f64.powi(digits);
+    let rounded = (value * scale).round() / scale;
+    if rounded.is_finite() { rounded + 0.0 } else { value }
+}
+
+/// A number as CSS and people write it: at most six decimals, twelve if it is tiny, no exponent.
+pub(super) fn number(value: f64) -> String {
+    let value = round(value, if value.abs() < 0.001 { 12 } else { 6 });
+    if value == 0.0 { "0".to_owned() } else { value.to_string() }
+}

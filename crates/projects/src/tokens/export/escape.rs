@@ -1,0 +1,100 @@
+//! Texts that cannot leave their place.
+
+use std::fmt::Write as _;
+
+/// An identifier: letters, digits, `-` and `_`; everything else becomes `-`.
+pub(super) fn identifier(path: &str) -> String {
+    let names = path.split('.').filter(|name| *name != "$root");
+    let joined = names.collect::<Vec<_>>().join("-");
+    let safe = |letter: char| if letter.is_alphanumeric() || letter == '_' { letter } else { '-' };
+    let text: String = joined.chars().map(safe).collect();
+    if text.is_empty() { "token".to_owned() } else { text }
+}
+
+/// A string for CSS and SCSS, in quotes.
+///
+/// Whatever is not a letter, a digit or plainly harmless is written by its number: quotes, line ends, `\`, but also `<`
+/// (the sheet may stand in HTML) and `#` (`#{` runs code in SCSS).
+pub(super) fn string(text: &str) -> String {
+    let mut quoted = String::with_capacity(text.len() + 2);
+    quoted.push('"');
+    for letter in text.chars() {
+        if letter.is_alphanumeric() || " -_.,:()+$".contains(letter) {
+            quoted.push(letter);
+        } else if letter == '\0' {
+            quoted.push('\u{fffd}');
+        } else {
+            // The space ends the number, whatever follows.
+            let _ = write!(quoted, "\\{:x} ", u32::from(letter));
+        }
+    }
+    quoted.push('"');
+    quoted
+}
+
+/// A text for a comment: one line that cannot end it.
+pub(super) fn comment(text: &str) -> String {
+    let mut line = String::with_capacity(text.len());
+    for letter in text.chars() {
+        let letter = if letter.is_control() || letter.is_whitespace() || "\u{2028}\u{2029}".contains(letter) {
+            ' '
+        } else {
+            letter
+        };
+        // `*/` ends a comment, `/*` begins one where they nest, `</` ends a style element, `#{` runs code.
+        let split = matches!(
+            (line.chars().last(), letter),
+            (Some('*'), '/') | (Some('/'), '*') | (Some('<'), '/' | '!') | (Some('#'), '{')
+        );
+        if split || (letter == ' ' && line.ends_with(' ')) {
+            line.push_str(if split { " " } else { "" });
+        }
+        if !(letter == ' ' && line.ends_with(' ')) {
+            line.push(letter);
+        }
+    }
+    line.trim().to_owned()
+}
+
+/// Font families that are words of CSS and not names of fonts.
+const GENERIC: [&str; 14] = [
+    "serif",
+    "sans-serif",
+    "monospace",
+    "cursive",
+    "fantasy",
+    "system-ui",
+    "ui-serif",
+    "ui-sans-serif",
+    "ui-monospace",
+    "ui-rounded",
+    "math",
+    "emoji",
+    "-apple-system",
+    "BlinkMacSystemFont",
+];
+
+/// A font name: a word of CSS as it is, any other in quotes.
+pub(super) fn font(name: &str) -> String {
+    if GENERIC.contains(&name) { name.to_owned() } else { string(name) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn strings_keep_their_meaning() {
+        for (text, expected) in [
+            ("Fira Sans", r#""Fira Sans""#),
+            ("a\"b", r#""a\22 b""#),
+            ("#{evil()}", r#""\23 \7b evil()\7d ""#),
+            ("</style>", r#""\3c \2f style\3e ""#),
+            ("a\\\n", r#""a\5c \a ""#),
+            ("é", "\"é\""),
+            ("\0", "\"\u{fffd}\""),
+        ] {
+            assert_eq!(string(text), expected, "{text:?}");
+        }
+    }
+}

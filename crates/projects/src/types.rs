@@ -1,0 +1,193 @@
+//! Block types: what the props of a block may be, and what may be inside it.
+//!
+//! Twenty are built in (`types/builtin.json`). A project may have more of its own: a name, a JSON Schema for the props,
+//! and which blocks may be inside; they are rendered generically.
+//!
+//! Schemas are JSON Schema 2020-12. Formats of ours say more than text can: `link`, `image`, `embed`, `page-path`,
+//! `line`. Patterns run in linear time. A project's own schema must not use `$ref`, which could lead in circles, or
+//! `unevaluatedProperties`, which judges what is inside again at every level; and it may have so many values and patterns. What
+//! judging will cost is reckoned before, for a block and for all blocks of a call. So whatever somebody writes is judged in
+//! bounded time.
+
+mod check;
+mod cost;
+mod custom;
+mod effort;
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, LazyLock, OnceLock};
+
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+use crate::error::Problem;
+use check::Judge;
+
+pub use custom::CustomType;
+pub(crate) use custom::problems_of;
+pub(crate) use effort::Effort;
+
+/// The type of the roots.
+pub const PAGE: &str = "page";
+
+/// Which blocks may be inside one.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub enum Children {
+    /// None.
+    None,
+    /// All that do not say where they belong.
+    #[default]
+    Any,
+    /// Those of these types.
+    Only(Vec<String>),
+}
+
+/// A type of blocks.
+#[derive(Clone)]
+pub struct BlockType {
+    /// Its name.
+    pub name: String,
+    /// What it is for.
+    pub description: String,
+    /// The JSON Schema of the props.
+    pub schema: Value,
+    /// Which blocks may be inside.
+    pub children: Children,
+    /// The types that it may be inside of; all that take it without. Pages are inside of none.
+    pub parents: Option<Vec<String>>,
+    /// Whether it is built in.
+    pub is_built_in: bool,
+    /// Compiled when props are judged first: that takes time, and most uses of a type judge none.
+    judge: Arc<OnceLock<Result<Judge, String>>>,
+}
+
+impl BlockType {
+    /// Everything that is wrong with props, as JSON pointers into them. What is too much for the call is left out; then
+    /// [`Effort::problem`] says so.
+    pub(crate) fn problems(&self, props: &Map<String, Value>, effort: &mut Effort) -> Vec<Problem> {
+        let is_ready = self.is_built_in || self.judge.get().is_some();
+        if !is_ready && !effort.take(cost::of_compiling(&self.schema)) {
+            return Vec::new();
+        }
+        match self.judge.get_or_init(|| Judge::of(&self.schema, self.is_built_in)) {
+            Ok(judge) => judge.problems(props, effort),
+            Err(message) => {
+                let message =
+                    format!("cannot be judged: the type has no usable schema ({message}); change the type");
+                vec![Problem::new("", message)]
+            }
+        }
+    }
+}
+
+impl std::fmt::Debug for BlockType {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("BlockType").field("name", &self.name).finish_non_exhaustive()
+    }
+}
+
+/// The types that blocks can have: those that are built in, and a project's own.
+#[derive(Clone, Debug, Default)]
+pub struct Types {
+    own: BTreeMap<String, BlockType>,
+}
+
+impl Types {
+    /// Those that are built in, and these.
+    pub fn with(own: &[CustomType]) -> Self {
+        let own = own.iter().filter(|own| built_in(&own.name).is_none());
+        Self { own: own.map(|own| (own.name.clone(), own.into())).collect() }
+    }
+
+    /// The type of this name.
+    pub fn get(&self, name: &str) -> Option<&BlockType> {
+        built_in(name).or_else(|| self.own.get(name))
+    }
+
+    /// All of them: those that are built in first, each part in order.
+    pub fn all(&self) -> impl Iterator<Item = &BlockType> {
+        BUILT_IN.iter().chain(self.own.values())
+    }
+
+    /// What is wrong with a block of one type inside one of another; `None` as parent: among the pages.
+    pub fn misplaced(&self, kind: &str, parent: Option<&str>) -> Option<String> {
+        let Some(parent) = parent else {
+            return (kind != PAGE).then(|| format!("a `{kind}` cannot be at the top; only a `page` can"));
+        };
+        let belongs = self.get(kind).and_then(|kind| kind.parents.as_ref());
+        if let Some(parents) = belongs
+            && !parents.iter().any(|known| known == parent)
+        {
+            let place =
+                if parents.is_empty() { "at the top".to_owned() } else { format!("in {}", listed(parents)) };
+            return Some(format!("a `{kind}` cannot be in a `{parent}`; it belongs {place}"));
+        }
+        match self.get(parent).map(|parent| &parent.children) {
+            Some(Children::Any) => None,
+            Some(Children::Only(kinds)) if kinds.iter().any(|known| known == kind) => None,
+            Some(Children::Only(kinds)) => {
+                Some(format!("a `{kind}` cannot be in a `{parent}`; it takes {}", listed(kinds)))
+            }
+            Some(Children::None) => Some(format!("nothing can be in a `{parent}`; choose another place")),
+            None => Some(format!(
+                "there is no block type `{parent}` any more; make it again, or choose another place"
+            )),
+        }
+    }
+
+    /// Says that there is no type of this name, and which there are.
+    pub(crate) fn unknown(&self, name: &str) -> String {
+        let known: Vec<String> = self.all().map(|known| known.name.clone()).collect();
+        let name: String = name.chars().take(60).collect();
+        format!("there is no block type `{name}`; there are {}", listed(&known))
+    }
+}
+
+fn listed(names: &[String]) -> String {
+    names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
+}
+
+/// The type of this name, if it is built in.
+pub fn built_in(name: &str) -> Option<&'static BlockType> {
+    BUILT_IN.iter().find(|known| known.name == name)
+}
+
+/// Read once. A test holds that all of them can be used.
+static BUILT_IN: LazyLock<Vec<BlockType>> = LazyLock::new(|| {
+    let described: Vec<Described> =
+        serde_json::from_str(include_str!("types/builtin.json")).unwrap_or_default();
+    described.into_iter().map(BlockType::from).collect()
+});
+
+#[derive(Deserialize)]
+struct Described {
+    name: String,
+    description: String,
+    #[serde(default)]
+    parents: Option<Vec<String>>,
+    children: Value,
+    schema: Value,
+}
+
+impl From<Described> for BlockType {
+    fn from(described: Described) -> Self {
+        let children = match described.children {
+            Value::Array(names) => {
+                Children::Only(names.iter().filter_map(Value::as_str).map(str::to_owned).collect())
+            }
+            Value::String(word) if word == "none" => Children::None,
+            _ => Children::Any,
+        };
+        Self {
+            name: described.name,
+            description: described.description,
+            schema: described.schema,
+            children,
+            parents: described.parents,
+            is_built_in: true,
+            judge: Arc::default(),
+        }
+    }
+}

@@ -1,0 +1,236 @@
+use serde_json::json;
+
+use super::*;
+use crate::limits::{MAX_PATTERNS, MAX_PROBLEMS, MAX_SCHEMA_VALUES};
+
+fn props(value: &Value) -> Map<String, Value> {
+    value.as_object().unwrap().clone()
+}
+
+fn own(name: &str, schema: Value) -> CustomType {
+    CustomType { name: name.to_owned(), description: String::new(), schema, children: Children::Any }
+}
+
+/// What is wrong with props, for a call that judges nothing else.
+fn told(kind: &BlockType, value: &Value) -> Vec<Problem> {
+    kind.problems(&props(value), &mut Effort::of_a_call())
+}
+
+#[test]
+fn all_built_in_types_are_usable() {
+    let described: Vec<Value> = serde_json::from_str(include_str!("builtin.json")).unwrap();
+    assert_eq!(BUILT_IN.len(), described.len());
+    assert_eq!(BUILT_IN.len(), 20);
+    for kind in BUILT_IN.iter() {
+        assert_eq!(kind.schema["type"], "object", "{}", kind.name);
+        assert!(!kind.description.is_empty());
+        assert!(Judge::of(&kind.schema, true).is_ok(), "{}", kind.name);
+        let named = [
+            &kind.parents.clone().unwrap_or_default()[..],
+            match &kind.children {
+                Children::Only(names) => names,
+                _ => &[],
+            },
+        ]
+        .concat();
+        assert!(named.iter().all(|name| built_in(name).is_some()), "{}", kind.name);
+    }
+    let hosts = &built_in("embed").unwrap().description;
+    assert!(crate::links::EMBED_HOSTS.iter().all(|host| hosts.contains(host)), "{hosts}");
+}
+
+#[test]
+fn every_problem_with_props_is_told() {
+    for (kind, value, expected) in [
+        ("heading", json!({ "text": "Hi", "level": 2 }), &[][..]),
+        (
+            "heading",
+            json!({ "level": 9, "x": 1 }),
+            &[
+                ": Additional properties are not allowed ('x' was unexpected)",
+                ": must have the member \"text\"",
+                "/level: value is greater than the maximum of 6",
+            ],
+        ),
+        (
+            "links",
+            json!({ "links": [{ "label": "a", "href": "javascript:alert(1)" }, { "href": "/" }] }),
+            &[
+                "/links/0/href: must be an address: http, https, mailto, tel, relative, or asset:<id>",
+                "/links/1: must have the member \"label\"",
+            ],
+        ),
+        (
+            "button",
+            json!({ "label": "a", "href": "/", "style": "odd" }),
+            &["/style: must be one of [\"primary\",\"secondary\",\"plain\"]"],
+        ),
+        ("divider", json!({}), &[]),
+    ] {
+        let found: Vec<String> = told(built_in(kind).unwrap(), &value)
+            .iter()
+            .map(|problem| format!("{}: {}", problem.path, problem.message))
+            .collect();
+        assert_eq!(found, expected, "{kind} {value}");
+    }
+}
+
+#[test]
+fn who_may_be_inside_whom() {
+    let types = Types::with(&[
+        CustomType { children: Children::Only(vec!["price".to_owned()]), ..own("prices", json!({})) },
+        own("price", json!({})),
+    ]);
+    for (kind, parent, fits) in [
+        ("page", None, true),
+        ("text", None, false),
+        ("page", Some("section"), false),
+        ("text", Some("page"), true),
+        ("column", Some("columns"), true),
+        ("column", Some("section"), false),
+        ("text", Some("columns"), false),
+        ("text", Some("text"), false),
+        ("field", Some("form"), true),
+        ("field", Some("page"), false),
+        ("price", Some("prices"), true),
+        ("text", Some("prices"), false),
+        ("prices", Some("column"), true),
+        ("text", Some("gone"), false),
+    ] {
+        assert_eq!(types.misplaced(kind, parent).is_none(), fits, "{kind} in {parent:?}");
+    }
+}
+
+#[test]
+fn types_of_a_projects_own() {
+    let good = own("price-tag", json!({ "type": "object", "properties": { "link": { "format": "link" } } }));
+    assert_eq!(good.problems(), []);
+    let types = Types::with(std::slice::from_ref(&good));
+    let kind = types.get("price-tag").unwrap();
+    assert_eq!(told(kind, &json!({ "link": "data:x" })).len(), 1);
+    assert!(types.get("other").is_none() && types.unknown("other").contains("`price-tag`"));
+
+    let patterns: Map<String, Value> = (0..=MAX_PATTERNS).map(|n| (format!("a{n}"), json!({}))).collect();
+    for schema in [
+        json!({ "$schema": "https://json-schema.org/draft/2020-12/schema", "type": "object" }),
+        json!({ "$schema": "https://json-schema.org/draft/2020-12/schema#" }),
+        json!({ "properties": { "pattern": { "type": "string", "pattern": "^[\\p{L} .'-]+$" } } }),
+    ] {
+        assert_eq!(own("a", schema.clone()).problems(), [], "{schema}");
+    }
+    let deep = (0..40).fold(json!({}), |inner, _| json!({ "not": inner }));
+    for (bad, path) in [
+        (own("Text", json!({})), "/name"),
+        (own("text", json!({})), "/name"),
+        (own("a", json!(true)), "/schema"),
+        (own("a", json!({ "type": "objekt" })), "/schema"),
+        (own("a", json!({ "pattern": "(" })), "/schema"),
+        (own("a", json!({ "pattern": "(a{1000}){1000}" })), "/schema"),
+        (own("a", json!({ "pattern": "(?:[ab]{1,30}a?){1,30}!" })), "/schema"),
+        (own("a", json!({ "pattern": "(?=a)" })), "/schema"),
+        (own("a", json!({ "$ref": "#" })), "/schema"),
+        (own("a", json!({ "not": { "$ref": "http://169.254.169.254/" } })), "/schema"),
+        (own("a", json!({ "$schema": "http://example.com/own" })), "/schema"),
+        (
+            own("a", json!({ "not": { "$schema": "https://json-schema.org/draft/2020-12/schema" } })),
+            "/schema",
+        ),
+        (own("a", json!({ "allOf": [{ "unevaluatedProperties": false }] })), "/schema"),
+        (own("a", json!({ "items": { "unevaluatedItems": false } })), "/schema"),
+        (own("a", json!({ "enum": (0..MAX_SCHEMA_VALUES).collect::<Vec<_>>() })), "/schema"),
+        (own("a", json!({ "anyOf": vec![json!({ "pattern": "a" }); MAX_PATTERNS + 1] })), "/schema"),
+        (own("a", json!({ "patternProperties": patterns })), "/schema"),
+        (own("a", json!({ "const": "\0" })), "/schema/const"),
+        (own("a", json!({ "const": "x".repeat(20_000) })), "/schema"),
+        (own("a", deep), "/schema"),
+        (CustomType { children: Children::Only(vec!["A b".to_owned()]), ..own("a", json!({})) }, "/children"),
+    ] {
+        let paths: Vec<_> = bad.problems().into_iter().map(|problem| problem.path).collect();
+        assert_eq!(paths, [path], "{bad:?}");
+    }
+    // One that cannot be used any more is there, and says so.
+    let types = Types::with(&[own("a", json!({ "type": "objekt" })), own("text", json!({}))]);
+    let told = told(types.get("a").unwrap(), &json!({}));
+    assert!(told[0].message.starts_with("cannot be judged: the type has no usable schema"), "{told:?}");
+    assert!(types.get("text").unwrap().is_built_in && types.all().count() == BUILT_IN.len() + 1);
+    let twice = problems_of(&[own("b", json!({})), own("b", json!(1))], CustomType::problems);
+    assert_eq!(
+        twice.iter().map(|told| told.path.as_str()).collect::<Vec<_>>(),
+        ["/types/1/schema", "/types/1/name"]
+    );
+}
+
+/// What judging costs is bounded, and what is too much is told without looking closer.
+#[test]
+fn large_props_are_judged_in_bounded_time() {
+    const TOO_MUCH: &str = "has too much in it for the schema of its type; make either of them smaller, or take out patterns \
+        and `multipleOf`";
+    let choices: Vec<Value> = (0..200).map(|n| json!({ "const": n })).collect();
+    let of_items = |schema: Value| json!({ "properties": { "a": { "items": schema } } });
+    let all_of = |schema: Value, count| of_items(json!({ "allOf": vec![schema; count] }));
+    let pattern = |pattern: &str| of_items(json!({ "pattern": pattern }));
+    let text = || json!("ab".repeat(32_000));
+    for (schema, item, count, expected) in [
+        (of_items(json!({ "anyOf": choices })), json!(7), 30_000, TOO_MUCH),
+        (of_items(json!({ "anyOf": choices })), json!(7), 5_000, ""),
+        (
+            of_items(json!({ "anyOf": choices })),
+            json!("x"),
+            5_000,
+            "does not fit the schema of its type, and is too large to tell where; try parts of it",
+        ),
+        (of_items(json!({ "anyOf": choices })), json!("x"), 2, "/a/0 /a/1"),
+        (all_of(json!({ "multipleOf": 0.3 }), 230), json!(3e300), 9_000, TOO_MUCH),
+        (all_of(json!({ "multipleOf": 0.3 }), 230), json!(3e300), 50, ""),
+        (all_of(json!({ "multipleOf": 0.3 }), 1), json!(3), 9_000, ""),
+        (all_of(json!({ "format": "uri-template" }), 200), text(), 1, ""),
+        (all_of(json!({ "format": "uri-template" }), 240), text(), 1, TOO_MUCH),
+        (pattern("(?:[ab]{1,20}a?){1,20}!"), text(), 1, TOO_MUCH),
+        (pattern("(?:[ab]{1,20}a?){1,20}$"), json!("ab"), 100, ""),
+        (pattern("^[ab]+$"), text(), 1, ""),
+    ] {
+        let kind = own("a", schema);
+        assert_eq!(kind.problems(), [], "{kind:?}");
+        let types = Types::with(std::slice::from_ref(&kind));
+        let told = told(types.get("a").unwrap(), &json!({ "a": vec![item; count] }));
+        let word =
+            |told: &Problem| if told.path.is_empty() { told.message.clone() } else { told.path.clone() };
+        let words = told.iter().map(word).collect::<Vec<_>>().join(" ");
+        assert_eq!(words, expected, "{count} {:.200}", kind.schema.to_string());
+    }
+    let table = json!({ "rows": vec![vec![1; 40]; 400] });
+    assert_eq!(told(built_in("table").unwrap(), &table).len(), MAX_PROBLEMS + 1);
+}
+
+/// However many blocks a call judges, and of however many types.
+#[test]
+fn a_call_judges_so_much_and_no_more() {
+    let choices: Vec<Value> = (0..200).map(|n| json!({ "const": n })).collect();
+    let large = own("a", json!({ "properties": { "a": { "items": { "anyOf": choices } } } }));
+    let patterns = own("a", json!({ "anyOf": vec![json!({ "pattern": "a" }); MAX_PATTERNS] }));
+    let one = Types::with(&[large]);
+    let again = || one.clone();
+    let another = || Types::with(std::slice::from_ref(&patterns));
+    let many: [(&dyn Fn() -> Types, Value, usize, bool); 4] = [
+        (&again, json!({ "a": vec![7; 5_000] }), 9, true),
+        (&again, json!({ "a": vec![7; 5_000] }), 10, false),
+        (&another, json!({}), 29, true),
+        (&another, json!({}), 30, false),
+    ];
+    for (types, value, count, fits) in many {
+        let mut effort = Effort::of_a_call();
+        for _ in 0..count {
+            assert_eq!(types().get("a").unwrap().problems(&props(&value), &mut effort), []);
+        }
+        let told = effort.problem().map(|told| told.message).unwrap_or_default();
+        assert_eq!(told.is_empty(), fits, "{count} {told}");
+        assert!(fits || told.contains("write fewer blocks at once"), "{told}");
+    }
+    // Where mistakes are is told for as long as something is left for that. That there are some is always told.
+    let mut effort = Effort::of_a_call();
+    let mut tell = || one.get("a").unwrap().problems(&props(&json!({ "a": ["x", "y"] })), &mut effort);
+    let (first, last) = (tell().len(), (0..200).map(|_| tell()).last().unwrap());
+    assert_eq!((first, last.len()), (2, 1));
+    assert!(last[0].message.ends_with("too large to tell where; try parts of it"), "{last:?}");
+    assert_eq!(effort.problem(), None);
+}

@@ -1,0 +1,192 @@
+//! What differs between two contents.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::Value;
+
+use crate::asset::Asset;
+use crate::blocks::Block;
+use crate::content::Content;
+use crate::ids::BlockId;
+use crate::tokens;
+
+/// What differs between two contents.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Differences {
+    /// What the project says of itself.
+    pub fields: Vec<FieldChange>,
+    /// Its own block types.
+    pub types: Names,
+    /// Blocks that are new, in the order of reading.
+    pub added: Vec<Block>,
+    /// Blocks that are gone, in the order of reading.
+    pub removed: Vec<Block>,
+    /// Blocks with other props, or of another type.
+    pub changed: Vec<BlockChange>,
+    /// Blocks at another place: in another block, or elsewhere among the same siblings. As few as explain the order.
+    pub moved: Vec<Moved>,
+    /// Design tokens.
+    pub tokens: tokens::Diff,
+    /// Assets, by id. Changed: another content, type, name or text.
+    pub assets: Names,
+}
+
+impl Differences {
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+/// A field that says something else.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FieldChange {
+    /// Which one.
+    pub field: &'static str,
+    /// What it said.
+    pub before: Value,
+    /// What it says.
+    pub after: Value,
+}
+
+/// What came, went and changed, by name.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Names {
+    /// What is new.
+    pub added: Vec<String>,
+    /// What is gone.
+    pub removed: Vec<String>,
+    /// What is not what it was.
+    pub changed: Vec<String>,
+}
+
+/// A block with other props.
+#[derive(Clone, Debug, PartialEq)]
+pub struct BlockChange {
+    /// What it was.
+    pub before: Block,
+    /// What it is.
+    pub after: Block,
+}
+
+/// A block at another place.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Moved {
+    /// Which one.
+    pub id: BlockId,
+    /// What it was inside of.
+    pub from: Option<BlockId>,
+    /// What it is inside of.
+    pub to: Option<BlockId>,
+}
+
+/// What differs between two contents, from `old` to `new`.
+pub fn differences(old: &Content, new: &Content) -> Differences {
+    let before: BTreeMap<&BlockId, &Block> = old.blocks.iter().map(|block| (&block.id, block)).collect();
+    let after: BTreeMap<&BlockId, &Block> = new.blocks.iter().map(|block| (&block.id, block)).collect();
+    let only = |blocks: &[Block], other: &BTreeMap<&BlockId, &Block>| -> Vec<Block> {
+        blocks.iter().filter(|block| !other.contains_key(&block.id)).cloned().collect()
+    };
+    let mut found = Differences {
+        fields: fields(old, new),
+        types: names(
+            old.types.iter().map(|own| (own.name.clone(), own)),
+            new.types.iter().map(|own| (own.name.clone(), own)),
+        ),
+        added: only(&new.blocks, &before),
+        removed: only(&old.blocks, &after),
+        tokens: tokens::diff(&old.design, &new.design),
+        assets: names(old.assets.iter().map(asset), new.assets.iter().map(asset)),
+        ..Differences::default()
+    };
+    let shuffled = shuffled(&old.blocks, &after);
+    for block in &new.blocks {
+        let Some(was) = before.get(&block.id) else { continue };
+        if was.props != block.props || was.kind != block.kind {
+            found.changed.push(BlockChange { before: (*was).clone(), after: block.clone() });
+        }
+        if was.parent != block.parent || shuffled.contains(&block.id) {
+            let (from, to) = (was.parent.clone(), block.parent.clone());
+            found.moved.push(Moved { id: block.id.clone(), from, to });
+        }
+    }
+    found
+}
+
+/// What counts of an asset: not when it was put there.
+fn asset(asset: &Asset) -> (String, impl PartialEq) {
+    (asset.id.to_string(), (&asset.digest, asset.content_type, &asset.name, &asset.alt))
+}
+
+fn fields(old: &Content, new: &Content) -> Vec<FieldChange> {
+    let all = [
+        ("name", Value::from(old.fields.name.clone()), Value::from(new.fields.name.clone())),
+        ("slug", Value::from(old.fields.slug.clone()), Value::from(new.fields.slug.clone())),
+        (
+            "description",
+            Value::from(old.fields.description.clone()),
+            Value::from(new.fields.description.clone()),
+        ),
+        ("metadata", Value::from(old.fields.metadata.clone()), Value::from(new.fields.metadata.clone())),
+    ];
+    let changed = all.into_iter().filter(|(_, before, after)| before != after);
+    changed.map(|(field, before, after)| FieldChange { field, before, after }).collect()
+}
+
+fn names<T: PartialEq>(
+    old: impl Iterator<Item = (String, T)>,
+    new: impl Iterator<Item = (String, T)>,
+) -> Names {
+    let (old, new): (BTreeMap<_, _>, BTreeMap<_, _>) = (old.collect(), new.collect());
+    let mut names = Names::default();
+    for (name, is) in &new {
+        match old.get(name) {
+            None => names.added.push(name.clone()),
+            Some(was) if was != is => names.changed.push(name.clone()),
+            Some(_) => {}
+        }
+    }
+    names.removed = old.into_keys().filter(|name| !new.contains_key(name)).collect();
+    names
+}
+
+/// Blocks that stayed in their parent and stand elsewhere among those that stayed too.
+fn shuffled<'a>(old: &'a [Block], after: &BTreeMap<&BlockId, &Block>) -> BTreeSet<&'a BlockId> {
+    let mut stayed: BTreeMap<Option<&BlockId>, Vec<(&BlockId, &Block)>> = BTreeMap::new();
+    for block in old {
+        if let Some(is) = after.get(&block.id).filter(|is| is.parent == block.parent) {
+            stayed.entry(block.parent.as_ref()).or_default().push((&block.id, is));
+        }
+    }
+    let mut found = BTreeSet::new();
+    for siblings in stayed.values_mut() {
+        let keys: Vec<_> = siblings.iter().map(|(_, is)| (&is.order, &is.id)).collect();
+        let kept = longest_rise(&keys);
+        let moved = siblings.iter().zip(kept).filter(|(_, kept)| !kept);
+        found.extend(moved.map(|((id, _), _)| *id));
+    }
+    found
+}
+
+/// Which items belong to a longest rising part of a list: these can be said to have stayed where they were.
+fn longest_rise<T: Ord>(items: &[T]) -> Vec<bool> {
+    // For every length, the item with the least value that a rising part of that length can end in.
+    let mut ends: Vec<usize> = Vec::new();
+    let mut before: Vec<Option<usize>> = vec![None; items.len()];
+    for (at, item) in items.iter().enumerate() {
+        let length = ends.partition_point(|end| items[*end] < *item);
+        before[at] = length.checked_sub(1).map(|shorter| ends[shorter]);
+        if length == ends.len() {
+            ends.push(at);
+        } else {
+            ends[length] = at;
+        }
+    }
+    let mut kept = vec![false; items.len()];
+    let mut next = ends.last().copied();
+    while let Some(at) = next {
+        kept[at] = true;
+        next = before[at];
+    }
+    kept
+}
