@@ -26,6 +26,7 @@ mod migrations;
 mod names;
 mod options;
 mod postgres;
+mod projects;
 mod sessions;
 mod sqlite;
 
@@ -35,7 +36,7 @@ pub use location::{Location, LocationError, Server, Tls};
 pub use options::Options;
 
 /// Everything that the server keeps. Each domain says in a trait of its own what it needs.
-pub trait Store: access::AccessStore + flow::session::SessionStore {}
+pub trait Store: access::AccessStore + flow::session::SessionStore + ::projects::ProjectStore {}
 
 /// Why a store was not opened. Nothing was changed in what was found there.
 #[derive(Debug, thiserror::Error)]

@@ -4,12 +4,14 @@
 pub(crate) const SQLITE: &[&str] = &[
     include_str!("../migrations/sqlite/0001_access.sql"),
     include_str!("../migrations/sqlite/0002_sessions.sql"),
+    include_str!("../migrations/sqlite/0003_projects.sql"),
 ];
 
 /// The steps of PostgreSQL.
 pub(crate) const POSTGRES: &[&str] = &[
     include_str!("../migrations/postgres/0001_access.sql"),
     include_str!("../migrations/postgres/0002_sessions.sql"),
+    include_str!("../migrations/postgres/0003_projects.sql"),
 ];
 
 /// The schema that all steps together lead to.

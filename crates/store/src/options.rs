@@ -6,7 +6,7 @@ use std::time::Duration;
 /// What can be set about a store. PostgreSQL alone has any of it; SQLite needs nothing.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// The most connections that are open at a time.
+    /// The most connections that are open at a time. Of three or more, two are left to those who do not write to projects.
     pub connections: usize,
     /// How long to wait for a connection, whether it has to be made or is in use by others.
     pub connect_timeout: Duration,

@@ -1,11 +1,16 @@
 //! PostgreSQL: a pool of connections, and what is done when one breaks.
 
 mod access;
+mod cancel;
+mod case;
 mod column;
 mod fault;
+mod projects;
 mod schema;
 mod sessions;
 mod tls;
+mod transaction;
+mod turns;
 mod work;
 
 use std::sync::atomic::AtomicU32;
@@ -16,6 +21,8 @@ use tokio_postgres::NoTls;
 use tokio_postgres::config::SslMode;
 
 use crate::{OpenError, Options, Server, Store, Tls};
+use cancel::Canceller;
+use turns::Turns;
 
 /// What is granted on top of the time that the database allows a statement, for the way there and back.
 const WAY: Duration = Duration::from_secs(2);
@@ -23,8 +30,10 @@ const WAY: Duration = Duration::from_secs(2);
 /// A store in PostgreSQL.
 pub(crate) struct Postgres {
     pool: Pool,
+    canceller: Canceller,
     /// How long to wait for an answer. A database that can be reached gives up before.
     patience: Duration,
+    turns: Turns,
     leases: AtomicU32,
 }
 
@@ -34,7 +43,7 @@ impl Postgres {
     /// Connects, and makes or updates the tables.
     pub(crate) async fn open(server: &Server, options: &Options) -> Result<Self, OpenError> {
         let place = server.to_string();
-        let pool = pool(server, options).await?;
+        let (pool, canceller) = pool(server, options).await?;
         let failed = |cause| OpenError::Failed { place: place.clone(), cause };
         let mut client = pool.get().await.map_err(|error| failed(fault::of_pool(&error)))?;
         schema::migrate(&place, &mut client).await?;
@@ -45,11 +54,13 @@ impl Postgres {
             );
         }
         drop(client);
-        Ok(Self { pool, patience: options.statement_timeout + WAY, leases: AtomicU32::default() })
+        let patience = options.statement_timeout + WAY;
+        let turns = Turns::of(options.connections, patience);
+        Ok(Self { pool, canceller, patience, turns, leases: AtomicU32::default() })
     }
 }
 
-async fn pool(server: &Server, options: &Options) -> Result<Pool, OpenError> {
+async fn pool(server: &Server, options: &Options) -> Result<(Pool, Canceller), OpenError> {
     let mut config = server.config.clone();
     let own = session_settings(options);
     config.options(config.get_options().map_or(own.clone(), |given| format!("{own} {given}")));
@@ -64,11 +75,12 @@ async fn pool(server: &Server, options: &Options) -> Result<Pool, OpenError> {
     });
     // Whether a connection is closed is known without asking: each is watched by a task of its own.
     let recycling = ManagerConfig { recycling_method: RecyclingMethod::Fast };
-    let manager = if server.tls == Tls::Off {
-        Manager::from_config(config, NoTls, recycling)
+    let (manager, canceller) = if server.tls == Tls::Off {
+        (Manager::from_config(config, NoTls, recycling), Canceller::by(NoTls))
     } else {
         let ca_file = options.ca_file.clone().or_else(|| server.ca_file.clone());
-        Manager::from_config(config, tls::connector(ca_file).await?, recycling)
+        let connector = tls::connector(ca_file).await?;
+        (Manager::from_config(config, connector.clone(), recycling), Canceller::by(connector))
     };
     let built = Pool::builder(manager)
         .max_size(options.connections.max(1))
@@ -77,10 +89,11 @@ async fn pool(server: &Server, options: &Options) -> Result<Pool, OpenError> {
         .create_timeout(Some(options.connect_timeout))
         .recycle_timeout(Some(options.connect_timeout))
         .build();
-    built.map_err(|error| OpenError::Failed {
+    let pool = built.map_err(|error| OpenError::Failed {
         place: server.to_string(),
         cause: ::access::StoreError::Broken(error.to_string()),
-    })
+    })?;
+    Ok((pool, canceller))
 }
 
 /// What every session is begun with. What the URL says comes after it and wins. Who waited for a lock has to see what

@@ -7,6 +7,7 @@ mod access;
 mod column;
 mod fault;
 mod file;
+mod projects;
 mod schema;
 mod sessions;
 mod shared;

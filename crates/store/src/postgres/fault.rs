@@ -6,7 +6,7 @@ use std::io;
 use access::StoreError;
 use deadpool_postgres::PoolError;
 use tokio_postgres::Error;
-use tokio_postgres::error::DbError;
+use tokio_postgres::error::{DbError, SqlState};
 
 /// Classes of errors that pass: the connection, conflicts between transactions, resources, locks, operators.
 const PASSING: &[&str] = &["08", "40", "53", "55", "57"];
@@ -14,6 +14,10 @@ const PASSING: &[&str] = &["08", "40", "53", "55", "57"];
 const HARMLESS: &[&str] = &["08", "25", "28", "3D", "40", "42", "53", "55", "57"];
 /// The server became one that only reads: another has taken over.
 const READ_ONLY: &str = "25006";
+/// The server has closed a connection whose transaction did nothing, or took too long.
+const TIMED_OUT: [&str; 2] = ["25P03", "25P04"];
+/// What is looked for before it is written, so that only somebody else can have taken it meanwhile.
+const SOUGHT: [&str; 3] = ["projects_account_slug_key", "projects_pkey", "project_accounts_pkey"];
 
 /// The error that callers see.
 pub(super) fn of(error: &Error) -> StoreError {
@@ -33,14 +37,30 @@ pub(super) fn of_pool(error: &PoolError) -> StoreError {
 /// Whether the connection is gone, so that another one may do better.
 pub(super) fn is_lost(error: &Error) -> bool {
     match error.as_db_error() {
-        Some(answer) => answer.code().code().starts_with("08") || answer.code().code().starts_with("57P"),
+        Some(answer) => {
+            let code = answer.code().code();
+            code.starts_with("08") || code.starts_with("57P") || TIMED_OUT.contains(&code)
+        }
         None => error.is_closed() || io_cause(error).is_some_and(|cause| !is_about_trust(cause)),
     }
 }
 
+/// Whether others were in the way, so that all may be well when it is done again from the start: a deadlock, a conflict, or a
+/// name that was free when it was looked for.
+pub(super) fn is_conflict(error: &Error) -> bool {
+    let Some(answer) = error.as_db_error() else { return false };
+    let was_sought = answer.constraint().is_some_and(|name| SOUGHT.contains(&name));
+    answer.code().code().starts_with("40") || (*answer.code() == SqlState::UNIQUE_VIOLATION && was_sought)
+}
+
+/// Whether an earlier statement of the transaction has failed, which says why.
+pub(super) fn is_consequence(error: &Error) -> bool {
+    error.code() == Some(&SqlState::IN_FAILED_SQL_TRANSACTION)
+}
+
 fn passes(answer: &DbError) -> bool {
     let code = answer.code().code();
-    code == READ_ONLY || PASSING.iter().any(|class| code.starts_with(class))
+    code == READ_ONLY || TIMED_OUT.contains(&code) || PASSING.iter().any(|class| code.starts_with(class))
 }
 
 fn io_cause(error: &Error) -> Option<&io::Error> {

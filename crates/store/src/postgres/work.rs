@@ -14,6 +14,7 @@ use tokio::time::timeout;
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{Error, Row, Statement};
 
+use super::cancel::Canceller;
 use super::column::get;
 use super::{Postgres, fault};
 
@@ -54,7 +55,7 @@ enum Failure {
 }
 
 impl View<'_> {
-    fn setting(&self) -> (&str, &str) {
+    pub(super) fn setting(&self) -> (&str, &str) {
         match self {
             Self::Tenant(tenant) => ("fluxway.tenant", tenant),
             Self::Prefix(prefix) => ("fluxway.prefix", prefix),
@@ -63,7 +64,7 @@ impl View<'_> {
     }
 }
 
-const SET: &str = "SELECT set_config($1, $2, true)";
+pub(super) const SET: &str = "SELECT set_config($1, $2, true)";
 const BEGIN: Step<'_> = Step { sql: "BEGIN", values: &[] };
 const BEGIN_READ: Step<'_> = Step { sql: "BEGIN READ ONLY", values: &[] };
 const COMMIT: Step<'_> = Step { sql: "COMMIT", values: &[] };
@@ -80,7 +81,7 @@ impl Failure {
     }
 }
 
-fn perhaps_done(error: StoreError) -> StoreError {
+pub(super) fn perhaps_done(error: StoreError) -> StoreError {
     match error {
         StoreError::Unreachable(reason) => {
             StoreError::Unreachable(format!("{reason}; it may have been done"))
@@ -89,11 +90,16 @@ fn perhaps_done(error: StoreError) -> StoreError {
     }
 }
 
-fn too_late() -> StoreError {
+pub(super) fn too_late() -> StoreError {
     StoreError::Unreachable("no answer in time".to_owned())
 }
 
 impl Postgres {
+    /// Gives a connection out of the hands of the pool.
+    pub(super) fn lend(&self, client: Object, is_clean: bool) -> Lent {
+        Lent { client: Some(client), is_clean, canceller: self.canceller.clone() }
+    }
+
     /// Does it. Gives the rows of every statement.
     pub(super) async fn run(&self, work: Work<'_>) -> Result<Vec<Vec<Row>>, StoreError> {
         let result = match self.attempt(&work).await {
@@ -131,7 +137,7 @@ impl Postgres {
     async fn attempt(&self, work: &Work<'_>) -> Result<Vec<Vec<Row>>, Failure> {
         let client = self.pool.get().await.map_err(|error| Failure::Failed(fault::of_pool(&error)))?;
         // Whoever stops waiting for changes may leave an open transaction behind; what is only read travels whole.
-        let mut lent = Lent { client: Some(client), is_clean: !matches!(work, Work::Write(..)) };
+        let mut lent = self.lend(client, !matches!(work, Work::Write(..)));
         let Some(client) = &lent.client else { return Err(Failure::Failed(too_late())) };
         let result = timeout(self.patience, travel(client, work)).await;
         let result = result.unwrap_or_else(|_| Err(Failure::Failed(too_late())));
@@ -145,16 +151,18 @@ fn happened(answers: &[Vec<Row>]) -> Result<bool, StoreError> {
     answers.iter().flatten().next().map_or(Ok(false), |row| get(row, 0))
 }
 
-/// A connection in use. It goes back to the pool if it is clean, else it is closed.
-struct Lent {
-    client: Option<Object>,
-    is_clean: bool,
+/// A connection in use. It goes back to the pool if it is clean; else what it does is stopped, and it is closed.
+pub(super) struct Lent {
+    pub(super) client: Option<Object>,
+    pub(super) is_clean: bool,
+    canceller: Canceller,
 }
 
 impl Drop for Lent {
     fn drop(&mut self) {
-        if !self.is_clean {
-            self.client.take().map(Object::take);
+        if let Some(client) = self.client.take_if(|_| !self.is_clean) {
+            self.canceller.cancel(client.cancel_token());
+            drop(Object::take(client));
         }
     }
 }
@@ -181,12 +189,18 @@ async fn travel(client: &Object, work: &Work<'_>) -> Result<Vec<Vec<Row>>, Failu
 
 /// Sends all statements at once, and waits for all answers. The first error is the one that counts.
 async fn together(client: &Object, steps: &[&Step<'_>]) -> Result<Vec<Vec<Row>>, Failure> {
-    let mut prepared: Vec<Statement> = Vec::with_capacity(steps.len());
-    for step in steps {
-        prepared.push(client.prepare_cached(step.sql).await.map_err(Failure::of)?);
-    }
+    let prepared = prepare(client, steps).await.map_err(Failure::of)?;
     // Each is sent when its future is first polled, and they are polled in order.
     let answers =
         join_all(prepared.iter().zip(steps).map(|(sql, step)| client.query(sql, step.values))).await;
     answers.into_iter().collect::<Result<_, _>>().map_err(Failure::of)
+}
+
+/// Makes sure that the database knows these statements. It does already, but for the first time on a connection.
+pub(super) async fn prepare(client: &Object, steps: &[&Step<'_>]) -> Result<Vec<Statement>, Error> {
+    let mut prepared = Vec::with_capacity(steps.len());
+    for step in steps {
+        prepared.push(client.prepare_cached(step.sql).await?);
+    }
+    Ok(prepared)
 }

@@ -1,7 +1,9 @@
 //! What errors of SQLite mean to others.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
 use access::StoreError;
-use rusqlite::{Error, ErrorCode};
+use rusqlite::{Error, ErrorCode, Result, ffi};
 
 use crate::OpenError;
 
@@ -18,6 +20,18 @@ pub(super) fn of(error: Error) -> StoreError {
         )
     );
     if may_pass { StoreError::Unreachable(error.to_string()) } else { StoreError::Broken(error.to_string()) }
+}
+
+/// Does some work, and makes an error of a panic: the thread that has the connection must live on. What was begun is taken
+/// back as that of any other error, when what has begun it is dropped.
+pub(super) fn caught<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {
+    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|_| Err(own("a job of the store has panicked")))
+}
+
+/// Something that went wrong here and not in SQLite.
+pub(super) fn own(what: &str) -> Error {
+    let misuse = ffi::Error { code: ErrorCode::ApiMisuse, extended_code: ffi::SQLITE_MISUSE };
+    Error::SqliteFailure(misuse, Some(what.to_owned()))
 }
 
 /// The same while a store is being opened.

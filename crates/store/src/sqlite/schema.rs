@@ -15,7 +15,7 @@ const APPLICATION: i64 = 0x464C_5857;
 /// How long to wait for other processes that use the file.
 const PATIENCE: Duration = Duration::from_secs(5);
 /// More than there are different statements.
-const STATEMENTS: usize = 64;
+const STATEMENTS: usize = 128;
 
 /// Refuses a file that is not ours, without changing anything in it.
 pub(super) fn judge(place: &str, path: &Path) -> std::result::Result<(), OpenError> {

@@ -15,6 +15,14 @@ pub(super) trait Change: Send {
     fn tell(self: Box<Self>, kept: std::result::Result<(), StoreError>);
 }
 
+/// What a change made, and whether it stays. Either way it is what its caller is told.
+pub(super) enum Made<T> {
+    /// It stays.
+    Kept(T),
+    /// It was only to see what would happen, or a rule says no: all of it is taken back, and nothing of the others.
+    Undone(T),
+}
+
 /// A change before and after it is made.
 pub(super) struct Pending<T, W> {
     work: Option<W>,
@@ -29,15 +37,16 @@ impl<T, W> Pending<T, W> {
     }
 }
 
-impl<T: Send, W: FnOnce(&Connection) -> Result<T> + Send> Change for Pending<T, W> {
+impl<T: Send, W: FnOnce(&Connection) -> Result<Made<T>> + Send> Change for Pending<T, W> {
     fn make(&mut self, transaction: &mut Transaction<'_>) {
         // One that nobody waits for any more is left out.
         let work = self.work.take().filter(|_| !self.reply.is_closed());
         self.made = work.map(|work| {
             let savepoint = transaction.savepoint()?;
-            let made = work(&savepoint)?;
-            savepoint.commit()?;
-            Ok(made)
+            match fault::caught(|| work(&savepoint))? {
+                Made::Kept(made) => savepoint.commit().map(|()| made),
+                Made::Undone(made) => savepoint.finish().map(|()| made),
+            }
         });
     }
 
@@ -118,6 +127,29 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn one_that_is_undone_is_told_and_takes_nothing_from_the_others() {
+        let connection = Connection::open_in_memory().unwrap();
+        connection.execute_batch(TABLES).unwrap();
+        let worker = Worker::start("test", vec![connection]).unwrap();
+        let (open, gate) = channel();
+        let busy = worker.run(move |_| Ok(gate.recv()));
+        let insert = |id: i64, verdict: fn(usize) -> Made<usize>| {
+            worker.attempt(move |connection| {
+                connection.execute("INSERT INTO kept (id) VALUES (?1)", [id]).map(verdict)
+            })
+        };
+        // The third finds the place free that the second had taken.
+        let changes = [(1, Made::Kept as fn(_) -> _), (2, Made::Undone), (2, Made::Kept), (3, Made::Undone)];
+        let changes = join_all(changes.map(|(id, verdict)| insert(id, verdict)));
+        let (_, told, ()) = join3(busy, changes, async { open.send(()).unwrap() }).await;
+        assert!(told.into_iter().all(|told| told.unwrap() == 1));
+        let sum = |connection: &mut Connection| {
+            connection.query_row("SELECT sum(id) FROM kept", [], |row| row.get::<_, i64>(0))
+        };
+        assert_eq!(worker.run(sum).await.unwrap(), 3);
+    }
+
+    #[tokio::test]
     async fn a_commit_that_fails_is_told_to_all_who_share_it() {
         let one = "INSERT INTO kept (id) VALUES (1)";
         let orphan = "INSERT INTO kept (id, parent) VALUES (2, 7)";
@@ -136,6 +168,34 @@ mod tests {
         let expected = [1, 2, 3].into_iter().zip(told).filter(|(_, told)| *told).map(|(id, _)| id);
         assert_eq!(kept, expected.collect::<Vec<_>>());
         assert!(!kept.contains(&2));
+    }
+
+    #[tokio::test]
+    async fn a_panic_is_told_and_takes_nothing_from_the_others() {
+        let connection = Connection::open_in_memory().unwrap();
+        connection.execute_batch(TABLES).unwrap();
+        let worker = Worker::start("test", vec![connection]).unwrap();
+        let insert = |id: i64| {
+            worker.change(move |connection| {
+                connection.execute("INSERT INTO kept (id) VALUES (?1)", [id])?;
+                assert!(id < 10, "a rule is wrong");
+                Ok(())
+            })
+        };
+        let reading = worker.run(|connection| {
+            let transaction = connection.transaction()?;
+            transaction.execute("INSERT INTO kept (id) VALUES (30)", [])?;
+            assert!(transaction.is_autocommit(), "a rule is wrong");
+            Ok(())
+        });
+        let changes = join_all([1, 20, 2, 21].map(insert));
+        let (told, looked, last) = join3(changes, reading, insert(3)).await;
+        let is_kept: Vec<bool> = told.iter().map(std::result::Result::is_ok).collect();
+        assert_eq!((is_kept, last.is_ok()), (vec![true, false, true, false], true));
+        assert!(matches!(looked, Err(StoreError::Broken(_))), "{looked:?}");
+        let sum = "SELECT sum(id) FROM kept";
+        let kept = worker.run(move |connection| connection.query_row(sum, [], |row| row.get::<_, i64>(0)));
+        assert_eq!(kept.await.unwrap(), 1 + 2 + 3);
     }
 
     #[tokio::test]

@@ -1,7 +1,7 @@
 //! Threads that own connections and do the jobs that come over a channel.
 
 use std::io;
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 
@@ -10,7 +10,7 @@ use rusqlite::Connection;
 use tokio::sync::oneshot;
 
 use super::fault;
-use super::shared::{self, Change, Pending};
+use super::shared::{self, Change, Made, Pending};
 
 /// The most jobs that wait. A disk that is so slow that more would is as good as none.
 const WAITING: usize = 1024;
@@ -71,7 +71,7 @@ impl Worker {
         let job: Alone = Box::new(move |connection| {
             if !reply.is_closed() {
                 // Whoever has gone in the meantime does not want the answer.
-                let _ = reply.send(job(connection).map_err(fault::of));
+                let _ = reply.send(fault::caught(|| job(connection)).map_err(fault::of));
             }
         });
         self.done(Job::Alone(job), answer).await
@@ -82,6 +82,14 @@ impl Worker {
         &self,
         work: impl FnOnce(&Connection) -> rusqlite::Result<T> + Send + 'static,
     ) -> Result<T, StoreError> {
+        self.attempt(move |connection| work(connection).map(Made::Kept)).await
+    }
+
+    /// The same for a change that decides itself whether it stays.
+    pub(super) async fn attempt<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Connection) -> rusqlite::Result<Made<T>> + Send + 'static,
+    ) -> Result<T, StoreError> {
         let (reply, answer) = oneshot::channel();
         self.done(Job::Change(Box::new(Pending::new(work, reply))), answer).await
     }
@@ -91,9 +99,13 @@ impl Worker {
         job: Job,
         answer: oneshot::Receiver<Result<T, StoreError>>,
     ) -> Result<T, StoreError> {
-        let full = || StoreError::Unreachable("too many jobs wait for the disk".to_owned());
-        self.0.jobs.as_ref().and_then(|jobs| jobs.try_send(job).ok()).ok_or_else(full)?;
-        answer.await.map_err(|_| StoreError::Broken("a thread of the store has ended".to_owned()))?
+        let ended = || StoreError::Broken("a thread of the store has ended".to_owned());
+        let sent = self.0.jobs.as_ref().ok_or_else(ended)?.try_send(job);
+        sent.map_err(|error| match error {
+            TrySendError::Full(_) => StoreError::Unreachable("too many jobs wait for the disk".to_owned()),
+            TrySendError::Disconnected(_) => ended(),
+        })?;
+        answer.await.map_err(|_| ended())?
     }
 }
 

@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use access::{Credential, Environment, KeyRecord, Scope};
+use access::{Credential, Environment, KeyRecord, Scope, StoreError};
 use jiff::Timestamp;
 use store::{Location, Options, Store};
 use tempfile::TempDir;
@@ -28,7 +28,11 @@ impl Place {
     }
 
     pub(crate) async fn open(&self) -> Arc<dyn Store> {
-        store::open(&self.location(), &Options::default()).await.unwrap()
+        self.open_with(&patient()).await
+    }
+
+    pub(crate) async fn open_with(&self, options: &Options) -> Arc<dyn Store> {
+        store::open(&self.location(), options).await.unwrap()
     }
 
     pub(crate) fn file(&self) -> PathBuf {
@@ -39,6 +43,12 @@ impl Place {
     pub(crate) async fn connect(&self) -> Client {
         connect(&self.url).await
     }
+}
+
+/// Waits as long as a busy machine may need. A limit on time is for tests of that limit.
+pub(crate) fn patient() -> Options {
+    let patience = Duration::from_mins(5);
+    Options { connect_timeout: patience, statement_timeout: patience, ..Options::default() }
 }
 
 pub(crate) fn sqlite() -> Place {
@@ -76,11 +86,64 @@ pub(crate) async fn connect(url: &str) -> Client {
     client
 }
 
-/// Ends every connection of the store, as a restart or a firewall does.
+/// A superuser in the same database: nothing is hidden from them.
+pub(crate) async fn superuser(place: &Place) -> Client {
+    let url = setting("TEST_POSTGRES").unwrap();
+    let (server, _) = url.rsplit_once('/').unwrap();
+    let (_, database) = place.url.rsplit_once('/').unwrap();
+    connect(&format!("{server}/{database}")).await
+}
+
+/// Has a database do what no use case does.
+pub(crate) async fn execute(place: &Place, sql: &str) {
+    if place.url.starts_with("sqlite:") {
+        rusqlite::Connection::open(place.file()).unwrap().execute_batch(sql).unwrap();
+    } else {
+        superuser(place).await.batch_execute(sql).await.unwrap();
+    }
+}
+
+/// Ends every connection of the store, as a restart or a firewall does. What the server does there by itself may not be ended.
 pub(crate) async fn break_connections(place: &Place) {
     let sql = "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity
-        WHERE datname = current_database() AND pid <> pg_backend_pid()";
+        WHERE datname = current_database() AND pid <> pg_backend_pid() AND backend_type = 'client backend'";
     place.connect().await.query_one(sql, &[]).await.unwrap();
+}
+
+/// Waits until so many wait for a lock in this database as is right.
+pub(crate) async fn waiting(client: &Client, is_right: fn(i64) -> bool) {
+    let sql = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'";
+    until(client, sql, is_right).await;
+}
+
+/// Waits until a database counts what is right, for as long as a busy machine may need.
+pub(crate) async fn until(client: &Client, sql: &str, is_right: fn(i64) -> bool) {
+    let start = Instant::now();
+    loop {
+        let count = client.query_one(sql, &[]).await.unwrap().get(0);
+        if is_right(count) {
+            return;
+        }
+        assert!(start.elapsed() < Duration::from_mins(1), "that did not happen; it is {count}: {sql}");
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+}
+
+/// Does what others may be in the way of for long. SQLite waits for them for 5 seconds, and then says so, and on a busy disk they
+/// may take longer. Whoever is sent away sooner was not waited for.
+pub(crate) async fn in_turn<T, F>(attempt: impl Fn() -> F) -> T
+where
+    F: Future<Output = Result<T, StoreError>>,
+{
+    let began = Instant::now();
+    loop {
+        let start = Instant::now();
+        match attempt().await {
+            Err(StoreError::Unreachable(_))
+                if start.elapsed() >= Duration::from_secs(5) && began.elapsed() < Duration::from_mins(2) => {}
+            done => return done.unwrap(),
+        }
+    }
 }
 
 /// What `tests/database/run` says, and a line about what is not run without it.

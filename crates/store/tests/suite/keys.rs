@@ -108,7 +108,7 @@ async fn after_a_rotation_the_old_secret_lives_until_its_end(place: &Place) {
 async fn a_secret_never_ends_later_than_before(place: &Place) {
     let store = place.open().await;
     store.add_key(key("one"), credential("p-1")).await.unwrap();
-    let (soon, much_later) = (later(10), later(1000));
+    let (sooner, soon, much_later) = (later(5), later(10), later(1000));
     store.rotate_key("one", credential("p-2"), soon).await.unwrap();
     store.rotate_key("one", credential("p-3"), much_later).await.unwrap();
     let until = async |prefix| store.key_by_prefix(prefix).await.unwrap().unwrap().1.until;
@@ -116,7 +116,6 @@ async fn a_secret_never_ends_later_than_before(place: &Place) {
         [until("p-1").await, until("p-2").await, until("p-3").await],
         [Some(soon), Some(much_later), None]
     );
-    let sooner = later(5);
     store.rotate_key("one", credential("p-4"), sooner).await.unwrap();
     assert_eq!(
         [until("p-1").await, until("p-2").await, until("p-3").await],

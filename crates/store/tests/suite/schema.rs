@@ -6,13 +6,14 @@ use access::Terms;
 use rusqlite::Connection;
 use store::{OpenError, Options};
 
-use crate::harness::{self, Place, credential, key, later, now};
+use crate::harness::{self, Place, credential, in_turn, key, later, now};
 use crate::sessions::{ANN, row};
 
 on_both!(
     what_was_kept_is_there_after_reopening,
     stores_on_one_database_see_each_other,
-    ten_opens_at_once_are_one
+    ten_opens_at_once_are_one,
+    what_was_kept_before_there_were_projects_stays,
 );
 
 async fn what_was_kept_is_there_after_reopening(place: &Place) {
@@ -40,7 +41,7 @@ async fn stores_on_one_database_see_each_other(place: &Place) {
             tokio::spawn(async move {
                 for number in 0..30 {
                     let id = format!("{name}-{number}");
-                    store.add_key(key(&id), credential(&id)).await.unwrap();
+                    in_turn(|| store.add_key(key(&id), credential(&id))).await;
                 }
             })
         })
@@ -58,9 +59,15 @@ async fn ten_opens_at_once_are_one(place: &Place) {
         .map(|number| {
             let location = place.location();
             tokio::spawn(async move {
-                let store = store::open(&location, &Options::default()).await.unwrap();
+                let open = || async {
+                    match store::open(&location, &harness::patient()).await {
+                        Err(OpenError::Failed { cause, .. }) => Err(cause),
+                        opened => Ok(opened.unwrap()),
+                    }
+                };
+                let store = in_turn(open).await;
                 let id = format!("k-{number}");
-                store.add_key(key(&id), credential(&id)).await.unwrap();
+                in_turn(|| store.add_key(key(&id), credential(&id))).await;
             })
         })
         .collect();
@@ -71,7 +78,7 @@ async fn ten_opens_at_once_are_one(place: &Place) {
 }
 
 async fn refusal(place: &Place) -> OpenError {
-    store::open(&place.location(), &Options::default()).await.err().unwrap()
+    store::open(&place.location(), &harness::patient()).await.err().unwrap()
 }
 
 /// Opens in vain, and sees that the file is as it was.
@@ -93,7 +100,7 @@ async fn a_newer_sqlite_file_is_refused() {
     let error = refusal(&place).await.to_string();
     assert!(
         error.ends_with(
-            "was made by a newer fluxway (schema 7, this one knows 2); use that version or another database"
+            "was made by a newer fluxway (schema 7, this one knows 3); use that version or another database"
         ),
         "{error}"
     );
@@ -102,22 +109,70 @@ async fn a_newer_sqlite_file_is_refused() {
     assert_eq!(keys, 1);
 }
 
-/// Databases that were made before there were sessions.
+/// Databases that were made before there were sessions, and before there were projects.
 #[tokio::test]
 async fn an_older_store_is_brought_up_to_date() {
-    let place = harness::sqlite();
-    let file = Connection::open(place.file()).unwrap();
-    file.execute_batch(include_str!("../../migrations/sqlite/0001_access.sql")).unwrap();
-    file.pragma_update(None, "application_id", 0x464C_5857).unwrap();
-    file.pragma_update(None, "user_version", 1).unwrap();
-    drop(file);
-    keeps_keys_and_sessions(&place).await;
-    let Some(place) = harness::postgres().await else { return };
-    let client = place.connect().await;
-    client.batch_execute(include_str!("../../migrations/postgres/0001_access.sql")).await.unwrap();
-    let mark = "CREATE TABLE fluxway_schema (version bigint NOT NULL); INSERT INTO fluxway_schema VALUES (1)";
-    client.batch_execute(mark).await.unwrap();
-    keeps_keys_and_sessions(&place).await;
+    let steps = [
+        include_str!("../../migrations/sqlite/0001_access.sql"),
+        include_str!("../../migrations/sqlite/0002_sessions.sql"),
+    ];
+    for schema in [1_u32, 2] {
+        let place = harness::sqlite();
+        let file = Connection::open(place.file()).unwrap();
+        file.execute_batch(&steps[..schema as usize].concat()).unwrap();
+        file.pragma_update(None, "application_id", 0x464C_5857).unwrap();
+        file.pragma_update(None, "user_version", schema).unwrap();
+        drop(file);
+        keeps_keys_and_sessions(&place).await;
+    }
+    let steps = [
+        include_str!("../../migrations/postgres/0001_access.sql"),
+        include_str!("../../migrations/postgres/0002_sessions.sql"),
+    ];
+    for schema in [1, 2] {
+        let Some(place) = harness::postgres().await else { return };
+        let client = place.connect().await;
+        client.batch_execute(&steps[..schema].concat()).await.unwrap();
+        let mark = format!(
+            "CREATE TABLE fluxway_schema (version bigint NOT NULL); INSERT INTO fluxway_schema VALUES ({schema})"
+        );
+        client.batch_execute(&mark).await.unwrap();
+        keeps_keys_and_sessions(&place).await;
+    }
+}
+
+/// A store of schema 2 is in use: what is in it stays, and projects can be added.
+async fn what_was_kept_before_there_were_projects_stays(place: &Place) {
+    let store = place.open().await;
+    store.add_key(key("one"), credential("p")).await.unwrap();
+    assert!(store.begin(ANN, "one", row("first"), 2, now()).await.unwrap());
+    let (keys, session) = (store.keys(None).await.unwrap(), store.load(ANN, "one").await.unwrap());
+    drop(store);
+    // As it was before: without the tables of projects.
+    if place.url.starts_with("sqlite:") {
+        let file = Connection::open(place.file()).unwrap();
+        let tables = "SELECT name FROM sqlite_schema WHERE type = 'table' AND name LIKE 'project%'";
+        let mut statement = file.prepare(tables).unwrap();
+        let names =
+            statement.query_map([], |row| row.get(0)).unwrap().collect::<Result<Vec<String>, _>>().unwrap();
+        drop(statement);
+        assert!(names.len() > 5, "{names:?}");
+        for name in names {
+            file.execute_batch(&format!("PRAGMA foreign_keys = OFF; DROP TABLE {name}")).unwrap();
+        }
+        file.pragma_update(None, "user_version", 2).unwrap();
+    } else {
+        let drop_all = "DO $$ DECLARE name text; BEGIN
+                FOR name IN SELECT tablename FROM pg_tables WHERE tablename LIKE 'project%' LOOP
+                    EXECUTE 'DROP TABLE ' || quote_ident(name) || ' CASCADE';
+                END LOOP; END $$;
+            UPDATE fluxway_schema SET version = 2";
+        harness::execute(place, drop_all).await;
+    }
+    let store = place.open().await;
+    assert_eq!(store.keys(None).await.unwrap(), keys);
+    assert_eq!(store.load(ANN, "one").await.unwrap(), session);
+    crate::projects::keeps_a_project(place).await;
 }
 
 async fn keeps_keys_and_sessions(place: &Place) {
@@ -210,7 +265,7 @@ async fn a_newer_postgres_database_is_refused() {
     drop(place.open().await);
     place.connect().await.batch_execute("UPDATE fluxway_schema SET version = 7").await.unwrap();
     let error = refusal(&place).await;
-    assert!(matches!(error, OpenError::TooNew { found: 7, known: 2, .. }), "{error}");
+    assert!(matches!(error, OpenError::TooNew { found: 7, known: 3, .. }), "{error}");
 }
 
 #[tokio::test]

@@ -233,7 +233,8 @@ async fn what_has_ended_loses_its_body_and_then_is_forgotten(Stores { replicas: 
     let kept = row("kept");
     let Row { ends, forgotten, .. } = kept;
     assert!(store.begin(ANN, "one", kept.clone(), MANY, now()).await.unwrap());
-    assert!(store.begin(BOB, "two", Row { ends: later(900), ..row("other") }, MANY, now()).await.unwrap());
+    let other = Row { ends: later(900), forgotten: forgotten + MICROSECOND, ..row("other") };
+    assert!(store.begin(BOB, "two", other, MANY, now()).await.unwrap());
     assert_eq!(store.sweep(ends - MICROSECOND).await.unwrap(), 0);
     assert_eq!(store.load(ANN, "one").await.unwrap(), Some((1, kept.clone())));
     assert_eq!(store.sweep(ends).await.unwrap(), 1);
@@ -265,14 +266,14 @@ async fn an_open_session_that_was_swept_does_not_count(Stores { replicas: [store
     assert!(store.begin(ANN, "two", long, 1, later(301)).await.unwrap());
 }
 
-/// Begins so many sessions, some at a time, and spends as many tokens.
-async fn fill(store: &Arc<dyn SessionStore>, count: u16, sessions: Row) {
+/// Begins so many sessions, some at a time, and spends as many tokens. On a busy disk that takes a while.
+async fn fill(store: &Arc<dyn SessionStore>, count: u16, sessions: Row, spent: Timestamp) {
     let numbers: Vec<u16> = (0..count).collect();
     for some in numbers.chunks(200) {
         let begins = some.iter().copied().map(async |number| {
             let id = format!("s-{number}");
             assert!(store.begin(ANN, &id, sessions.clone(), u32::MAX, ago(1000)).await.unwrap());
-            assert!(store.spend(&token(number), later(50)).await.unwrap());
+            assert!(store.spend(&token(number), spent).await.unwrap());
         });
         join_all(begins).await;
     }
@@ -285,7 +286,10 @@ fn token(number: u16) -> [u8; 32] {
 }
 
 async fn many_are_swept_bit_by_bit(Stores { replicas: [store, _], .. }: Stores) {
-    fill(&store, 1100, Row { is_open: false, ends: later(20), forgotten: later(40), ..row("old") }).await;
+    // All times are told from before it is filled.
+    let start = now();
+    let at = |seconds| start + std::time::Duration::from_secs(seconds);
+    fill(&store, 1100, Row { is_open: false, ends: at(20), forgotten: at(40), ..row("old") }, at(50)).await;
     assert!(store.begin(BOB, "young", row("young"), 1, now()).await.unwrap());
     let sweep = async |time: Timestamp| {
         let (mut counts, mut sum) = (Vec::new(), 0);
@@ -296,16 +300,16 @@ async fn many_are_swept_bit_by_bit(Stores { replicas: [store, _], .. }: Stores) 
         println!("{counts:?}");
         sum
     };
-    assert_eq!(sweep(later(10)).await, 0);
-    assert_eq!(sweep(later(30)).await, 1100, "their bodies");
-    assert_eq!(sweep(later(60)).await, 2200, "all of them, and the tokens");
+    assert_eq!(sweep(at(10)).await, 0);
+    assert_eq!(sweep(at(30)).await, 1100, "their bodies");
+    assert_eq!(sweep(at(60)).await, 2200, "all of them, and the tokens");
     assert_eq!(store.load(ANN, "s-7").await.unwrap(), None);
     assert!(store.load(BOB, "young").await.unwrap().unwrap().1.body.is_some());
 }
 
 async fn sweeps_at_once_take_everything_once(stores: Stores) {
     let store = stores.replicas[0].clone();
-    fill(&store, 300, Row { is_open: false, ends: ago(20), ..row("old") }).await;
+    fill(&store, 300, Row { is_open: false, ends: ago(20), ..row("old") }, later(90_000)).await;
     let sweeps = (0..8).map(|number| {
         let store = stores.replicas[number % 2].clone();
         tokio::spawn(async move {

@@ -22,7 +22,7 @@ async fn is_encrypted(place: &harness::Place, location: &Location, options: &Opt
 async fn the_way_is_protected_as_the_url_says() {
     let Some(place) = harness::postgres().await else { return };
     let Some(ca) = harness::setting("TEST_POSTGRES_CA") else { return };
-    let trusting = Options { ca_file: Some(ca.clone().into()), ..Options::default() };
+    let trusting = Options { ca_file: Some(ca.clone().into()), ..harness::patient() };
     for mode in ["require", "verify-full", "prefer"] {
         assert!(
             is_encrypted(&place, &location(&place, &format!("sslmode={mode}")), &trusting).await,
@@ -30,7 +30,7 @@ async fn the_way_is_protected_as_the_url_says() {
         );
     }
     let named = location(&place, &format!("sslmode=require&sslrootcert={}", ca.replace('/', "%2F")));
-    assert!(is_encrypted(&place, &named, &Options::default()).await);
+    assert!(is_encrypted(&place, &named, &harness::patient()).await);
     assert!(!is_encrypted(&place, &location(&place, "sslmode=disable"), &trusting).await);
     assert!(!is_encrypted(&place, &place.location(), &trusting).await, "this machine");
 }
@@ -41,7 +41,7 @@ async fn a_server_that_nobody_vouches_for_is_refused() {
     let Some(_) = harness::setting("TEST_POSTGRES_CA") else { return };
     for mode in ["require", "verify-full", "prefer"] {
         let location = location(&place, &format!("sslmode={mode}"));
-        let error = store::open(&location, &Options::default()).await.err().unwrap();
+        let error = store::open(&location, &harness::patient()).await.err().unwrap();
         let expected = matches!(
             error,
             OpenError::Failed { cause: StoreError::Broken(_), .. } | OpenError::Certificates(_)

@@ -152,7 +152,7 @@ async fn the_functions_of_sessions_leave_no_setting_behind() {
 #[tokio::test]
 async fn a_use_case_leaves_no_setting_behind() {
     let Some(place) = harness::postgres().await else { return };
-    let options = store::Options { connections: 1, ..store::Options::default() };
+    let options = store::Options { connections: 1, ..harness::patient() };
     let store = store::open(&place.location(), &options).await.unwrap();
     store.add_key(key("one"), credential("p")).await.unwrap();
     store.keys(None).await.unwrap();
@@ -171,7 +171,7 @@ async fn log_of_opening(url: &str) -> String {
     let writer = Arc::new(log.reopen().unwrap());
     let logging = tracing_subscriber::fmt().with_ansi(false).with_writer(writer).finish();
     let logged = tracing::subscriber::set_default(logging);
-    let store = store::open(&url.parse().unwrap(), &store::Options::default()).await.unwrap();
+    let store = store::open(&url.parse().unwrap(), &harness::patient()).await.unwrap();
     store.add_key(key("one"), credential("p")).await.unwrap();
     drop(logged);
     std::fs::read_to_string(log.path()).unwrap()

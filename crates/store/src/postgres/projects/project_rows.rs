@@ -1,0 +1,308 @@
+//! Rows of projects, of their block types and design systems.
+
+use std::collections::BTreeSet;
+
+use ::projects::tokens::Document;
+use ::projects::{Account, BlockId, Cursor, CustomType, Project, ProjectId, Usage};
+use futures_util::future::try_join;
+use jiff::Timestamp;
+use tokio_postgres::Row;
+use tokio_postgres::types::ToSql;
+
+use super::super::transaction::{Fault, Transaction};
+use super::most;
+use super::read::{self, each, get, kept, own, project_columns, strange};
+use crate::projects::tables::{Answer, Entry, ProjectTables, Window};
+use crate::projects::{SLICE, text};
+
+const ONE: &str = concat!("SELECT ", project_columns!(), " FROM projects WHERE id = $1 AND account = $2");
+
+const REVISION: &str = "SELECT revision FROM projects WHERE id = $1 AND account = $2";
+
+/// Whoever waits here sees, when it is their turn, what the others have written.
+const HOLD: &str =
+    concat!("SELECT ", project_columns!(), " FROM projects WHERE id = $1 AND account = $2 FOR UPDATE");
+
+const LIST: &str = concat!(
+    "SELECT ",
+    project_columns!(),
+    " FROM projects WHERE account = $1 AND (created, id) > ($2, $3) ORDER BY created, id LIMIT $4"
+);
+
+const FROM: &str = concat!(
+    "SELECT ",
+    project_columns!(),
+    " FROM projects WHERE account = $1 AND id >= $2 ORDER BY id LIMIT $3"
+);
+
+const ACCOUNTS: &str = "SELECT account FROM project_accounts ORDER BY account";
+
+/// Makes a row or locks the one that is there; its number stays.
+const ENTER: &str = "INSERT INTO project_accounts AS a (account, projects) VALUES ($1, 0)
+    ON CONFLICT (account) DO UPDATE SET projects = a.projects RETURNING projects";
+
+/// Sent together with the one before, and done after it: what was done under the lock is seen.
+const TAKEN: &str = "SELECT slug, id FROM projects WHERE account = $1 AND slug = ANY ($2)";
+
+const ADD: &str = concat!(
+    "WITH added AS (INSERT INTO projects (",
+    project_columns!(),
+    ") VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20)
+        ON CONFLICT (id) DO NOTHING RETURNING account)
+    UPDATE project_accounts a SET projects = a.projects + 1 FROM added WHERE a.account = added.account
+    RETURNING true"
+);
+
+/// What never changes says which one it is.
+const PUT: &str = "UPDATE projects SET name = $3, slug = $4, description = $5, metadata = $6, updated = $8,
+        revision = $9, published_version = $10, published_revision = $11, next_version = $12, blocks = $13,
+        block_bytes = $14, types = $15, assets = $16, asset_bytes = $17, versions = $18, version_bytes = $19,
+        mentions = $20
+    WHERE id = $1 AND account = $2 AND created = $7 RETURNING true";
+
+/// Without the texts, which may be long and would be written anew.
+const PUT_COUNTS: &str = "UPDATE projects SET updated = $3, revision = $4, published_version = $5,
+        published_revision = $6, next_version = $7, blocks = $8, block_bytes = $9, types = $10, assets = $11,
+        asset_bytes = $12, versions = $13, version_bytes = $14, mentions = $15
+    WHERE id = $1 AND account = $2 RETURNING true";
+
+/// The first versions of so many bytes, or the first one.
+const DELETE_VERSIONS: &str =
+    "WITH gone AS (DELETE FROM project_versions WHERE project = $1 AND number = ANY (ARRAY(
+        SELECT number FROM (SELECT number, sum(bytes) OVER (ORDER BY number) - bytes AS before
+            FROM project_versions WHERE project = $1) AS v WHERE before < $2::bigint)) RETURNING number)
+    SELECT FROM gone LIMIT 1";
+
+/// The same for contents. How long they are is known without reading them.
+const DELETE_BYTES: &str =
+    "WITH gone AS (DELETE FROM project_bytes WHERE project = $1 AND digest = ANY (ARRAY(
+        SELECT digest FROM (SELECT digest, octet_length(content) AS bytes,
+                sum(octet_length(content)) OVER (ORDER BY digest) AS until
+            FROM project_bytes WHERE project = $1) AS b WHERE until - bytes < $2::bigint)) RETURNING digest)
+    SELECT FROM gone LIMIT 1";
+
+/// Everything else goes with its row.
+const DELETE: &str = "WITH gone AS (DELETE FROM projects WHERE id = $1 AND account = $2 RETURNING account)
+    UPDATE project_accounts a SET projects = a.projects - 1 FROM gone WHERE a.account = gone.account";
+
+const LEAVE: &str = "DELETE FROM project_accounts WHERE account = $1 AND projects = 0";
+
+const TYPES: &str = concat!(
+    "SELECT name, description, schema, children FROM project_block_types WHERE project = $1 AND",
+    own!(),
+    " ORDER BY name"
+);
+
+const SOME_TYPES: &str = concat!(
+    "SELECT name, description, schema, children FROM project_block_types
+    WHERE project = $1 AND name = ANY ($2) AND",
+    own!(),
+    " ORDER BY name"
+);
+
+const PUT_TYPES: &str =
+    "INSERT INTO project_block_types (project, account, name, description, schema, children)
+    SELECT $1, $2, own.* FROM unnest($3::text[], $4::text[], $5::text[], $6::text[]) AS own
+    ON CONFLICT (project, name) DO UPDATE
+        SET description = excluded.description, schema = excluded.schema, children = excluded.children";
+
+const DELETE_TYPE: &str = "DELETE FROM project_block_types WHERE project = $1 AND name = $2";
+
+const BLOCKS_OF_TYPE: &str = concat!(
+    "SELECT id FROM project_blocks WHERE project = $1 AND kind = $2 AND",
+    own!(),
+    " ORDER BY id LIMIT $3"
+);
+
+const DESIGN: &str = concat!("SELECT document FROM project_designs WHERE project = $1 AND", own!());
+
+const PUT_DESIGN: &str = "INSERT INTO project_designs (project, account, document) VALUES ($1, $2, $3)
+    ON CONFLICT (project) DO UPDATE SET document = excluded.document";
+
+impl ProjectTables for Transaction<'_> {
+    async fn project(&self, account: &Account, id: &ProjectId) -> Answer<Self, Option<Project>> {
+        let rows = self.rows(ONE, &[&id.as_str(), &account.as_str()]).await?;
+        Ok(rows.first().map(read::project).transpose()?)
+    }
+
+    async fn hold(&self, account: &Account, id: &ProjectId) -> Answer<Self, Option<Project>> {
+        let rows = self.rows(HOLD, &[&id.as_str(), &account.as_str()]).await?;
+        Ok(rows.first().map(read::project).transpose()?)
+    }
+
+    async fn revision(&self, account: &Account, id: &ProjectId) -> Answer<Self, Option<u64>> {
+        let rows = self.rows(REVISION, &[&id.as_str(), &account.as_str()]).await?;
+        Ok(rows.first().map(|row| read::count(row, 0)).transpose()?)
+    }
+
+    async fn projects(&self, account: &Account, window: Window<Timestamp>) -> Answer<Self, Vec<Project>> {
+        let (after, id) = window.after.unwrap_or((Cursor::EARLIEST, String::new()));
+        let rows = self.rows(LIST, &[&account.as_str(), &after, &id, &window.most]).await?;
+        Ok(each(&rows, read::project)?)
+    }
+
+    async fn projects_from(&self, account: &Account, first: &str, most: u32) -> Answer<Self, Vec<Project>> {
+        let rows = self.rows(FROM, &[&account.as_str(), &first, &i64::from(most)]).await?;
+        Ok(each(&rows, read::project)?)
+    }
+
+    async fn accounts(&self) -> Answer<Self, Vec<Account>> {
+        let rows = self.rows(ACCOUNTS, &[]).await?;
+        Ok(each(&rows, |row| get::<String>(row, 0).map(Account::new))?)
+    }
+
+    async fn enter(&self, account: &Account, slugs: &[String]) -> Answer<Self, Entry> {
+        let account = account.as_str();
+        let (entered, taken) =
+            try_join(self.rows(ENTER, &[&account]), self.rows(TAKEN, &[&account, &slugs])).await?;
+        let projects = entered.first().map_or(Ok(0), |row| read::count(row, 0))?;
+        let taken = each(&taken, |row| Ok((get(row, 0)?, read::project_id(row, 1)?)))?;
+        Ok(Entry { projects, taken })
+    }
+
+    async fn add_project(&self, project: &Project) -> Answer<Self, bool> {
+        let rows = self.rows(ADD, &Values::of(project).all(&text::of_map(&project.fields.metadata))).await?;
+        Ok(!rows.is_empty())
+    }
+
+    async fn put_project(&self, project: &Project) -> Answer<Self, ()> {
+        let put = self.rows(PUT, &Values::of(project).all(&text::of_map(&project.fields.metadata))).await?;
+        Ok(one(&put)?)
+    }
+
+    async fn put_counts(&self, project: &Project) -> Answer<Self, ()> {
+        let put = self.rows(PUT_COUNTS, &Values::of(project).counts()).await?;
+        Ok(one(&put)?)
+    }
+
+    async fn delete_project(&self, project: &Project) -> Answer<Self, ()> {
+        let (id, account) = (project.id.as_str(), project.account.as_str());
+        for (bytes, sql) in
+            [(project.usage.version_bytes, DELETE_VERSIONS), (project.usage.asset_bytes, DELETE_BYTES)]
+        {
+            // What is little goes with the row.
+            while bytes > SLICE && !self.rows(sql, &[&id, &kept(SLICE)]).await?.is_empty() {}
+        }
+        try_join(self.rows(DELETE, &[&id, &account]), self.rows(LEAVE, &[&account])).await?;
+        Ok(())
+    }
+
+    async fn types(
+        &self,
+        project: &ProjectId,
+        only: Option<&BTreeSet<String>>,
+    ) -> Answer<Self, Vec<CustomType>> {
+        let rows = match only {
+            Some(names) => {
+                let names: Vec<&String> = names.iter().collect();
+                self.rows(SOME_TYPES, &[&project.as_str(), &names]).await?
+            }
+            None => self.rows(TYPES, &[&project.as_str()]).await?,
+        };
+        Ok(each(&rows, read::custom_type)?)
+    }
+
+    async fn put_types(&self, project: &ProjectId, types: &[CustomType]) -> Answer<Self, ()> {
+        if types.is_empty() {
+            return Ok(());
+        }
+        let names: Vec<&str> = types.iter().map(|own| own.name.as_str()).collect();
+        let descriptions: Vec<&str> = types.iter().map(|own| own.description.as_str()).collect();
+        let schemas: Vec<String> = types.iter().map(|own| text::of_json(&own.schema)).collect();
+        let children: Vec<Option<String>> =
+            types.iter().map(|own| text::of_children(&own.children)).collect();
+        let (project, account) = (project.as_str(), self.tenant());
+        self.rows(PUT_TYPES, &[&project, &account, &names, &descriptions, &schemas, &children]).await?;
+        Ok(())
+    }
+
+    async fn delete_type(&self, project: &ProjectId, name: &str) -> Answer<Self, ()> {
+        self.rows(DELETE_TYPE, &[&project.as_str(), &name]).await?;
+        Ok(())
+    }
+
+    async fn blocks_of_type(
+        &self,
+        project: &ProjectId,
+        name: &str,
+        count: usize,
+    ) -> Answer<Self, Vec<BlockId>> {
+        let rows = self.rows(BLOCKS_OF_TYPE, &[&project.as_str(), &name, &most(count)]).await?;
+        Ok(each(&rows, |row| read::block_id(row, 0))?)
+    }
+
+    async fn design(&self, project: &ProjectId) -> Answer<Self, Document> {
+        let rows = self.rows(DESIGN, &[&project.as_str()]).await?;
+        Ok(rows.first().map_or_else(|| Ok(Document::default()), read::design)?)
+    }
+
+    async fn design_text(&self, project: &ProjectId) -> Answer<Self, String> {
+        let rows = self.rows(DESIGN, &[&project.as_str()]).await?;
+        Ok(rows.first().map_or_else(|| Ok(Document::default().to_string()), |row| get(row, 0))?)
+    }
+
+    async fn put_design(&self, project: &ProjectId, text: &str) -> Answer<Self, ()> {
+        self.rows(PUT_DESIGN, &[&project.as_str(), &self.tenant(), &text]).await?;
+        Ok(())
+    }
+}
+
+/// The values of the columns of a project, where they are not kept as they are.
+struct Values<'a> {
+    project: &'a Project,
+    id: &'a str,
+    account: &'a str,
+    published: [Option<i64>; 2],
+    next_version: i64,
+    revision: i64,
+    usage: [i64; 8],
+}
+
+impl<'a> Values<'a> {
+    fn of(project: &'a Project) -> Self {
+        let Usage { blocks, block_bytes, types, assets, asset_bytes, versions, version_bytes, mentions } =
+            project.usage;
+        let published = project.published;
+        Self {
+            project,
+            id: project.id.as_str(),
+            account: project.account.as_str(),
+            published: [
+                published.map(|published| i64::from(published.version)),
+                published.map(|published| kept(published.revision)),
+            ],
+            next_version: i64::from(project.next_version),
+            revision: kept(project.revision),
+            usage: [blocks, block_bytes, types, assets, asset_bytes, versions, version_bytes, mentions]
+                .map(kept),
+        }
+    }
+
+    /// In the order of [`project_columns`].
+    fn all<'v>(&'v self, metadata: &'v String) -> Vec<&'v (dyn ToSql + Sync)> {
+        let Project { fields, created, .. } = self.project;
+        let mut values: Vec<&(dyn ToSql + Sync)> = vec![&self.id, &self.account, &fields.name, &fields.slug];
+        values.extend([&fields.description as &(dyn ToSql + Sync), metadata, created]);
+        values.extend(self.changing());
+        values
+    }
+
+    /// Without what only its own tools change.
+    fn counts(&self) -> Vec<&(dyn ToSql + Sync)> {
+        let key: [&(dyn ToSql + Sync); 2] = [&self.id, &self.account];
+        key.into_iter().chain(self.changing()).collect()
+    }
+
+    /// What every write changes.
+    fn changing(&self) -> impl Iterator<Item = &(dyn ToSql + Sync)> {
+        let [version, at] = &self.published;
+        let state: [&(dyn ToSql + Sync); 5] =
+            [&self.project.updated, &self.revision, version, at, &self.next_version];
+        state.into_iter().chain(self.usage.iter().map(|count| count as &(dyn ToSql + Sync)))
+    }
+}
+
+/// The row of a project that is held was written. If it is not there, something is wrong here.
+fn one(written: &[Row]) -> Result<(), Fault> {
+    if written.len() == 1 { Ok(()) } else { Err(strange("a project that is held")) }
+}

@@ -1,0 +1,183 @@
+//! From columns to what they stand for.
+
+use std::collections::BTreeSet;
+
+use ::projects::blocks::Above;
+use ::projects::tokens::Document;
+use ::projects::{
+    Account, Asset, AssetId, Block, BlockId, ContentType, CustomType, Digest, Fields, Found, OrderKey,
+    Project, ProjectId, Published, Usage, Version,
+};
+use tokio_postgres::Row;
+use tokio_postgres::types::FromSqlOwned;
+
+use super::super::column::{self, unreadable};
+use super::super::transaction::Fault;
+use crate::projects::text;
+
+/// What is in a column.
+pub(super) fn get<T: FromSqlOwned>(row: &Row, column: usize) -> Result<T, Fault> {
+    column::get(row, column).map_err(Fault::Failed)
+}
+
+/// Something that this program never wrote.
+pub(super) fn strange(what: &str) -> Fault {
+    Fault::Failed(unreadable(what))
+}
+
+/// A number that is never negative.
+pub(super) fn count(row: &Row, column: usize) -> Result<u64, Fault> {
+    u64::try_from(get::<i64>(row, column)?).map_err(|_| strange("a number"))
+}
+
+/// A number as it is kept. What is beyond never was written.
+pub(super) fn kept(number: u64) -> i64 {
+    i64::try_from(number).unwrap_or(i64::MAX)
+}
+
+fn number(row: &Row, column: usize) -> Result<u32, Fault> {
+    u32::try_from(get::<i64>(row, column)?).map_err(|_| strange("the number of a version"))
+}
+
+pub(super) fn digest(row: &Row, column: usize) -> Result<Digest, Fault> {
+    let bytes: Vec<u8> = get(row, column)?;
+    Ok(Digest(bytes.try_into().map_err(|_| strange("a digest"))?))
+}
+
+/// The columns of a project, in the order that [`project`] reads them.
+macro_rules! project_columns {
+    () => {
+        "id, account, name, slug, description, metadata, created, updated, revision, published_version, \
+         published_revision, next_version, blocks, block_bytes, types, assets, asset_bytes, versions, \
+         version_bytes, mentions"
+    };
+}
+pub(super) use project_columns;
+
+/// What is asked for together with a project: nothing of one that is not there for this account, and without looking for it.
+macro_rules! own {
+    () => {
+        " EXISTS (SELECT FROM projects WHERE id = $1 AND account = current_setting('fluxway.tenant', true))"
+    };
+}
+pub(super) use own;
+
+pub(super) fn project_id(row: &Row, column: usize) -> Result<ProjectId, Fault> {
+    ProjectId::parse(&get::<String>(row, column)?).map_err(|_| strange("the id of a project"))
+}
+
+pub(super) fn project(row: &Row) -> Result<Project, Fault> {
+    let metadata = text::map(&get::<String>(row, 5)?).ok_or_else(|| strange("the metadata of a project"))?;
+    let published = match (get::<Option<i64>>(row, 9)?, get::<Option<i64>>(row, 10)?) {
+        (Some(_), Some(_)) => Some(Published { version: number(row, 9)?, revision: count(row, 10)? }),
+        _ => None,
+    };
+    Ok(Project {
+        id: project_id(row, 0)?,
+        account: Account::new(get::<String>(row, 1)?),
+        fields: Fields { name: get(row, 2)?, slug: get(row, 3)?, description: get(row, 4)?, metadata },
+        created: get(row, 6)?,
+        updated: get(row, 7)?,
+        revision: count(row, 8)?,
+        published,
+        next_version: number(row, 11)?,
+        usage: Usage {
+            blocks: count(row, 12)?,
+            block_bytes: count(row, 13)?,
+            types: count(row, 14)?,
+            assets: count(row, 15)?,
+            asset_bytes: count(row, 16)?,
+            versions: count(row, 17)?,
+            version_bytes: count(row, 18)?,
+            mentions: count(row, 19)?,
+        },
+    })
+}
+
+/// `name, description, schema, children`.
+pub(super) fn custom_type(row: &Row) -> Result<CustomType, Fault> {
+    let children: Option<String> = get(row, 3)?;
+    Ok(CustomType {
+        name: get(row, 0)?,
+        description: get(row, 1)?,
+        schema: text::json(&get::<String>(row, 2)?).ok_or_else(|| strange("a schema"))?,
+        children: text::children(children.as_deref()).ok_or_else(|| strange("the children of a type"))?,
+    })
+}
+
+pub(super) fn design(row: &Row) -> Result<Document, Fault> {
+    Document::stored(&get::<String>(row, 0)?).map_err(|_| strange("a design system"))
+}
+
+pub(super) fn block_id(row: &Row, column: usize) -> Result<BlockId, Fault> {
+    BlockId::parse(&get::<String>(row, column)?).map_err(|_| strange("the id of a block"))
+}
+
+pub(super) fn order_key(row: &Row, column: usize) -> Result<OrderKey, Fault> {
+    OrderKey::parse(&get::<String>(row, column)?).map_err(|_| strange("the place of a block"))
+}
+
+/// `id, kind, parent, position, props`.
+pub(super) fn block(row: &Row) -> Result<Block, Fault> {
+    let has_parent = !get::<String>(row, 2)?.is_empty();
+    Ok(Block {
+        id: block_id(row, 0)?,
+        kind: get(row, 1)?,
+        parent: if has_parent { Some(block_id(row, 2)?) } else { None },
+        order: order_key(row, 3)?,
+        props: text::map(&get::<String>(row, 4)?).ok_or_else(|| strange("the props of a block"))?,
+    })
+}
+
+/// A block, and how many are directly inside.
+pub(super) fn found(row: &Row) -> Result<Found, Fault> {
+    Ok(Found { block: block(row)?, children: count(row, 5)? })
+}
+
+/// `id, kind`.
+pub(super) fn above(row: &Row) -> Result<Above, Fault> {
+    Ok(Above { id: block_id(row, 0)?, kind: get(row, 1)? })
+}
+
+pub(super) fn asset_id(row: &Row, column: usize) -> Result<AssetId, Fault> {
+    AssetId::parse(&get::<String>(row, column)?).map_err(|_| strange("the id of an asset"))
+}
+
+/// `id, name, content_type, bytes, digest, created, alt`.
+pub(super) fn asset(row: &Row) -> Result<Asset, Fault> {
+    let content_type = ContentType::parse(&get::<String>(row, 2)?);
+    Ok(Asset {
+        id: asset_id(row, 0)?,
+        name: get(row, 1)?,
+        content_type: content_type.ok_or_else(|| strange("the type of an asset"))?,
+        bytes: count(row, 3)?,
+        digest: digest(row, 4)?,
+        created: get(row, 5)?,
+        alt: get(row, 6)?,
+    })
+}
+
+/// `number, note, created, revision, blocks, bytes`.
+pub(super) fn version(row: &Row) -> Result<Version, Fault> {
+    Ok(Version {
+        number: number(row, 0)?,
+        note: get(row, 1)?,
+        created: get(row, 2)?,
+        revision: count(row, 3)?,
+        blocks: count(row, 4)?,
+        bytes: count(row, 5)?,
+    })
+}
+
+/// Something of every row.
+pub(super) fn each<T, C: FromIterator<T>>(
+    rows: &[Row],
+    read: impl Fn(&Row) -> Result<T, Fault>,
+) -> Result<C, Fault> {
+    rows.iter().map(read).collect()
+}
+
+/// The digests in the first column.
+pub(super) fn digests(rows: &[Row]) -> Result<BTreeSet<Digest>, Fault> {
+    each(rows, |row| digest(row, 0))
+}

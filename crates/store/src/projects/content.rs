@@ -1,0 +1,84 @@
+//! Everything in the draft of a project, in and out.
+
+use std::collections::BTreeMap;
+
+use ::projects::tokens::Document;
+use ::projects::{Asset, Block, BlockId, Content, CustomType, Project, ProjectId};
+use futures_util::future::{try_join, try_join4};
+
+use super::tables::{Answer, Tables, Window};
+use super::with;
+
+/// A project, and everything in its draft.
+pub(super) async fn read<T: Tables>(
+    tables: &T,
+    project: impl Future<Output = Answer<T, Project>>,
+    id: &ProjectId,
+) -> Answer<T, (Project, Content)> {
+    let (project, (types, blocks, design, mut assets)) = with(project, rows(tables, id)).await?;
+    assets.sort_by(|one, other| one.id.cmp(&other.id));
+    let blocks = in_reading_order(blocks, None, |block| block);
+    let content = Content { fields: project.fields.clone(), types, blocks, design, assets };
+    Ok((project, content))
+}
+
+type Rows = (Vec<CustomType>, Vec<Block>, Document, Vec<Asset>);
+
+async fn rows<T: Tables>(tables: &T, id: &ProjectId) -> Answer<T, Rows> {
+    let types = tables.types(id, None);
+    try_join4(types, tables.all_blocks(id), tables.design(id), tables.assets(id, Window::ALL)).await
+}
+
+/// What a draft holds beside its fields.
+pub(super) struct Draft<'a> {
+    pub(super) types: &'a [CustomType],
+    pub(super) blocks: &'a [Block],
+    pub(super) design: &'a Document,
+    pub(super) assets: &'a [Asset],
+}
+
+/// Puts all of it into a project that has nothing yet.
+pub(super) async fn add<T: Tables>(tables: &T, project: &ProjectId, draft: Draft<'_>) -> Answer<T, ()> {
+    let Draft { types, blocks, design, assets } = draft;
+    let design = design.to_string();
+    let small = try_join(tables.put_types(project, types), tables.put_design(project, &design));
+    let large = try_join(tables.add_blocks(project, blocks), tables.put_assets(project, assets));
+    try_join(small, large).await.map(drop)
+}
+
+/// Rows as a reader meets them: parents before children, siblings in order. They begin with the root, or with the pages. What
+/// hangs on none of those comes last, so that nothing is lost unnoticed.
+pub(super) fn in_reading_order<R>(
+    rows: Vec<R>,
+    root: Option<&BlockId>,
+    block: impl Fn(&R) -> &Block,
+) -> Vec<R> {
+    let mut ordered = Vec::with_capacity(rows.len());
+    let mut inside: BTreeMap<Option<BlockId>, Vec<R>> = BTreeMap::new();
+    let mut open: Vec<R> = Vec::new();
+    for row in rows {
+        if root == Some(&block(&row).id) {
+            open.push(row);
+        } else {
+            inside.entry(block(&row).parent.clone()).or_default().push(row);
+        }
+    }
+    for siblings in inside.values_mut() {
+        // The last first: what is taken is taken from the end.
+        siblings.sort_by(|one, other| place(block(other)).cmp(&place(block(one))));
+    }
+    if root.is_none() {
+        open = inside.remove(&None).unwrap_or_default();
+    }
+    while let Some(row) = open.pop() {
+        let id = Some(block(&row).id.clone());
+        open.extend(inside.remove(&id).into_iter().flatten());
+        ordered.push(row);
+    }
+    ordered.extend(inside.into_values().flatten());
+    ordered
+}
+
+fn place(block: &Block) -> (&str, &BlockId) {
+    (block.order.as_str(), &block.id)
+}

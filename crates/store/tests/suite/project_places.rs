@@ -1,0 +1,289 @@
+//! Projects where they are kept for good: what only a database can do, or get wrong.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::future::join_all;
+use jiff::Timestamp;
+use projects::limits::MAX_PROJECTS;
+use projects::{
+    Account, AssetId, Block, BlockId, Cursor, Error, Ids, NewFields, NewProject, OrderKey, Page, Place,
+    ProjectId, ProjectStore, Reach, Refusal, Seed, StoreError, Write,
+};
+use serde_json::{Map, Value, json};
+use tokio_postgres::Client;
+
+use crate::harness::{self, now, superuser, until};
+use crate::project_desk::{ann, blocks, fill, whole, write};
+
+fn id(number: u8) -> ProjectId {
+    Ids::of(Seed([number; 16])).project()
+}
+
+fn map(value: Value) -> Map<String, Value> {
+    let Value::Object(map) = value else { panic!("{value} is no object") };
+    map
+}
+
+/// However many begin at once, on however many replicas.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_account_has_no_more_projects_than_it_may_have() {
+    let Some(place) = harness::postgres().await else { return };
+    let replicas = [place.open().await, place.open().await];
+    let create = async |number: u8| {
+        let new = NewProject::empty(id(number), NewFields::named(format!("P{number}")));
+        replicas[usize::from(number) % 2].create_project(&ann(), new, false, now()).await
+    };
+    create(1).await.unwrap();
+    let pretend = format!("UPDATE project_accounts SET projects = {}", MAX_PROJECTS - 5);
+    superuser(&place).await.execute(&pretend, &[]).await.unwrap();
+    let made = join_all((10..30).map(create)).await;
+    assert_eq!(made.iter().filter(|made| made.is_ok()).count(), 5);
+    for error in made.into_iter().filter_map(Result::err) {
+        assert!(matches!(error, Error::Refused(Refusal::TooLarge { limit: MAX_PROJECTS, .. })), "{error}");
+    }
+    replicas[0].delete_project(write("ann", &id(1))).await.unwrap();
+    assert_eq!(join_all((30..40).map(create)).await.iter().filter(|made| made.is_ok()).count(), 1);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_account_without_projects_is_not_remembered() {
+    let Some(place) = harness::postgres().await else { return };
+    let store = place.open().await;
+    let project = fill(&*store, "ann", 1).await;
+    let new = NewProject::empty(project.clone(), NewFields::named("Two"));
+    store.create_project(&Account::new("bob"), new.clone(), false, now()).await.unwrap_err();
+    store.create_project(&Account::new("eve"), NewProject { id: id(9), ..new }, true, now()).await.unwrap();
+    assert_eq!(store.accounts().await.unwrap(), [ann()]);
+    store.delete_project(write("ann", &project)).await.unwrap();
+    assert_eq!(store.accounts().await.unwrap(), []);
+    let all = superuser(&place).await;
+    let left = "SELECT sum((xpath('/row/c/text()', query_to_xml('SELECT count(*) AS c FROM ' || quote_ident(relname),
+        false, true, '')))[1]::text::bigint)::bigint FROM pg_stat_user_tables WHERE relname LIKE 'project%'";
+    assert_eq!(
+        all.query_one(left, &[]).await.unwrap().get::<_, i64>(0),
+        0,
+        "rows that nobody deletes any more"
+    );
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn accounts_that_cannot_be_kept_have_nothing_and_get_nothing() {
+    let Some(place) = harness::postgres().await else { return };
+    let store = place.open().await;
+    // Letters that do not get shorter by compression.
+    let letter =
+        |number: u32| char::from(b'!' + u8::try_from(number.wrapping_mul(2_654_435_761) >> 16 & 63).unwrap());
+    let longest: String = (0..1000).map(letter).collect();
+    let project = fill(&*store, &longest, 1).await;
+    assert_eq!(
+        store.project(&Account::new(longest.as_str()), &project).await.unwrap().account.as_str(),
+        longest
+    );
+    for name in ["", "\0", "a\0b", &"n".repeat(1001), &"n".repeat(1 << 20)] {
+        let account = Account::new(name);
+        let new = NewProject::empty(id(2), NewFields::named("P"));
+        let error = store.create_project(&account, new, false, now()).await.unwrap_err();
+        assert!(matches!(error, Error::Store(StoreError::Broken(_))), "{error}");
+        assert!(error.to_string().len() < 200, "{error}");
+        let error = store.delete_project(write(name, &project)).await.unwrap_err();
+        assert_eq!(error.to_string(), project.missing().to_string());
+    }
+    assert_eq!(store.accounts().await.unwrap(), [Account::new(longest)]);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn times_of_projects_are_cut_to_the_microsecond() {
+    let Some(place) = harness::postgres().await else { return };
+    let store = place.open().await;
+    let fine = now() + Duration::from_nanos(1_999);
+    let cut = Timestamp::from_microsecond(fine.as_microsecond()).unwrap();
+    let new = NewProject::empty(id(1), NewFields::named("P"));
+    let made = store.create_project(&ann(), new, false, fine).await.unwrap();
+    assert_eq!((made.created, made.updated), (cut, cut));
+    assert_eq!(store.project(&ann(), &id(1)).await.unwrap(), made);
+    let version = store.publish(Write { now: fine, ..write("ann", &id(1)) }, "").await.unwrap().value;
+    assert_eq!(version.created, cut);
+    assert_eq!(store.version(&ann(), &id(1), 1).await.unwrap().0, version);
+}
+
+/// What comes from elsewhere may be wrong in ways that no index should mind.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn drafts_with_long_paths_and_kinds_are_kept() {
+    let Some(place) = harness::postgres().await else { return };
+    let store = place.open().await;
+    let letters = |seed: u32| -> String {
+        let letter = |number: u32| {
+            char::from(b'a' + u8::try_from((number ^ seed).wrapping_mul(2_654_435_761) >> 20 & 15).unwrap())
+        };
+        (0..60_000).map(letter).collect()
+    };
+    let block = |name: &str, kind: &str, parent: Option<&str>, props: Value| Block {
+        id: BlockId::parse(name).unwrap(),
+        kind: kind.to_owned(),
+        parent: parent.map(|parent| BlockId::parse(parent).unwrap()),
+        order: OrderKey::parse("a0").unwrap(),
+        props: map(props),
+    };
+    let kind = "ü".repeat(200);
+    let rows = vec![
+        block("one", "page", None, json!({ "path": letters(1) })),
+        block("two", "page", None, json!({ "path": letters(2) })),
+        block("odd", &kind, Some("one"), json!({})),
+    ];
+    let new = NewProject { blocks: rows.clone(), ..NewProject::empty(id(1), NewFields::named("P")) };
+    store.create_project(&ann(), new, false, now()).await.unwrap();
+    let (_, content) = whole(&*store, &id(1)).await;
+    assert_eq!(content.blocks, [rows[0].clone(), rows[2].clone(), rows[1].clone()]);
+    let same = map(json!({ "path": letters(1), "title": "T" }));
+    let error = store.update_block(write("ann", &id(1)), &rows[1].id, same).await.unwrap_err();
+    assert!(error.to_string().contains("another page has the path"), "{:.200}", error.to_string());
+}
+
+/// A thousand projects for each of two accounts; twenty thousand blocks in one of them, which says less so that there is room
+/// for more, and as many elsewhere.
+const MANY: &str = "
+    INSERT INTO project_accounts VALUES ('ann', 1000), ('bob', 1000);
+    INSERT INTO projects SELECT a || n, a, 'N', 's' || n, '', '{}', timestamptz 'epoch' + n * interval '1 s', now(), 1,
+        NULL, NULL, 1, 19000, 0, 0, 0, 0, 0 FROM generate_series(1, 1000) n, (VALUES ('ann'), ('bob')) v (a);
+    INSERT INTO project_blocks SELECT 'ann1', 'ann', 'p' || i, 'page', '', 'a' || chr(96 + i),
+        '{\"title\":\"T\",\"path\":\"/' || i || '\"}', sha256(convert_to('/' || i, 'UTF8')) FROM generate_series(1, 20) i;
+    INSERT INTO project_blocks SELECT 'ann1', 'ann', 's' || i || '-' || j, 'section', 'p' || i, 'a' || j, '{}', NULL
+        FROM generate_series(1, 20) i, generate_series(1, 9) j;
+    INSERT INTO project_blocks SELECT 'ann1', 'ann', 'l' || i || '-' || j || '-' || k, 'divider', 's' || i || '-' || j,
+        'c' || (k + 120), '{}', NULL FROM generate_series(1, 20) i, generate_series(1, 9) j, generate_series(10, 119) k;
+    INSERT INTO project_blocks SELECT 'bob' || (n % 1000 + 1), 'bob', 'b' || n, 'page', '', 'a1', '{}', NULL
+        FROM generate_series(1, 20000) n;
+    INSERT INTO project_block_assets SELECT 'ann1', 'ann', 'a' || (n % 1000), 's' || n FROM generate_series(1, 20000) n;
+    INSERT INTO project_assets SELECT 'ann1', 'ann', 'a' || n, 'n', 'text/plain', 1, sha256(n::text::bytea),
+        timestamptz 'epoch' + n * interval '1 s', '' FROM generate_series(0, 999) n;
+    INSERT INTO project_versions SELECT 'ann1', 'ann', n, '', now(), n, 3, 4, 'x' FROM generate_series(1, 500) n;
+    ANALYZE";
+
+/// How many rows of each table have been looked at so far. Others must have ended, for then they tell.
+async fn looked_at(client: &Client) -> Vec<(String, i64)> {
+    let others =
+        "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()
+        AND backend_type = 'client backend'";
+    until(client, others, |count| count == 0).await;
+    let sql = "SELECT relname::text, (seq_tup_read + coalesce((SELECT sum(i.idx_tup_read)
+            FROM pg_stat_user_indexes i WHERE i.relid = t.relid), 0))::bigint
+        FROM pg_stat_user_tables t WHERE relname LIKE 'project%' ORDER BY 1";
+    client.query(sql, &[]).await.unwrap().iter().map(|row| (row.get(0), row.get(1))).collect()
+}
+
+/// One of everything that must not depend on how much else there is.
+async fn ask(store: &Arc<dyn ProjectStore>, round: u8) {
+    let (big, last) =
+        (ProjectId::parse("ann1").unwrap(), Cursor::of_time(Timestamp::from_second(970).unwrap(), "x"));
+    let block = |name: &str| BlockId::parse(name).unwrap();
+    let page = |after| Page { after: Some(after), limit: Some(20) };
+    let write = || write("ann", &big);
+    let listed = store.list_projects(&ann(), page(last.clone())).await.unwrap();
+    assert_eq!(listed.items.len(), 20);
+    assert_eq!(store.projects_beginning(&ann(), "ann99", 5).await.unwrap().len(), 5);
+    assert_eq!(store.list_assets(&ann(), &big, page(last)).await.unwrap().value.items.len(), 20);
+    assert_eq!(store.asset_users(&ann(), &big, &AssetId::parse("a7").unwrap()).await.unwrap().len(), 20);
+    assert_eq!(
+        store.list_versions(&ann(), &big, page(Cursor::of_number(90, ""))).await.unwrap().items.len(),
+        20
+    );
+    let after = Cursor::new("c200", "x");
+    assert_eq!(
+        store.children(&ann(), &big, Some(&block("s7-7")), page(after)).await.unwrap().value.items.len(),
+        20
+    );
+    let reach = Reach { depth: 2, most: 20 };
+    assert_eq!(store.blocks(&ann(), &big, Some(&block("p7")), reach).await.unwrap().value.len(), 10);
+    store.blocks(&ann(), &big, None, Reach { depth: 9, most: 50 }).await.unwrap_err();
+    store.update_block(write(), &block("p7"), map(json!({ "path": "/new" }))).await.unwrap();
+    let beside = Place::After(block("l5-5-20"));
+    store.move_block(write(), &block("l7-7-30"), beside.clone()).await.unwrap();
+    store.copy_block(write(), &block("l5-5-21"), beside.clone(), Seed([10 + round; 16])).await.unwrap();
+    store
+        .insert_blocks(write(), beside, blocks(&json!({ "type": "divider" })), Seed([20 + round; 16]))
+        .await
+        .unwrap();
+    assert_eq!(store.delete_block(write(), &block(&format!("s9-{}", 1 + round))).await.unwrap().value, 111);
+    store.delete_block_type(write(), "none").await.unwrap_err();
+}
+
+/// A get, a page of a list or a small write looks at a few rows, however many there are.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn little_is_looked_at_to_do_a_little() {
+    let Some(place) = harness::postgres().await else { return };
+    drop(place.open().await);
+    let all = superuser(&place).await;
+    all.batch_execute(MANY).await.unwrap();
+    drop(all);
+    let client = superuser(&place).await;
+    let before = looked_at(&client).await;
+    for (round, mode) in ["auto", "force_generic_plan"].into_iter().enumerate() {
+        // With one plan for all values, as the database has it in the long run.
+        let plans = format!("ALTER ROLE CURRENT_USER SET plan_cache_mode = '{mode}'");
+        place.connect().await.batch_execute(&plans).await.unwrap();
+        ask(&place.open().await, u8::try_from(round).unwrap()).await;
+    }
+    let after = looked_at(&client).await;
+    for ((table, before), (_, after)) in before.into_iter().zip(after) {
+        let looked = after - before;
+        assert!(looked < 4000, "{table}: {looked} rows");
+    }
+}
+
+/// Asks for everything of a project that is not this account's. Nothing is there.
+async fn ask_in_vain(store: &dyn ProjectStore, account: &str, project: &str) {
+    let (bob, id) = (&Account::new(account), &ProjectId::parse(project).unwrap());
+    let write = || write(account, id);
+    let (block, asset) = (&BlockId::parse("p7").unwrap(), &AssetId::parse("a7").unwrap());
+    let (all, place) = (|| Page::ALL, || Place::last(Some(block.clone())));
+    let told = [
+        store.project(bob, id).await.map(drop),
+        store.content(bob, id).await.map(drop),
+        store.block_types(bob, id).await.map(drop),
+        store.design_system(bob, id).await.map(drop),
+        store.blocks(bob, id, None, Reach::ALL).await.map(drop),
+        store.blocks(bob, id, Some(block), Reach::ALL).await.map(drop),
+        store.children(bob, id, Some(block), all()).await.map(drop),
+        store.list_assets(bob, id, all()).await.map(drop),
+        store.asset(bob, id, asset).await.map(drop),
+        store.asset_users(bob, id, asset).await.map(drop),
+        store.list_versions(bob, id, all()).await.map(drop),
+        store.version(bob, id, 7).await.map(drop),
+        store.update_block(write(), block, map(json!({ "title": "T" }))).await.map(drop),
+        store
+            .insert_blocks(write(), place(), blocks(&json!({ "type": "divider" })), Seed([1; 16]))
+            .await
+            .map(drop),
+        store.move_block(write(), block, place()).await.map(drop),
+        store.copy_block(write(), block, place(), Seed([1; 16])).await.map(drop),
+        store.delete_block(write(), block).await.map(drop),
+        store.delete_asset(write(), asset, true).await.map(drop),
+        store.publish(write(), "").await.map(drop),
+        store.restore_version(write(), 7).await.map(drop),
+        store.delete_project(write()).await.map(drop),
+    ];
+    for (number, told) in told.into_iter().enumerate() {
+        let error = told.unwrap_err();
+        assert_eq!(error.to_string(), id.missing().to_string(), "{number}");
+    }
+}
+
+/// Somebody else's project is not there, and to find that out costs what it costs where there is none.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_project_of_somebody_else_is_not_looked_at() {
+    let Some(place) = harness::postgres().await else { return };
+    drop(place.open().await);
+    superuser(&place).await.batch_execute(MANY).await.unwrap();
+    let client = superuser(&place).await;
+    let mut seen = Vec::new();
+    for project in ["ann1", "none"] {
+        let before = looked_at(&client).await;
+        ask_in_vain(&*place.open().await, "bob", project).await;
+        let after = looked_at(&client).await;
+        let looked =
+            before.into_iter().zip(after).map(|((table, before), (_, after))| (table, after - before));
+        seen.push(looked.collect::<Vec<_>>());
+    }
+    assert_eq!(seen[0], seen[1]);
+}
