@@ -4,7 +4,7 @@ import json
 import os
 import subprocess
 
-from report import ANSWERS, ERA, SERVED, SERVER, VERSION
+from report import ANSWERS, ERA, HEADING, PROJECT, SERVED, SERVER, VERSION
 from report import expect, expect_booking, expect_fortune, figure, report, traffic, wire
 
 PACKAGES = os.environ["CLIENT_PACKAGES"] + "/node_modules/"
@@ -16,7 +16,7 @@ def ask(method, *options, key=SERVED and SERVED["key"]):
     # With a header that does not open the door it would start a browser.
     over_http = ["--header", f"Authorization: Bearer {key}", "--stored-auth-only"] if key else []
     command = [*INSPECTOR, *SERVER, *over_http, "--protocol-era", ERA, "--format", "json", "--method", method, *options]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=30, stdin=subprocess.DEVNULL)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, stdin=subprocess.DEVNULL)
     result = json.loads(done.stdout)["result"] if done.stdout else None
     error = json.loads(done.stderr.splitlines()[-1])["error"] if done.returncode else None
     expect(result or error, f"exit code {done.returncode}, {done.stderr}")
@@ -76,6 +76,28 @@ def book_args():
     expect_booking(result["structuredContent"])
 
 
+def done(tool, **arguments):
+    """What a tool gave, which must not be an error."""
+    result, error = ask("tools/call", "--tool-name", tool, "--tool-args-json", json.dumps(arguments))
+    expect(error is None, f"{tool}: {error}, {result}")
+    return result["structuredContent"]
+
+
+def projects():
+    made = done("create_project", **PROJECT)
+    home, id = f"codefluss://design-system/{made['id']}", made["id"]
+    listed = done("list_projects", fields=["name"])
+    expect(listed["projects"] == [{"id": id, "name": PROJECT["name"]}], listed)
+    page = done("get_blocks", projectId=id, depth=1)["blocks"][0]["id"]
+    done("edit_blocks", projectId=id, action="create", parentId=page, blocks=[HEADING], ifRevision=made["revision"])
+    read, error = ask("resources/read", "--uri", home)
+    expect(error is None and "color" in json.loads(read["contents"][0]["text"]), error or read)
+    gone = done("delete_project", projectId=id, confirm=PROJECT["name"])
+    expect(gone["deleted"], gone)
+    expect(done("list_projects")["projects"] == [], "still there")
+    return "it confirms by an argument"
+
+
 def wrong_key():
     before = len(traffic())
     _, error = ask("tools/list", key=SERVED["old_key"])
@@ -109,6 +131,7 @@ CHECKS = {
 }
 if SERVED:
     CHECKS |= {
+        "projects": projects,
         "news": "--cli makes one request and ends",
         "wrong-key": wrong_key,
         "lost-session": "--cli makes one request and ends",

@@ -20,6 +20,9 @@ ANSWERS = {
     "confirm": True,
 }
 
+PROJECT = {"name": "Matrix", "description": "Made by a client.", "template": "landing"}
+HEADING = {"type": "heading", "props": {"text": "Hello", "level": 2}}
+
 
 def report(client, check, status, note=""):
     note = " ".join(str(note).split())
@@ -45,7 +48,7 @@ def ask_server(method, path, key, **headers):
     """A request that does not go through the tap: (status, text)."""
     headers |= {"Authorization": f"Bearer {key}"}
     request = urllib.request.Request(f"http://{SERVED['server']}{path}", method=method, headers=headers)
-    with urllib.request.urlopen(request, timeout=5) as answer:
+    with urllib.request.urlopen(request, timeout=60) as answer:
         return answer.status, answer.read().decode()
 
 

@@ -19,7 +19,7 @@ from websockets.frames import Opcode
 from websockets.protocol import Protocol, Side
 
 SCOPES = ["read,write", "admin", "read"]
-PATIENCE = 10  # Seconds for the server to begin, and to end.
+PATIENCE = 60  # Seconds for the server to begin, and to end, which alone may take ten.
 
 
 class Exchange:
@@ -142,7 +142,7 @@ def keys(program, *arguments):
 async def main():
     program = sys.argv[2]
     config = Path.home() / "fluxway.toml"
-    config.write_text('toolsets = ["integrate", "reference", "diagnostics"]\n')
+    config.write_text('toolsets = ["integrate", "reference", "projects", "diagnostics"]\n')
     key, admin, old = (json.loads(keys(program, "create", "--json", "--scope", scope)) for scope in SCOPES)
     keys(program, "revoke", old["id"])
     command = [program, "serve", "--http", "127.0.0.1:0", "--config", config]

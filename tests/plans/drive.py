@@ -20,7 +20,7 @@ from provision import HERE, provision
 from servers import becomes_free, complete_chat, ports, serving, stand_in, started
 from tree import differences, files_that_differ, remove, snapshot
 
-LIMIT = 120  # Seconds for one command; 0.2 and 0.3 of FluxLoop never end by themselves if an agent hangs.
+LIMIT = 600  # Seconds for one command; 0.2 and 0.3 of FluxLoop never end by themselves if an agent hangs.
 QUESTION = "Is anybody there?"
 
 

@@ -7,6 +7,7 @@ import re
 import shutil
 import subprocess
 import sys
+import time
 import venv
 from pathlib import Path
 
@@ -66,6 +67,7 @@ def install_once(target, install, missing):
         except (OSError, subprocess.CalledProcessError) as error:
             print(f"not installed: {error}", file=sys.stderr)
             missing[target.name] = f"{target.name} could not be installed"
+            time.sleep(5 * attempt)  # Networks fail for a moment.
     if done.exists():
         missing.pop(target.name, None)
 

@@ -12,8 +12,8 @@ import threading
 import time
 from collections import defaultdict
 
-START_LIMIT = 60  # Seconds until an application has to listen; development servers compile first.
-PATIENCE = 20  # Seconds for a port to become free.
+START_LIMIT = 300  # Seconds until an application has to listen; development servers compile first.
+PATIENCE = 120  # Seconds for a port to become free.
 ports = defaultdict(threading.Lock)  # Plans name fixed ports: cases that share one take turns.
 
 

@@ -36,6 +36,7 @@ Examples:
   fluxway call booking                              a tool that asks
   fluxway serve --root ~/src/app --read-only        the server, for one folder, without writing
   fluxway keys create --scope read,write            a key for the server over HTTP
+  fluxway projects list                             the projects in the database
   fluxway serve --http 127.0.0.1:8080               MCP on http://127.0.0.1:8080/mcp
 
 Settings come from flags, then FLUXWAY_… variables, then a TOML file; docs/configuration.md lists all of them.";
@@ -175,7 +176,7 @@ pub(crate) enum KeysCommand {
         /// What the key allows, separated by commas: read, write, admin. The largest contains the others
         #[arg(long, value_name = "SCOPES", value_delimiter = ',', default_value = "read")]
         scope: Vec<server::Scope>,
-        /// The one project that the key is good for [default: all]
+        /// The one project that the key is good for; the tenant must have it [default: all]
         #[arg(long, value_name = "ID")]
         project: Option<String>,
         /// When the key ends by itself: 30m, 12h, 90d, 8w [default: never]
@@ -218,6 +219,59 @@ pub(crate) enum KeysCommand {
     },
 }
 
+/// What `projects` can do.
+#[derive(Subcommand)]
+pub(crate) enum ProjectsCommand {
+    /// List the projects of every account, or of one.
+    List {
+        /// Only the projects of this account
+        #[arg(long, value_name = "NAME")]
+        account: Option<String>,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Write a project with its assets and versions into a new folder, as it is at one moment.
+    #[command(after_help = "Example:\n  fluxway projects export proj_0abc --out website")]
+    Export {
+        /// The project's id, as `fluxway projects list` shows it
+        id: String,
+        /// Whose project it is [default: whoever has it]
+        #[arg(long, value_name = "NAME")]
+        account: Option<String>,
+        /// The folder to write; it must not be there yet [default: the project's slug, here]
+        #[arg(long, short, value_name = "DIR")]
+        out: Option<PathBuf>,
+    },
+    /// Bring exported projects in: one, or all of a backup. The database may be another one, of another kind.
+    ///
+    /// A project comes as a whole or not at all, with its versions, times and revision. One that is there already, and the
+    /// same, stays as it is; so an import that was interrupted can be repeated. One that has been changed since is refused.
+    #[command(
+        after_help = "Examples:\n  fluxway projects import website                      with its old id, for its old account\n  \
+        fluxway projects import website --account acme --copy  as a new project of acme\n  \
+        fluxway projects import backup --database postgres://…  everything of a backup, elsewhere"
+    )]
+    Import {
+        /// A folder that `export` or `backup` wrote, or one account's folder of a backup
+        folder: PathBuf,
+        /// Whose it will be [default: whose it was]
+        #[arg(long, value_name = "NAME")]
+        account: Option<String>,
+        /// Make it a new project, with another id and slug, so that the original can stay
+        #[arg(long)]
+        copy: bool,
+    },
+    /// Write every project of every account into a new folder, from which `import` brings them back.
+    ///
+    /// Only its owner can read the folder. Keys, limits and sessions are not in it.
+    #[command(after_help = "Example:\n  fluxway projects backup ../backup-$(date +%F)")]
+    Backup {
+        /// The folder to write; it must not be there yet
+        folder: PathBuf,
+    },
+}
+
 #[derive(Subcommand)]
 pub(crate) enum Command {
     /// Serve on stdin and stdout, or over HTTP with --http.
@@ -234,15 +288,20 @@ pub(crate) enum Command {
     },
     /// Call one tool and print its answer.
     ///
-    /// Arguments are given as --name value (fluxway tools says which), or all at once as --args '{"name": "value"}'.
-    /// --json prints the structured result alone. A tool that needs more asks on the terminal, if there is one.
-    /// --root DIR chooses the folder for tools that work on one.
+    /// Arguments are given as --name value (fluxway tools says which), or all at once as --args '{"name": "value"}'. A list takes
+    /// its values one by one, --name a --name b, or as JSON. --args - reads the object from stdin and --args @FILE from a file:
+    /// what is long does not fit on a command line.
+    /// --json prints the structured result alone; without it, wide tables are fitted to the terminal. A tool that needs more
+    /// asks on the terminal, if there is one. --root DIR chooses the folder for tools that work on one, --toolsets NAMES which
+    /// tools there are.
     #[command(after_help = "Examples:\n  fluxway call tell_fortune --category love --mood optimistic\n  \
-        fluxway call tell_fortune --json --args '{\"category\": \"love\"}'")]
+        fluxway call tell_fortune --json --args '{\"category\": \"love\"}'\n  \
+        fluxway call list_projects --toolsets projects --fields name --fields revision\n  \
+        fluxway call edit_asset --toolsets projects --args @photo.json")]
     Call {
         /// The tool's name.
         tool: String,
-        /// [--json] [--args JSON] [--NAME VALUE]…
+        /// [--json] [--args JSON|@FILE|-] [--NAME VALUE]…
         #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "ARGUMENTS")]
         rest: Vec<String>,
     },
@@ -295,6 +354,9 @@ pub(crate) enum Command {
     /// Make, list and end the API keys that open the server over HTTP.
     #[command(subcommand)]
     Keys(KeysCommand),
+    /// List, export, import and back up projects: for whoever owns the database. No key is asked for.
+    #[command(subcommand)]
+    Projects(ProjectsCommand),
     /// Show a scripted conversation with the real server.
     Demo,
     /// Print completions for a shell.

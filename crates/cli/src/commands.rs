@@ -11,6 +11,7 @@ pub(crate) mod integrate;
 mod kept;
 pub(crate) mod keys;
 pub(crate) mod plan;
+pub(crate) mod projects;
 mod readable;
 pub(crate) mod serve;
 pub(crate) mod tools;

@@ -26,7 +26,7 @@ pub(crate) struct Layer {
     /// A folder that tools may touch; may be given several times [default: the working directory]
     #[arg(long, global = true, value_name = "DIR", env = "FLUXWAY_ROOT")]
     root: Option<Vec<PathBuf>>,
-    /// The toolsets to serve, separated by commas: integrate, docs, context, reference, diagnostics [default: integrate,docs,context,reference]
+    /// The toolsets to serve, separated by commas: integrate, docs, context, reference, projects, diagnostics [default: integrate,docs,context,reference; over HTTP also projects]
     #[arg(long, global = true, value_name = "NAMES", env = "FLUXWAY_TOOLSETS", value_delimiter = ',')]
     toolsets: Option<Vec<String>>,
     /// Serve no tool that writes [default: false]
@@ -216,7 +216,9 @@ impl Config {
         let roots = roots
             .into_iter()
             .map(|root| root.canonicalize().ok().filter(|r| r.is_dir()).ok_or(ConfigError::Root(root)));
+        let http = typed.http.or(file.http);
         let toolsets = match typed.toolsets.or(file.toolsets) {
+            None if http.is_some() => Toolset::HOSTED.to_vec(),
             None => Toolset::DEFAULT.to_vec(),
             Some(names) => names
                 .iter()
@@ -228,7 +230,7 @@ impl Config {
             roots: roots.collect::<Result<_, _>>()?,
             toolsets,
             read_only: typed.read_only.or(file.read_only).unwrap_or(false),
-            http: typed.http.or(file.http),
+            http,
             server_name: typed.server_name.or(file.server_name).unwrap_or_else(|| "fluxway".to_owned()),
             envelope_errors: match typed.envelope_errors.or(file.envelope_errors) {
                 None | Some(EnvelopeDocument::Protocol) => EnvelopeErrors::Protocol,

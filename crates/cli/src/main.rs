@@ -6,6 +6,7 @@ mod config;
 mod exit;
 mod logs;
 mod paint;
+mod table;
 mod terminal;
 
 use std::io::IsTerminal;
@@ -51,6 +52,7 @@ fn run(args: Args) -> Result<(), Failure> {
         Command::Apply(args) => commands::plan::apply(config, args),
         Command::Undo(args) => commands::plan::undo(config, args),
         Command::Keys(command) => commands::keys::run(config, command),
+        Command::Projects(command) => commands::projects::run(&config, command),
         Command::Demo => commands::demo::run(),
         Command::Completions { .. } => Ok(()),
     }

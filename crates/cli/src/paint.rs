@@ -2,6 +2,8 @@
 
 use std::io::{self, IsTerminal};
 
+use rustix::termios::tcgetwinsize;
+
 /// Whether colours are welcome on stdout.
 pub(crate) fn on_stdout() -> bool {
     io::stdout().is_terminal() && may_colour()
@@ -17,13 +19,20 @@ pub(crate) fn is_dumb() -> bool {
     matches!(variable("TERM").as_str(), "" | "dumb")
 }
 
+/// How many columns a line on stdout has: those of the terminal, or as many as `COLUMNS` says where there is none. Without
+/// both, whoever reads it can have lines of any length.
+pub(crate) fn columns() -> Option<usize> {
+    let size = tcgetwinsize(io::stdout()).ok().map(|size| usize::from(size.ws_col));
+    size.or_else(|| variable("COLUMNS").parse().ok()).filter(|columns| *columns > 0)
+}
+
 fn may_colour() -> bool {
     variable("NO_COLOR").is_empty() && !is_dumb()
 }
 
 #[expect(
     clippy::disallowed_methods,
-    reason = "NO_COLOR and TERM are conventions of all programs, not settings of ours"
+    reason = "NO_COLOR, TERM and COLUMNS are conventions of all programs, not settings of ours"
 )]
 fn variable(name: &str) -> String {
     std::env::var(name).unwrap_or_default()

@@ -1,5 +1,9 @@
 //! Why a conversation stopped before its end.
 
+use std::error::Error;
+use std::fmt;
+use std::sync::Arc;
+
 use crate::Invalid;
 
 /// Why a conversation stopped before its end. Hand it on with `?`.
@@ -11,6 +15,9 @@ pub enum Halt {
     /// The tool itself says no, in its own words.
     #[error("{0}")]
     Refused(String),
+    /// Something that the tool uses says no. Whoever runs the conversation may know the error, and what it means.
+    #[error("{0}")]
+    Because(Cause),
     /// An argument was given for a question and does not answer it.
     #[error("`{name}`: {invalid}")]
     BadArgument {
@@ -54,6 +61,34 @@ pub enum Halt {
     NotKept,
 }
 
+/// An error of somebody else. Two are the same if they say the same.
+#[derive(Clone, Debug)]
+pub struct Cause {
+    kind: &'static str,
+    error: Arc<dyn Error + Send + Sync>,
+}
+
+impl Cause {
+    /// The error, for whoever knows its type.
+    pub fn error<E: Error + 'static>(&self) -> Option<&E> {
+        self.error.downcast_ref()
+    }
+}
+
+impl fmt::Display for Cause {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(&self.error, f)
+    }
+}
+
+impl PartialEq for Cause {
+    fn eq(&self, other: &Self) -> bool {
+        self.to_string() == other.to_string()
+    }
+}
+
+impl Eq for Cause {}
+
 impl Halt {
     /// The tool says no, in words for the person who asked.
     ///
@@ -66,11 +101,17 @@ impl Halt {
         Self::Refused(why.into())
     }
 
+    /// What the tool uses says no; `kind` is a stable name for programs.
+    pub fn because(kind: &'static str, error: impl Error + Send + Sync + 'static) -> Self {
+        Self::Because(Cause { kind, error: Arc::new(error) })
+    }
+
     /// A stable name for programs.
     pub fn kind(&self) -> &'static str {
         match self {
             Self::Suspended | Self::Crashed => "internal",
             Self::Refused(_) => "refused",
+            Self::Because(cause) => cause.kind,
             Self::BadArgument { .. } => "invalid_argument",
             Self::WorldChanged { .. } => "world_changed",
             Self::OutcomeUnknown { .. } => "outcome_unknown",

@@ -54,7 +54,7 @@ mod world;
 
 pub use engine::{Answers, Asked, Conversation, Converse, Done, Turn};
 pub use form::{Field, Form, Question};
-pub use halt::Halt;
+pub use halt::{Cause, Halt};
 pub use journal::Journal;
 pub use prompt::{
     Ask, Choice, Choices, Confirm, Custom, Date, File, FileAnswer, Integer, Kind, Number, Opt, Prompt, Shape,

@@ -59,6 +59,11 @@ impl<'a> Flow<'a> {
         self.world.context
     }
 
+    /// Whether somebody can be asked. If not, arguments are all there is: for what only a person should decide.
+    pub fn can_ask(&self) -> bool {
+        self.world.can_ask
+    }
+
     /// Asks one question and waits for its answer, for days if need be.
     ///
     /// ```

@@ -149,6 +149,14 @@ impl Channel {
 }
 
 impl Inner {
+    /// An event that is too large to be kept: it is handed over once.
+    fn forget(&mut self, number: u64) {
+        let is_it = |event: &Event| event.number == number;
+        if let Some(event) = self.events.iter().position(is_it).and_then(|at| self.events.remove(at)) {
+            self.kept -= event.message.len();
+        }
+    }
+
     /// What nobody may come back for any more. The last event stays, whatever its size.
     fn forget_old(&mut self) {
         while self.kept > KEPT && self.events.len() > 1 {
@@ -237,6 +245,9 @@ impl Reader {
         if let Some(event) = event {
             self.after = event.number;
             inner.read = inner.read.max(event.number);
+            if self.channel.keeps && event.message.len() > KEPT {
+                inner.forget(event.number);
+            }
             return Some(Next::Event(event));
         }
         if inner.is_over {
@@ -283,6 +294,12 @@ mod tests {
         }
         assert!(channel.lock().kept <= KEPT);
         assert!(matches!(channel.read_after(0).next().await, Next::Event(event) if event.number > 30));
+        let large = Channel::for_session(true);
+        large.answer(Answer { message: vec![b'x'; KEPT + 1], status: 200, retry_after: None });
+        let mut reader = large.read_after(0);
+        assert!(matches!(reader.next().await, Next::Event(_)));
+        assert!(matches!(reader.next().await, Next::Over));
+        assert_eq!(large.bytes(), 0, "what was read and is too large is gone");
         let unread = Channel::for_request(true);
         (0..2 * WAITING).for_each(|_| unread.push(b"x".to_vec()));
         assert_eq!(unread.lock().events.len(), WAITING);

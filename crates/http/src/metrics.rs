@@ -137,12 +137,12 @@ impl Observer for Watcher {
         let (method, tool, outcome) = (seen.method.to_owned(), seen.tool.unwrap_or_default(), seen.outcome);
         self.0.seconds.get_or_create(&Method { method: method.clone() }).observe(seen.took.as_secs_f64());
         self.0.requests.get_or_create(&Request { method, tool, outcome }).inc();
-        if seen.changes || outcome == "forbidden" {
-            let event = match outcome {
-                "forbidden" => "denied",
-                "ok" => "changed",
-                _ => "not_changed",
-            };
+        let event = match outcome {
+            "forbidden" | "bound_to_project" => "denied",
+            "ok" => "changed",
+            _ => "not_changed",
+        };
+        if seen.changes || event == "denied" {
             let (subject, tenant) = (seen.principal.subject(), seen.principal.tenant());
             tracing::info!(target: "audit", event, subject, tenant, tool, outcome);
         }

@@ -10,7 +10,7 @@ mod prompts;
 mod resources;
 mod tools;
 
-pub use completion::{CompleteParams, CompleteResult, Completion, Reference};
+pub use completion::{Argument, CompleteParams, CompleteResult, Completion, Reference};
 pub use elicitation::{ElicitAction, ElicitParams, ElicitResult, Form, InputRequest, InputRequired};
 pub use lifecycle::{
     Capabilities, ClientCapabilities, DiscoverResult, Implementation, InitializeParams, InitializeResult,
@@ -18,8 +18,8 @@ pub use lifecycle::{
 pub use meta::{LogLevel, LogParams, ProgressParams, RequestMeta, Stamped, Stateless, keys};
 pub use prompts::{GetPromptParams, GetPromptResult, Prompt, PromptArgument, PromptList, PromptMessage};
 pub use resources::{
-    ReadResourceParams, ReadResourceResult, Resource, ResourceContents, ResourceList, ResourceTemplate,
-    ResourceTemplateList,
+    ReadResourceParams, ReadResourceResult, Resource, ResourceBody, ResourceContents, ResourceList,
+    ResourceTemplate, ResourceTemplateList,
 };
 pub use tools::{Annotations, CallToolParams, CallToolResult, Content, Tool, ToolList};
 

@@ -1,5 +1,6 @@
 //! Work that blocks, on a thread of its own.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::{Semaphore, watch};
@@ -23,7 +24,21 @@ pub(crate) async fn blocking<T: Send + 'static>(
     blocking_for(call, WALL, work).await
 }
 
-/// The same, for work that may take longer.
+/// Does `work` on another thread: what takes some milliseconds, and would hold up others for that long. It waits for one
+/// of these places, and has it until it is done, even if nobody wants the answer any more: it cannot be stopped.
+pub(crate) async fn aside<T: Send + 'static>(
+    places: &Arc<Semaphore>,
+    work: impl FnOnce() -> Result<T, Failure> + Send + 'static,
+) -> Result<T, Failure> {
+    let place = Arc::clone(places).acquire_owned().await.map_err(|_| Failure::Internal)?;
+    let work = move || {
+        let _place = place;
+        work()
+    };
+    tokio::task::spawn_blocking(work).await.unwrap_or(Err(Failure::Internal))
+}
+
+/// The same as [`blocking`], for work that may take longer.
 pub(crate) async fn blocking_for<T: Send + 'static>(
     call: &Call,
     wall: Duration,
@@ -48,5 +63,47 @@ pub(crate) async fn blocking_for<T: Send + 'static>(
                 call.outlet.progress(u32::try_from(done).unwrap_or(u32::MAX), None, &what);
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Barrier;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::sync::mpsc::channel;
+
+    use futures_util::FutureExt as _;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn so_many_work_aside_at_a_time() {
+        let places = Arc::new(Semaphore::new(2));
+        let (now, most) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
+        // Each waits until there is another one.
+        let pair = Arc::new(Barrier::new(2));
+        let working = |_| {
+            let (now, most, pair) = (Arc::clone(&now), Arc::clone(&most), Arc::clone(&pair));
+            aside(&places, move || {
+                most.fetch_max(now.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
+                pair.wait();
+                now.fetch_sub(1, Ordering::SeqCst);
+                Ok(())
+            })
+        };
+        futures_util::future::join_all((0..8).map(working)).await;
+        assert_eq!(most.load(Ordering::SeqCst), 2);
+    }
+
+    #[tokio::test]
+    async fn a_place_is_taken_until_the_work_is_done() {
+        let places = Arc::new(Semaphore::new(1));
+        let (open, gate) = channel::<()>();
+        let work = move || gate.recv().map_err(|_| Failure::Internal);
+        // Whoever wanted it has gone.
+        assert!(aside(&places, work).now_or_never().is_none());
+        assert_eq!(places.available_permits(), 0);
+        drop(open);
+        drop(places.acquire().await.unwrap());
     }
 }

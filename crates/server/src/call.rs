@@ -13,6 +13,7 @@ use protocol::{Revision, encode};
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
+use crate::desk::Shelves;
 use crate::documents::Documents;
 use crate::{CitationFormat, Outbox};
 
@@ -32,6 +33,7 @@ pub struct Call {
     /// Where randomness comes from.
     pub entropy: Arc<dyn Entropy>,
     pub(crate) documents: Arc<Documents>,
+    pub(crate) projects: Arc<Shelves>,
     /// How documents are cited unless the call says otherwise.
     pub(crate) citations: CitationFormat,
 }

@@ -21,11 +21,9 @@ use crate::observe::{Notes, Watch};
 use crate::outbox::{Batch, Destination, Responder};
 use crate::peer::Peer;
 use crate::session::Session;
+use crate::subscriptions::{self, News};
 use crate::work::{Spoken, Workload};
-use crate::{
-    App, Call, CitationFormat, Claims, Delivery, Letter, Outbox, Outlet, Rules, dispatch, envelope,
-    subscriptions,
-};
+use crate::{App, Call, CitationFormat, Claims, Delivery, Letter, Outbox, Outlet, Rules, dispatch, envelope};
 
 /// What goes with a message on its way.
 #[derive(Clone, Copy)]
@@ -376,6 +374,7 @@ impl Connection {
             now: self.app.clock.now(),
             entropy: Arc::clone(&self.app.entropy),
             documents: Arc::clone(&self.app.documents),
+            projects: Arc::clone(&self.app.projects),
             citations: CitationFormat::default(),
         }
     }
@@ -412,21 +411,28 @@ impl Connection {
     }
 
     /// Tells the client whenever something changes that it wants to hear of, for as long as the connection lives.
-    pub async fn announce_changes(self: Arc<Self>) {
+    ///
+    /// It listens from this call on, and not from when the future is first run: nothing is missed in between.
+    pub fn announce_changes(self: Arc<Self>) -> impl Future<Output = ()> + Send {
         let mut news = self.app.news();
-        loop {
-            let news = tokio::select! {
-                () = self.ending.cancelled() => return,
-                news = subscriptions::next(&mut news) => news,
-            };
-            let Some(news) = news else { return };
-            if !self.session.is_ready() {
-                continue;
+        async move {
+            loop {
+                let news = tokio::select! {
+                    () = self.ending.cancelled() => return,
+                    news = subscriptions::next(&mut news) => news,
+                };
+                let Some(news) = news else { return };
+                if self.session.is_ready() {
+                    self.announce(&news);
+                }
             }
-            for (method, params) in self.session.interests(|interests| interests.notices(&news)) {
-                let params = Some(&params).filter(|params| !params.is_empty());
-                self.outbox.push(protocol::encode::notification(method, params));
-            }
+        }
+    }
+
+    fn announce(&self, news: &News) {
+        for (method, params) in self.session.interests(|interests| interests.notices(news, &self.principal)) {
+            let params = Some(&params).filter(|params| !params.is_empty());
+            self.outbox.push(protocol::encode::notification(method, params));
         }
     }
 

@@ -64,11 +64,21 @@ impl Context {
 
     /// The answer that carries this list, and may be kept for a while.
     pub(crate) fn list(&self, list: &impl Serialize) -> Vec<u8> {
+        self.kept_for(LIST_TTL_MS, list)
+    }
+
+    fn kept_for(&self, ttl_ms: u64, result: &impl Serialize) -> Vec<u8> {
         if self.revision().has_cache_hints() {
-            encode::result(&self.id, &Stamped::complete(list, &self.app().info).keep_for(LIST_TTL_MS))
+            encode::result(&self.id, &Stamped::complete(result, &self.app().info).keep_for(ttl_ms))
         } else {
-            encode::result(&self.id, list)
+            encode::result(&self.id, result)
         }
+    }
+
+    /// The answer that carries what somebody may write at any time. Nobody is to go on with it as it was: whoever has
+    /// written something reads what became of it.
+    pub(crate) fn fresh(&self, read: &impl Serialize) -> Vec<u8> {
+        self.kept_for(0, read)
     }
 
     /// The answer that asks for more.

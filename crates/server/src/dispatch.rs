@@ -31,11 +31,11 @@ async fn ours(ctx: &Context, method: &str, params: Map<String, Value>) -> Result
         "tools/call" => tools::call(ctx, params).await,
         "completion/complete" => completion::complete(ctx, params).await,
 
-        "resources/list" => resources::list(ctx, params),
+        "resources/list" => resources::list(ctx, params).await,
         "resources/templates/list" => resources::templates(ctx, params),
         "resources/read" => resources::read(ctx, params).await,
         "resources/subscribe" if ctx.revision().has_resource_subscriptions() => {
-            subscriptions::subscribe(ctx, params)
+            subscriptions::subscribe(ctx, params).await
         }
         "resources/unsubscribe" if ctx.revision().has_resource_subscriptions() => {
             subscriptions::unsubscribe(ctx, params)

@@ -54,7 +54,7 @@ pub(crate) async fn answer(
 /// `handshake` counts as a tool here, and only here.
 fn tool_names(app: &App, call: &Call) -> Vec<String> {
     let catalog = app.catalog();
-    let allowed = catalog.tools().filter(|tool| call.principal.may(tool.spec.scope()));
+    let allowed = catalog.tools().filter(|tool| tool.spec.admit(&call.principal).is_ok());
     std::iter::once("handshake").chain(allowed.map(|tool| tool.spec.name)).map(str::to_owned).collect()
 }
 

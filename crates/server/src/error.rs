@@ -16,12 +16,17 @@ use crate::{Answer, Language, front};
 
 mod german;
 mod plan;
+mod project;
 mod refusal;
 mod sessions;
 
 pub(crate) use plan::PlanProblem;
+pub(crate) use project::ProjectProblem;
 pub use refusal::Refusal;
 use refusal::whole_seconds;
+
+/// The most bytes that one tool says, or a batch as a whole. An asset of 10 MB fits.
+pub(crate) const LARGEST_ANSWER: usize = 16 << 20;
 
 /// Everything that can come out instead of a result. The texts are for whoever [`Audience`] says.
 #[derive(Clone, Debug, thiserror::Error)]
@@ -32,6 +37,12 @@ pub(crate) enum Failure {
     BatchNotAllowed(Revision),
     #[error("`initialize` cannot be part of a batch; send it alone")]
     InitializeInBatch,
+    #[error(
+        "it was done, and there is no room for its answer in a batch of {LARGEST_ANSWER} bytes; ask alone"
+    )]
+    NoRoomForAnswer,
+    #[error("the answer would have more than {LARGEST_ANSWER} bytes; ask for less: a limit, fields, a part")]
+    AnswerTooLarge,
     #[error("the session is not initialized; send `initialize` first")]
     NotInitialized,
     #[error("the session is still initializing; send `notifications/initialized` first")]
@@ -66,6 +77,10 @@ pub(crate) enum Failure {
     Refused(#[from] Refusal),
     #[error(transparent)]
     Forbidden(#[from] access::Forbidden),
+    #[error("this key is good for one project alone; use one that is good for the whole account")]
+    BoundToProject,
+    #[error(transparent)]
+    Project(#[from] ProjectProblem),
     #[error(transparent)]
     Root(#[from] tree::RootError),
     #[error(transparent)]
@@ -84,6 +99,13 @@ pub(crate) enum Failure {
     BadResponse { error: String },
     #[error("Internal error")]
     Internal,
+}
+
+/// What a conversation could not do ends it, under its own name.
+impl From<Failure> for Halt {
+    fn from(failure: Failure) -> Self {
+        Self::because(failure.kind(), failure)
+    }
 }
 
 /// What is wrong with the arguments of a call.
@@ -157,6 +179,11 @@ impl Failure {
         Self::BadArguments(ArgumentProblem::Value { name, error, choices: Vec::new() })
     }
 
+    /// An argument that fits the schema, and that a rule of projects refuses (contract row 14).
+    pub(crate) fn against_rule(pointer: &str, why: impl Into<String>) -> Self {
+        projects::Refusal::invalid(pointer, why).into()
+    }
+
     /// The client would have to show a form.
     pub(crate) fn forms_needed() -> Self {
         Self::MissingCapability { required: json!({ "elicitation": { "form": {} } }) }
@@ -170,6 +197,8 @@ impl Failure {
             }
             Self::BatchNotAllowed(_) => Policy::request("batch_not_allowed"),
             Self::InitializeInBatch => Policy::request("initialize_in_batch"),
+            Self::NoRoomForAnswer => Policy::model("no_room_for_answer", codefluss::VALIDATION),
+            Self::AnswerTooLarge => Policy::model("too_large", codefluss::VALIDATION),
             Self::NotInitialized => Policy::request("not_initialized"),
             Self::Initializing => Policy::request("initializing"),
             Self::AlreadyInitialized => Policy::request("already_initialized"),
@@ -191,6 +220,8 @@ impl Failure {
             Self::BadCursor => Policy::params("invalid_cursor"),
             Self::Refused(refusal) => Policy::client(refusal.kind(), refusal.code(dialect)),
             Self::Forbidden(_) => Policy::model("forbidden", codefluss::FORBIDDEN),
+            Self::BoundToProject => Policy::model("bound_to_project", codefluss::FORBIDDEN),
+            Self::Project(problem) => problem.policy(),
             Self::Root(RootError::NotAllowed { .. }) => {
                 Policy::model("root_not_allowed", codefluss::VALIDATION)
             }
@@ -221,6 +252,11 @@ impl Failure {
         self.policy(Dialect::Envelope).kind
     }
 
+    /// Whether it says that something is not there.
+    pub(crate) fn is_absent(&self) -> bool {
+        matches!(self, Self::Project(problem) if problem.is_absent())
+    }
+
     /// Who should read it, in this dialect. Only MCP has results that a model reads.
     pub(crate) fn audience(&self, dialect: Dialect) -> Audience {
         match dialect {
@@ -242,7 +278,7 @@ impl Failure {
             Self::Malformed(Problem::TooLarge { .. }) => 413,
             Self::Malformed(_) | Self::BatchNotAllowed(_) if is_mcp => 400,
             Self::ShuttingDown if is_mcp => 503,
-            Self::Forbidden(_) if is_mcp => 403,
+            Self::Forbidden(_) | Self::BoundToProject if is_mcp => 403,
             Self::MethodNotFound { .. } if is_stateless => 404,
             Self::MissingCapability { .. } if is_stateless => 400,
             Self::InvalidParams { field, .. } if is_stateless && field.starts_with("_meta") => 400,
@@ -277,9 +313,15 @@ impl Failure {
                 }
             }
             Self::BadArguments(problem) => problem.data(dialect),
+            Self::Forbidden(access::Forbidden { needed, has }) => {
+                json!({ "needed": needed.as_str(), "has": has.as_str() })
+            }
             Self::Plan(problem) => problem.data(),
+            Self::Project(problem) => problem.data(),
             Self::InputNeeded { question, .. } => front::arguments::data(question, dialect),
             Self::MissingResource { uri } => json!({ "uri": uri }),
+            Self::NoRoomForAnswer | Self::AnswerTooLarge => json!({ "limit": LARGEST_ANSWER, "of": "bytes" }),
+            Self::BoundToProject => json!({ "reason": self.to_string() }),
             Self::Refused(refusal) => refusal.data(),
             Self::Session { id, problem } => sessions::data(problem, id.as_deref()),
             Self::BadResponse { error } => json!({ "field": "response", "error": error }),

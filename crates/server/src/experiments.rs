@@ -2,7 +2,6 @@
 //!
 //! A URI names the path from an allowed root, whatever folder a tool was asked about.
 
-use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -14,6 +13,7 @@ use crate::blocking::blocking;
 use crate::context::Context;
 use crate::error::Failure;
 use crate::tools::Located;
+use crate::uri::{decoded, encoded};
 
 pub(crate) const PREFIX: &str = "fluxloop://experiments/";
 pub(crate) const TEMPLATE: &str = "fluxloop://experiments/{+path}";
@@ -23,44 +23,23 @@ pub(crate) const READER: &str = "fetch_experiment_context";
 
 /// Where a file or folder at this path can be read.
 pub(crate) fn uri(path: &str) -> String {
-    let mut uri = PREFIX.to_owned();
-    for byte in path.bytes() {
-        if byte.is_ascii_alphanumeric() || b"-._~/".contains(&byte) {
-            uri.push(char::from(byte));
-        } else {
-            let _ = write!(uri, "%{byte:02X}");
-        }
-    }
-    uri
+    format!("{PREFIX}{}", encoded(path))
 }
 
-/// The path in a URI. `None` for escapes that are none.
-fn decoded(uri: &str) -> Option<String> {
-    let mut bytes = Vec::with_capacity(uri.len());
-    let mut rest = uri.strip_prefix(PREFIX)?.as_bytes();
-    while let Some((first, after)) = rest.split_first() {
-        rest = after;
-        if *first == b'%' {
-            let digits = str::from_utf8(rest.get(..2)?).ok()?;
-            bytes.push(u8::from_str_radix(digits, 16).ok()?);
-            rest = &rest[2..];
-        } else {
-            bytes.push(*first);
-        }
-    }
-    String::from_utf8(bytes).ok()
+fn path_in(uri: &str) -> Option<String> {
+    decoded(uri.strip_prefix(PREFIX)?)
 }
 
 /// An experiment or one of its documents: what it is, and the text.
 pub(crate) async fn read(ctx: &Context, uri: &str) -> Result<Option<(&'static str, String)>, Failure> {
-    let (true, Some(path)) = (is_served(ctx), decoded(uri)) else { return Ok(None) };
+    let (true, Some(path)) = (is_served(ctx), path_in(uri)) else { return Ok(None) };
     let roots = ctx.call.roots.clone();
     blocking(&ctx.call, move |budget| Ok(find(&roots, &path, budget))).await
 }
 
 /// Whether there is such a thing, as far as its form tells: what is on the disk may come and go.
 pub(crate) fn could_be(ctx: &Context, uri: &str) -> bool {
-    is_served(ctx) && decoded(uri).is_some_and(|path| !path.is_empty())
+    is_served(ctx) && path_in(uri).is_some_and(|path| !path.is_empty())
 }
 
 /// The paths of all experiments, the newest of each root first.
@@ -120,21 +99,4 @@ fn document(located: &Located, name: &str, budget: &Budget) -> Option<(&'static 
         return Some(("text/plain", document.text + "\n… it goes on: this is the first part only\n"));
     }
     Some((document.mime, document.text))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn paths_survive_the_way_through_a_uri() {
-        for path in ["fluxloop/desk/experiments/a_1", "a b/100%/ü/x#1?", ""] {
-            let uri = uri(path);
-            assert!(uri.is_ascii(), "{uri}");
-            assert_eq!(decoded(&uri).as_deref(), Some(path));
-        }
-        for broken in ["a%4", "%zz", "%ff"] {
-            assert_eq!(decoded(&format!("{PREFIX}{broken}")), None);
-        }
-    }
 }

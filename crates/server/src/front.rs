@@ -103,6 +103,10 @@ fn halted(halt: flow::Halt) -> Failure {
                 choices: Vec::new(),
             })
         }
+        // What a tool did not foresee it hands on as it was.
+        flow::Halt::Because(cause) => {
+            cause.error().cloned().unwrap_or_else(|| Failure::Halted(flow::Halt::Because(cause)))
+        }
         // A suspended conversation has a question open, and comes out as that; alone it is a tool's mistake.
         flow::Halt::Suspended => Failure::Internal,
         // A state that was used already is as good as one that never was.

@@ -54,7 +54,7 @@ pub(crate) fn features(app: &App) -> Value {
 pub(crate) fn capabilities(ctx: &Context) -> Vec<u8> {
     let mut shown = features(ctx.app());
     let catalog = ctx.app().catalog();
-    let mine = catalog.tools().filter(|tool| ctx.call.principal.may(tool.spec.scope()));
+    let mine = catalog.tools().filter(|tool| tool.spec.admit(&ctx.call.principal).is_ok());
     let interactive: Vec<&str> =
         mine.filter(|tool| tool.is_interactive()).map(|tool| tool.spec.name).collect();
     shown["promptTypes"] = json!(render::KINDS);
@@ -82,8 +82,9 @@ pub(crate) async fn start(ctx: &Context, params: Map<String, Value>) -> Result<V
         let problem = Problem::NotInteractive { tool: tool.spec.name.to_owned() };
         return Err(Failure::Session { id: None, problem });
     }
-    ctx.call.principal.admit(tool.spec.scope())?;
+    tool.spec.admit(&ctx.call.principal)?;
     let _ = ctx.notes.tool.set((tool.spec.name, tool.changes()));
+    ctx.notes.tried_by(&initial_params);
     let mut arguments = initial_params;
     arguments.retain(|_, value| !value.is_null());
     let asks_for_token = context.get("stateless") == Some(&Value::Bool(true));
@@ -122,6 +123,7 @@ pub(crate) async fn respond(ctx: &Context, mut params: Map<String, Value>) -> Re
     response.received = Some(ctx.call.now);
     let named = Named::of(params)?;
     let responded = Desk::at(ctx, Some(&named)).respond(response).await?;
+    note(ctx, &responded.standing);
     let mut shown = render::standing(&responded.standing, "nextPrompt");
     let validation = match &responded.invalid {
         None => json!({ "valid": true }),
@@ -132,6 +134,13 @@ pub(crate) async fn respond(ctx: &Context, mut params: Map<String, Value>) -> Re
     ctx.connection.warnings().watch(ctx, &responded.standing);
     push::afterwards(ctx, &responded.standing);
     Ok(ctx.result(&shown))
+}
+
+/// What came of a session says whether it was only tried. Its arguments came with another request.
+fn note(ctx: &Context, standing: &Standing) {
+    if let Some(Value::Object(result)) = standing.session.result() {
+        ctx.notes.tried_by(result);
+    }
 }
 
 /// The response in the parameters. One that is no response at all is a failed validation.
@@ -168,6 +177,7 @@ fn response(params: &mut Map<String, Value>) -> Result<Response, Failure> {
 pub(crate) async fn go_on(ctx: &Context, params: Map<String, Value>) -> Result<Vec<u8>, Failure> {
     let named = Named::of(params)?;
     let standing = Desk::at(ctx, Some(&named)).go_on().await?;
+    note(ctx, &standing);
     ctx.connection.warnings().watch(ctx, &standing);
     Ok(ctx.result(&render::standing(&standing, "nextPrompt")))
 }
@@ -282,7 +292,7 @@ impl<'a> Desk<'a> {
 
     fn conversation(&self, name: &str) -> Option<Box<dyn Converse>> {
         let tool = self.ctx.app().catalog().find(name)?;
-        let is_allowed = self.ctx.call.principal.may(tool.spec.scope());
+        let is_allowed = tool.spec.admit(&self.ctx.call.principal).is_ok();
         let _ = self.ctx.notes.tool.set((tool.spec.name, tool.changes()));
         tool.talk(&self.ctx.call).filter(|_| is_allowed)
     }

@@ -5,7 +5,6 @@ use protocol::{Dialect, Revision};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use crate::app::INSTRUCTIONS;
 use crate::context::{self, Context};
 use crate::error::Failure;
 use crate::interaction;
@@ -23,6 +22,7 @@ pub(crate) fn initialize(ctx: &Context, params: Map<String, Value>) -> Result<Ve
     if !codefluss {
         ctx.session().initialize(revision, params.capabilities);
     }
+    let instructions = ctx.app().instructions();
     Ok(ctx.result(&InitializeResult {
         protocol_version: revision,
         capabilities: if codefluss {
@@ -31,7 +31,7 @@ pub(crate) fn initialize(ctx: &Context, params: Map<String, Value>) -> Result<Ve
             Capabilities::for_revision(revision).with_flow(interaction::features(ctx.app()), revision)
         },
         server_info: &ctx.app().info,
-        instructions: (!codefluss).then_some(INSTRUCTIONS),
+        instructions: (!codefluss).then_some(&instructions),
     }))
 }
 
@@ -46,7 +46,7 @@ pub(crate) fn discover(ctx: &Context) -> Result<Vec<u8>, Failure> {
         supported_versions: Revision::ALL,
         capabilities: Capabilities::for_revision(revision)
             .with_flow(interaction::features(ctx.app()), revision),
-        instructions: INSTRUCTIONS,
+        instructions: &ctx.app().instructions(),
     }))
 }
 

@@ -4,6 +4,7 @@ use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 use access::Principal;
+use serde_json::{Map, Value};
 
 use crate::App;
 
@@ -34,8 +35,19 @@ pub trait Observer: Send + Sync {
 #[derive(Default)]
 pub(crate) struct Notes {
     pub(crate) tool: OnceLock<(&'static str, bool)>,
+    /// It was only tried.
+    tried: OnceLock<()>,
     /// The kind of a failure that went out as a result, for a model to read.
     pub(crate) failure: OnceLock<&'static str>,
+}
+
+impl Notes {
+    /// What is only tried changes nothing. Arguments say so, and what came of them does.
+    pub(crate) fn tried_by(&self, said: &Map<String, Value>) {
+        if ["dryRun", "dry_run"].iter().any(|name| said.get(*name) == Some(&Value::Bool(true))) {
+            let _ = self.tried.set(());
+        }
+    }
 }
 
 /// Looks on while a request is at work, and tells when it is over, however that comes.
@@ -70,6 +82,7 @@ impl Drop for Watch<'_> {
         }
         let (tool, changes) =
             self.notes.tool.get().map_or((None, false), |(tool, changes)| (Some(*tool), *changes));
+        let changes = changes && self.notes.tried.get().is_none();
         observer.seen(&Seen {
             principal: self.principal,
             method: self.method,

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use protocol::{Id, encode};
 
-use crate::error::{self, Failure, Manner};
+use crate::error::{self, Failure, LARGEST_ANSWER, Manner};
 
 /// A finished answer, and how HTTP would put it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -85,7 +85,15 @@ impl Responder {
         match (self.to.take(), answer) {
             (Some(Destination::Outbox(outbox)), Some(answer)) => outbox.answer(answer),
             (Some(Destination::Outbox(outbox)), None) => outbox.stay_silent(),
-            (Some(Destination::Slot(batch, slot)), answer) => batch.fill(slot, answer.map(|a| a.message)),
+            (Some(Destination::Slot(batch, slot)), answer) => {
+                let fitting = |answer: Answer| {
+                    if batch.has_room_for(answer.message.len()) {
+                        return answer.message;
+                    }
+                    error::render(&Failure::NoRoomForAnswer, self.manner, self.id.as_ref()).message
+                };
+                batch.fill(slot, answer.map(fitting));
+            }
             (None, _) => {}
         }
     }
@@ -102,13 +110,22 @@ impl Drop for Responder {
 /// The answers of a batch, gathered until the last one is there.
 pub(crate) struct Batch {
     answers: Mutex<Vec<Option<Vec<u8>>>>,
+    bytes: AtomicUsize,
     missing: AtomicUsize,
     to: Arc<dyn Outbox>,
 }
 
 impl Batch {
     pub(crate) fn new(slots: usize, to: Arc<dyn Outbox>) -> Arc<Self> {
-        Arc::new(Self { answers: Mutex::new(vec![None; slots]), missing: AtomicUsize::new(slots), to })
+        let (answers, bytes) = (Mutex::new(vec![None; slots]), AtomicUsize::new(0));
+        Arc::new(Self { answers, bytes, missing: AtomicUsize::new(slots), to })
+    }
+
+    /// Fifty small questions can have fifty large answers, which would all be in memory at once. What there is no room for
+    /// takes none: what comes after it may fit.
+    fn has_room_for(&self, bytes: usize) -> bool {
+        let grown = |held: usize| held.checked_add(bytes).filter(|grown| *grown <= LARGEST_ANSWER);
+        self.bytes.fetch_update(Ordering::Relaxed, Ordering::Relaxed, grown).is_ok()
     }
 
     fn fill(&self, slot: usize, message: Option<Vec<u8>>) {

@@ -2,9 +2,11 @@
 //! experiments.
 
 use knowledge::IndexedPage;
+use projects::Cursor;
+use protocol::Dialect;
 use protocol::mcp::{
-    ReadResourceParams, ReadResourceResult, Resource, ResourceContents, ResourceList, ResourceTemplate,
-    ResourceTemplateList,
+    Argument, ReadResourceParams, ReadResourceResult, Resource, ResourceBody, ResourceContents, ResourceList,
+    ResourceTemplate, ResourceTemplateList,
 };
 use serde_json::{Map, Value};
 
@@ -12,8 +14,10 @@ use crate::context::{self, Context};
 use crate::error::Failure;
 use crate::experiments;
 use crate::guests;
+use crate::owned;
 use crate::page::page;
 use crate::tools::ToolEntry;
+use crate::uri::{decoded, encoded};
 
 const TOOL_PREFIX: &str = "fluxway://tools/";
 const TOOL_TEMPLATE: &str = "fluxway://tools/{name}";
@@ -22,23 +26,43 @@ const DOCUMENT_TEMPLATE: &str = "fluxway://docs/{+path}";
 const MARKDOWN: &str = "text/markdown";
 const PLAIN: &str = "text/plain";
 const JSON: &str = "application/json";
+/// What a cursor begins with that is a place in the list of the caller's own. Base64 has no such character.
+const OWNED: &str = "~";
 
 /// The tool whose documents are resources: whoever may not ask it may not read them either.
 const READER: &str = "faq";
 
 /// Where a document can be read.
 pub(crate) fn document_uri(path: &str) -> String {
-    format!("{DOCUMENT_PREFIX}{}", path.replace(' ', "%20"))
+    format!("{DOCUMENT_PREFIX}{}", encoded(path))
 }
 
-/// `resources/list`.
-pub(crate) fn list(ctx: &Context, params: Map<String, Value>) -> Result<Vec<u8>, Failure> {
+/// `resources/list`: what is always there, and then what the caller has, which the store lists page by page.
+pub(crate) async fn list(ctx: &Context, params: Map<String, Value>) -> Result<Vec<u8>, Failure> {
+    let cursor = params.get("cursor").and_then(Value::as_str);
+    let place = cursor.and_then(|cursor| cursor.strip_prefix(OWNED)).map(Cursor::decode).transpose();
+    let place = place.map_err(|_| Failure::BadCursor)?;
+    let (mut resources, mut next_cursor) = match &place {
+        Some(_) => (Vec::new(), None),
+        None => page(ctx, &params, fixed(ctx), |resource: &Resource| &resource.uri)?,
+    };
+    if next_cursor.is_none() {
+        let size = u32::try_from(ctx.app().page_size.saturating_sub(resources.len()).max(1)).unwrap_or(1);
+        let is_whole = ctx.dialect == Dialect::Codefluss && cursor.is_none();
+        let limit = (!is_whole).then_some(size);
+        let (owned, next) = owned::design_systems(ctx, place, limit).await?;
+        resources.extend(owned);
+        next_cursor = next.map(|next| format!("{OWNED}{}", next.encode()));
+    }
+    let resources = resources.into_iter().map(|resource| resource.for_revision(ctx.revision())).collect();
+    let list = ResourceList { resources, next_cursor };
+    Ok(if owned::is_served(ctx) { ctx.fresh(&list) } else { ctx.list(&list) })
+}
+
+fn fixed(ctx: &Context) -> Vec<Resource> {
     let catalog = ctx.app().catalog();
     let tools = catalog.tools().map(|tool| tool_resource(tool));
-    let all = tools.chain(documents(ctx).map(document_resource));
-    let all = all.map(|resource| resource.for_revision(ctx.revision())).collect();
-    let (resources, next_cursor) = page(ctx, &params, all, |resource: &Resource| &resource.uri)?;
-    Ok(ctx.list(&ResourceList { resources, next_cursor }))
+    owned::fixed(ctx).into_iter().chain(tools).chain(documents(ctx).map(document_resource)).collect()
 }
 
 fn documents(ctx: &Context) -> impl Iterator<Item = IndexedPage<'_>> {
@@ -95,7 +119,7 @@ pub(crate) fn templates(ctx: &Context, params: Map<String, Value>) -> Result<Vec
     let has = |tool: &str| catalog.find(tool).is_some();
     let document = has(READER).then_some(document);
     let experiment = has(experiments::READER).then_some(experiment);
-    let all = std::iter::once(tool).chain(document).chain(experiment).collect();
+    let all = std::iter::once(tool).chain(document).chain(experiment).chain(owned::templates(ctx)).collect();
     let (resource_templates, next_cursor) = page(ctx, &params, all, |template| template.name)?;
     Ok(ctx.list(&ResourceTemplateList { resource_templates, next_cursor }))
 }
@@ -103,41 +127,58 @@ pub(crate) fn templates(ctx: &Context, params: Map<String, Value>) -> Result<Vec
 /// `resources/read`.
 pub(crate) async fn read(ctx: &Context, params: Map<String, Value>) -> Result<Vec<u8>, Failure> {
     let ReadResourceParams { uri } = context::params(params, &["uri"])?;
-    let found = match find(ctx, &uri) {
+    let text = match find(ctx, &uri) {
         None => experiments::read(ctx, &uri).await?,
         found => found,
     };
-    let Some((mime_type, text)) = found else {
+    if let Some((mime_type, text)) = text {
+        let contents = [ResourceContents { uri, mime_type, body: ResourceBody::Text(text) }];
+        return Ok(ctx.list(&ReadResourceResult { contents }));
+    }
+    let Some((mime_type, body)) = owned::read(ctx, &uri).await? else {
         return Err(Failure::MissingResource { uri: uri.chars().take(512).collect() });
     };
-    let contents = [ResourceContents { uri, mime_type, text }];
-    Ok(ctx.list(&ReadResourceResult { contents }))
+    let contents = [ResourceContents { uri, mime_type, body }];
+    Ok(ctx.fresh(&ReadResourceResult { contents }))
 }
 
 fn find(ctx: &Context, uri: &str) -> Option<(&'static str, String)> {
     if let Some(name) = uri.strip_prefix(TOOL_PREFIX) {
         return Some((MARKDOWN, ctx.app().catalog().find(name)?.reference()));
     }
-    let path = uri.strip_prefix(DOCUMENT_PREFIX)?.replace("%20", " ");
+    let path = decoded(uri.strip_prefix(DOCUMENT_PREFIX)?)?;
     ctx.app().catalog().find(READER)?;
     let document = ctx.app().documents.page(&path)?;
     Some((mime_type(document.path), document.source.to_owned()))
 }
 
 /// Whether there is such a resource, of ours or of a guest.
-pub(crate) fn exists(ctx: &Context, uri: &str) -> bool {
-    find(ctx, uri).is_some() || experiments::could_be(ctx, uri) || guests::has_resource(ctx, uri)
+pub(crate) async fn exists(ctx: &Context, uri: &str) -> Result<bool, Failure> {
+    let is_there =
+        find(ctx, uri).is_some() || experiments::could_be(ctx, uri) || guests::has_resource(ctx, uri);
+    if is_there { Ok(true) } else { owned::exists(ctx, uri).await }
 }
 
 /// What could stand in a template.
-pub(crate) async fn candidates(ctx: &Context, uri: &str, argument: &str) -> Result<Vec<String>, Failure> {
+pub(crate) async fn candidates(
+    ctx: &Context,
+    uri: &str,
+    argument: &Argument,
+    context: &Map<String, Value>,
+) -> Result<Vec<String>, Failure> {
+    if let Some(names) = owned::names(uri) {
+        if !names.contains(&argument.name.as_str()) {
+            return Err(Failure::params("argument.name", format!("{uri} has {}", names.join(", "))));
+        }
+        return owned::suggest(ctx, None, argument, context).await;
+    }
     let (wanted, names): (_, Vec<String>) = match uri {
         TOOL_TEMPLATE => ("name", ctx.app().catalog().names().map(str::to_owned).collect()),
         DOCUMENT_TEMPLATE => ("path", documents(ctx).map(|document| document.path.to_owned()).collect()),
         experiments::TEMPLATE => ("path", experiments::paths(ctx).await?),
         _ => return Err(Failure::MissingResource { uri: uri.chars().take(512).collect() }),
     };
-    if argument != wanted {
+    if argument.name != wanted {
         return Err(Failure::params("argument.name", format!("{uri} has only `{wanted}`")));
     }
     Ok(names)

@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use access::Principal;
 use protocol::encode;
 use protocol::mcp::keys;
 use serde::{Deserialize, Serialize};
@@ -11,12 +12,13 @@ use tokio::sync::broadcast;
 
 use crate::context::{self, Context};
 use crate::crowd::Place;
+use crate::desk::Changed;
 use crate::error::{Failure, Refusal};
-use crate::resources;
+use crate::{owned, resources};
 
 /// Resources that one client may watch.
 const WATCHED: usize = 100;
-/// News that may wait for a slow listener. Who falls further behind is told to look at everything again.
+/// News that may wait for a slow listener. Who falls further behind has missed something.
 const BACKLOG: usize = 256;
 
 /// Something that changed.
@@ -26,6 +28,24 @@ pub(crate) enum News {
     Lists,
     /// One resource.
     Resource(Arc<str>),
+    /// Something of a project, for those who may see it.
+    Project { whose: Whose, changed: Changed },
+    /// Nobody knows what: whoever is told this looks at everything again.
+    Missed,
+}
+
+/// Whose something is.
+#[derive(Clone, Debug)]
+pub(crate) struct Whose {
+    pub(crate) tenant: Arc<str>,
+    pub(crate) project: Arc<str>,
+}
+
+impl Whose {
+    /// Whether somebody may know of it.
+    fn is_visible_to(&self, principal: &Principal) -> bool {
+        principal.tenant() == &*self.tenant && principal.project().is_none_or(|only| only == &*self.project)
+    }
 }
 
 /// Where news is told.
@@ -37,10 +57,13 @@ pub(crate) fn channel() -> broadcast::Sender<News> {
 pub(crate) async fn next(news: &mut broadcast::Receiver<News>) -> Option<News> {
     match news.recv().await {
         Ok(news) => Some(news),
-        Err(broadcast::error::RecvError::Lagged(_)) => Some(News::Lists),
+        Err(broadcast::error::RecvError::Lagged(_)) => Some(News::Missed),
         Err(broadcast::error::RecvError::Closed) => None,
     }
 }
+
+/// A notification and its parameters.
+type Notice = (&'static str, Map<String, Value>);
 
 /// What a client may hear of.
 #[derive(Clone, Default, Deserialize, Serialize)]
@@ -66,20 +89,39 @@ impl Interests {
     };
 
     /// The notifications that tell of this news, with their parameters.
-    pub(crate) fn notices(&self, news: &News) -> Vec<(&'static str, Map<String, Value>)> {
-        let wanted = match news {
-            News::Resource(uri) if self.resource_subscriptions.iter().any(|one| **one == **uri) => {
-                let params = Map::from_iter([("uri".to_owned(), json!(&**uri))]);
-                return vec![("notifications/resources/updated", params)];
+    pub(crate) fn notices(&self, news: &News, listener: &Principal) -> Vec<Notice> {
+        match news {
+            News::Lists => self.lists().collect(),
+            News::Missed => self.lists().chain(self.updates(|_| true)).collect(),
+            News::Resource(uri) => self.updates(|one| *one == **uri).collect(),
+            News::Project { whose, .. } if !whose.is_visible_to(listener) => Vec::new(),
+            News::Project { whose, changed } => {
+                // Names stand in the list.
+                let is_listed = matches!(changed, Changed::List | Changed::Name | Changed::Everything);
+                let list = ("notifications/resources/list_changed", Map::new());
+                let list = Some(list).filter(|_| is_listed && self.resources_list_changed);
+                self.updates(|one| owned::tells_of(one, &whose.project, changed)).chain(list).collect()
             }
-            News::Resource(_) => return Vec::new(),
-            News::Lists => [
-                (self.tools_list_changed, "notifications/tools/list_changed"),
-                (self.resources_list_changed, "notifications/resources/list_changed"),
-                (self.prompts_list_changed, "notifications/prompts/list_changed"),
-            ],
+        }
+    }
+
+    /// The notifications for the lists.
+    fn lists(&self) -> impl Iterator<Item = Notice> {
+        let lists = [
+            (self.tools_list_changed, "notifications/tools/list_changed"),
+            (self.resources_list_changed, "notifications/resources/list_changed"),
+            (self.prompts_list_changed, "notifications/prompts/list_changed"),
+        ];
+        lists.into_iter().filter(|(wanted, _)| *wanted).map(|(_, method)| (method, Map::new()))
+    }
+
+    /// The notifications for the watched resources that have changed.
+    fn updates(&self, has_changed: impl Fn(&str) -> bool) -> impl Iterator<Item = Notice> {
+        let changed = self.resource_subscriptions.iter().filter(move |uri| has_changed(uri));
+        let notice = |uri: &String| {
+            ("notifications/resources/updated", Map::from_iter([("uri".to_owned(), json!(uri))]))
         };
-        wanted.into_iter().filter(|(wanted, _)| *wanted).map(|(_, method)| (method, Map::new())).collect()
+        changed.map(notice)
     }
 
     /// Watches a resource too. `false`: these are too many.
@@ -110,10 +152,17 @@ pub(crate) async fn listen(ctx: &Context, params: Map<String, Value>) -> Result<
         return Err(Refusal::NotAcceptable { offered: "text/event-stream" }.into());
     }
     let _seat = ctx.app().place(&ctx.call.principal, Place::Stream)?;
-    // What is not offered is left out of the acknowledgement, which is how the client learns of it.
-    interests.resource_subscriptions.retain(|uri| resources::exists(ctx, uri));
-    interests.resource_subscriptions.truncate(WATCHED);
+    // Before anything is looked up: what changes meanwhile is heard.
     let mut news = ctx.app().news();
+    // What is not offered is left out of the acknowledgement, which is how the client learns of it.
+    interests.resource_subscriptions.truncate(WATCHED);
+    let mut offered = Vec::new();
+    for uri in std::mem::take(&mut interests.resource_subscriptions) {
+        if resources::exists(ctx, &uri).await? {
+            offered.push(uri);
+        }
+    }
+    interests.resource_subscriptions = offered;
     let meta = json!({ keys::SUBSCRIPTION_ID: ctx.id });
     push(
         ctx,
@@ -127,7 +176,7 @@ pub(crate) async fn listen(ctx: &Context, params: Map<String, Value>) -> Result<
             news = next(&mut news) => news,
         };
         let Some(news) = news else { break };
-        for (method, mut params) in interests.notices(&news) {
+        for (method, mut params) in interests.notices(&news, &ctx.call.principal) {
             params.insert("_meta".to_owned(), meta.clone());
             push(ctx, method, &params);
         }
@@ -148,9 +197,9 @@ struct Watched {
 }
 
 /// `resources/subscribe`.
-pub(crate) fn subscribe(ctx: &Context, params: Map<String, Value>) -> Result<Vec<u8>, Failure> {
+pub(crate) async fn subscribe(ctx: &Context, params: Map<String, Value>) -> Result<Vec<u8>, Failure> {
     let Watched { uri } = context::params(params, &["uri"])?;
-    if !resources::exists(ctx, &uri) {
+    if !resources::exists(ctx, &uri).await? {
         return Err(Failure::MissingResource { uri: uri.chars().take(512).collect() });
     }
     if ctx.session().interests(|interests| interests.watch(uri)) {

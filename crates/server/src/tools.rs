@@ -9,22 +9,38 @@ pub(crate) mod tell_fortune;
 
 mod analyze_repository;
 mod apply_edit_plan;
+mod create_project;
+mod delete_project;
 mod detect_frameworks;
 mod diagnostics;
+mod edit_asset;
+mod edit_block_type;
+mod edit_blocks;
+mod edit_design_system;
 mod faq;
 mod fetch_base_input_context;
 pub(crate) mod fetch_experiment_context;
 mod fetch_insight_context;
 mod fetch_integration_context;
 mod generate_integration_steps;
+mod get_blocks;
+mod get_design_system;
+mod get_project;
 mod integrate;
 mod integration;
 mod interview;
+mod list_assets;
+mod list_block_types;
+mod list_projects;
+mod list_versions;
 mod open;
 mod packs;
+pub(crate) mod projects;
 pub(crate) mod propose_edit_plan;
+mod publish_project;
 mod run_integration_workflow;
 mod undo_edit_plan;
+mod update_project;
 pub(crate) mod validate_edit_plan;
 
 pub(crate) use catalog::Catalog;
@@ -34,7 +50,7 @@ pub(crate) use packs::Located;
 use std::str::FromStr;
 use std::sync::Arc;
 
-use access::Scope;
+use access::{Principal, Scope};
 use flow::Conversation;
 use protocol::mcp::{
     Annotations, CallToolParams, CallToolResult, ClientCapabilities, InputRequired, LogLevel, ToolList,
@@ -69,6 +85,21 @@ pub(crate) fn all() -> Vec<ToolEntry> {
         ToolEntry::interactive::<integrate::Integrate>(),
         ToolEntry::plain(tell_fortune::TellFortune),
         ToolEntry::interactive::<booking::Booking>(),
+        ToolEntry::plain(list_projects::ListProjects),
+        ToolEntry::plain(get_project::GetProject),
+        ToolEntry::interactive::<create_project::CreateProject>(),
+        ToolEntry::plain(update_project::UpdateProject),
+        ToolEntry::interactive::<delete_project::DeleteProject>(),
+        ToolEntry::plain(list_versions::ListVersions),
+        ToolEntry::plain(publish_project::PublishProject),
+        ToolEntry::plain(get_blocks::GetBlocks),
+        ToolEntry::plain(edit_blocks::EditBlocks),
+        ToolEntry::plain(list_block_types::ListBlockTypes),
+        ToolEntry::plain(edit_block_type::EditBlockType),
+        ToolEntry::plain(list_assets::ListAssets),
+        ToolEntry::plain(edit_asset::EditAsset),
+        ToolEntry::plain(get_design_system::GetDesignSystem),
+        ToolEntry::plain(edit_design_system::EditDesignSystem),
         ToolEntry::plain(diagnostics::Echo),
         ToolEntry::plain(diagnostics::Wait),
         ToolEntry::plain(diagnostics::Crash),
@@ -87,16 +118,21 @@ pub enum Toolset {
     Context,
     /// The tools of the reference server and of the MCP Flow document.
     Reference,
+    /// Projects, their blocks, assets and design systems.
+    Projects,
     /// Tools for trying out a client: progress, cancellation, a tool that fails.
     Diagnostics,
 }
 
 impl Toolset {
     /// All of them.
-    pub const ALL: [Self; 5] =
-        [Self::Integrate, Self::Docs, Self::Context, Self::Reference, Self::Diagnostics];
+    pub const ALL: [Self; 6] =
+        [Self::Integrate, Self::Docs, Self::Context, Self::Reference, Self::Projects, Self::Diagnostics];
     /// What is served unless somebody says otherwise.
     pub const DEFAULT: [Self; 4] = [Self::Integrate, Self::Docs, Self::Context, Self::Reference];
+    /// The same over HTTP, where teams come.
+    pub const HOSTED: [Self; 5] =
+        [Self::Integrate, Self::Docs, Self::Context, Self::Reference, Self::Projects];
 
     /// The name for settings.
     pub fn name(self) -> &'static str {
@@ -105,6 +141,7 @@ impl Toolset {
             Self::Docs => "docs",
             Self::Context => "context",
             Self::Reference => "reference",
+            Self::Projects => "projects",
             Self::Diagnostics => "diagnostics",
         }
     }
@@ -125,8 +162,12 @@ impl FromStr for Toolset {
 pub(crate) enum Effect {
     /// Nothing.
     Reads,
-    /// It changes files, and the same call twice changes them once.
+    /// It changes what is there, and the same call twice changes it once.
     Writes,
+    /// It changes what is there, each time it is called.
+    Edits,
+    /// It adds to what the account has. Who is bound to one project may not.
+    Creates,
 }
 
 /// A tool's whole policy: lists, checks, hints and documentation are derived from it.
@@ -144,22 +185,43 @@ pub(crate) struct ToolSpec {
 
 impl ToolSpec {
     /// The scope that a caller needs.
-    pub(crate) fn scope(&self) -> Scope {
+    fn scope(&self) -> Scope {
         match self.effect {
             Effect::Reads => Scope::Read,
-            Effect::Writes => Scope::Write,
+            Effect::Writes | Effect::Edits | Effect::Creates => Scope::Write,
+        }
+    }
+
+    /// Refuses callers who may not use it.
+    pub(crate) fn admit(&self, principal: &Principal) -> Result<(), Failure> {
+        principal.admit(self.scope())?;
+        match self.effect {
+            Effect::Creates if principal.project().is_some() => Err(Failure::BoundToProject),
+            _ => Ok(()),
         }
     }
 
     fn annotations(&self) -> Annotations {
-        let writes = self.effect == Effect::Writes;
+        let (destructive, idempotent) = match self.effect {
+            Effect::Reads => (None, None),
+            Effect::Writes => (Some(true), Some(true)),
+            Effect::Edits => (Some(true), Some(false)),
+            Effect::Creates => (Some(false), Some(false)),
+        };
         Annotations {
-            read_only_hint: !writes,
-            destructive_hint: writes.then_some(true),
-            idempotent_hint: writes.then_some(true),
+            read_only_hint: self.effect == Effect::Reads,
+            destructive_hint: destructive,
+            idempotent_hint: idempotent,
             open_world_hint: false,
         }
     }
+}
+
+/// German texts for a tool and its arguments.
+#[derive(Clone, Copy)]
+pub(crate) struct German {
+    pub(crate) description: &'static str,
+    pub(crate) arguments: &'static [(&'static str, &'static str)],
 }
 
 /// A tool that answers at once. The doc comment of `Args` is what the model reads.
@@ -170,6 +232,14 @@ pub(crate) trait Tool: Send + Sync + 'static {
     type Args: DeserializeOwned + JsonSchema + Send;
     /// What it gives; the output schema is made of it.
     type Reply: Serialize + JsonSchema;
+
+    /// The German texts that a document has for it.
+    const GERMAN: Option<German> = None;
+
+    /// What `content` says, where that is not what `structuredContent` says.
+    fn text(_: &Self::Reply) -> Option<String> {
+        None
+    }
 
     /// Does the work.
     fn call(&self, call: Call, args: Self::Args)
@@ -221,9 +291,10 @@ pub(crate) enum Outcome {
 /// `tools/list`.
 pub(crate) fn list(ctx: &Context, params: Map<String, Value>) -> Result<Vec<u8>, Failure> {
     let catalog = ctx.app().catalog();
-    let allowed = catalog.tools().filter(|tool| ctx.call.principal.may(tool.spec.scope())).collect();
+    let allowed = catalog.tools().filter(|tool| tool.spec.admit(&ctx.call.principal).is_ok()).collect();
     let (tools, next_cursor) = page(ctx, &params, allowed, |tool: &&Arc<ToolEntry>| tool.spec.name)?;
-    let tools = tools.into_iter().map(|tool| tool.listing().for_revision(ctx.revision())).collect();
+    let language = ctx.connection.rules().language();
+    let tools = tools.into_iter().map(|tool| tool.listing(language).for_revision(ctx.revision())).collect();
     Ok(ctx.list(&ToolList { tools, next_cursor }))
 }
 
@@ -240,11 +311,16 @@ pub(crate) async fn call(ctx: &Context, params: Map<String, Value>) -> Result<Ve
         input_responses: params.input_responses,
     };
     let _ = ctx.notes.tool.set((tool.spec.name, tool.changes()));
+    ctx.notes.tried_by(&invocation.arguments);
     match run(&ctx.connection, &tool, ctx.call.clone(), invocation).await {
         Ok(Outcome::Done(reply)) => {
             let mut result = CallToolResult::success(reply.text(), &reply.structured, ctx.revision());
             // Said out loud there, left out elsewhere (contract row 9).
             result.is_error = (ctx.dialect == Dialect::Codefluss).then_some(false);
+            if reply.has_other_text() {
+                // The text does not say everything, so nobody goes without (contract row 15a).
+                result.structured_content = Some(&reply.structured);
+            }
             Ok(ctx.result(&result))
         }
         Ok(Outcome::InputRequired(input)) => Ok(ctx.input_required(&input)),
@@ -265,7 +341,7 @@ pub(crate) async fn run(
     call: Call,
     mut invocation: Invocation,
 ) -> Result<Outcome, Failure> {
-    call.principal.admit(tool.spec.scope())?;
+    tool.spec.admit(&call.principal)?;
     // Models fill in `null` for what they leave out.
     invocation.arguments.retain(|_, value| !value.is_null());
     invocation.arguments = tool.checked(invocation.arguments)?;

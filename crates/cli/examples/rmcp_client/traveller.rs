@@ -2,6 +2,7 @@
 
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use rmcp::model::{
     CallToolRequestParams, ClientCapabilities, ClientConfig, ElicitRequestParams, ElicitResult,
@@ -21,6 +22,19 @@ pub(crate) struct Traveller {
     pub(crate) declines: Arc<AtomicBool>,
     pub(crate) asked: Arc<AtomicU32>,
     pub(crate) progress: Arc<Mutex<Vec<f64>>>,
+}
+
+impl Traveller {
+    /// The progress that was heard of. Each notice is a task of its own, and may be done after the answer to the call came.
+    pub(crate) async fn heard(&self, count: usize) -> Vec<f64> {
+        for _ in 0..6000 {
+            if self.progress.lock().unwrap().len() >= count {
+                break;
+            }
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+        self.progress.lock().unwrap().clone()
+    }
 }
 
 impl ClientHandler for Traveller {

@@ -16,21 +16,36 @@ pub(crate) fn run(config: Config, tool: &str, rest: Vec<String>) -> Result<(), F
     let can_ask = std::io::stdin().is_terminal() && std::io::stderr().is_terminal();
     let text = with_client(config, can_ask, async |client: &mut Client| {
         let tools = client.tools().await?;
-        let arguments = typed.arguments(tools.iter().find(|listed| listed["name"] == tool))?;
-        client.answer(tool, arguments).await
+        match tools.iter().find(|listed| listed["name"] == tool) {
+            Some(listed) => client.answer(tool, typed.arguments(listed)?).await,
+            None => unlisted(client, tool).await,
+        }
     })?;
     if typed.json {
         return exit::print(&text);
     }
     let page = (tool == insight::TOOL).then(|| insight::page(&text, paint::on_stdout())).flatten();
-    exit::print(&page.unwrap_or_else(|| readable(&text)))
+    exit::print(&page.unwrap_or_else(|| readable(&text, paint::columns())))
+}
+
+/// Calls a tool that is not listed: the server says why it refuses, whatever the arguments are. Where the tool can be had is
+/// not the server's business.
+async fn unlisted(client: &mut Client, tool: &str) -> Result<String, Failure> {
+    let why = match client.answer(tool, Map::new()).await {
+        Err(Failure::Refused(why)) => why,
+        answer => return answer,
+    };
+    Err(Failure::Refused(match client.toolset_of(tool).await? {
+        Some(toolset) => format!("{why}; it is there with --toolsets {}", toolset.name()),
+        None => why,
+    }))
 }
 
 /// What stood behind the tool's name.
 #[derive(Debug, Default, PartialEq)]
 struct Typed {
     json: bool,
-    object: Map<String, Value>,
+    object: Option<Map<String, Value>>,
     pairs: Vec<(String, Option<String>)>,
 }
 
@@ -50,10 +65,8 @@ impl Typed {
             };
             match (name.as_str(), value) {
                 ("json", None) => typed.json = true,
-                ("args", Some(text)) => match serde_json::from_str(&text) {
-                    Ok(object) => typed.object = object,
-                    Err(error) => return usage(format!("--args wants a JSON object: {error}")),
-                },
+                ("args", Some(_)) if typed.object.is_some() => return Err(twice("args")),
+                ("args", Some(text)) => typed.object = Some(object(&text)?),
                 ("args", None) => return usage("--args wants a JSON object".to_owned()),
                 (_, value) => typed.pairs.push((name, value)),
             }
@@ -63,36 +76,89 @@ impl Typed {
 
     /// The arguments, with the types that the tool's schema gives them. What it does not know is sent as it is: the
     /// server says what is wrong with it.
-    fn arguments(&self, tool: Option<&Value>) -> Result<Map<String, Value>, Failure> {
-        let mut arguments = self.object.clone();
-        for (name, value) in &self.pairs {
-            let schema = tool.map_or(&Value::Null, |tool| &tool["inputSchema"]["properties"][name]);
-            let value = match (schema["type"].as_str(), value) {
-                (Some("boolean"), None) => json!(true),
-                (_, None) => return Err(Failure::Usage(format!("--{name} wants a value"))),
-                (Some("string") | None, Some(text)) => json!(text),
-                // One of a list needs no brackets: --globs '**/*.py'
-                (Some("array"), Some(text)) => serde_json::from_str(text).unwrap_or_else(|_| json!([text])),
-                (Some(_), Some(text)) => serde_json::from_str(text).unwrap_or_else(|_| json!(text)),
-            };
-            arguments.insert(name.clone(), value);
+    fn arguments(&self, tool: &Value) -> Result<Map<String, Value>, Failure> {
+        let mut typed = Map::new();
+        for (name, text) in &self.pairs {
+            let schema = &tool["inputSchema"]["properties"][name];
+            let value = value(name, text.as_deref(), schema)?;
+            match (typed.get_mut(name), value) {
+                (None, value) => drop(typed.insert(name.clone(), value)),
+                // Each adds to the list: --fields name --fields revision
+                (Some(Value::Array(all)), Value::Array(more)) if schema["type"] == "array" => {
+                    all.extend(more);
+                }
+                (Some(_), _) => return Err(twice(name)),
+            }
         }
+        let mut arguments = self.object.clone().unwrap_or_default();
+        arguments.extend(typed);
         Ok(arguments)
     }
 }
 
+/// What was typed behind --NAME, as the schema of NAME wants it.
+fn value(name: &str, text: Option<&str>, schema: &Value) -> Result<Value, Failure> {
+    Ok(match (schema["type"].as_str(), text) {
+        (Some("boolean"), None) => json!(true),
+        (_, None) => return Err(Failure::Usage(format!("--{name} wants a value"))),
+        (Some("string") | None, Some(text)) => json!(text),
+        (Some("array"), Some(text)) => Value::Array(items(text, &schema["items"])),
+        (Some(_), Some(text)) => serde_json::from_str(text).unwrap_or_else(|_| json!(text)),
+    })
+}
+
+/// A list, or one of a list, which needs no brackets: --globs '**/*.py'
+fn items(text: &str, schema: &Value) -> Vec<Value> {
+    match serde_json::from_str(text) {
+        Ok(Value::Array(items)) => items,
+        Ok(item) if schema["type"] != "string" => vec![item],
+        _ => vec![json!(text)],
+    }
+}
+
+fn twice(name: &str) -> Failure {
+    Failure::Usage(format!("--{name} is there twice and takes one value"))
+}
+
+/// What --args stands for: the object itself, `@FILE`, or `-` for stdin. Systems limit how long a word can be.
+#[expect(clippy::disallowed_methods, reason = "the user named this file")]
+fn object(word: &str) -> Result<Map<String, Value>, Failure> {
+    let text = match word.strip_prefix('@') {
+        Some(file) => std::fs::read_to_string(file),
+        None if word == "-" => std::io::read_to_string(std::io::stdin()),
+        None => Ok(word.to_owned()),
+    };
+    let text = text.map_err(|error| Failure::Usage(format!("--args {word} cannot be read: {error}")))?;
+    serde_json::from_str(&text)
+        .map_err(|error| Failure::Usage(format!("--args wants a JSON object: {error}")))
+}
+
 #[cfg(test)]
 mod tests {
+    use std::io::Write as _;
+
     use super::*;
 
     #[track_caller]
     fn check(words: &str, expected: Result<Value, &str>) {
         let tool = json!({ "inputSchema": { "properties": {
             "name": { "type": "string" }, "n": { "type": "integer" }, "ok": { "type": "boolean" }, "list": { "type": "array" },
+            "names": { "type": "array", "items": { "type": "string" } },
         } } });
         let words = words.split_whitespace().map(str::to_owned).collect();
-        let found = Typed::parse(words).and_then(|typed| typed.arguments(Some(&tool)));
+        let found = Typed::parse(words).and_then(|typed| typed.arguments(&tool));
         assert_eq!(found.map(Value::Object).map_err(|e| e.to_string()), expected.map_err(str::to_owned));
+    }
+
+    #[test]
+    fn arguments_may_lie_in_a_file() {
+        let mut kept = tempfile::NamedTempFile::new().unwrap();
+        kept.write_all(br#"{"n": 1, "name": "from the file"}"#).unwrap();
+        let file = kept.path().display();
+        check(&format!("--args @{file}"), Ok(json!({ "n": 1, "name": "from the file" })));
+        check(&format!("--args=@{file} --name x"), Ok(json!({ "n": 1, "name": "x" })));
+        let missing = format!("--args @{file}.not cannot be read: No such file or directory (os error 2)");
+        check(&format!("--args @{file}.not"), Err(&missing));
     }
 
     #[test]
@@ -101,6 +167,12 @@ mod tests {
         check("--name 7 --n 7", Ok(json!({ "name": "7", "n": 7 })));
         check("--ok --n=-3 --list [1,2]", Ok(json!({ "ok": true, "n": -3, "list": [1, 2] })));
         check("--list **/*.py", Ok(json!({ "list": ["**/*.py"] })));
+        check("--list 3 --list [4,5] --n 1 --list x", Ok(json!({ "list": [3, 4, 5, "x"], "n": 1 })));
+        check("--names name --names 7", Ok(json!({ "names": ["name", "7"] })));
+        check("--names [\"a\"] --args {\"names\":[\"b\"]}", Ok(json!({ "names": ["a"] })));
+        check("--name a --name b", Err("--name is there twice and takes one value"));
+        check("--n 1 --n 1", Err("--n is there twice and takes one value"));
+        check("--args {} --args {}", Err("--args is there twice and takes one value"));
         check("--json --args {\"n\":1} --name x", Ok(json!({ "n": 1, "name": "x" })));
         check("--n seven", Ok(json!({ "n": "seven" })));
         check("name x", Err("`name` stands where --NAME VALUE was expected"));

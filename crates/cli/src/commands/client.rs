@@ -1,14 +1,22 @@
 //! The commands that use tools are clients like any other: they talk MCP to a server in the same process.
 
+use std::sync::Arc;
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
+use server::App;
+use server::tools::Toolset;
 use server::transport::memory::{self, MemoryClient};
 
+use super::kept;
 use crate::config::Config;
 use crate::exit::{self, Failure};
 use crate::terminal::{self, Answer, Memory};
 
 /// A client of the server that the settings describe.
 pub(crate) struct Client {
+    app: Arc<App>,
     wire: MemoryClient,
     next: u64,
     /// How the user left a question, if they did. Nothing more is asked then.
@@ -29,9 +37,10 @@ pub(crate) fn with_client<T>(
     runtime.block_on(async {
         exit::survive_file_limits();
         let principal = config.local_user();
-        let app = config.builder().build();
-        let mut client =
-            Client { wire: memory::connect(&app, principal), next: 1, left: None, memory: Memory::default() };
+        let database = kept::Database::of(&config.serving);
+        let app = config.builder().projects(database.projects()).build();
+        let wire = memory::connect(&app, principal);
+        let mut client = Client { app, wire, next: 1, left: None, memory: Memory::default() };
         let capabilities = if can_ask { json!({ "elicitation": {} }) } else { json!({}) };
         let about = json!({ "name": "fluxway-cli", "version": env!("CARGO_PKG_VERSION") });
         let hello =
@@ -42,6 +51,38 @@ pub(crate) fn with_client<T>(
     })
 }
 
+/// The message with the result of a call.
+#[derive(Deserialize)]
+struct Answered {
+    result: Said,
+}
+
+/// What a tool says, in its own order: the important things come first. A [`Value`] would sort them by name.
+#[derive(Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct Said {
+    content: Vec<Value>,
+    structured_content: Option<Box<RawValue>>,
+    is_error: bool,
+}
+
+impl Said {
+    fn of(message: &[u8]) -> Result<Self, Failure> {
+        let read = serde_json::from_slice(message).map(|Answered { result }| result);
+        read.map_err(|error| Failure::Refused(format!("the answer cannot be read: {error}")))
+    }
+
+    /// The structured result, if there is one. A document may want something else in the text.
+    fn text(self) -> Result<String, Failure> {
+        let text = self.content.first().and_then(|content| content["text"].as_str()).unwrap_or_default();
+        match self.structured_content {
+            _ if self.is_error => Err(Failure::Refused(text.to_owned())),
+            Some(structured) => Ok(structured.get().to_owned()),
+            None => Ok(text.to_owned()),
+        }
+    }
+}
+
 impl Client {
     fn send(&self, message: &Value) {
         self.wire.send(message.to_string().as_bytes());
@@ -49,11 +90,18 @@ impl Client {
 
     /// Sends a request and waits for its result. Questions that come in between are put to the user.
     pub(crate) async fn request(&mut self, method: &str, params: Value) -> Result<Value, Failure> {
+        let message = self.exchange(method, params).await?;
+        let mut message: Value = serde_json::from_slice(&message).unwrap_or_default();
+        Ok(message["result"].take())
+    }
+
+    /// The same, with the whole message as it was written.
+    async fn exchange(&mut self, method: &str, params: Value) -> Result<Vec<u8>, Failure> {
         let id = self.next;
         self.next += 1;
         self.send(&json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }));
-        while let Some(message) = self.wire.next().await {
-            let mut message: Value = serde_json::from_slice(&message).unwrap_or_default();
+        while let Some(written) = self.wire.next().await {
+            let message: Value = serde_json::from_slice(&written).unwrap_or_default();
             if message["method"] == "elicitation/create" {
                 let result = self.ask(&message["params"])?.result();
                 self.send(&json!({ "jsonrpc": "2.0", "id": message["id"], "result": result }));
@@ -71,7 +119,7 @@ impl Client {
                     Some(error) => {
                         Err(Failure::Refused(error["message"].as_str().unwrap_or_default().to_owned()))
                     }
-                    None => Ok(message["result"].take()),
+                    None => Ok(written),
                 };
             }
         }
@@ -91,9 +139,10 @@ impl Client {
     }
 
     /// Calls a tool. How far it is shows on the terminal, if there is one.
-    async fn call(&mut self, tool: &str, arguments: Map<String, Value>) -> Result<Value, Failure> {
+    async fn call(&mut self, tool: &str, arguments: Map<String, Value>) -> Result<Said, Failure> {
         let meta = if terminal::shows_progress() { json!({ "progressToken": "cli" }) } else { json!({}) };
-        self.request("tools/call", json!({ "name": tool, "arguments": arguments, "_meta": meta })).await
+        let params = json!({ "name": tool, "arguments": arguments, "_meta": meta });
+        Said::of(&self.exchange("tools/call", params).await?)
     }
 
     /// The text that a tool answers with; what it refuses with is a failure.
@@ -112,11 +161,7 @@ impl Client {
     /// The same, also if the user stopped it and the tool came to an end all the same: it may have done something that they
     /// have to hear of.
     pub(crate) async fn end(&mut self, tool: &str, arguments: Map<String, Value>) -> Result<String, Failure> {
-        let result = self.call(tool, arguments).await;
-        let answer = result.and_then(|result| {
-            let text = result["content"][0]["text"].as_str().unwrap_or_default().to_owned();
-            if result["isError"] == true { Err(Failure::Refused(text)) } else { Ok(text) }
-        });
+        let answer = self.call(tool, arguments).await.and_then(Said::text);
         match (&self.left, answer) {
             (Some(Answer::Stopped), Err(Failure::Refused(text))) => Err(Failure::Stopped(shortened(&text))),
             (Some(_), Err(Failure::Refused(text))) => Err(Failure::Refused(shortened(&text))),
@@ -143,6 +188,17 @@ impl Client {
                 cursor => params = json!({ "cursor": cursor }),
             }
         }
+    }
+
+    /// The toolset of a tool that is not served. From then on others are served than the settings say.
+    pub(crate) async fn toolset_of(&mut self, tool: &str) -> Result<Option<Toolset>, Failure> {
+        for toolset in Toolset::ALL {
+            self.app.serve_toolsets(&[toolset]);
+            if self.tools().await?.iter().any(|listed| listed["name"] == tool) {
+                return Ok(Some(toolset));
+            }
+        }
+        Ok(None)
     }
 }
 

@@ -48,18 +48,22 @@ impl Http {
     pub(crate) async fn prepare(mut config: Config, address: SocketAddr) -> Result<Self, Failure> {
         let metrics = Arc::new(Metrics::default());
         let most = if config.read_only { Scope::Read } else { Scope::Admin };
-        let (door, store) = door(&mut config, address, most).await?;
+        let database = kept::Database::of(&config.serving);
+        let (door, store) = door(&mut config, &database, address, most).await?;
         if let Some(store) = store.as_ref().filter(|_| config.seal.is_none()) {
             // Replicas must open what another has sealed, and a restart must not end what clients keep.
             config.seal = Some(Seal::new(SealKey::of(kept::secret(store.as_ref(), "seal_key").await?)));
         }
         let places = Places { streams: config.serving.streams, ..Places::default() };
-        let flow = match &store {
-            Some(store) => kept::sessions_in(store, &config.serving, config.interactive),
-            None => kept::sessions(&config.serving, config.interactive, config.seal.is_some()),
-        };
+        let flow = database.sessions(config.interactive, config.seal.is_some());
         let watcher = Arc::new(Watcher(Arc::clone(&metrics)));
-        let app = config.builder().observer(watcher).places(places).flow(flow).build();
+        let app = config
+            .builder()
+            .observer(watcher)
+            .places(places)
+            .flow(flow)
+            .projects(database.projects())
+            .build();
         if store.is_some() {
             app.open_sessions().await;
         }
@@ -129,6 +133,7 @@ impl Live {
 /// Who is let in, and the store that knows them.
 async fn door(
     config: &mut Config,
+    database: &kept::Database,
     address: SocketAddr,
     most: Scope,
 ) -> Result<(Door, Option<Arc<dyn Store>>), Failure> {
@@ -142,7 +147,7 @@ async fn door(
         }
         return Ok((Door::open(config.local_user()), None));
     }
-    let store = kept::open(&config.serving).await?;
+    let store = database.store().await?;
     let has_key = store.has_usable_key(SystemClock.now()).await?;
     if !has_key && config.serving.tokens.is_none() {
         if !is_local {

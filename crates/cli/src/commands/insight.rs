@@ -257,20 +257,9 @@ const WIDEST: usize = 60;
 
 /// A table; nothing if it had no rows.
 fn table<const N: usize>(head: [&str; N], rows: impl Iterator<Item = [String; N]>) -> Option<String> {
-    let rows: Vec<[String; N]> = rows.map(|row| row.map(|cell| cut(&safe(&cell)))).collect();
-    if rows.is_empty() {
-        return None;
-    }
-    let head = head.map(str::to_owned);
-    let lines: Vec<&[String; N]> = std::iter::once(&head).chain(&rows).collect();
-    let widths: [usize; N] =
-        std::array::from_fn(|at| lines.iter().map(|line| line[at].width()).max().unwrap_or(0));
-    let line = |cells: &&[String; N]| {
-        let padded =
-            cells.iter().zip(widths).map(|(cell, width)| cell.clone() + &" ".repeat(width - cell.width()));
-        padded.collect::<Vec<_>>().join("  ").trim_end().to_owned() + "\n"
-    };
-    Some(lines.iter().map(line).collect())
+    let rows = rows.map(|row| row.map(|cell| cut(&safe(&cell))));
+    let lines: Vec<[String; N]> = std::iter::once(head.map(str::to_owned)).chain(rows).collect();
+    (lines.len() > 1).then(|| crate::table::table(&lines, ""))
 }
 
 fn cut(text: &str) -> String {

@@ -1,74 +1,124 @@
 //! The store, opened as the settings say; and the server's own secrets in it.
 
+use std::io::ErrorKind;
 use std::sync::Arc;
 
 use server::access::{AccessStore, Pepper};
-use server::flow::session::{Memory, SessionStore, StoreError};
-use server::{Entropy, FlowSettings, OpenSessions, OpenedSessions, OsEntropy, SealKey};
+use server::flow::session::{Memory, StoreError};
+use server::{
+    Clock, Entropy, FlowSettings, OpenProjects, OpenSessions, OpenedSessions, OsEntropy, SealKey,
+    SystemClock, Timestamp, projects,
+};
 use store::{Location, Options, Store};
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::OnceCell;
 
 use crate::config::{ConfigError, Interactive, Serving};
 use crate::exit::Failure;
 
-/// Opens the store.
-pub(crate) async fn open(serving: &Serving) -> Result<Arc<dyn Store>, Failure> {
-    let location = serving.database.as_ref().ok_or(ConfigError::NoDataFolder)?;
-    Ok(store::open(location, &options(serving)).await?)
-}
-
-fn options(serving: &Serving) -> Options {
-    Options { ca_file: serving.database_ca.clone(), ..Options::default() }
-}
-
-/// Interactive sessions in a store that is open.
-pub(crate) fn sessions_in(
-    store: &Arc<dyn Store>,
-    serving: &Serving,
-    interactive: Interactive,
-) -> FlowSettings {
-    let Interactive { mode, limits } = interactive;
-    if serving.database == Some(Location::Memory) {
-        return FlowSettings { mode, limits, store: None };
-    }
-    let store = Arc::clone(store) as Arc<dyn SessionStore>;
-    let open: OpenSessions = Box::new(move || {
-        let store = Arc::clone(&store);
-        Box::pin(async move { Ok((store, None)) })
-    });
-    FlowSettings { mode, limits, store: Some(open) }
-}
-
-/// Interactive sessions in a store that is opened when the first of them begins: most servers on a pipe have none.
-pub(crate) fn sessions(serving: &Serving, interactive: Interactive, has_key: bool) -> FlowSettings {
-    let Interactive { mode, limits } = interactive;
-    // What is gone with the process needs no database, and must not be called lasting.
-    let Some(location) = serving.database.clone().filter(|location| *location != Location::Memory) else {
-        return FlowSettings { mode, limits, store: None };
-    };
-    let options = options(serving);
-    let open: OpenSessions = Box::new(move || {
-        let (location, options) = (location.clone(), options.clone());
-        Box::pin(async move { open_sessions(&location, &options, has_key).await })
-    });
-    FlowSettings { mode, limits, store: Some(open) }
-}
-
-async fn open_sessions(location: &Location, options: &Options, has_key: bool) -> OpenedSessions {
-    let store = match store::open(location, options).await {
-        Ok(store) => store,
-        // A home that cannot be written to is no reason to ask nothing.
-        Err(error) if matches!(location, Location::Sqlite(_)) => {
-            tracing::warn!(%error, "interactive sessions end with this process");
-            return Ok((Arc::new(Memory::default()), None));
+/// Runs a command that works on the store and serves nobody. `now` is the time as stores keep it, to the microsecond.
+///
+/// Ctrl-C and SIGTERM end it where it waits, and what it holds is dropped; so it can clear up after itself. `stopped` says what
+/// that means for this command.
+pub(crate) fn with_store(
+    database: &Database,
+    stopped: &str,
+    work: impl AsyncFnOnce(Arc<dyn Store>, Timestamp) -> Result<(), Failure>,
+) -> Result<(), Failure> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    runtime.map_err(Failure::io("cannot start the runtime"))?.block_on(async {
+        let on = |kind| signal(kind).map_err(Failure::io("cannot handle signals"));
+        let (mut interrupt, mut terminate) = (on(SignalKind::interrupt())?, on(SignalKind::terminate())?);
+        let now = Timestamp::from_microsecond(SystemClock.now().as_microsecond()).unwrap_or_default();
+        // Opening may take its time too, while others write.
+        let work = async { work(database.store().await?, now).await };
+        tokio::select! {
+            done = work => done,
+            _ = interrupt.recv() => Err(Failure::Stopped(stopped.to_owned())),
+            _ = terminate.recv() => Err(Failure::Stopped(stopped.to_owned())),
         }
-        Err(error) => return Err(StoreError::Unreachable(error.to_string())),
-    };
-    if has_key {
-        return Ok((store, None));
+    })
+}
+
+/// The database that the settings name, opened when it is first needed: most servers on a pipe need none.
+pub(crate) struct Database {
+    location: Option<Location>,
+    options: Options,
+    store: OnceCell<Arc<dyn Store>>,
+}
+
+impl Database {
+    pub(crate) fn of(serving: &Serving) -> Arc<Self> {
+        let options = Options { ca_file: serving.database_ca.clone(), ..Options::default() };
+        Arc::new(Self { location: serving.database.clone(), options, store: OnceCell::new() })
     }
-    let broken = |error: Failure| StoreError::Broken(error.to_string());
-    let key = SealKey::of(secret(store.as_ref(), "seal_key").await.map_err(broken)?);
-    Ok((store, Some(key)))
+
+    /// Refuses a file that is not there, and makes none.
+    pub(crate) fn must_exist(&self) -> Result<(), Failure> {
+        let Some(Location::Sqlite(path)) = &self.location else { return Ok(()) };
+        match path.symlink_metadata() {
+            Err(error) if error.kind() == ErrorKind::NotFound => Err(Failure::Refused(format!(
+                "there is no database {}, and none was made; --database names another one",
+                path.display()
+            ))),
+            // Whatever else is wrong with it, whoever opens it says so.
+            _ => Ok(()),
+        }
+    }
+
+    pub(crate) async fn store(&self) -> Result<Arc<dyn Store>, Failure> {
+        let open = async || {
+            let location = self.location.as_ref().ok_or(ConfigError::NoDataFolder)?;
+            Ok::<_, Failure>(store::open(location, &self.options).await?)
+        };
+        self.store.get_or_try_init(open).await.map(Arc::clone)
+    }
+
+    /// Interactive sessions in this database.
+    pub(crate) fn sessions(self: &Arc<Self>, interactive: Interactive, has_key: bool) -> FlowSettings {
+        let Interactive { mode, limits } = interactive;
+        // What is gone with the process needs no database, and must not be called lasting.
+        if matches!(self.location, None | Some(Location::Memory)) {
+            return FlowSettings { mode, limits, store: None };
+        }
+        let database = Arc::clone(self);
+        let open: OpenSessions = Box::new(move || {
+            let database = Arc::clone(&database);
+            Box::pin(async move { database.open_sessions(has_key).await })
+        });
+        FlowSettings { mode, limits, store: Some(open) }
+    }
+
+    async fn open_sessions(&self, has_key: bool) -> OpenedSessions {
+        let store = match self.store().await {
+            Ok(store) => store,
+            // A home that cannot be written to is no reason to ask nothing.
+            Err(error) if matches!(self.location, Some(Location::Sqlite(_))) => {
+                tracing::warn!(%error, "interactive sessions end with this process");
+                return Ok((Arc::new(Memory::default()), None));
+            }
+            Err(error) => return Err(StoreError::Unreachable(error.to_string())),
+        };
+        if has_key {
+            return Ok((store, None));
+        }
+        let broken = |error: Failure| StoreError::Broken(error.to_string());
+        let key = SealKey::of(secret(store.as_ref(), "seal_key").await.map_err(broken)?);
+        Ok((store, Some(key)))
+    }
+
+    /// Projects in this database. One that cannot be opened is an error: nobody wants to lose what they write.
+    pub(crate) fn projects(self: &Arc<Self>) -> OpenProjects {
+        let database = Arc::clone(self);
+        Box::new(move || {
+            let database = Arc::clone(&database);
+            Box::pin(async move {
+                let unreachable = |error: Failure| projects::StoreError::Unreachable(error.to_string());
+                let store = database.store().await.map_err(unreachable)?;
+                Ok(store as Arc<dyn projects::ProjectStore>)
+            })
+        })
+    }
 }
 
 /// The secret that keys are hashed with: the one in the settings, else the one in the store.

@@ -5,30 +5,28 @@ use std::time::Duration;
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::{Value, json};
 use server::access::{Environment, KeyListing, KeyRecord, Pepper};
-use server::{Clock, Entropy, OsEntropy, Scope, SystemClock, Timestamp};
+use server::projects::{Account, Error, ProjectId};
+use server::{Entropy, OsEntropy, Scope, Timestamp};
 use store::Store;
 
 use super::kept;
 use crate::args::KeysCommand;
 use crate::config::Config;
 use crate::exit::{self, Failure, tell};
+use crate::table::table;
 
 pub(crate) fn run(mut config: Config, command: KeysCommand) -> Result<(), Failure> {
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .map_err(Failure::io("cannot start the runtime"))?;
-    runtime.block_on(async {
-        let store = kept::open(&config.serving).await?;
+    let database = kept::Database::of(&config.serving);
+    let stopped = if_stopped(&command);
+    kept::with_store(&database, stopped, async move |store, now| {
         let pepper = kept::pepper(&mut config.serving, store.as_ref()).await?;
-        // The store keeps times to the microsecond.
-        let now = Timestamp::from_microsecond(SystemClock.now().as_microsecond()).unwrap_or_default();
         let desk = Desk { store: store.as_ref(), pepper, now };
         match command {
             KeysCommand::Create { scope, project, expires, label, tenant, test, json } => {
                 let scope = scope.into_iter().max().unwrap_or(Scope::Read);
                 let environment = if test { Environment::Test } else { Environment::Live };
                 let record = desk.record(label, tenant, environment, scope, project, expires)?;
+                desk.check_project(&record).await?;
                 desk.create(record, json).await
             }
             KeysCommand::List { tenant, json } => desk.list(tenant.as_deref(), json).await,
@@ -36,6 +34,22 @@ pub(crate) fn run(mut config: Config, command: KeysCommand) -> Result<(), Failur
             KeysCommand::Rotate { id, overlap } => desk.rotate(&id, overlap).await,
         }
     })
+}
+
+/// What whoever stops a command has to know.
+fn if_stopped(command: &KeysCommand) -> &'static str {
+    match command {
+        KeysCommand::Create { .. } => {
+            "a key that was not shown is of no use to anybody; if `fluxway keys list` has one, `fluxway keys revoke` ends it"
+        }
+        KeysCommand::List { .. } => "nothing has changed",
+        KeysCommand::Revoke { .. } => {
+            "`fluxway keys list` says whether the key has ended; the same command ends it"
+        }
+        KeysCommand::Rotate { .. } => {
+            "the old secret may have begun to run out already; the same command makes a new one and shows it"
+        }
+    }
 }
 
 /// Where keys are made and ended.
@@ -69,6 +83,23 @@ impl Desk<'_> {
         Ok(KeyRecord { id, tenant, label, environment, scope, project, created, expires, revoked: None })
     }
 
+    /// A key for a project that its tenant does not have would open nothing.
+    async fn check_project(&self, record: &KeyRecord) -> Result<(), Failure> {
+        let Some(project) = &record.project else { return Ok(()) };
+        let tenant = Account::new(&record.tenant);
+        let found = match ProjectId::parse(project) {
+            Ok(id) => self.store.project(&tenant, &id).await.map(drop),
+            Err(refusal) => Err(refusal.into()),
+        };
+        match found {
+            Err(Error::Refused(_)) => Err(Failure::Refused(format!(
+                "{tenant} has no project `{project}`; `fluxway projects list` shows whose projects there are, and --tenant \
+                 says whose key it is"
+            ))),
+            found => Ok(found?),
+        }
+    }
+
     async fn create(&self, record: KeyRecord, as_json: bool) -> Result<(), Failure> {
         let (key, credential) = self.pepper.issue(record.environment, |bytes| OsEntropy.fill(bytes));
         self.store.add_key(record.clone(), credential).await?;
@@ -94,7 +125,7 @@ impl Desk<'_> {
             ["ID", "PREFIX", "TENANT", "SCOPE", "STATE", "CREATED", "LAST USED", "LABEL"].map(str::to_owned);
         let rows: Vec<[String; 8]> =
             std::iter::once(head).chain(keys.iter().map(|key| self.row(key))).collect();
-        exit::print(&table(&rows))
+        exit::print(&table(&rows, ""))
     }
 
     fn entry(&self, listing: &KeyListing) -> Value {
@@ -192,17 +223,6 @@ fn decent(name: &str, text: &str) -> Result<(), Failure> {
 
 fn day(time: Timestamp) -> String {
     time.strftime("%Y-%m-%d %H:%M").to_string()
-}
-
-fn table(rows: &[[String; 8]]) -> String {
-    let widths: Vec<usize> =
-        (0..8).map(|column| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0)).collect();
-    let line = |row: &[String; 8]| {
-        let cells: Vec<String> =
-            row.iter().zip(&widths).map(|(cell, width)| format!("{cell:<width$}")).collect();
-        cells.join("  ").trim_end().to_owned()
-    };
-    rows.iter().map(line).collect::<Vec<_>>().join("\n")
 }
 
 /// A span of time as people write it.

@@ -2,9 +2,10 @@
 
 use std::fmt;
 
-use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
+use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 
 use crate::paint::{self, safe};
+use crate::table::narrow_table;
 
 /// JSON in the order in which it was written: a tool says the important things first.
 #[derive(Debug)]
@@ -12,42 +13,86 @@ pub(crate) enum Shown {
     Text(String),
     /// A unified diff, with its lines.
     Diff(String),
+    /// A text for another program, with its lines.
+    File(String),
     List(Vec<Shown>),
     Map(Vec<(String, Shown)>),
 }
 
-/// What only programs read: the diff says the same, and says it better.
-const FOR_PROGRAMS: [&str; 5] = ["changes", "reverseDiff", "postCheckCommands", "payload", "anchors"];
+/// Where in an answer something stands. Names mean something only where the tools put them: what users note down, such as
+/// the metadata of a project, may have the same ones.
+#[derive(Clone, Copy)]
+enum Spot {
+    /// The answer itself.
+    Answer,
+    /// A plan inside of it.
+    Plan,
+    /// An edit of a plan.
+    Edit,
+    /// How a plan is taken back.
+    Rollback,
+    /// A text for another program.
+    File,
+    /// Anything else.
+    Within,
+}
 
-/// The text of an answer, for a terminal.
-pub(crate) fn readable(json: &str) -> String {
-    match serde_json::from_str::<Shown>(json) {
-        Ok(shown) => shown.lines(0),
+impl Spot {
+    /// Where what has this name stands.
+    fn of(self, name: &str) -> Self {
+        match (self, name) {
+            (Self::Answer, "html" | "export") => Self::File,
+            (Self::Answer | Self::Plan, "integration_workflow" | "edit_plan") => Self::Plan,
+            (Self::Answer | Self::Plan, "edits") => Self::Edit,
+            (Self::Answer | Self::Plan, "rollback") => Self::Rollback,
+            _ => Self::Within,
+        }
+    }
+
+    /// Whether only programs read it: the diff says the same, and says it better.
+    fn is_for_programs(self, name: &str) -> bool {
+        matches!(
+            (self, name),
+            (Self::Answer | Self::Plan, "postCheckCommands")
+                | (Self::Edit, "changes" | "payload" | "anchors")
+                | (Self::Rollback, "reverseDiff")
+        )
+    }
+}
+
+/// The text of an answer, for a terminal of so many columns, if that is known.
+pub(crate) fn readable(json: &str, columns: Option<usize>) -> String {
+    let mut text = serde_json::Deserializer::from_str(json);
+    let shown = Spot::Answer.deserialize(&mut text).and_then(|shown| text.end().map(|()| shown));
+    match shown {
+        Ok(shown) => shown.lines(0, columns),
         Err(_) => safe(json),
     }
 }
 
 impl Shown {
-    fn lines(&self, depth: usize) -> String {
+    fn lines(&self, depth: usize, columns: Option<usize>) -> String {
         let indent = "  ".repeat(depth);
         match self {
             Self::Map(entries) => {
-                entries.iter().map(|(name, value)| value.entry(name, &indent, depth)).collect()
+                entries.iter().map(|(name, value)| value.entry(name, depth, columns)).collect()
             }
-            Self::List(items) if items.iter().all(Self::is_row) => table(items, &indent),
+            Self::List(items) if items.iter().all(Self::is_row) => table(items, &indent, columns),
             Self::List(items) => {
-                let item = |item: &Self| [&indent, "-\n", &item.lines(depth + 1)].concat();
+                let item = |item: &Self| [&indent, "-\n", &item.lines(depth + 1, columns)].concat();
                 items.iter().map(item).collect()
             }
             Self::Text(text) => format!("{indent}{text}\n"),
             Self::Diff(text) => paint::diff(text, paint::on_stdout()),
+            Self::File(text) => text.lines().map(|line| safe(line) + "\n").collect(),
         }
     }
 
-    fn entry(&self, name: &str, indent: &str, depth: usize) -> String {
+    fn entry(&self, name: &str, depth: usize, columns: Option<usize>) -> String {
+        let indent = "  ".repeat(depth);
         match self.in_line() {
             Some(text) => format!("{indent}{name}: {text}\n"),
-            None => format!("{indent}{name}:\n{}", self.lines(depth + 1)),
+            None => format!("{indent}{name}:\n{}", self.lines(depth + 1, columns)),
         }
     }
 
@@ -55,11 +100,11 @@ impl Shown {
     fn in_line(&self) -> Option<String> {
         let text = |shown: &Self| match shown {
             Self::Text(text) => Some(text.clone()),
-            Self::Diff(_) | Self::List(_) | Self::Map(_) => None,
+            Self::Diff(_) | Self::File(_) | Self::List(_) | Self::Map(_) => None,
         };
         match self {
             Self::Text(text) => Some(text.clone()),
-            Self::Diff(_) => None,
+            Self::Diff(_) | Self::File(_) => None,
             Self::List(items) => {
                 items.iter().map(text).collect::<Option<Vec<_>>>().map(|texts| texts.join(", "))
             }
@@ -74,7 +119,7 @@ impl Shown {
     fn is_row(&self) -> bool {
         match self {
             Self::Map(entries) => entries.iter().all(|(_, value)| value.cell().is_some()),
-            Self::Text(_) | Self::Diff(_) | Self::List(_) => false,
+            Self::Text(_) | Self::Diff(_) | Self::File(_) | Self::List(_) => false,
         }
     }
 
@@ -85,12 +130,12 @@ impl Shown {
                 let between = if items.iter().any(|item| matches!(item, Self::Map(_))) { "; " } else { ", " };
                 items.iter().map(Self::in_line).collect::<Option<Vec<_>>>().map(|texts| texts.join(between))
             }
-            Self::Text(_) | Self::Diff(_) | Self::Map(_) => self.in_line(),
+            Self::Text(_) | Self::Diff(_) | Self::File(_) | Self::Map(_) => self.in_line(),
         }
     }
 }
 
-fn table(rows: &[Shown], indent: &str) -> String {
+fn table(rows: &[Shown], indent: &str, columns: Option<usize>) -> String {
     let mut names: Vec<&str> = Vec::new();
     for row in rows {
         if let Shown::Map(entries) = row {
@@ -101,6 +146,10 @@ fn table(rows: &[Shown], indent: &str) -> String {
             }
         }
     }
+    // What people look for first. What has no id begins as the tool begins.
+    if names.contains(&"id") {
+        names.sort_by_key(|name| ["id", "name"].iter().position(|first| first == name).unwrap_or(2));
+    }
     let cells = |row: &Shown| -> Vec<String> {
         let Shown::Map(entries) = row else { return Vec::new() };
         let cell =
@@ -109,24 +158,21 @@ fn table(rows: &[Shown], indent: &str) -> String {
     };
     let mut lines: Vec<Vec<String>> = vec![names.iter().map(|name| (*name).to_owned()).collect()];
     lines.extend(rows.iter().map(cells));
-    let widest = |at: usize| lines.iter().map(|line| line[at].chars().count()).max().unwrap_or(0);
-    let widths: Vec<usize> = (0..names.len()).map(widest).collect();
-    let line = |cells: &Vec<String>| {
-        let padded = cells.iter().zip(&widths).map(|(cell, width)| format!("{cell:<width$}"));
-        format!("{indent}{}", padded.collect::<Vec<_>>().join("  ")).trim_end().to_owned() + "\n"
-    };
-    lines.iter().map(line).collect()
-}
-
-impl<'de> Deserialize<'de> for Shown {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(ShownVisitor)
+    match columns {
+        Some(columns) => narrow_table(&lines, indent, columns),
+        None => crate::table::table(&lines, indent),
     }
 }
 
-struct ShownVisitor;
+impl<'de> DeserializeSeed<'de> for Spot {
+    type Value = Shown;
 
-impl<'de> Visitor<'de> for ShownVisitor {
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Shown, D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Spot {
     type Value = Shown;
 
     fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -134,7 +180,11 @@ impl<'de> Visitor<'de> for ShownVisitor {
     }
 
     fn visit_str<E>(self, text: &str) -> Result<Shown, E> {
-        Ok(if paint::is_diff(text) { Shown::Diff(text.to_owned()) } else { Shown::Text(safe(text)) })
+        Ok(match self {
+            Self::File => Shown::File(text.to_owned()),
+            _ if paint::is_diff(text) => Shown::Diff(text.to_owned()),
+            _ => Shown::Text(safe(text)),
+        })
     }
 
     fn visit_bool<E>(self, truth: bool) -> Result<Shown, E> {
@@ -158,8 +208,10 @@ impl<'de> Visitor<'de> for ShownVisitor {
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Shown, A::Error> {
+        // A list is no file.
+        let spot = if matches!(self, Self::File) { Self::Within } else { self };
         let mut list = Vec::new();
-        while let Some(item) = items.next_element()? {
+        while let Some(item) = items.next_element_seed(spot)? {
             list.push(item);
         }
         Ok(Shown::List(list))
@@ -167,8 +219,9 @@ impl<'de> Visitor<'de> for ShownVisitor {
 
     fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Shown, A::Error> {
         let mut map = Vec::new();
-        while let Some((name, value)) = entries.next_entry::<String, Shown>()? {
-            if !FOR_PROGRAMS.contains(&name.as_str()) {
+        while let Some(name) = entries.next_key::<String>()? {
+            let value = entries.next_value_seed(self.of(&name))?;
+            if !self.is_for_programs(&name) {
                 map.push((safe(&name), value));
             }
         }
@@ -182,7 +235,7 @@ mod tests {
 
     #[track_caller]
     fn check(json: &str, expected: &str) {
-        assert_eq!(readable(json), expected);
+        assert_eq!(readable(json, None), expected);
     }
 
     #[test]
@@ -202,6 +255,36 @@ mod tests {
     }
 
     #[test]
+    fn a_file_keeps_its_lines() {
+        check(
+            r#"{"n": 1, "html": "<p>a</p>\n<p>\u001b[31mb</p>"}"#,
+            "n: 1\nhtml:\n<p>a</p>\n<p>\\u{1b}[31mb</p>\n",
+        );
+    }
+
+    #[test]
+    fn what_users_note_down_is_shown_whatever_it_is_called() {
+        check(
+            r#"{"metadata": {"changes": "mine", "payload": 1, "html": "a\nb", "export": {"to": "x"}}}"#,
+            "metadata:\n  changes: mine\n  payload: 1\n  html: a\\nb\n  export: to x\n",
+        );
+        check(r#"{"export": {"a": 1}, "html": ["a"]}"#, "export: a 1\nhtml: a\n");
+        check("3 blind mice", "3 blind mice");
+    }
+
+    #[test]
+    fn what_programs_read_of_a_plan_is_left_out() {
+        let plan = r#"{"edits": [{"filepath": "a", "changes": [], "anchors": [], "payload": {}}], "rollback": {"reverseDiff": "x"}, "postCheckCommands": []}"#;
+        let shown = "edits:\n  filepath\n  a\nrollback: \n";
+        check(plan, shown);
+        let deeper = shown.replace('\n', "\n  ");
+        check(
+            &format!(r#"{{"edit_plan": {plan}}}"#),
+            &format!("edit_plan:\n  {}", deeper.trim_end_matches("  ")),
+        );
+    }
+
+    #[test]
     fn things_of_a_kind_are_a_table() {
         check(
             r#"{"packages": [{"path": ".", "languages": ["python", "go"]}, {"path": "web", "name": "w", "languages": []}]}"#,
@@ -211,6 +294,18 @@ mod tests {
             r#"{"agents": [{"name": "a", "why": {"line": 3, "proves": "x"}}]}"#,
             "agents:\n  name  why\n  a     line 3, proves x\n",
         );
+    }
+
+    #[test]
+    fn a_table_begins_with_ids_and_names_and_fits() {
+        let json = r#"{"projects": [{"at": "2026-01-01", "name": "Site", "id": "proj_1", "slug": "site", "on": true}]}"#;
+        check(
+            json,
+            "projects:\n  id      name  at          slug  on\n  proj_1  Site  2026-01-01  site  yes\n",
+        );
+        let narrow = "projects:\n  id      name  slug  on\n  proj_1  Site  site  yes\n  not shown: at; --json has all\n";
+        assert_eq!(readable(json, Some(25)), narrow);
+        check(r#"[{"path": ".", "name": "a"}]"#, "path  name\n.     a\n");
     }
 
     #[test]

@@ -41,8 +41,9 @@ async fn serve(mut config: Config, sources: Sources) -> Result<(), Failure> {
         return http.serve(stop).await;
     }
     let principal = config.local_user();
-    let flow = kept::sessions(&config.serving, config.interactive, config.seal.is_some());
-    let app = config.builder().flow(flow).build();
+    let database = kept::Database::of(&config.serving);
+    let flow = database.sessions(config.interactive, config.seal.is_some());
+    let app = config.builder().flow(flow).projects(database.projects()).build();
     handle_signals(&app, None, sources, &stop)?;
     tokio::spawn(watch_parent(stop.clone()));
     server::transport::stdio::serve(app, principal, stdin()?, stdout()?, stop).await;

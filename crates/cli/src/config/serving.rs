@@ -19,7 +19,7 @@ pub(super) const HEADING: &str = "Serving over HTTP";
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 #[command(next_help_heading = HEADING)]
 pub(super) struct ServingLayer {
-    /// Where keys and limits are kept: sqlite:PATH or postgres://USER@HOST/DATABASE [default: fluxway/fluxway.db in the user's
+    /// Where keys, limits, sessions and projects are kept: sqlite:PATH or postgres://USER@HOST/DATABASE [default: fluxway/fluxway.db in the user's
     /// data folder]
     #[arg(
         long,

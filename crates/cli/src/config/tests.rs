@@ -35,7 +35,7 @@ fn what_is_not_known_is_refused_and_named() {
         ),
         (
             "toolsets = ['nonsense']",
-            "toolsets: there is no toolset `nonsense`; there are integrate, docs, context, reference, diagnostics",
+            "toolsets: there is no toolset `nonsense`; there are integrate, docs, context, reference, projects, diagnostics",
         ),
         ("root = ['/no/such/folder']", "root: /no/such/folder is not a folder"),
         ("seal-key = 'short'", "seal-key: want 32 bytes as base64 or hexadecimal"),

@@ -48,6 +48,14 @@ fn a_repository_is_shown_as_tables() {
 fn refusals_say_what_to_do_and_exit_with_1() {
     for (args, expected) in [
         (&["call", "nope"][..], "error: Unknown tool: nope\n"),
+        (
+            &["call", "create_project", "--name", "x"],
+            "error: Unknown tool: create_project; it is there with --toolsets projects\n",
+        ),
+        (
+            &["call", "list_projects", "--read-only", "--fields"],
+            "error: Unknown tool: list_projects; it is there with --toolsets projects\n",
+        ),
         (&["call", "tell_fortune"], "error: category is required\n"),
         (
             &["call", "tell_fortune", "--category", "x"],
@@ -71,11 +79,16 @@ fn wrong_use_exits_with_2() {
         (&["serve", "--read-onyl"], "unexpected argument '--read-onyl'"),
         (
             &["serve", "--toolsets", "nope"],
-            "there is no toolset `nope`; there are integrate, docs, context, reference, diagnostics",
+            "there is no toolset `nope`; there are integrate, docs, context, reference, projects, diagnostics",
         ),
         (&["serve", "--root", "/no/such/folder"], "/no/such/folder is not a folder"),
         (&["serve", "--config", "/no/such/file"], "cannot read the settings in /no/such/file"),
         (&["serve", "--http", "0.0.0.0:80", "--no-auth"], "--no-auth is for loopback alone"),
+        (
+            &["call", "tell_fortune", "--mood", "x", "--mood", "y"],
+            "--mood is there twice and takes one value",
+        ),
+        (&["call", "tell_fortune", "--args", "@/no/such/file"], "--args @/no/such/file cannot be read"),
         (&["call", "tell_fortune", "career"], "`career` stands where --NAME VALUE was expected"),
     ] {
         let (code, out, err) = run(args);

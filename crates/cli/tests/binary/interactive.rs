@@ -169,17 +169,19 @@ fn a_kill_before_the_answer_leaves_all_of_it_or_nothing() {
     let standing = home.start(&booking());
     let (session, usual) = (named(&standing), usual_time(&home));
     let mut prompt = standing["initialPrompt"].clone();
-    let mut counted = 0;
+    let (mut counted, mut delay) = (0, Duration::ZERO);
     while prompt.is_object() {
         let before = home.state(&session)["history"].as_array().unwrap().len();
         let mut is_acknowledged = false;
-        for round in 0..ROUNDS {
+        for _ in 0..ROUNDS {
             let mut server = home.serve(&[]);
             server.request("interaction.respond", &response(&session, &prompt));
-            // From the first moment to beyond the last.
-            std::thread::sleep(usual * round * 2 / ROUNDS);
+            // Later each time, until there was an answer before the kill. How fast the machine is just now does not matter.
+            std::thread::sleep(delay);
             server.child.kill().unwrap();
-            is_acknowledged |= server.rest().iter().any(|answer| answer["result"]["accepted"] == true);
+            let answers = server.rest();
+            is_acknowledged |= answers.iter().any(|answer| answer["result"]["accepted"] == true);
+            delay = if answers.is_empty() { delay + delay / 4 + usual / 20 } else { Duration::ZERO };
             let state = eventually("nobody works on it", DEADLINE, || {
                 Some(home.state(&session)).filter(|state| state["state"] != "processing")
             });
@@ -313,19 +315,31 @@ fn a_client_that_keeps_its_session_survives_restarts() {
     }
 }
 
+/// Times to give a user, in milliseconds. Between the warning and the end is a fifth, which a machine that is busy just then may
+/// miss; then there is more of it.
+const PATIENCES: [u32; 3] = [1500, 8000, 40_000];
+
+/// A booking, and the warning that it ends soon.
+fn warned(home: &Home, patience: u32) -> Option<(Server, Value, Value)> {
+    let mut server = home.serve(&[]);
+    let start = json!({ "toolName": "booking", "timeout": patience });
+    let standing = succeeded(server.ask("interaction.start", &start));
+    let warning = server.receive_within(2 * Duration::from_millis(patience.into()))?;
+    assert_eq!(warning["method"], "interaction.timeoutWarning", "{warning}");
+    Some((server, standing, warning))
+}
+
 #[test]
 fn a_silent_user_is_warned_before_the_end() {
     let home = Home::new();
-    let mut server = home.serve(&[]);
-    let standing =
-        succeeded(server.ask("interaction.start", &json!({ "toolName": "booking", "timeout": 1000 })));
+    let tried = |patience| Some((patience, warned(&home, patience)?));
+    let (patience, (mut server, standing, warning)) =
+        PATIENCES.into_iter().find_map(tried).expect("a warning in time");
     let session = named(&standing);
-    let warning = server.receive();
-    assert_eq!(warning["method"], "interaction.timeoutWarning", "{warning}");
     assert!(warning.get("id").is_none(), "{warning}");
     let told = &warning["params"];
     assert_eq!((&told["sessionId"], &told["expiresAt"]), (&standing["sessionId"], &standing["expiresAt"]));
-    assert!(told["remaining"].as_u64().is_some_and(|left| left <= 200), "{warning}");
+    assert!(told["remaining"].as_u64().is_some_and(|left| left <= u64::from(patience / 5)), "{warning}");
     let over = eventually("it ends", DEADLINE, || {
         Some(server.ask("interaction.getState", &session)).filter(|answer| answer["error"].is_object())
     });
@@ -342,16 +356,19 @@ fn a_silent_user_is_warned_before_the_end() {
 #[test]
 fn a_user_who_speaks_gets_the_whole_time_again() {
     let home = Home::new();
-    let mut server = home.serve(&[]);
-    let standing =
-        succeeded(server.ask("interaction.start", &json!({ "toolName": "booking", "timeout": 1500 })));
-    let session = named(&standing);
-    let warning = server.receive();
-    assert_eq!(warning["method"], "interaction.timeoutWarning", "{warning}");
-    let next = succeeded(server.ask("interaction.continue", &session));
-    assert!(next["expiresAt"].as_u64() > standing["expiresAt"].as_u64(), "{next}");
-    let warning = server.receive();
-    assert_eq!(warning["params"]["expiresAt"], next["expiresAt"], "{warning}");
+    let spoken = PATIENCES.into_iter().find_map(|patience| {
+        let (mut server, standing, _) = warned(&home, patience)?;
+        let answer = server.ask("interaction.continue", &named(&standing));
+        if answer["error"]["data"]["kind"] == "session_expired" {
+            return None;
+        }
+        let next = succeeded(answer);
+        assert!(next["expiresAt"].as_u64() > standing["expiresAt"].as_u64(), "{next}");
+        let warning = server.receive_within(2 * Duration::from_millis(patience.into()))?;
+        assert_eq!(warning["params"]["expiresAt"], next["expiresAt"], "{warning}");
+        Some(())
+    });
+    spoken.expect("a second warning in time");
 }
 
 /// An interview that waits in the first process, as the second one sees it.
@@ -378,7 +395,7 @@ fn a_second_process_stops_what_runs_in_the_first() {
     assert_eq!(succeeded(second.ask("interaction.cancel", &session))["cancelled"], true);
     let stopped = first.answer();
     assert_eq!(code(&stopped), -32006, "{stopped}");
-    assert!(began.elapsed() < Duration::from_secs(2), "{:?}", began.elapsed());
+    assert!(began.elapsed() < DEADLINE, "{:?}", began.elapsed());
     for server in [&mut first, &mut second] {
         assert_eq!(succeeded(server.ask("interaction.getState", &session))["state"], "cancelled");
         assert_eq!(code(&server.ask("interaction.cancel", &session)), -32006);
@@ -387,11 +404,11 @@ fn a_second_process_stops_what_runs_in_the_first() {
 }
 
 #[test]
-#[ignore = "long: takes 15 s"]
+#[ignore = "long: takes 20 s"]
 fn a_turn_whose_process_was_killed_is_taken_over() {
     let home = Home::new();
     let (mut first, mut second) = (home.serve(&[]), home.serve(&[]));
-    let session = waiting_in(&mut first, &mut second, 3000);
+    let session = waiting_in(&mut first, &mut second, 8000);
     let killed = Instant::now();
     drop(first);
     let state = eventually("somebody takes it over", DEADLINE, || {
@@ -404,7 +421,7 @@ fn a_turn_whose_process_was_killed_is_taken_over() {
         (&json!("waiting_user"), &json!("temperature"))
     );
     assert_eq!(state["accumulatedData"]["name"], "Ann", "{state}");
-    assert!((Duration::from_secs(8)..Duration::from_secs(20)).contains(&took), "{took:?}");
+    assert!((Duration::from_secs(5)..2 * DEADLINE).contains(&took), "{took:?}");
     let answer = home.ask("interaction.respond", &response(&session, &state["currentPrompt"]));
     assert_eq!(answer["result"]["accepted"], true, "{answer}");
 }

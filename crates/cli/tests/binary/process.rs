@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 pub(crate) const BINARY: &str = env!("CARGO_BIN_EXE_fluxway");
 
 /// Long enough for any machine; a test that waits this long has failed.
-pub(crate) const DEADLINE: Duration = Duration::from_secs(30);
+pub(crate) const DEADLINE: Duration = Duration::from_mins(2);
 
 pub(crate) struct Server {
     pub(crate) child: Child,
@@ -24,7 +24,7 @@ pub(crate) struct Server {
 pub(crate) fn fluxway(args: &[&str]) -> Command {
     let mut command = Command::new(BINARY);
     command.args(args).env_remove("FLUXWAY_CONFIG").env("XDG_CONFIG_HOME", "/nonexistent");
-    command.env("XDG_DATA_HOME", env!("CARGO_TARGET_TMPDIR"));
+    command.env_remove("COLUMNS").env("XDG_DATA_HOME", env!("CARGO_TARGET_TMPDIR"));
     command
 }
 
@@ -61,8 +61,13 @@ impl Server {
 
     /// The next message, which is JSON like everything on stdout.
     pub(crate) fn receive(&mut self) -> Value {
-        let line = self.lines.recv_timeout(DEADLINE).expect("a message in time");
-        serde_json::from_str(&line).unwrap_or_else(|_| panic!("stdout holds {line:?}"))
+        self.receive_within(DEADLINE).expect("a message in time")
+    }
+
+    /// The next message, if it comes so soon.
+    pub(crate) fn receive_within(&mut self, patience: Duration) -> Option<Value> {
+        let line = self.lines.recv_timeout(patience).ok()?;
+        Some(serde_json::from_str(&line).unwrap_or_else(|_| panic!("stdout holds {line:?}")))
     }
 
     /// The answer to a request, past whatever else comes before it.

@@ -24,6 +24,8 @@ pub(crate) struct Terminal {
     answer: mpsc::Receiver<String>,
     screen: vt100::Parser,
     written: Vec<u8>,
+    /// How the terminal was before the program came.
+    pub(crate) before: Termios,
 }
 
 impl Terminal {
@@ -33,6 +35,7 @@ impl Terminal {
 
     pub(crate) fn start_with(command: &mut Command) -> Self {
         let (keyboard, line) = open();
+        let before = tcgetattr(&line).unwrap();
         let end = || Stdio::from(line.try_clone().unwrap());
         let mut child = command.stdin(end()).stderr(end()).stdout(Stdio::piped()).spawn().unwrap();
         // The command would keep its end open.
@@ -40,7 +43,7 @@ impl Terminal {
         let shown = pieces(keyboard.try_clone().unwrap());
         let answer = whole(child.stdout.take().unwrap());
         let screen = vt100::Parser::new(NonZero::new(24).unwrap(), NonZero::new(80).unwrap(), 0);
-        Self { child: Program(child), keyboard, line, shown, answer, screen, written: Vec::new() }
+        Self { child: Program(child), keyboard, line, shown, answer, screen, written: Vec::new(), before }
     }
 
     /// Waits until a text is on the screen.

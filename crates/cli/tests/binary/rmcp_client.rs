@@ -95,7 +95,7 @@ async fn lists_calls_and_completes() {
         assert_eq!(refused.is_error, Some(true));
         client.call_tool(call("nope", json!({}))).await.unwrap_err();
         client.call_tool(call("wait", json!({ "steps": 3, "step_ms": 5 }))).await.unwrap();
-        let progress = traveller.progress.lock().unwrap().clone();
+        let progress = traveller.heard(2).await;
         assert_eq!(progress, [1.0, 2.0], "{era}: the third step is the answer");
 
         let completed = client.complete_prompt_simple("fortune", "category", "c").await.unwrap();

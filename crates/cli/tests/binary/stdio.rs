@@ -23,7 +23,7 @@ fn the_end_of_input_lets_calls_finish() {
 #[test]
 fn sigterm_lets_calls_finish() {
     let mut server = Server::greeted(ALL);
-    server.call(1, "wait", json!({ "steps": 3, "step_ms": 100 }));
+    server.call(1, "wait", json!({ "steps": 3, "step_ms": 1000 }));
     server.call(2, "echo", json!({ "text": "the call before me is running" }));
     assert_eq!(server.receive()["id"], 2);
     server.signal("-TERM");
@@ -119,9 +119,12 @@ fn a_tool_that_panics_harms_nothing_else() {
     server.call(1, "wait", json!({ "steps": 2, "step_ms": 100 }));
     server.call(2, "crash", json!({}));
     server.call(3, "echo", json!({ "text": "x" }));
-    assert_eq!(server.receive()["error"]["code"], -32603);
-    assert_eq!(server.receive()["id"], 3);
-    assert_eq!(server.receive()["result"]["structuredContent"]["steps"], 2);
+    // Which of them is the fastest does not matter.
+    let mut answers = [(); 3].map(|()| server.receive());
+    answers.sort_by_key(|answer| answer["id"].as_u64());
+    assert_eq!(answers[0]["result"]["structuredContent"]["steps"], 2);
+    assert_eq!(answers[1]["error"]["code"], -32603);
+    assert_eq!(answers[2]["result"]["structuredContent"]["text"], "x");
 }
 
 /// Its input stays open: that nobody reads is the only sign.

@@ -120,7 +120,7 @@ fn escape_goes_back_to_the_question_before() {
 #[test]
 fn ctrl_c_stops_and_leaves_the_terminal_as_it_was() {
     let mut terminal = Terminal::start(&["call", "booking", "--json"]);
-    let before = terminal.modes();
+    let before = terminal.before.clone();
     terminal.expect("A city, such as Lisbon");
     terminal.press("Lisbon\r");
     terminal.expect("First day");

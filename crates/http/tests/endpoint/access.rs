@@ -1,7 +1,6 @@
 //! Who is let in with a key, and what they may do.
 
-use std::io::{self, Write};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 
 use secrecy::ExposeSecret;
@@ -12,6 +11,7 @@ use server::access::{
 use server::{Clock, Scope, Timestamp};
 
 use crate::harness::{Answer, Endpoint, Setup};
+use crate::log::Log;
 use crate::mcp_stateless::written;
 
 const LIST: &str = r#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#;
@@ -183,31 +183,9 @@ fn who_fails_again_and_again_has_to_wait() {
     assert_eq!(bad().status, 401, "a minute later it begins anew");
 }
 
-/// Where logs go in these tests.
-#[derive(Clone, Default)]
-struct Log(Arc<Mutex<Vec<u8>>>);
-
-impl Write for Log {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.lock().unwrap().extend_from_slice(bytes);
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
-
 #[test]
 fn no_key_gets_into_the_log() {
-    let log = Log::default();
-    let writer = log.clone();
-    let subscriber = tracing_subscriber::fmt()
-        .with_max_level(tracing::Level::TRACE)
-        .with_writer(move || writer.clone())
-        .with_ansi(false)
-        .finish();
-    tracing::subscriber::set_global_default(subscriber).unwrap();
+    let log = Log::begin();
     let endpoint = Endpoint::keyed(None);
     let good = endpoint.key(Scope::Read);
     let wrong = format!("{}{}", &good[..23], "Secret".repeat(7) + "x");
@@ -219,7 +197,7 @@ fn no_key_gets_into_the_log() {
             endpoint.request(&format!("POST {path}?key={key}"), &[("Cookie", key)], LIST);
         }
     }
-    let text = String::from_utf8(log.0.lock().unwrap().clone()).unwrap();
+    let text = log.text();
     assert!(text.contains("denied") && text.contains("why=\"wrong\""), "the log tells of it");
     for secret in [&good[23..], &wrong[23..], "MadeUpMadeUp"] {
         assert!(!text.contains(secret), "{secret}");

@@ -11,14 +11,15 @@ use http_transport::{Door, Guard, Metrics, Settings, Watcher, serve};
 use secrecy::ExposeSecret;
 use serde_json::Value;
 use server::access::{AccessStore, Environment, Gate, KeyRecord, Limiter, Pepper, Rate};
+use server::projects::ProjectStore;
 use server::tools::Toolset;
-use server::{App, Clock, Entropy, OsEntropy, Places, Principal, Scope, Timestamp};
+use server::{App, Clock, Entropy, OpenProjects, OsEntropy, Places, Principal, Scope, Timestamp};
 use store::Store;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
 /// Long enough for any machine; a test that waits this long has failed.
-pub(crate) const DEADLINE: Duration = Duration::from_secs(20);
+pub(crate) const DEADLINE: Duration = Duration::from_mins(1);
 
 /// The secret of every server here.
 const PEPPER: [u8; 32] = [7; 32];
@@ -54,12 +55,14 @@ pub(crate) struct Setup {
     pub(crate) origins: Vec<String>,
     /// Keys and limits come from here instead of a database in memory.
     pub(crate) access: Option<Arc<dyn AccessStore>>,
+    /// Projects come from here instead of the same database, or of one in memory.
+    pub(crate) projects: Option<OpenProjects>,
 }
 
 impl Default for Setup {
     fn default() -> Self {
         let (places, origins) = (Places::default(), Vec::new());
-        Self { keyed: false, rate: None, places, connections: 64, origins, access: None }
+        Self { keyed: false, rate: None, places, connections: 64, origins, access: None, projects: None }
     }
 }
 
@@ -86,10 +89,12 @@ impl Setup {
             }
         });
         let metrics = Arc::new(Metrics::default());
+        let projects = self.projects.unwrap_or_else(|| shelves(own_store.clone()));
         let app = App::builder()
             .toolsets(&Toolset::ALL)
             .observer(Arc::new(Watcher(Arc::clone(&metrics))))
             .places(self.places)
+            .projects(projects)
             .clock(Arc::clone(&clock) as Arc<dyn Clock>)
             .build();
         let settings = |address| Settings {
@@ -111,8 +116,26 @@ impl Setup {
 }
 
 fn memory() -> Arc<dyn Store> {
+    wait_for(open_memory())
+}
+
+async fn open_memory() -> Arc<dyn Store> {
     let location = "sqlite::memory:".parse().unwrap();
-    wait_for(store::open(&location, &store::Options::default())).unwrap()
+    store::open(&location, &store::Options::default()).await.unwrap()
+}
+
+/// Projects in this database, or in one that is made when the first of them is needed.
+fn shelves(store: Option<Arc<dyn Store>>) -> OpenProjects {
+    Box::new(move || {
+        let store = store.clone();
+        Box::pin(async move {
+            let store = match store {
+                Some(store) => store,
+                None => open_memory().await,
+            };
+            Ok(store as Arc<dyn ProjectStore>)
+        })
+    })
 }
 
 fn run(settings: Settings, listener: std::net::TcpListener, stop: CancellationToken) {

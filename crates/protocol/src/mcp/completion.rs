@@ -61,8 +61,10 @@ pub struct CompleteResult {
 pub struct Completion {
     /// The suggestions.
     pub values: Vec<String>,
-    /// How many there are in all.
-    pub total: usize,
+    /// How many there are in all. Left out with those that were left off: candidates are only looked for until it is known
+    /// that there are more, so nobody has counted all.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub total: Option<usize>,
     /// Whether some were left off.
     pub has_more: bool,
 }
@@ -78,8 +80,9 @@ impl Completion {
             .filter(|candidate| candidate.to_lowercase().starts_with(&typed))
             .map(str::to_owned)
             .collect();
-        let total = values.len();
+        let count = values.len();
         values.truncate(Self::MOST);
-        Self { values, total, has_more: total > Self::MOST }
+        let has_more = count > Self::MOST;
+        Self { values, total: (!has_more).then_some(count), has_more }
     }
 }

@@ -80,7 +80,7 @@ pub struct ReadResourceResult {
     pub contents: [ResourceContents; 1],
 }
 
-/// The text of a resource.
+/// What a resource holds.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ResourceContents {
@@ -88,6 +88,17 @@ pub struct ResourceContents {
     pub uri: String,
     /// How it is written.
     pub mime_type: &'static str,
-    /// What it says.
-    pub text: String,
+    /// What it says, or its bytes.
+    #[serde(flatten)]
+    pub body: ResourceBody,
+}
+
+/// What a resource says, or its bytes.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub enum ResourceBody {
+    /// Text.
+    Text(String),
+    /// Bytes, in base64.
+    Blob(String),
 }

@@ -39,13 +39,19 @@ fn sentence(failure: &Failure) -> Option<String> {
         Failure::InvalidParams { error, .. } if error == "Required field missing" => {
             "Pflichtfeld fehlt".to_owned()
         }
-        Failure::BadArguments(ArgumentProblem::Missing { .. }) => "Pflichtfeld fehlt".to_owned(),
+        Failure::BadArguments(ArgumentProblem::Missing { .. }) | Failure::InputNeeded { .. } => {
+            "Pflichtfeld fehlt".to_owned()
+        }
         Failure::BadArguments(ArgumentProblem::Unknown { .. }) => "Unbekanntes Feld".to_owned(),
         Failure::BadArguments(ArgumentProblem::Type { .. }) => "Hat den falschen Typ".to_owned(),
         Failure::UnknownTool { name, .. } => format!("Unbekanntes Tool: {name}"),
         Failure::Forbidden(forbidden) => {
             format!("Dafür braucht es den Scope `{}`; dieser Key hat `{}`", forbidden.needed, forbidden.has)
         }
+        Failure::BoundToProject => {
+            "Dieser Key gilt nur für ein Projekt; einen Key für das ganze Konto verwenden".to_owned()
+        }
+        Failure::Project(problem) => problem.german()?,
         Failure::BadCursor => "Der Cursor stammt nicht von dieser Liste; ohne ihn neu beginnen".to_owned(),
         Failure::ShuttingDown => "Der Server wird beendet und nimmt keine Anfragen mehr an".to_owned(),
         Failure::Refused(refusal) => refused(refusal)?.to_owned(),

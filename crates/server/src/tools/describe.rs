@@ -5,6 +5,8 @@ use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, SchemaGenerator};
 use serde_json::{Map, Value, json};
 
+use super::German;
+
 /// What there is to say about a tool.
 pub(super) struct Description {
     pub(super) text: String,
@@ -14,9 +16,11 @@ pub(super) struct Description {
     /// Everything, for the reference page.
     pub(super) whole_output: Value,
     pub(super) arguments: Validator,
+    /// Text and input in German, as far as a document has them.
+    pub(super) german: Option<(&'static str, Value)>,
 }
 
-pub(super) fn describe<Args: JsonSchema, Reply: JsonSchema>() -> Description {
+pub(super) fn describe<Args: JsonSchema, Reply: JsonSchema>(german: Option<German>) -> Description {
     let mut input = schema::<Args>();
     let text = input.as_object_mut().and_then(|schema| schema.remove("description"));
     let text = text.as_ref().and_then(Value::as_str).unwrap_or_default().replace('\n', " ");
@@ -26,7 +30,16 @@ pub(super) fn describe<Args: JsonSchema, Reply: JsonSchema>() -> Description {
         accept_anything()
     });
     let whole_output = schema::<Reply>();
-    Description { text, output: top_level(&whole_output), whole_output, arguments, input }
+    let german = german.map(|german| (german.description, in_german(&input, german)));
+    Description { text, output: top_level(&whole_output), whole_output, arguments, german, input }
+}
+
+fn in_german(input: &Value, german: German) -> Value {
+    let mut input = input.clone();
+    for (argument, text) in german.arguments {
+        input["properties"][*argument]["description"] = json!(text);
+    }
+    input
 }
 
 #[expect(clippy::expect_used, reason = "`true` is a schema")]
@@ -83,7 +96,9 @@ fn tidy(schema: &mut Value) {
 }
 
 fn is_empty(value: &Value) -> bool {
-    value.as_array().is_some_and(Vec::is_empty) || value.as_object().is_some_and(Map::is_empty)
+    value.as_array().is_some_and(Vec::is_empty)
+        || value.as_object().is_some_and(Map::is_empty)
+        || value.as_str().is_some_and(str::is_empty)
 }
 
 /// `null` in an optional argument is the same as leaving it out, and needs no word in the schema.

@@ -12,14 +12,42 @@ use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Map, Value};
 
 use super::describe::{Description, describe};
-use super::{Effect, InteractiveTool, Tool, ToolSpec};
-use crate::Call;
-use crate::error::{ArgumentProblem, Failure};
+use super::{Effect, German, InteractiveTool, Tool, ToolSpec};
+use crate::error::{ArgumentProblem, Failure, LARGEST_ANSWER};
+use crate::{Call, Language};
+
+/// What is wrong with a value. A long one is left out: it would hide what is wrong with it.
+fn shortened(error: &ValidationError<'_>) -> String {
+    const LONGEST: usize = 300;
+    let whole = error.to_string();
+    let is_short = whole.chars().count() <= LONGEST;
+    if is_short { whole } else { error.masked().to_string().chars().take(LONGEST).collect() }
+}
+
+/// An argument that fits the schema and not the type, such as a number that is too large.
+fn unreadable(error: serde_path_to_error::Error<serde_json::Error>) -> Failure {
+    let path = error.path().to_string().replace('[', ".").replace(']', "");
+    let name = if path == "." { "arguments" } else { &path };
+    Failure::argument(name, error.into_inner().to_string())
+}
+
+/// `2.0` is an integer in JSON Schema, and none for serde. What is too large for one stays as it is.
+fn integral(value: &mut Value) {
+    let Value::Number(number) = value else { return };
+    let whole = number.as_f64().filter(|number| number.fract() == 0.0 && number.is_finite());
+    let Some(text) = whole.filter(|_| number.is_f64()).map(|whole| format!("{whole:.0}")) else { return };
+    match (text.parse::<u64>(), text.parse::<i64>()) {
+        (Ok(whole), _) => *value = whole.into(),
+        (Err(_), Ok(whole)) => *value = whole.into(),
+        (Err(_), Err(_)) => {}
+    }
+}
 
 /// A line of the table.
 pub(crate) struct ToolEntry {
     pub(crate) spec: ToolSpec,
-    describe: fn() -> Description,
+    describe: fn(Option<German>) -> Description,
+    german: Option<German>,
     /// Made when it is first needed: a server that starts to answer one call need not describe thirty tools.
     description: OnceLock<Description>,
     work: Work,
@@ -34,16 +62,22 @@ pub(crate) enum Work {
 /// What a tool gives.
 pub(crate) struct Reply {
     pub(crate) structured: Box<RawValue>,
+    text: Option<String>,
 }
 
 impl Reply {
     pub(crate) fn of(structured: Box<RawValue>) -> Self {
-        Self { structured }
+        Self { structured, text: None }
     }
 
-    /// The same as text.
+    /// Whether the text says something else.
+    pub(crate) fn has_other_text(&self) -> bool {
+        self.text.is_some()
+    }
+
+    /// What the text says: the same, unless the tool has words of its own.
     pub(crate) fn text(&self) -> &str {
-        self.structured.get()
+        self.text.as_deref().unwrap_or(self.structured.get())
     }
 }
 
@@ -62,28 +96,27 @@ impl<T: Tool> Callable for T {
         arguments: Map<String, Value>,
     ) -> Pin<Box<dyn Future<Output = Result<Reply, Failure>> + Send + 'a>> {
         Box::pin(async move {
-            let args = serde_json::from_value(Value::Object(arguments)).map_err(|error| {
-                let problem = ArgumentProblem::Value {
-                    name: "arguments".to_owned(),
-                    error: error.to_string(),
-                    choices: Vec::new(),
-                };
-                Failure::BadArguments(problem)
-            })?;
+            let args = serde_path_to_error::deserialize(Value::Object(arguments)).map_err(unreadable)?;
             let reply = Tool::call(self, call, args).await?;
-            to_raw_value(&reply).map(Reply::of).map_err(|_| Failure::Internal)
+            let structured = to_raw_value(&reply).map_err(|_| Failure::Internal)?;
+            // What was written is told, however long it is.
+            if structured.get().len() > LARGEST_ANSWER && T::SPEC.effect == Effect::Reads {
+                return Err(Failure::AnswerTooLarge);
+            }
+            Ok(Reply { structured, text: <T as Tool>::text(&reply) })
         })
     }
 }
 
 impl ToolEntry {
     pub(crate) fn plain<T: Tool>(tool: T) -> Self {
-        Self::new::<T::Args, T::Reply>(T::SPEC, Work::Plain(Box::new(tool)))
+        Self::new::<T::Args, T::Reply>(T::SPEC, T::GERMAN, Work::Plain(Box::new(tool)))
     }
 
     pub(crate) fn interactive<T: InteractiveTool>() -> Self {
         Self::new::<<T::Talk as Conversation>::Args, <T::Talk as Conversation>::Reply>(
             T::SPEC,
+            None,
             Work::Interactive(|call| Box::new(T::talk(call))),
         )
     }
@@ -94,7 +127,7 @@ impl ToolEntry {
 
     /// Whether it changes things.
     pub(crate) fn changes(&self) -> bool {
-        self.spec.effect == Effect::Writes
+        self.spec.effect != Effect::Reads
     }
 
     /// The conversation of an interactive tool.
@@ -105,8 +138,8 @@ impl ToolEntry {
         }
     }
 
-    fn new<Args: JsonSchema, Reply: JsonSchema>(spec: ToolSpec, work: Work) -> Self {
-        Self { spec, describe: describe::<Args, Reply>, description: OnceLock::new(), work }
+    fn new<Args: JsonSchema, Reply: JsonSchema>(spec: ToolSpec, german: Option<German>, work: Work) -> Self {
+        Self { spec, describe: describe::<Args, Reply>, german, description: OnceLock::new(), work }
     }
 
     pub(crate) fn work(&self) -> &Work {
@@ -114,24 +147,31 @@ impl ToolEntry {
     }
 
     fn description(&self) -> &Description {
-        self.description.get_or_init(self.describe)
+        self.description.get_or_init(|| (self.describe)(self.german))
     }
 
     /// The tool as a client sees it.
-    pub(crate) fn listing(&self) -> Listing<'_> {
+    pub(crate) fn listing(&self, language: Language) -> Listing<'_> {
         let description = self.description();
+        let (text, input) = match (language, &description.german) {
+            (Language::German, Some((text, input))) => (*text, input),
+            _ => (description.text.as_str(), &description.input),
+        };
         Listing {
             name: self.spec.name,
             title: Some(self.spec.title),
-            description: &description.text,
-            input_schema: &description.input,
+            description: text,
+            input_schema: input,
             output_schema: Some(&description.output),
             annotations: Some(self.spec.annotations()),
         }
     }
 
     /// Judges arguments by the schema that the client was shown, and gives them back.
-    pub(crate) fn checked(&self, arguments: Map<String, Value>) -> Result<Map<String, Value>, Failure> {
+    pub(crate) fn checked(&self, mut arguments: Map<String, Value>) -> Result<Map<String, Value>, Failure> {
+        let properties = &self.description().input["properties"];
+        let is_integer = |name: &str| properties[name]["type"] == "integer";
+        arguments.iter_mut().filter(|(name, _)| is_integer(name)).for_each(|(_, value)| integral(value));
         // The validator reads a value; arguments may be megabytes, so they are wrapped rather than copied.
         let arguments = Value::Object(arguments);
         let verdict = self.description().arguments.validate(&arguments).map_err(|error| self.refusal(&error));
@@ -145,7 +185,7 @@ impl ToolEntry {
     fn refusal(&self, error: &ValidationError<'_>) -> Failure {
         let path = error.instance_path().to_string().trim_start_matches('/').replace('/', ".");
         let inner = |name: &str| if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") };
-        let text = || error.to_string().chars().take(300).collect();
+        let text = || shortened(error);
         Failure::BadArguments(match error.kind() {
             ValidationErrorKind::Required { property } => {
                 let name = inner(property.as_str().unwrap_or_default());
@@ -153,7 +193,7 @@ impl ToolEntry {
             }
             ValidationErrorKind::AdditionalProperties { unexpected } => ArgumentProblem::Unknown {
                 name: inner(unexpected.first().map_or("", String::as_str)),
-                known: if path.is_empty() { self.argument_names() } else { Vec::new() },
+                known: self.names_at(&path),
             },
             ValidationErrorKind::Type { kind: TypeKind::Single(_) | TypeKind::Multiple(_) } => {
                 ArgumentProblem::Type { name: path, error: text() }
@@ -168,11 +208,14 @@ impl ToolEntry {
         })
     }
 
-    fn argument_names(&self) -> Vec<String> {
-        self.description().input["properties"]
-            .as_object()
-            .map(|p| p.keys().cloned().collect())
-            .unwrap_or_default()
+    /// The names that may stand in an argument, or in the arguments as a whole.
+    fn names_at(&self, path: &str) -> Vec<String> {
+        let parts = path.split('.').filter(|part| !part.is_empty());
+        let schema = parts.fold(&self.description().input, |schema, part| match schema.get("items") {
+            Some(items) => items,
+            None => &schema["properties"][part],
+        });
+        schema["properties"].as_object().map(|names| names.keys().cloned().collect()).unwrap_or_default()
     }
 
     /// Refuses names that are no argument of this tool.

@@ -2,10 +2,11 @@
 //! the official schema of its revision.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use serde_json::{Value, json};
+use server::access::{Environment, KeyRecord};
 use server::tools::Toolset;
 use server::transport::memory::{self, MemoryClient};
 use server::{App, Clock, Entropy, Principal, Scope, Seal, SealKey, Timestamp};
@@ -19,20 +20,37 @@ impl Clock for Noon {
     }
 }
 
-/// Counts instead of rolling dice.
-struct Counting(AtomicU8);
+/// Counts instead of rolling dice. What is drawn twice would be taken for the same thing.
+struct Counting(AtomicU32);
 impl Entropy for Counting {
     fn fill(&self, bytes: &mut [u8]) {
-        bytes.fill(self.0.fetch_add(1, Ordering::Relaxed));
+        let [low, more @ ..] = self.0.fetch_add(1, Ordering::Relaxed).to_le_bytes();
+        bytes.fill(low);
+        bytes.iter_mut().zip(more).for_each(|(byte, more)| *byte ^= more);
     }
 }
 
 pub(crate) fn app() -> server::AppBuilder {
     App::builder()
         .clock(Arc::new(Noon))
-        .entropy(Arc::new(Counting(AtomicU8::new(0))))
+        .entropy(Arc::new(Counting(AtomicU32::new(0))))
         .seal(SealKey::parse(&"07".repeat(32)).map(Seal::new))
         .toolsets(&Toolset::ALL)
+}
+
+/// Whoever holds a key of this account: for all of its projects, or for one.
+pub(crate) fn holder(account: &str, scope: Scope, project: Option<&str>) -> Principal {
+    Principal::of_key(&KeyRecord {
+        id: format!("{account}-{scope}-{}", project.unwrap_or("all")),
+        tenant: account.to_owned(),
+        label: "a key of the tests".to_owned(),
+        environment: Environment::Test,
+        scope,
+        project: project.map(str::to_owned),
+        created: Noon.now(),
+        expires: None,
+        revoked: None,
+    })
 }
 
 pub(crate) struct TestClient {
@@ -47,16 +65,24 @@ impl TestClient {
 
     /// A client of somebody who may do this much.
     pub(crate) fn with_scope(app: &Arc<App>, scope: Scope) -> Self {
-        let client = memory::connect(app, Principal::local_user(scope));
-        Self { client, schemas: Schemas::load() }
+        Self::of(app, Principal::local_user(scope))
+    }
+
+    /// A client of this caller.
+    pub(crate) fn of(app: &Arc<App>, caller: Principal) -> Self {
+        Self { client: memory::connect(app, caller), schemas: Schemas::load() }
     }
 
     /// A client that has shaken hands.
     pub(crate) async fn greeted(app: &Arc<App>, revision: &str, capabilities: Value) -> Self {
-        let mut client = Self::new(app);
-        client.exchange(&initialize(revision, capabilities)).await;
-        client.exchange(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#).await;
-        client
+        Self::new(app).greet(revision, capabilities).await
+    }
+
+    /// The same client, after it has shaken hands.
+    pub(crate) async fn greet(mut self, revision: &str, capabilities: Value) -> Self {
+        self.exchange(&initialize(revision, capabilities)).await;
+        self.exchange(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#).await;
+        self
     }
 
     /// Sends a line and returns everything that comes back until nothing moves any more.
@@ -84,9 +110,18 @@ impl TestClient {
 
     /// The one answer to a request.
     pub(crate) async fn request(&mut self, message: Value) -> Value {
-        let mut answers = self.exchange(&message.to_string()).await;
-        assert_eq!(answers.len(), 1, "{message} got {answers:?}");
-        serde_json::from_str(&answers.remove(0)).unwrap()
+        let (answer, news) = self.request_and_news(&message).await;
+        assert!(news.is_empty(), "{message} got {news:?} besides {answer}");
+        answer
+    }
+
+    /// The one answer to a request, and what the server told besides.
+    pub(crate) async fn request_and_news(&mut self, message: &Value) -> (Value, Vec<Value>) {
+        let messages = self.exchange(&message.to_string()).await;
+        let parsed = messages.iter().map(|message| serde_json::from_str::<Value>(message).unwrap());
+        let (mut answers, news): (Vec<_>, Vec<_>) = parsed.partition(|message| message.get("id").is_some());
+        assert_eq!(answers.len(), 1, "{message} got {messages:?}");
+        (answers.remove(0), news)
     }
 
     pub(crate) async fn call(&mut self, name: &str, arguments: Value) -> Value {

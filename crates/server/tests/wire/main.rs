@@ -9,6 +9,7 @@ mod fronts;
 mod harness;
 mod hostile;
 mod integrate;
+mod projects;
 mod repositories;
 mod schema;
 mod surface;

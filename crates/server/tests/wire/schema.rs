@@ -133,6 +133,7 @@ impl Schemas {
             "notifications/tools/list_changed" => "ToolListChangedNotification",
             "notifications/resources/list_changed" => "ResourceListChangedNotification",
             "notifications/prompts/list_changed" => "PromptListChangedNotification",
+            "notifications/resources/updated" => "ResourceUpdatedNotification",
             "notifications/cancelled" => "CancelledNotification",
             "notifications/subscriptions/acknowledged" => "SubscriptionsAcknowledgedNotification",
             "elicitation/create" => "ElicitRequest",
@@ -153,7 +154,7 @@ fn result_definition(method: &str, result: &Value) -> Option<&'static str> {
     Some(match method {
         "initialize" => "InitializeResult",
         "server/discover" => "DiscoverResult",
-        "ping" | "logging/setLevel" => "EmptyResult",
+        "ping" | "logging/setLevel" | "resources/subscribe" | "resources/unsubscribe" => "EmptyResult",
         "tools/list" => "ListToolsResult",
         "tools/call" => "CallToolResult",
         "completion/complete" => "CompleteResult",

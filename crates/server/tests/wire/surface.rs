@@ -217,3 +217,12 @@ async fn an_analysis_that_nobody_waits_for_is_not_answered() {
     assert_eq!(client.exchange(&cancelled.to_string()).await, Vec::<String>::new());
     assert_eq!(client.call("tell_fortune", json!({ "category": "love" })).await["id"], 1);
 }
+
+/// What a key sees that may do everything.
+#[tokio::test(start_paused = true)]
+async fn the_list_of_a_full_key_is_small() {
+    let app = app().toolsets(&Toolset::HOSTED).build();
+    let mut client = TestClient::greeted(&app, "2025-11-25", json!({})).await;
+    let tokens = list(&mut client).await.to_string().len() / 4;
+    assert!(tokens < 8000, "{tokens} tokens");
+}

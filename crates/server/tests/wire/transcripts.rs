@@ -27,14 +27,16 @@ fn transcripts() {
 /// Plays a client's half. `#` begins a comment; `$state` stands for the last `requestState` that came in, `$session` and
 /// `$token` for the last interactive session and the last token of one, `$plan` for the
 /// last edit plan, `$root` for the folder that the server may read, and `!pause N` lets N milliseconds pass. With `!repository` on top there is a
-/// repository in that folder, and the tools for it; with `!documents` a small library; otherwise there are the tools that no
-/// other change touches.
+/// repository in that folder, and the tools for it; with `!documents` a small library; with `!projects` the tools for projects, whose
+/// ids are called `$project1`, `$block1`, `$asset1` and so on as they turn up; otherwise there are the tools that no other change
+/// touches.
 async fn converse(script: &str) -> String {
     let (_folder, root) = unpack(SUPPORT_BOT);
     let (_shelf, index) = library();
     let toolsets: &[Toolset] = match script.lines().next() {
         Some("!repository") => &[Toolset::Integrate],
         Some("!documents") => &[Toolset::Docs],
+        Some("!projects") => &[Toolset::Projects],
         _ => &[Toolset::Reference, Toolset::Diagnostics],
     };
     let documents = DocumentSettings { shipped: false, indexes: vec![index] };
@@ -44,9 +46,13 @@ async fn converse(script: &str) -> String {
     let mut state = String::new();
     let (mut session, mut token) = (String::new(), String::new());
     let mut plan = Value::Null;
+    let mut names = Names::default();
     let mut transcript = String::new();
     for line in script.lines() {
-        if line.is_empty() || line.starts_with('#') || matches!(line, "!repository" | "!documents") {
+        if line.is_empty()
+            || line.starts_with('#')
+            || matches!(line, "!repository" | "!documents" | "!projects")
+        {
             writeln!(transcript, "{line}").unwrap();
             continue;
         }
@@ -57,7 +63,7 @@ async fn converse(script: &str) -> String {
         } else {
             let line = line.replace("$state", &state).replace("$plan", &plan.to_string());
             let line = line.replace("$session", &session).replace("$token", &token);
-            client.exchange(&line.replace("$root", &root)).await
+            client.exchange(&names.ids(&line.replace("$root", &root))).await
         };
         for answer in answers {
             let message: Value = serde_json::from_str(&answer).unwrap();
@@ -79,8 +85,38 @@ async fn converse(script: &str) -> String {
                     shown = shown.replace(value.as_str(), name);
                 }
             }
-            writeln!(transcript, "< {}", shown.replace(&root, "$root")).unwrap();
+            writeln!(transcript, "< {}", names.hide(&shown.replace(&root, "$root"))).unwrap();
         }
     }
     transcript
+}
+
+/// What the ids of projects and of what is in them are called in a transcript.
+#[derive(Default)]
+struct Names {
+    known: Vec<(String, String)>,
+}
+
+impl Names {
+    const KINDS: [(&str, &str); 3] = [("proj_", "$project"), ("blk_", "$block"), ("asset_", "$asset")];
+
+    /// A text with ids instead of names. The last names first: `$block1` is a part of `$block12`.
+    fn ids(&self, text: &str) -> String {
+        self.known.iter().rev().fold(text.to_owned(), |text, (id, name)| text.replace(name, id))
+    }
+
+    /// A text with names instead of ids. Those that are new get one.
+    fn hide(&mut self, text: &str) -> String {
+        for (kind, name) in Self::KINDS {
+            for (at, _) in text.match_indices(kind) {
+                let id = &text[at..text.len().min(at + kind.len() + 16)];
+                let is_id = id[kind.len()..].bytes().all(|byte| byte.is_ascii_alphanumeric());
+                if is_id && id.len() == kind.len() + 16 && self.known.iter().all(|(known, _)| known != id) {
+                    let number = 1 + self.known.iter().filter(|(_, known)| known.starts_with(name)).count();
+                    self.known.push((id.to_owned(), format!("{name}{number}")));
+                }
+            }
+        }
+        self.known.iter().fold(text.to_owned(), |text, (id, name)| text.replace(id, name))
+    }
 }

@@ -143,7 +143,7 @@ fn what_runs_on_one_is_cancelled_on_the_other() {
         assert_eq!(succeeded(table.ask(1, "interaction.cancel", &session))["cancelled"], true);
         let stopped = running.join().unwrap();
         assert_eq!(code(&stopped), -32006, "{stopped}");
-        assert!(began.elapsed() < Duration::from_secs(2), "{:?}", began.elapsed());
+        assert!(began.elapsed() < DEADLINE, "{:?}", began.elapsed());
     });
     for server in 0..2 {
         assert_eq!(table.state(server, &session)["state"], "cancelled");
@@ -152,11 +152,11 @@ fn what_runs_on_one_is_cancelled_on_the_other() {
 }
 
 #[test]
-#[ignore = "long: takes 15 s"]
+#[ignore = "long: takes 20 s"]
 fn what_ran_on_a_server_that_was_killed_goes_on_on_the_other() {
     let Some((_turn, site)) = shared() else { return };
     let mut table = Table::new(&site);
-    let standing = succeeded(table.ask(0, "interaction.start", &waiting(3000)));
+    let standing = succeeded(table.ask(0, "interaction.start", &waiting(8000)));
     let session = named(&standing);
     let (address, key) = (table.hosts[0].address, table.key.clone());
     let params = response(&session, &standing["initialPrompt"]);
@@ -180,7 +180,7 @@ fn what_ran_on_a_server_that_was_killed_goes_on_on_the_other() {
     let asked = &state["currentPrompt"];
     assert_eq!((&state["state"], &asked["name"]), (&json!("waiting_user"), &json!("temperature")), "{state}");
     assert_eq!(state["accumulatedData"]["name"], "Ann", "{state}");
-    assert!((Duration::from_secs(8)..Duration::from_secs(20)).contains(&took), "{took:?}");
+    assert!((Duration::from_secs(5)..2 * DEADLINE).contains(&took), "{took:?}");
     let answer = table.ask(1, "interaction.respond", &response(&session, asked));
     assert_eq!(answer["result"]["accepted"], true, "{answer}");
 }

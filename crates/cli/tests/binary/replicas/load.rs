@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::io::ErrorKind;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use serde_json::json;
@@ -21,8 +21,8 @@ pub(crate) struct Sample {
     pub(crate) status: Option<u16>,
 }
 
-/// Calls one server until told to stop. Every answer is the right one, or says when to come again.
-pub(crate) fn call(host: &Host, way: Way, key: &str, stop: &AtomicBool) -> Vec<Sample> {
+/// Calls one server until told to stop. Every answer is the right one, which is counted, or says when to come again.
+pub(crate) fn call(host: &Host, way: Way, key: &str, stop: &AtomicBool, served: &AtomicUsize) -> Vec<Sample> {
     let mut client = host.client();
     let mut samples = Vec::new();
     for number in 0.. {
@@ -39,6 +39,7 @@ pub(crate) fn call(host: &Host, way: Way, key: &str, stop: &AtomicBool) -> Vec<S
             }
         };
         samples.push(Sample { sent, took: sent.elapsed(), status });
+        served.fetch_add(usize::from(status == Some(200)), Ordering::Relaxed);
         std::thread::sleep(PAUSE);
     }
     samples

@@ -8,7 +8,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 /// Nobody waits longer for an answer. A test in which somebody does has failed.
-const PATIENCE: Duration = Duration::from_secs(20);
+const PATIENCE: Duration = Duration::from_mins(1);
 /// The newest revision, in which every request stands for itself.
 const MODERN: &str = "2026-07-28";
 /// The newest revision with sessions.

@@ -6,12 +6,10 @@ use serde_json::{Value, json};
 
 use super::host::{Host, Key, Site, eventually};
 use super::http::{Answer, Way};
-use crate::process::run_with;
+use crate::process::{DEADLINE, run_with};
 
 /// How long a revocation may take everywhere.
 const PROMISE: Duration = Duration::from_secs(2);
-/// How long these tests wait for one.
-const DEADLINE: Duration = Duration::from_secs(5);
 
 fn echo(host: &Host, way: Way, key: &str) -> Answer {
     host.client().call(way, key, "echo", json!({ "text": "hello" })).unwrap()
@@ -85,8 +83,12 @@ fn a_revoked_key_is_refused_within_two_seconds() {
 fn lists_show_what_is_known_and_no_secret() {
     let site = Site::new();
     let laptop = site.key(&["--label", "laptop"]);
+    let create =
+        ["call", "create_project", "--toolsets", "projects", "--name", "P", "--template", "page", "--json"];
+    let made: Value = serde_json::from_str(&run_with(&mut site.command(&create)).1).unwrap();
+    let p1 = made["id"].as_str().unwrap();
     let build =
-        site.key(&["--scope", "read,write", "--tenant", "acme", "--project", "p1", "--expires", "90d"]);
+        site.key(&["--scope", "read,write", "--tenant", "local", "--project", p1, "--expires", "90d"]);
     let trial = site.key(&["--test", "--scope", "admin", "--expires", "0m"]);
     let ended = site.key(&[]);
     assert_eq!(site.keys(&["revoke", &ended.id]).0, 0);
@@ -96,7 +98,7 @@ fn lists_show_what_is_known_and_no_secret() {
     let list = site.list();
     for (key, listed, scope, tenant, state) in [
         (&laptop, &list[0], "read", "main", "active"),
-        (&build, &list[1], "write", "acme", "active"),
+        (&build, &list[1], "write", "local", "active"),
         (&trial, &list[2], "admin", "main", "expired"),
         (&ended, &list[3], "read", "main", "revoked"),
     ] {
@@ -105,7 +107,7 @@ fn lists_show_what_is_known_and_no_secret() {
     }
     assert_eq!(list[0]["prefixes"], json!([laptop.prefix()]));
     assert!(list[0]["lastUsed"].is_string() && list[1]["lastUsed"].is_null(), "{list:?}");
-    assert_eq!([&list[1]["project"], &list[2]["environment"]], ["p1", "test"]);
+    assert_eq!([&list[1]["project"], &list[2]["environment"]], [p1, "test"]);
     assert!(trial.text.starts_with("cf_test_sk_"));
 
     let (code, out, err) = site.keys(&["list"]);
@@ -114,7 +116,7 @@ fn lists_show_what_is_known_and_no_secret() {
     assert!(lines[0].starts_with("ID ") && lines[0].ends_with("LABEL"), "{out}");
     for (line, words) in [
         (lines[1], [laptop.prefix(), "main", "read", "active", "laptop"]),
-        (lines[2], [build.prefix(), "acme", "write (p1)", "until 20", "never"]),
+        (lines[2], [build.prefix(), "local", &format!("write ({p1})"), "until 20", "never"]),
         (lines[3], ["-", "main", "admin", "expired", "never"]),
         (lines[4], ["-", "main", "read", "revoked", "never"]),
     ] {
@@ -124,8 +126,15 @@ fn lists_show_what_is_known_and_no_secret() {
     for key in [&laptop, &build, &trial, &ended] {
         assert!(!out.contains(key.secret()) && !json.contains(key.secret()), "a secret is listed");
     }
-    let (_, of_acme, _) = site.keys(&["list", "--tenant", "acme"]);
-    assert!(of_acme.contains(&build.id) && !of_acme.contains(&laptop.id), "{of_acme}");
+    let (_, local, _) = site.keys(&["list", "--tenant", "local"]);
+    assert!(local.contains(&build.id) && !local.contains(&laptop.id), "{local}");
+    // The same project for somebody who does not have it.
+    for (tenant, project) in [("main", p1), ("local", "p1"), ("local", "../x")] {
+        let (code, out, err) = site.keys(&["create", "--tenant", tenant, "--project", project]);
+        assert_eq!((code, out.as_str()), (1, ""), "{err}");
+        assert!(err.starts_with(&format!("error: {tenant} has no project `{project}`")), "{err}");
+    }
+    assert_eq!(site.list().len(), 4);
 }
 
 #[test]
@@ -168,7 +177,7 @@ fn a_rotated_key_has_two_secrets_for_a_while() {
 fn an_expired_key_opens_nothing() {
     let site = Site::new();
     let host = site.serve(&[]);
-    let (expired, good) = (site.key(&["--expires", "0m"]), site.key(&["--expires", "1m"]));
+    let (expired, good) = (site.key(&["--expires", "0m"]), site.key(&["--expires", "1h"]));
     for way in Way::BOTH {
         assert!(echo(&host, way, &expired.text).is_refused(way), "{way:?}");
     }

@@ -31,24 +31,42 @@ impl Located {
         // The results of 0.4 lie beside its scenarios: whoever names a folder of a workspace means the workspace.
         let is_workspace = |folder: &&Path| folder.file_name().is_some_and(|name| name == WORKSPACE);
         let workspace = own.ancestors().find(is_workspace).and_then(Path::parent);
-        for folder in workspace.into_iter().chain(own.ancestors()).take(CLIMB) {
-            let (Some(path), Ok(inside)) = (folder.to_str(), own.strip_prefix(folder)) else { break };
+        let of_workspace = workspace.and_then(|folder| Self::above(roots, folder, &own));
+        if let Some(found) = of_workspace.filter(Self::has_projects) {
+            return Ok(found);
+        }
+        let projects = Projects::find(&named, "");
+        let here = Self { prefix: prefix(roots, &named), tree: named, projects, inside: String::new() };
+        if here.has_projects() || here.is_repository() {
+            return Ok(here);
+        }
+        for folder in own.ancestors().take(CLIMB).skip(1) {
             // Above the allowed roots there is nothing.
-            let Ok(tree) = roots.open(path) else { continue };
-            let inside = inside.display().to_string();
-            let mut projects = Projects::find(&tree, &inside);
-            if folder != own {
-                projects = projects.only(|project| is_near(project, &inside));
+            let Some(found) = Self::above(roots, folder, &own) else { continue };
+            if found.has_projects() {
+                return Ok(found);
             }
-            if !projects.list.is_empty() {
-                return Ok(Self { prefix: prefix(roots, &tree), tree, projects, inside });
-            }
-            if tree.find(".git").ok().flatten().is_some() {
+            if found.is_repository() {
                 break;
             }
         }
-        let projects = Projects::find(&named, "");
-        Ok(Self { prefix: prefix(roots, &named), tree: named, projects, inside: String::new() })
+        Ok(here)
+    }
+
+    /// What a folder further up has for the one that was named.
+    fn above(roots: &Roots, folder: &Path, own: &Path) -> Option<Self> {
+        let tree = roots.open(folder.to_str()?).ok()?;
+        let inside = own.strip_prefix(folder).ok()?.display().to_string();
+        let projects = Projects::find(&tree, &inside).only(|project| is_near(project, &inside));
+        Some(Self { prefix: prefix(roots, &tree), tree, projects, inside })
+    }
+
+    fn has_projects(&self) -> bool {
+        !self.projects.list.is_empty()
+    }
+
+    fn is_repository(&self) -> bool {
+        self.tree.find(".git").ok().flatten().is_some()
     }
 
     /// Keeps the project of a name or folder.

@@ -1,0 +1,180 @@
+//! Projects on a pipe and on the command line: `--toolsets projects`, `fluxway projects`.
+
+mod bad_input;
+mod calls;
+mod hosted;
+
+use std::path::Path;
+
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use crate::process::{Server, run};
+
+/// A database of its own, and folders beside it.
+pub(crate) struct Place(TempDir);
+
+impl Place {
+    pub(crate) fn new() -> Self {
+        Self(tempfile::tempdir().unwrap())
+    }
+
+    pub(crate) fn path(&self, name: &str) -> String {
+        self.0.path().join(name).display().to_string()
+    }
+
+    pub(crate) fn database(&self, name: &str) -> String {
+        format!("sqlite:{}", self.path(name))
+    }
+
+    pub(crate) fn server(&self, database: &str) -> Server {
+        Server::greeted(&["serve", "--toolsets", "projects", "--database", &self.database(database)])
+    }
+
+    /// `fluxway projects …` on a database.
+    pub(crate) fn projects(&self, database: &str, args: &[&str]) -> (i32, String, String) {
+        let database = self.database(database);
+        let all: Vec<&str> = ["projects"].into_iter().chain(args.iter().copied()).collect();
+        run(&[all.as_slice(), &["--database", &database]].concat())
+    }
+}
+
+pub(crate) fn call(server: &mut Server, tool: &str, arguments: Value) -> Value {
+    let answer = server.ask("tools/call", &json!({ "name": tool, "arguments": arguments }));
+    assert!(answer["result"]["isError"].is_null() && answer["error"].is_null(), "{tool}: {answer}");
+    answer["result"]["structuredContent"].clone()
+}
+
+/// A PNG, as far as anybody looks, and another one. In base64.
+const IMAGES: [&str; 2] = ["iVBORw0KGgo=", "iVBORw0KGgoA"];
+
+/// A project with a type of its own, an asset in a block, two versions, and a draft that has gone on.
+pub(crate) fn prepared(server: &mut Server) -> String {
+    let made = call(server, "create_project", json!({ "name": "My website", "template": "page" }));
+    let id = made["id"].as_str().unwrap().to_owned();
+    let mut edit = |tool: &str, mut arguments: Value| {
+        arguments["projectId"] = json!(id);
+        call(server, tool, arguments)
+    };
+    let image = json!({ "action": "put", "name": "a.png", "alt": "A dot", "content": IMAGES[0] });
+    let asset = edit("edit_asset", image)["asset"]["id"].clone();
+    let own = json!({ "type": "object", "properties": { "stars": { "type": "integer" } } });
+    edit("edit_block_type", json!({ "name": "rating", "schema": own, "description": "Stars" }));
+    let shown = json!({ "type": "image", "props": { "src": format!("asset:{}", asset.as_str().unwrap()), "alt": "x" } });
+    let inside = json!([shown, { "type": "rating", "props": { "stars": 4 } }]);
+    let page =
+        json!({ "type": "page", "props": { "title": "Größe <b>", "path": "/more" }, "children": inside });
+    edit("edit_blocks", json!({ "action": "create", "blocks": [page] }));
+    edit(
+        "edit_design_system",
+        json!({ "changes": [{ "op": "set", "path": "color.ours", "type": "color", "value": "#0a7" }] }),
+    );
+    edit("publish_project", json!({ "note": "first" }));
+    edit(
+        "edit_asset",
+        json!({ "action": "put", "assetId": asset, "name": "a.png", "alt": "A dot", "content": IMAGES[1] }),
+    );
+    edit("publish_project", json!({ "note": "second" }));
+    edit(
+        "update_project",
+        json!({ "description": "for friends", "metadata": { "owner": ["Ada", 1, null] } }),
+    );
+    id
+}
+
+/// Everything that a caller sees of a project but its times and revisions.
+fn seen(server: &mut Server, id: &str) -> Value {
+    let all =
+        ["name", "slug", "description", "metadata", "status", "publishedVersion", "hasChanges", "usage"];
+    let project = call(server, "get_project", json!({ "projectId": id, "fields": all }));
+    let mut tree = call(server, "get_blocks", json!({ "projectId": id, "depth": 32 }));
+    let mut versions = call(server, "list_versions", json!({ "projectId": id, "from": 1, "to": 2 }));
+    for version in versions["versions"].as_array_mut().unwrap() {
+        version["revision"].take();
+    }
+    let tokens = call(server, "get_design_system", json!({ "projectId": id }))["tokens"].take();
+    let types = call(server, "list_block_types", json!({ "projectId": id, "names": ["rating"] }));
+    let assets = call(server, "list_assets", json!({ "projectId": id }))["assets"].take();
+    let content =
+        server.ask("resources/read", &json!({ "uri": assets[0]["uri"] }))["result"]["contents"].take();
+    assert_eq!(content[0]["blob"], IMAGES[1]);
+    let old =
+        call(server, "get_blocks", json!({ "projectId": id, "version": 1, "depth": 32 }))["blocks"].take();
+    let page = json!({ "projectId": id, "version": 1, "blockId": old[1]["id"], "format": "html" });
+    let html = call(server, "get_blocks", page)["html"].take();
+    json!([project, tree["blocks"].take(), versions, tokens, types, assets, content, old, html])
+}
+
+#[test]
+fn what_one_process_writes_another_reads() {
+    let place = Place::new();
+    let id = prepared(&mut place.server("store.db"));
+    let mut server = place.server("store.db");
+    let listed = call(&mut server, "list_projects", json!({}));
+    assert_eq!(listed["projects"][0]["id"], json!(id));
+    assert_eq!(seen(&mut server, &id)[0]["status"], "published");
+}
+
+#[test]
+fn the_owner_lists_exports_and_imports() {
+    let place = Place::new();
+    let mut server = place.server("store.db");
+    call(&mut server, "list_projects", json!({}));
+    let (code, out, err) = place.projects("store.db", &["list"]);
+    assert_eq!((code, out.as_str()), (0, ""));
+    assert!(err.starts_with("There are no projects."), "{err}");
+    let id = prepared(&mut server);
+    let (code, out, _) = place.projects("store.db", &["list"]);
+    assert_eq!(code, 0);
+    assert!(out.starts_with("ID ") && out.contains(&id) && out.contains("published, changed since"), "{out}");
+    let (_, out, _) = place.projects("store.db", &["list", "--json", "--account", "local"]);
+    let listed: Value = serde_json::from_str(&out).unwrap();
+    assert_eq!(
+        (&listed["projects"][0]["account"], &listed["projects"][0]["name"]),
+        (&json!("local"), &json!("My website"))
+    );
+
+    let export = place.path("site");
+    let (code, out, err) = place.projects("store.db", &["export", &id, "--out", &export]);
+    assert_eq!((code, out.trim_end()), (0, export.as_str()), "{err}");
+    let (code, _, err) = place.projects("store.db", &["export", &id, "--out", &export]);
+    assert_eq!(code, 2);
+    assert!(err.contains("is there already"), "{err}");
+    let (code, _, err) = place.projects("store.db", &["export", "proj_none", "--out", &place.path("none")]);
+    assert_eq!(code, 1);
+    assert!(err.starts_with("error: there is no project `proj_none`"), "{err}");
+    assert!(!Path::new(&place.path("none")).exists());
+
+    // Into another database it comes as it was; there is no second one of its id, but there are copies.
+    let (code, out, err) = place.projects("other.db", &["import", &export]);
+    assert_eq!((code, out.trim_end()), (0, id.as_str()), "{err}");
+    let mut other = place.server("other.db");
+    assert_eq!(seen(&mut other, &id), seen(&mut server, &id));
+    let (code, out, err) = place.projects("other.db", &["import", &export]);
+    assert_eq!((code, out.trim_end()), (0, id.as_str()), "{err}");
+    assert!(err.contains("is there already, and the same"), "{err}");
+    let (code, copy, err) = place.projects("other.db", &["import", &export, "--copy"]);
+    assert_eq!(code, 0, "{err}");
+    assert_ne!(copy.trim_end(), id);
+}
+
+#[test]
+fn a_backup_has_everything() {
+    let place = Place::new();
+    let mut server = place.server("store.db");
+    let ids = [prepared(&mut server), prepared(&mut server)];
+    let backup = place.path("backup");
+    let (code, out, err) = place.projects("store.db", &["backup", &backup]);
+    assert_eq!((code, out.trim_end()), (0, backup.as_str()), "{err}");
+    let (code, out, err) = place.projects("other.db", &["import", &backup]);
+    assert_eq!(code, 0, "{err}");
+    let mut brought: Vec<&str> = out.lines().collect();
+    brought.sort_unstable();
+    let mut expected = ids.each_ref().map(String::as_str);
+    expected.sort_unstable();
+    assert_eq!(brought, expected);
+    let mut other = place.server("other.db");
+    for id in &ids {
+        assert_eq!(seen(&mut other, id), seen(&mut server, id));
+    }
+}

@@ -1,0 +1,134 @@
+//! `delete_project`: a project goes for good, once somebody has said its name.
+
+use flow::{Conversation, Flow, Halt, Invalid, text};
+use projects::Project;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{Effect, InteractiveTool, ToolSpec, Toolset};
+use crate::Call;
+use crate::desk::{Changed, Desk, Guard};
+use crate::error::{Failure, Refusal};
+
+/// Delete a project with its blocks, assets and versions, for good. The user is asked for its name.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub(crate) struct Args {
+    project_id: String,
+    /// Where the user cannot be asked: the name of the project, as the user typed it.
+    confirm: Option<String>,
+    /// Refuse if the project is at another revision.
+    if_revision: Option<u64>,
+    /// Only tell what would be gone.
+    #[serde(default)]
+    dry_run: bool,
+}
+
+/// What is gone.
+#[derive(Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Reply {
+    id: String,
+    name: String,
+    blocks: u64,
+    assets: u64,
+    versions: u64,
+    /// Whether it is gone.
+    deleted: bool,
+    /// It was only tried: nothing is gone.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    dry_run: bool,
+}
+
+impl Reply {
+    fn of(project: &Project, guard: Guard) -> Self {
+        Self {
+            id: project.id.to_string(),
+            name: project.fields.name.clone(),
+            blocks: project.usage.blocks,
+            assets: project.usage.assets,
+            versions: project.usage.versions,
+            deleted: !guard.dry_run,
+            dry_run: guard.dry_run,
+        }
+    }
+}
+
+/// The tool, in one call.
+pub(crate) struct DeleteProject {
+    call: Call,
+}
+
+impl InteractiveTool for DeleteProject {
+    const SPEC: ToolSpec = ToolSpec {
+        name: "delete_project",
+        title: "Delete a project",
+        toolset: Toolset::Projects,
+        effect: Effect::Writes,
+    };
+    type Talk = Self;
+
+    fn talk(call: &Call) -> Self {
+        Self { call: call.clone() }
+    }
+}
+
+impl Conversation for DeleteProject {
+    type Args = Args;
+    type Reply = Reply;
+
+    async fn run(&self, f: &mut Flow<'_>, args: Args) -> Result<Reply, Halt> {
+        let guard = Guard { if_revision: args.if_revision, dry_run: args.dry_run };
+        let id = args.project_id;
+        if guard.dry_run {
+            return Ok(self.delete(&id, guard).await?);
+        }
+        // What the user agrees to lose must still be that when they have agreed.
+        let look = async || self.look(&id, guard).await.map_err(unless_out_of_reach);
+        let (project, revision): (Reply, u64) = f.derive("project", look).await?;
+        let Reply { name, blocks, assets, versions, .. } = project;
+        let is_named = |typed: &str| typed == name;
+        if args.confirm.is_some_and(|typed| !is_named(&typed)) {
+            Err(Failure::against_rule(
+                "/confirm",
+                "is not the name of the project; ask the user to type it",
+            ))?;
+        }
+        let question = format!(
+            "{name} ({id}) and its {blocks} blocks, {assets} assets and {versions} versions will be gone for good. \
+             Type its name to delete it."
+        );
+        let wrong = || Invalid::new("That is not its name", format!("Type {name} to delete it, or cancel"));
+        let fits = |typed: &String| if is_named(typed) { Ok(()) } else { Err(wrong()) };
+        // A model could fill in an argument. Where there is a person to be asked, only a person says it.
+        let key = if f.can_ask() { "name" } else { "confirm" };
+        f.ask_until(key, text(question).length(1..=200), fits).await?;
+        let guard = Guard { if_revision: guard.if_revision.or(Some(revision)), ..guard };
+        let gone = f.once("delete", async || Ok(self.delete(&id, guard).await?)).await?;
+        f.summary(format!("Deleted the project {name} ({id})."));
+        Ok(gone)
+    }
+}
+
+/// A store that cannot be reached now may be there at the next try, and the conversation with it.
+fn unless_out_of_reach(failure: Failure) -> Halt {
+    match failure {
+        Failure::Refused(Refusal::StoreUnavailable) => Halt::NotKept,
+        failure => failure.into(),
+    }
+}
+
+impl DeleteProject {
+    async fn look(&self, id: &str, guard: Guard) -> Result<(Reply, u64), Failure> {
+        let project = Desk::of(&self.call).await?.look(id, guard).await?;
+        Ok((Reply::of(&project, guard), project.revision))
+    }
+
+    async fn delete(&self, id: &str, guard: Guard) -> Result<Reply, Failure> {
+        let desk = Desk::of(&self.call).await?;
+        let id = desk.project(id)?;
+        let gone = desk.store().delete_project(desk.write(&id, guard)).await?;
+        desk.tell(&id, Changed::List, guard);
+        Ok(Reply::of(&gone, guard))
+    }
+}

@@ -1,0 +1,190 @@
+//! `edit_blocks`: blocks are created, changed, moved, copied and deleted.
+
+use projects::{BlockId, Error, NewBlock, Place, Problem, ProjectId, Refusal};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use super::projects::takes::{self, needs, takes};
+use super::projects::view::BlockView;
+use super::{Effect, Tool, ToolSpec, Toolset};
+use crate::Call;
+use crate::desk::{Changed, Desk, Guard};
+use crate::error::Failure;
+
+/// Create, update, move, copy or delete blocks. Pages are blocks of type `page` without a parent;
+/// `list_block_types` tells the types and their props.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub(crate) struct Args {
+    project_id: String,
+    action: Action,
+    /// The block to update, move, copy or delete.
+    block_id: Option<String>,
+    /// To create: `[{"type", "props", "children": […]}]`, with all that is inside.
+    blocks: Option<Vec<Map<String, Value>>>,
+    /// To update: a JSON Merge Patch of the props; null removes.
+    props: Option<Map<String, Value>>,
+    /// Place it inside of this block; among the pages without it.
+    parent_id: Option<String>,
+    /// With or without `parentId`: so many come before it; it is the last without it.
+    index: Option<u32>,
+    /// Or: place it before this block.
+    before: Option<String>,
+    /// Or: place it after this block.
+    after: Option<String>,
+    /// Refuse if the project is at another revision.
+    if_revision: Option<u64>,
+    /// Only tell what would happen.
+    #[serde(default)]
+    dry_run: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+#[schemars(inline)]
+enum Action {
+    Create,
+    Update,
+    Move,
+    Copy,
+    Delete,
+}
+
+/// What became of it.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Reply {
+    /// The revision of the project.
+    revision: u64,
+    /// The blocks that were written, parents before children; what was created or copied without its props.
+    blocks: Vec<BlockView>,
+    /// How many are gone.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    deleted: Option<u64>,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    dry_run: bool,
+}
+
+/// The tool.
+pub(crate) struct EditBlocks;
+
+impl Tool for EditBlocks {
+    const SPEC: ToolSpec = ToolSpec {
+        name: "edit_blocks",
+        title: "Edit blocks",
+        toolset: Toolset::Projects,
+        effect: Effect::Edits,
+    };
+    type Args = Args;
+    type Reply = Reply;
+
+    async fn call(&self, call: Call, args: Args) -> Result<Reply, Failure> {
+        check(&args)?;
+        let desk = Desk::of(&call).await?;
+        let (id, guard) =
+            (desk.project(&args.project_id)?, Guard { if_revision: args.if_revision, dry_run: args.dry_run });
+        let reply = act(&desk, &id, guard, args).await?;
+        desk.tell(&id, Changed::Project, guard);
+        Ok(reply)
+    }
+}
+
+/// What each action takes, and what it cannot do without.
+fn check(args: &Args) -> Result<(), Failure> {
+    use Action::{Copy, Create, Delete, Move, Update};
+    const PLACED: &[Action] = &[Create, Move, Copy];
+    takes::check(
+        "",
+        "action",
+        &args.action,
+        &[
+            needs("blockId", args.block_id.is_some(), &[Update, Move, Copy, Delete]),
+            needs("blocks", args.blocks.is_some(), &[Create]),
+            needs("props", args.props.is_some(), &[Update]),
+            takes("parentId", args.parent_id.is_some(), PLACED),
+            takes("index", args.index.is_some(), PLACED),
+            takes("before", args.before.is_some(), PLACED),
+            takes("after", args.after.is_some(), PLACED),
+        ],
+    )?;
+    let inside = args.parent_id.is_some() || args.index.is_some();
+    let places = [inside, args.before.is_some(), args.after.is_some()];
+    match places.iter().filter(|is_given| **is_given).count() {
+        0 if args.action == Move => {
+            Err(Failure::argument("parentId", "say where to: parentId and index, before, or after"))
+        }
+        0 | 1 => Ok(()),
+        _ => Err(Failure::argument("before", "say one place: parentId and index, before, or after")),
+    }
+}
+
+/// A copy stands after the original, unless another place is named.
+fn place(args: &Args) -> Result<Place, Failure> {
+    let id = |text: &Option<String>| text.as_deref().map(BlockId::parse).transpose();
+    Ok(match (id(&args.before)?, id(&args.after)?) {
+        (Some(before), _) => Place::Before(before),
+        (None, Some(after)) => Place::After(after),
+        (None, None) if args.action == Action::Copy && args.parent_id.is_none() && args.index.is_none() => {
+            Place::After(BlockId::parse(args.block_id.as_deref().unwrap_or_default())?)
+        }
+        (None, None) => Place::In { parent: id(&args.parent_id)?, index: args.index },
+    })
+}
+
+/// Rules have names of their own for what they are about. Whoever called knows the arguments: these are where it is told.
+fn in_arguments(args: &Args) -> impl Fn(Error) -> Error + use<> {
+    let place = match (&args.before, &args.after, args.index) {
+        (Some(_), ..) => "/before",
+        (None, Some(_), _) => "/after",
+        (None, None, Some(_)) if args.parent_id.is_none() => "/index",
+        _ => "/parentId",
+    };
+    let is_new = args.action == Action::Create;
+    let named = move |problem: Problem| {
+        let path = match problem.path.as_str() {
+            "/parent" | "/place" => place.to_owned(),
+            path if is_new => format!("/blocks{path}"),
+            path => path.to_owned(),
+        };
+        Problem { path, ..problem }
+    };
+    move |error| match error {
+        Error::Refused(Refusal::Invalid(problems)) => {
+            Error::Refused(Refusal::Invalid(problems.into_iter().map(named).collect()))
+        }
+        other => other,
+    }
+}
+
+async fn act(desk: &Desk, project: &ProjectId, guard: Guard, args: Args) -> Result<Reply, Failure> {
+    let (store, write, place) = (desk.store(), desk.write(project, guard), place(&args)?);
+    let named = in_arguments(&args);
+    let id = || BlockId::parse(args.block_id.as_deref().unwrap_or_default());
+    let (revision, blocks, deleted) = match args.action {
+        Action::Create => {
+            let given = args.blocks.unwrap_or_default().into_iter().map(Value::Object).collect();
+            let new = NewBlock::parse(&Value::Array(given)).map_err(|refusal| named(refusal.into()))?;
+            let made = store.insert_blocks(write, place, new, desk.seed()).await.map_err(named)?;
+            (made.revision, made.value.into_iter().map(BlockView::brief).collect(), None)
+        }
+        Action::Update => {
+            let props = args.props.clone().unwrap_or_default();
+            let changed = store.update_block(write, &id()?, props).await?;
+            (changed.revision, vec![BlockView::whole(changed.value)], None)
+        }
+        Action::Move => {
+            let moved = store.move_block(write, &id()?, place).await.map_err(named)?;
+            (moved.revision, vec![BlockView::whole(moved.value)], None)
+        }
+        Action::Copy => {
+            let made = store.copy_block(write, &id()?, place, desk.seed()).await.map_err(named)?;
+            (made.revision, made.value.into_iter().map(BlockView::brief).collect(), None)
+        }
+        Action::Delete => {
+            let gone = store.delete_block(write, &id()?).await?;
+            (gone.revision, Vec::new(), Some(gone.value))
+        }
+    };
+    Ok(Reply { revision, blocks, deleted, dry_run: args.dry_run })
+}

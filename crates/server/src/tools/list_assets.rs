@@ -1,0 +1,76 @@
+//! `list_assets`: what files a project has.
+
+use projects::AssetId;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::projects::List;
+use super::projects::takes::{self, takes};
+use super::projects::view::{AssetView, Selected};
+use super::{Effect, Tool, ToolSpec, Toolset};
+use crate::Call;
+use crate::desk::Desk;
+use crate::error::Failure;
+
+/// List the assets of a project, or look at one and the blocks that use it. Their content is in the resource `uri`.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub(crate) struct Args {
+    project_id: String,
+    /// Only this one, with what uses it.
+    asset_id: Option<String>,
+    #[schemars(range(min = 1, max = 1000))]
+    limit: Option<u32>,
+    cursor: Option<String>,
+    /// Of each only these, such as `["name", "bytes"]`.
+    #[serde(default)]
+    fields: Vec<String>,
+}
+
+/// A page of assets.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Reply {
+    assets: Vec<Selected<AssetView>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    next_cursor: Option<String>,
+    /// The blocks that use the one that was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    used_by: Option<Vec<String>>,
+}
+
+/// The tool.
+pub(crate) struct ListAssets;
+
+impl Tool for ListAssets {
+    const SPEC: ToolSpec = ToolSpec {
+        name: "list_assets",
+        title: "List assets",
+        toolset: Toolset::Projects,
+        effect: Effect::Reads,
+    };
+    type Args = Args;
+    type Reply = Reply;
+
+    async fn call(&self, call: Call, args: Args) -> Result<Reply, Failure> {
+        let selection = AssetView::selection(&args.fields)?;
+        let desk = Desk::of(&call).await?;
+        let id = desk.project(&args.project_id)?;
+        let show = |asset: &projects::Asset| Selected::of(AssetView::of(&id, asset), &selection);
+        if let Some(asset) = &args.asset_id {
+            let table =
+                [takes("limit", args.limit.is_some(), &[]), takes("cursor", args.cursor.is_some(), &[])];
+            takes::check("", "look at one asset", &(), &table)?;
+            let asset = AssetId::parse(asset)?;
+            let found = desk.store().asset(&desk.account, &id, &asset).await?;
+            let users = desk.store().asset_users(&desk.account, &id, &asset).await?;
+            let used_by = Some(users.iter().map(ToString::to_string).collect());
+            return Ok(Reply { assets: vec![show(&found)?], next_cursor: None, used_by });
+        }
+        let list = List::of(("assets", id.as_str()));
+        let page = list.usual_page(args.cursor.as_deref(), args.limit)?;
+        let listed = desk.store().list_assets(&desk.account, &id, page).await?.value;
+        let assets = listed.items.iter().map(show).collect::<Result<_, _>>()?;
+        Ok(Reply { assets, next_cursor: list.next(&listed), used_by: None })
+    }
+}
