@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 
 use crate::Outcome;
+use crate::peer::peak_memory;
 use crate::table::median;
 
 /// Who has not answered by then does not answer.
@@ -71,9 +72,7 @@ impl Server {
 
     /// The most that it had in memory so far, in MB.
     pub(crate) fn peak_memory(&self) -> Option<f64> {
-        let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).ok()?;
-        let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
-        line.trim().trim_end_matches(" kB").parse::<f64>().ok().map(|kilobytes| kilobytes / 1e3)
+        peak_memory(self.child.id()).ok()
     }
 }
 

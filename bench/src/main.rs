@@ -8,12 +8,14 @@
 #![expect(clippy::cast_precision_loss, reason = "counts of a bench fit a double")]
 
 mod contexts;
+mod database;
 mod envelope;
 mod flow;
 mod http;
 mod idle;
 mod peer;
 mod plans;
+mod projects;
 mod provision;
 mod retrieval;
 mod robust;
@@ -36,6 +38,7 @@ fn main() -> Outcome<()> {
         "flow" => flow::run(quick),
         "turn" => turn::run(quick),
         "sessions" => sessions::run(quick),
+        "projects" => projects::run(quick, &given),
         "robust" => robust::run(quick),
         "http" => http::run(quick),
         "idle" => idle::run(quick),
@@ -45,7 +48,7 @@ fn main() -> Outcome<()> {
         "tree" => tree::run(quick, given.first().map(std::path::PathBuf::from)),
         _ => {
             println!(
-                "usage: cargo run --release -p bench -- stdio|flow|turn|sessions|http|idle|robust|plans|contexts|retrieval [--data FOLDER]…|tree [FOLDER] [--quick]"
+                "usage: cargo run --release -p bench -- stdio|flow|turn|sessions|projects [tokens] [beside] [scale]|http|idle|robust|plans|contexts|retrieval [--data FOLDER]…|tree [FOLDER] [--quick]"
             );
             Ok(())
         }

@@ -160,7 +160,16 @@ pub(crate) fn cpu(process: u32) -> Outcome<Duration> {
 
 /// Memory that a process has in use now, in megabytes.
 pub(crate) fn memory(process: u32) -> Outcome<f64> {
+    figure(process, "VmRSS:")
+}
+
+/// The most that it had so far, in megabytes.
+pub(crate) fn peak_memory(process: u32) -> Outcome<f64> {
+    figure(process, "VmHWM:")
+}
+
+fn figure(process: u32, name: &str) -> Outcome<f64> {
     let status = std::fs::read_to_string(format!("/proc/{process}/status"))?;
-    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).ok_or("no VmRSS")?;
+    let line = status.lines().find_map(|line| line.strip_prefix(name)).ok_or_else(|| format!("no {name}"))?;
     Ok(line.trim().trim_end_matches(" kB").parse::<f64>()? / 1024.0)
 }

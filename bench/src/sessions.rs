@@ -7,7 +7,6 @@ mod rows;
 mod wait;
 mod wire;
 
-use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use flow::session::{Begin, Clerk, Limits, Owner, Pause, Response, Sessions, Standing, State, Which};
@@ -16,10 +15,11 @@ use serde_json::Value;
 use server::{OsEntropy, Timestamp};
 
 use crate::Outcome;
+use crate::database::Scratch;
 use crate::table::save;
 
 pub(crate) fn run(quick: bool) -> Outcome<()> {
-    let scratch = Scratch::new()?;
+    let scratch = Scratch::new("sessions")?;
     // Before anything else has used memory in this process.
     let waiting = wait::table(&scratch.0, quick)?;
     let mut tables = wire::tables(&scratch.0, quick)?;
@@ -27,28 +27,6 @@ pub(crate) fn run(quick: bool) -> Outcome<()> {
     tables.extend([replay::table(quick)?, waiting]);
     tables.iter().for_each(crate::table::Table::print);
     save("sessions", &tables.iter().collect::<Vec<_>>())
-}
-
-/// A folder that is gone at the end.
-struct Scratch(PathBuf);
-
-impl Scratch {
-    fn new() -> Outcome<Self> {
-        let folder = std::env::temp_dir().join(format!("fluxway-bench-sessions-{}", std::process::id()));
-        std::fs::create_dir_all(&folder)?;
-        Ok(Self(folder))
-    }
-}
-
-impl Drop for Scratch {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
-}
-
-/// A database in a file.
-fn file(scratch: &Path, name: &str) -> Outcome<store::Location> {
-    Ok(format!("sqlite:{}", scratch.join(name).display()).parse()?)
 }
 
 /// Sessions in a store, with a key of their own. Nobody is slowed down for answering fast.

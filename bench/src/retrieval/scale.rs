@@ -5,6 +5,7 @@ use std::time::Instant;
 use server::knowledge::{Encoder, Index, Library, Page, Query};
 
 use crate::Outcome;
+use crate::peer::memory;
 use crate::table::Table;
 
 const SIZES: [usize; 4] = [1_000, 10_000, 100_000, 500_000];
@@ -35,17 +36,12 @@ pub(super) fn table(encoder: &Encoder, quick: bool) -> Outcome<Table> {
         let p50 = crate::table::median(times).unwrap_or_default();
         let megabytes = index.bytes().len() as f64 / 1e6;
         let each = p50 * 1e6 / size as f64;
-        let figures = [Some(indexing), Some(megabytes), resident_memory(), Some(p50), Some(each)];
+        // The index, the tables, and little else by now.
+        let memory = memory(std::process::id()).ok();
+        let figures = [Some(indexing), Some(megabytes), memory, Some(p50), Some(each)];
         table.row(&format!("{size} passages"), figures.to_vec());
     }
     Ok(table)
-}
-
-/// What this process has in memory, in MB: the index, the tables, and little else by now.
-fn resident_memory() -> Option<f64> {
-    let status = std::fs::read_to_string("/proc/self/status").ok()?;
-    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
-    line.trim().trim_end_matches(" kB").parse::<f64>().ok().map(|kilobytes| kilobytes / 1e3)
 }
 
 /// A page of ten passages.

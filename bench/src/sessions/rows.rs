@@ -3,16 +3,19 @@
 
 use std::path::Path;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use flow::Entropy;
 use flow::session::{Row, Sessions, State};
 use server::OsEntropy;
 use tokio::runtime::Runtime;
 
-use super::plain::{Plain, Postgres, Sqlite};
-use super::{Client, file, five, owner, sessions};
+use super::plain::Plain;
+use super::{Client, five, owner, sessions};
 use crate::Outcome;
+use crate::database::postgres::Postgres;
+use crate::database::sqlite::Sqlite;
+use crate::database::{file, rate, server};
 use crate::table::{Table, median};
 use crate::turn::Five;
 
@@ -41,15 +44,14 @@ pub(super) fn tables(scratch: &Path, quick: bool) -> Outcome<Vec<Table>> {
         Ok::<_, Box<dyn std::error::Error>>(Sides::new(store, Sqlite::open(&scratch.join("plain.db"))?))
     })?;
     let mut tables = vec![measure(&runtime, in_file, "Sessions in an SQLite file", rounds, span)?];
-    if let Ok(url) = std::env::var("TEST_POSTGRES") {
+    if let Some(url) = server() {
         let database = runtime.block_on(Postgres::open(&url))?;
-        let store = runtime.block_on(store::open(&database.location()?, &store::Options::default()))?;
+        let [location, _] = database.locations()?;
+        let store = runtime.block_on(store::open(&location, &store::Options::default()))?;
         let sides = Sides::new(store, database.clone());
         let measured = measure(&runtime, sides, "Sessions in PostgreSQL", rounds, span);
         runtime.block_on(database.remove())?;
         tables.push(measured?);
-    } else {
-        println!("NOT MEASURED: PostgreSQL: TEST_POSTGRES is not set; tests/database/run COMMAND… sets it");
     }
     Ok(tables)
 }
@@ -98,36 +100,6 @@ fn measure<P: Plain>(
         table.row(&name, figures.into_iter().map(median).chain(ratios).collect());
     }
     Ok(table)
-}
-
-/// How many conversations come to their end in a second.
-async fn rate<F>(
-    span: Duration,
-    at_once: usize,
-    one: impl Fn(usize) -> F + Clone + Send + 'static,
-) -> Outcome<f64>
-where
-    F: Future<Output = Result<(), String>> + Send,
-{
-    let start = Instant::now();
-    let tasks: Vec<_> = (0..at_once)
-        .map(|task| {
-            let one = one.clone();
-            tokio::spawn(async move {
-                let mut ended = 0;
-                while start.elapsed() < span {
-                    one(task).await?;
-                    ended += 1;
-                }
-                Ok::<_, String>(ended)
-            })
-        })
-        .collect();
-    let mut ended = 0;
-    for task in tasks {
-        ended += task.await??;
-    }
-    Ok(f64::from(ended) / start.elapsed().as_secs_f64())
 }
 
 /// A conversation of five questions, from its start to its end.

@@ -4,7 +4,8 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
-use super::{Client, file, five, sessions};
+use super::{Client, five, sessions};
+use crate::database::{file, size};
 use crate::table::{Table, median};
 use crate::turn::Five;
 use crate::{Outcome, peer};
@@ -31,7 +32,7 @@ async fn measure(scratch: &Path, wanted: usize) -> Outcome<Table> {
     let many = begin(&sessions, PROBES..wanted + PROBES).await?;
     let took = start.elapsed().as_secs_f64();
     let after = peer::memory(std::process::id())?;
-    let bytes = size(scratch, "waiting.db")? + size(scratch, "waiting.db-wal")?;
+    let bytes = size(scratch, "waiting.db")?;
     let among_many = respond(&sessions, &many).await?;
     let columns = [
         "waiting",
@@ -49,10 +50,6 @@ async fn measure(scratch: &Path, wanted: usize) -> Outcome<Table> {
         [count, count / took, before, after, size / 1024.0 / 1024.0, size / count, alone, among_many];
     table.row("fluxway", figures.map(Some).to_vec());
     Ok(table)
-}
-
-fn size(scratch: &Path, name: &str) -> Outcome<u64> {
-    Ok(std::fs::metadata(scratch.join(name))?.len())
 }
 
 /// Begins these sessions, each of another owner; some of them, from everywhere.
