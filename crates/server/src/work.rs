@@ -2,21 +2,23 @@
 //!
 //! Most work is done in microseconds and never waits, so it is done on the thread that read the request: no task, no
 //! wake-up, no second thread. Work that waits for the client's answer to a question is parked, and goes on on the
-//! thread that reads the answer. Only what waits for something else becomes a task.
+//! thread that reads the answer. What waits for something else sleeps, and becomes a task when it is woken.
 
 use std::collections::HashMap;
 use std::panic::AssertUnwindSafe;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::task::{Context, Poll, Waker};
+use std::task::{Context, Poll, Wake, Waker};
 use std::time::Duration;
 
 use futures_util::FutureExt;
 use serde_json::Value;
+use tokio::runtime::Handle;
 use tokio::sync::{Notify, Semaphore, SemaphorePermit};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
+use tokio_util::task::task_tracker::TaskTrackerToken;
 
 use crate::context::Afterwards;
 use crate::error::Failure;
@@ -33,10 +35,11 @@ pub(crate) struct Workload {
     /// Requests that did not end on the spot, by the id that the client may cancel them with.
     running: Mutex<HashMap<String, CancellationToken>>,
     /// Jobs that wait for nothing but an answer of the client, by the number of the question. `None` where nothing is
-    /// parked, or not any more because the connection is closing: then everything that waits is a task.
+    /// parked, or not any more because the connection is closing: then everything that waits sleeps.
     parked: Mutex<Option<HashMap<u64, Job>>>,
+    /// What sleeps, and the tasks.
     tasks: TaskTracker,
-    /// How many tasks there are; the tracker's own count falls only after a task has said that it ended.
+    /// How many they are; the tracker's own count falls only after one has said that it ended.
     task_count: AtomicUsize,
     task_ended: Notify,
     places: Semaphore,
@@ -68,7 +71,7 @@ struct Job {
 
 impl Workload {
     /// `parks`: one thread reads everything that the client says. Where several do, an answer could come before its job is
-    /// parked, so there jobs that wait are tasks.
+    /// parked, so there jobs that wait sleep.
     pub(crate) fn new(parks: bool) -> Arc<Self> {
         Arc::new(Self {
             running: Mutex::default(),
@@ -151,7 +154,7 @@ impl Workload {
     /// From here on nothing is parked: what waits can be waited for.
     pub(crate) fn close_parking(self: &Arc<Self>) {
         let jobs = self.parked().take();
-        jobs.into_iter().flatten().for_each(|(_, job)| self.spawn(job));
+        jobs.into_iter().flatten().for_each(|(_, job)| self.sleep(job));
     }
 
     /// Lets what runs come to its end, and stops it when `patience` is over.
@@ -172,24 +175,23 @@ impl Workload {
             return;
         }
         self.list(&mut job);
-        let Some(question) = peer::last_question() else { return self.spawn(job) };
+        let Some(question) = peer::last_question() else { return self.sleep(job) };
         let mut parked = self.parked();
         if let Some(jobs) = parked.as_mut() {
             jobs.insert(question, job);
         } else {
             drop(parked);
-            self.spawn(job);
+            self.sleep(job);
         }
     }
 
-    fn spawn(self: &Arc<Self>, mut job: Job) {
-        self.task_count.fetch_add(1, Ordering::SeqCst);
-        let workload = Arc::clone(self);
-        self.tasks.spawn(async move {
-            job.work.as_mut().await;
-            workload.task_count.fetch_sub(1, Ordering::SeqCst);
-            workload.task_ended.notify_waiters();
-        });
+    /// Lets a job wait for whatever it waits for. That may have come already.
+    fn sleep(self: &Arc<Self>, mut job: Job) {
+        let bed = Arc::new(Bed { sleeper: Mutex::default(), runtime: Handle::current() });
+        let seat = Seat::take(self);
+        if job.work.as_mut().poll(&mut Context::from_waker(&Waker::from(Arc::clone(&bed)))).is_pending() {
+            bed.lay(Sleeper { job, _seat: seat });
+        }
     }
 
     /// Lets parked jobs notice that they were cancelled.
@@ -218,6 +220,88 @@ impl Workload {
 
     fn parked(&self) -> MutexGuard<'_, Option<HashMap<u64, Job>>> {
         self.parked.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A place among those that wait or are tasks, until it is dropped.
+struct Seat {
+    workload: Arc<Workload>,
+    _token: TaskTrackerToken,
+}
+
+impl Seat {
+    fn take(workload: &Arc<Workload>) -> Self {
+        workload.task_count.fetch_add(1, Ordering::SeqCst);
+        Self { _token: workload.tasks.token(), workload: Arc::clone(workload) }
+    }
+}
+
+impl Drop for Seat {
+    fn drop(&mut self) {
+        self.workload.task_count.fetch_sub(1, Ordering::SeqCst);
+        self.workload.task_ended.notify_waiters();
+    }
+}
+
+/// A job that waits.
+struct Sleeper {
+    job: Job,
+    _seat: Seat,
+}
+
+/// Where a job sleeps until something wakes it. A task from the start would be polled once more, on whatever thread, only to
+/// learn that it has to wait; and most that wait do so once.
+struct Bed {
+    sleeper: Mutex<Sleep>,
+    runtime: Handle,
+}
+
+#[derive(Default)]
+enum Sleep {
+    /// Nobody is in it yet.
+    #[default]
+    Empty,
+    Asleep(Sleeper),
+    /// It was woken. Whoever comes now need not lie down, and nobody can be woken twice.
+    Over,
+}
+
+impl Bed {
+    fn lay(&self, sleeper: Sleeper) {
+        let mut sleep = self.sleep();
+        match *sleep {
+            Sleep::Empty => *sleep = Sleep::Asleep(sleeper),
+            Sleep::Asleep(_) | Sleep::Over => {
+                drop(sleep);
+                self.rise(sleeper);
+            }
+        }
+    }
+
+    /// From here on it is a task, which is woken by the runtime's own means.
+    fn rise(&self, sleeper: Sleeper) {
+        self.runtime.spawn(async move {
+            // All of it: the seat is taken until the work is done.
+            let Sleeper { mut job, _seat } = sleeper;
+            job.work.as_mut().await;
+        });
+    }
+
+    fn sleep(&self) -> MutexGuard<'_, Sleep> {
+        self.sleeper.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Wake for Bed {
+    fn wake(self: Arc<Self>) {
+        self.wake_by_ref();
+    }
+
+    fn wake_by_ref(self: &Arc<Self>) {
+        let sleep = std::mem::replace(&mut *self.sleep(), Sleep::Over);
+        if let Sleep::Asleep(sleeper) = sleep {
+            self.rise(sleeper);
+        }
     }
 }
 
