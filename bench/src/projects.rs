@@ -7,6 +7,7 @@ mod fill;
 mod made;
 mod marks;
 mod plain;
+mod ready;
 mod scale;
 mod tokens;
 mod walls;

@@ -10,11 +10,12 @@ use crate::Outcome;
 /// Connections: as many as the store has.
 const CONNECTIONS: usize = 8;
 
-/// Both belong to an ordinary role, as which the store comes. Plain rows are written to the second, by a superuser, for whom
-/// no policies are asked.
+/// Both belong to an ordinary role, as which the store comes. Plain rows are written to the second: by a superuser, for whom
+/// no policies are asked, or by the same role.
 #[derive(Clone)]
 pub(crate) struct Postgres {
     pool: Pool,
+    own_pool: Pool,
     admin: String,
     name: String,
     password: String,
@@ -26,11 +27,12 @@ impl Postgres {
         OsEntropy.fill(&mut random);
         let password = format!("{:032x}", u128::from_le_bytes(random));
         let name = format!("bench_{}", std::process::id());
-        let config = at(admin, &format!("{name}_plain"))?.parse()?;
-        let recycling = ManagerConfig { recycling_method: RecyclingMethod::Fast };
-        let pool =
-            Pool::builder(Manager::from_config(config, NoTls, recycling)).max_size(CONNECTIONS).build()?;
-        let all = Self { pool, admin: admin.to_owned(), name: name.clone(), password: password.clone() };
+        let plain = at(admin, &format!("{name}_plain"))?;
+        let own = format!("postgres://{name}:{password}@{}", after_user(&plain)?);
+        let (pool, own_pool) = (pool(&plain)?, pool(&own)?);
+        let (admin, name, password) = (admin.to_owned(), name.clone(), password.clone());
+        let all = Self { pool, own_pool, admin, name, password };
+        let (name, password) = (&all.name, &all.password);
         all.tell(&format!("CREATE ROLE {name} LOGIN PASSWORD '{password}' NOSUPERUSER NOBYPASSRLS")).await?;
         for database in all.databases() {
             all.tell(&format!("CREATE DATABASE {database} OWNER {name}")).await?;
@@ -48,8 +50,7 @@ impl Postgres {
 
     /// Where the store is: its own database, and the other one.
     pub(crate) fn locations(&self) -> Outcome<[store::Location; 2]> {
-        let (_, host) = self.admin.rsplit_once('@').ok_or("TEST_POSTGRES names no user")?;
-        let (host, _) = host.split_once('/').ok_or("TEST_POSTGRES names no database")?;
+        let (host, _) = after_user(&self.admin)?.split_once('/').ok_or("TEST_POSTGRES names no database")?;
         let url = |database: String| {
             format!("postgres://{}:{}@{host}/{database}", self.name, self.password).parse()
         };
@@ -60,6 +61,11 @@ impl Postgres {
     /// A connection to the database of plain rows.
     pub(crate) async fn client(&self) -> Result<Object, String> {
         self.pool.get().await.map_err(|error| error.to_string())
+    }
+
+    /// The same as the role that the store comes as, behind the same policies.
+    pub(crate) async fn own_client(&self) -> Result<Object, String> {
+        self.own_pool.get().await.map_err(|error| error.to_string())
     }
 
     /// A superuser in the database of the store, and one in the other.
@@ -85,6 +91,17 @@ impl Postgres {
 fn at(url: &str, database: &str) -> Outcome<String> {
     let (server, _) = url.rsplit_once('/').ok_or("TEST_POSTGRES names no database")?;
     Ok(format!("{server}/{database}"))
+}
+
+/// The server and the database of a URL.
+fn after_user(url: &str) -> Outcome<&str> {
+    Ok(url.rsplit_once('@').ok_or("TEST_POSTGRES names no user")?.1)
+}
+
+fn pool(url: &str) -> Outcome<Pool> {
+    let recycling = ManagerConfig { recycling_method: RecyclingMethod::Fast };
+    let manager = Manager::from_config(url.parse()?, NoTls, recycling);
+    Ok(Pool::builder(manager).max_size(CONNECTIONS).build()?)
 }
 
 async fn connect(url: &str) -> Outcome<Client> {

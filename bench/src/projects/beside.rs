@@ -1,4 +1,5 @@
-//! Tools beside the same work in plain SQL. What a call costs in itself is taken off first: `echo`, through the same connection.
+//! Tools beside the same work in plain SQL. What a call costs in itself is taken off first: for what is read, the same call to a
+//! store that has the answer ready; for what is written, whose answers are short, `echo`.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -6,6 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use serde_json::Value;
+use server::projects::ProjectStore;
 use tokio::runtime::Runtime;
 use tokio::sync::Mutex;
 
@@ -14,6 +16,7 @@ use super::case::{Case, PAGE};
 use super::made::Site;
 use super::marks::Marks;
 use super::plain::{Plain, Wish};
+use super::ready::Ready;
 use super::{Databases, fill, walls};
 use crate::Outcome;
 use crate::database::postgres::Postgres;
@@ -29,24 +32,34 @@ const SITES: usize = 96;
 /// How many times longer a tool may take, beyond the call itself.
 const WANTED: f64 = 1.5;
 
-const COLUMNS: [&str; 6] = [
+const COLUMNS: [&str; 8] = [
     "one at a time: SQL, µs",
+    "the call itself, µs",
     "tools/call, µs",
-    "(call - echo) / SQL (1.5)",
+    "(tools/call - call itself) / SQL (1.5)",
     "16 at once: SQL, µs each",
+    "the call itself, µs each",
     "tools/call, µs each",
-    "(call - echo) / SQL, 16 (1.5)",
+    "(tools/call - call itself) / SQL, 16 (1.5)",
 ];
 
 /// How long one takes, in microseconds, round by round.
 type Times = Vec<f64>;
 
-/// Everything about one level: `echo`, and for each case SQL and the tool.
-#[derive(Default)]
-struct Figures {
-    echo: Times,
-    cases: Vec<[Times; 2]>,
+/// Who does it: plain SQL, the call alone, the tool.
+#[derive(Clone, Copy)]
+enum Side {
+    Sql,
+    Itself,
+    Tool,
 }
+
+impl Side {
+    const ALL: [Self; 3] = [Self::Sql, Self::Itself, Self::Tool];
+}
+
+/// Everything about one level: the times of each side, for each case.
+type Figures = Vec<[Times; 3]>;
 
 pub(super) fn sqlite(
     runtime: &Runtime,
@@ -86,6 +99,8 @@ pub(super) fn postgres(runtime: &Runtime, url: &str, quick: bool, marks: &mut Ma
 
 struct Sides<P> {
     callers: [Arc<[Mutex<Caller>]>; 2],
+    /// The same, over a store that has its answers ready.
+    ready: [Arc<[Mutex<Caller>]>; 2],
     plain: Arc<P>,
     sites: Arc<[Arc<Site>]>,
     turn: Arc<AtomicUsize>,
@@ -93,43 +108,50 @@ struct Sides<P> {
 
 impl<P: Plain> Sides<P> {
     async fn new(store: &Arc<dyn store::Store>, plain: P) -> Outcome<Self> {
-        let [one, many] = LEVELS;
-        let callers = [callers(store, one).await?, callers(store, many).await?];
         let sites: Arc<[Arc<Site>]> = (0..SITES).map(|number| Arc::new(Site::of(number))).collect();
-        let mut caller = callers[0][0].lock().await;
-        let listed = caller.ask(&Case::ListProjects.call(&sites[0])).await?;
-        let read = caller.ask(&Case::GetBlocks.call(&sites[0])).await?;
-        drop(caller);
-        let found = (listed["projects"].as_array().map_or(0, Vec::len), count(&read["blocks"]));
-        if found != (PAGE as usize, PAGE as usize) {
-            return Err(format!("not a page of projects and one of blocks: {found:?}").into());
+        let ready = levels(Arc::new(Ready::of(store, &sites[0]).await?)).await?;
+        let callers = levels(Arc::clone(store) as _).await?;
+        for callers in [&callers, &ready] {
+            let mut caller = callers[0][0].lock().await;
+            let listed = caller.ask(&Case::ListProjects.call(&sites[0])).await?;
+            let read = caller.ask(&Case::GetBlocks.call(&sites[0])).await?;
+            let found = (listed["projects"].as_array().map_or(0, Vec::len), count(&read["blocks"]));
+            if found != (PAGE as usize, PAGE as usize) {
+                return Err(format!("not a page of projects and one of blocks: {found:?}").into());
+            }
         }
-        Ok(Self { callers, plain: Arc::new(plain), sites, turn: Arc::default() })
+        Ok(Self { callers, ready, plain: Arc::new(plain), sites, turn: Arc::default() })
     }
 
     fn measure(&self, runtime: &Runtime, name: &str, quick: bool, marks: &mut Marks) -> Outcome<Table> {
         let (rounds, span) = if quick { (1, 40) } else { (21, 150) };
         let span = Duration::from_millis(span);
-        let mut levels = [Figures::default(), Figures::default()];
+        let mut levels = [Figures::new(), Figures::new()];
         for (level, figures) in levels.iter_mut().enumerate() {
-            figures.cases.resize(Case::ALL.len(), [Times::new(), Times::new()]);
+            figures.resize(Case::ALL.len(), <[Times; 3]>::default());
             for round in 0..=rounds {
-                // The first round is for whoever has to warm up.
-                let is_counted = round > 0;
-                let keep = |times: &mut Times, time: f64| times.extend(is_counted.then_some(time));
-                keep(&mut figures.echo, runtime.block_on(self.echo(span, level))?);
-                for (case, times) in Case::ALL.into_iter().zip(&mut figures.cases) {
-                    for side in (0..2).map(|side| (side + round) % 2) {
-                        let time = match side {
-                            0 => runtime.block_on(self.sql(case, span, level))?,
-                            _ => runtime.block_on(self.tool(case, span, level))?,
-                        };
-                        keep(&mut times[side], time);
+                for (case, times) in Case::ALL.into_iter().zip(&mut *figures) {
+                    for turn in 0..Side::ALL.len() {
+                        let side = (turn + round) % Side::ALL.len();
+                        let time = runtime.block_on(self.time(Side::ALL[side], case, span, level))?;
+                        // The first round is for whoever has to warm up.
+                        times[side].extend((round > 0).then_some(time));
                     }
                 }
             }
         }
         Ok(table(name, &levels, marks))
+    }
+
+    /// How long one takes.
+    async fn time(&self, side: Side, case: Case, span: Duration, level: usize) -> Outcome<f64> {
+        let each = match side {
+            Side::Sql => self.sql(case, span, level).await?,
+            Side::Tool => self.tool(&self.callers, case, span, level).await?,
+            Side::Itself if case.reads() => self.tool(&self.ready, case, span, level).await?,
+            Side::Itself => self.echo(span, level).await?,
+        };
+        Ok(1e6 / each)
     }
 
     async fn echo(&self, span: Duration, level: usize) -> Outcome<f64> {
@@ -138,16 +160,22 @@ impl<P: Plain> Sides<P> {
             let callers = Arc::clone(&callers);
             async move { callers[task].lock().await.call(&echo()).await }
         };
-        Ok(1e6 / rate(span, LEVELS[level], one).await?)
+        rate(span, LEVELS[level], one).await
     }
 
-    async fn tool(&self, case: Case, span: Duration, level: usize) -> Outcome<f64> {
-        let (callers, sites) = (Arc::clone(&self.callers[level]), self.round_about());
+    async fn tool(
+        &self,
+        callers: &[Arc<[Mutex<Caller>]>; 2],
+        case: Case,
+        span: Duration,
+        level: usize,
+    ) -> Outcome<f64> {
+        let (callers, sites) = (Arc::clone(&callers[level]), self.round_about());
         let one = move |task: usize| {
             let (callers, site) = (Arc::clone(&callers), sites(task));
             async move { callers[task].lock().await.call(&case.call(&site)).await }
         };
-        Ok(1e6 / rate(span, LEVELS[level], one).await?)
+        rate(span, LEVELS[level], one).await
     }
 
     async fn sql(&self, case: Case, span: Duration, level: usize) -> Outcome<f64> {
@@ -156,7 +184,7 @@ impl<P: Plain> Sides<P> {
             let (plain, site) = (Arc::clone(&plain), sites(task));
             async move { plain.run(Wish { case, site }).await }
         };
-        Ok(1e6 / rate(span, LEVELS[level], one).await?)
+        rate(span, LEVELS[level], one).await
     }
 
     /// The next website of a caller. No two callers ever have the same.
@@ -169,6 +197,12 @@ impl<P: Plain> Sides<P> {
     }
 }
 
+/// Callers for each level.
+async fn levels(store: Arc<dyn ProjectStore>) -> Outcome<[Arc<[Mutex<Caller>]>; 2]> {
+    let [one, many] = LEVELS;
+    Ok([callers(Arc::clone(&store), one).await?, callers(store, many).await?])
+}
+
 /// Blocks, with all that is inside.
 fn count(blocks: &Value) -> usize {
     blocks.as_array().into_iter().flatten().map(|block| 1 + count(&block["children"])).sum()
@@ -176,17 +210,16 @@ fn count(blocks: &Value) -> usize {
 
 fn table(name: &str, levels: &[Figures; 2], marks: &mut Marks) -> Table {
     let mut table = Table::plain(format!("Tools beside plain SQL, in {name}"), &COLUMNS);
-    let echo = levels.iter().flat_map(|figures| [None, median(figures.echo.clone()), None]);
-    table.row("echo", echo.collect());
     for (at, case) in Case::ALL.into_iter().enumerate() {
         let mut row = Vec::new();
         for (figures, level) in levels.iter().zip(LEVEL_NAMES) {
-            let [sql, tool] = &figures.cases[at];
+            let [sql, itself, tool] = &figures[at];
             // Of each round by itself: a round in which the machine was busy was so for all.
-            let rounds = figures.echo.iter().zip(sql).zip(tool);
-            let ratio = median(rounds.map(|((echo, sql), tool)| (tool - echo) / sql).collect());
+            let rounds = itself.iter().zip(sql).zip(tool);
+            let ratio = median(rounds.map(|((itself, sql), tool)| (tool - itself) / sql).collect());
             marks.hold(format!("{}, {name}, {level}", case.name()), ratio, WANTED);
-            row.extend([median(sql.clone()), median(tool.clone()), ratio]);
+            row.extend([sql, itself, tool].map(|times| median(times.clone())));
+            row.push(ratio);
         }
         table.row(case.name(), row);
     }

@@ -28,7 +28,7 @@ pub(super) struct Caller {
 }
 
 /// So many connections to a server of their own, over this store. Each is for one caller at a time.
-pub(super) async fn callers(store: &Arc<dyn store::Store>, count: usize) -> Outcome<Arc<[Mutex<Caller>]>> {
+pub(super) async fn callers(store: Arc<dyn ProjectStore>, count: usize) -> Outcome<Arc<[Mutex<Caller>]>> {
     let app = app(store);
     let mut callers = Vec::new();
     for _ in 0..count {
@@ -39,11 +39,14 @@ pub(super) async fn callers(store: &Arc<dyn store::Store>, count: usize) -> Outc
 
 /// A connection of somebody who has no projects in this store.
 pub(super) async fn stranger(store: &Arc<dyn store::Store>) -> Outcome<Caller> {
-    Caller::connect(&app(store), Principal::of_token("bench", "stranger", "elsewhere", Scope::Write)).await
+    Caller::connect(
+        &app(Arc::clone(store) as _),
+        Principal::of_token("bench", "stranger", "elsewhere", Scope::Write),
+    )
+    .await
 }
 
-fn app(store: &Arc<dyn store::Store>) -> Arc<App> {
-    let store: Arc<dyn ProjectStore> = Arc::clone(store) as _;
+fn app(store: Arc<dyn ProjectStore>) -> Arc<App> {
     let open: OpenProjects = Box::new(move || Box::pin(std::future::ready(Ok(Arc::clone(&store)))));
     App::builder().toolsets(&[Toolset::Projects, Toolset::Diagnostics]).projects(open).build()
 }

@@ -173,7 +173,7 @@ struct Side {
 
 impl Side {
     async fn of(store: &Arc<dyn store::Store>, plan: Plan, is_large: bool) -> Outcome<Self> {
-        let callers = callers(store, 1).await?;
+        let callers = callers(Arc::clone(store) as _, 1).await?;
         let known = Arc::new(Known::of(&mut *callers[0].lock().await, plan, is_large).await?);
         let side = Self { callers, known };
         side.asked(WRITE, 0, plan.before).await?;

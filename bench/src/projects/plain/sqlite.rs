@@ -1,4 +1,4 @@
-//! In a file.
+//! In a file: the statements of the store.
 
 use std::hint::black_box;
 
@@ -15,15 +15,17 @@ macro_rules! projects {
     ($rest:literal) => {
         concat!(
             "SELECT id, account, slug, name, created, updated, revision, published_version, published_revision, next_version,
-                blocks, block_bytes, types, assets, asset_bytes, versions, description, metadata FROM projects ",
+                blocks, block_bytes, types, assets, asset_bytes, versions, version_bytes, mentions, description, metadata
+                FROM projects ",
             $rest
         )
     };
 }
 
-const PROJECT: &str = projects!("WHERE id = ?1 AND account = ?2");
-const REVISION: &str = "SELECT revision FROM projects WHERE id = ?1 AND account = ?2";
-const LIST: &str = projects!("WHERE account = ?1 ORDER BY created, id LIMIT ?2");
+const PROJECT: &str = projects!("INDEXED BY projects_by_id WHERE id = ?1 AND account = ?2");
+const REVISION: &str =
+    "SELECT revision FROM projects INDEXED BY projects_by_id WHERE id = ?1 AND account = ?2";
+const LIST: &str = projects!("WHERE account = ?1 AND (created, id) > (?2, ?3) ORDER BY created, id LIMIT ?4");
 const TREE: &str = "WITH RECURSIVE tree (id, level) AS (
         SELECT id, 1 FROM project_blocks WHERE project = ?1 AND id = ?2
         UNION ALL
@@ -65,7 +67,7 @@ impl Plain for Sqlite {
 
 fn look(connection: &Connection, Wish { case, site }: &Wish) -> Result<()> {
     if *case == Case::ListProjects {
-        return read(connection, LIST, params![ACCOUNT, PAGE + 1], PAGE as usize);
+        return read(connection, LIST, params![ACCOUNT, i64::MIN, "", PAGE + 1], PAGE as usize);
     }
     if *case == Case::GetProject {
         return read(connection, PROJECT, [&site.id, ACCOUNT], 1);
