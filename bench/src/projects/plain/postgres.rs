@@ -6,7 +6,7 @@ use std::hint::black_box;
 use deadpool_postgres::Object;
 use futures_util::future::join_all;
 use server::Timestamp;
-use server::projects::limits;
+use server::projects::{Cursor, limits};
 use tokio_postgres::types::{FromSqlOwned, ToSql, Type};
 use tokio_postgres::{Error, Row};
 
@@ -106,7 +106,7 @@ async fn look(client: &Object, Wish { case, site }: &Wish) -> Result<Done, Error
     let (answers, expected) = match case {
         Case::GetProject => (together(client, &[begin, WHO, (PROJECT, &[id, account]), end]).await?, 1),
         Case::ListProjects => {
-            let list: Step<'_> = (LIST, &[account, &Timestamp::MIN, &"", &most]);
+            let list: Step<'_> = (LIST, &[account, &Cursor::EARLIEST, &"", &most]);
             (together(client, &[begin, WHO, list, end]).await?, PAGE)
         }
         Case::GetBlocks => {
