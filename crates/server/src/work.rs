@@ -4,17 +4,17 @@
 //! wake-up, no second thread. Work that waits for the client's answer to a question is parked, and goes on on the
 //! thread that reads the answer. What waits for something else sleeps, and becomes a task when it is woken.
 
+mod sleep;
+
 use std::collections::HashMap;
 use std::panic::AssertUnwindSafe;
-use std::pin::Pin;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::task::{Context, Poll, Wake, Waker};
+use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use futures_util::FutureExt;
 use serde_json::Value;
-use tokio::runtime::Handle;
 use tokio::sync::{Notify, Semaphore, SemaphorePermit};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -24,6 +24,7 @@ use crate::context::Afterwards;
 use crate::error::Failure;
 use crate::outbox::Responder;
 use crate::peer;
+use sleep::{Work, sleep};
 
 /// Calls of tools that may run at once on one connection.
 const RUNNING: usize = 64;
@@ -61,7 +62,7 @@ impl From<Vec<u8>> for Spoken {
 
 /// Work that owes an answer, on its way to it.
 struct Job {
-    work: Pin<Box<dyn Future<Output = ()> + Send>>,
+    work: Work,
     /// The id that the client knows it by.
     key: Option<String>,
     stop: CancellationToken,
@@ -185,13 +186,9 @@ impl Workload {
         }
     }
 
-    /// Lets a job wait for whatever it waits for. That may have come already.
-    fn sleep(self: &Arc<Self>, mut job: Job) {
-        let bed = Arc::new(Bed { sleeper: Mutex::default(), runtime: Handle::current() });
-        let seat = Seat::take(self);
-        if job.work.as_mut().poll(&mut Context::from_waker(&Waker::from(Arc::clone(&bed)))).is_pending() {
-            bed.lay(Sleeper { job, _seat: seat });
-        }
+    /// Lets a job wait for anything but an answer of the client.
+    fn sleep(self: &Arc<Self>, job: Job) {
+        sleep(job.work, Seat::take(self));
     }
 
     /// Lets parked jobs notice that they were cancelled.
@@ -240,68 +237,6 @@ impl Drop for Seat {
     fn drop(&mut self) {
         self.workload.task_count.fetch_sub(1, Ordering::SeqCst);
         self.workload.task_ended.notify_waiters();
-    }
-}
-
-/// A job that waits.
-struct Sleeper {
-    job: Job,
-    _seat: Seat,
-}
-
-/// Where a job sleeps until something wakes it. A task from the start would be polled once more, on whatever thread, only to
-/// learn that it has to wait; and most that wait do so once.
-struct Bed {
-    sleeper: Mutex<Sleep>,
-    runtime: Handle,
-}
-
-#[derive(Default)]
-enum Sleep {
-    /// Nobody is in it yet.
-    #[default]
-    Empty,
-    Asleep(Sleeper),
-    /// It was woken. Whoever comes now need not lie down, and nobody can be woken twice.
-    Over,
-}
-
-impl Bed {
-    fn lay(&self, sleeper: Sleeper) {
-        let mut sleep = self.sleep();
-        match *sleep {
-            Sleep::Empty => *sleep = Sleep::Asleep(sleeper),
-            Sleep::Asleep(_) | Sleep::Over => {
-                drop(sleep);
-                self.rise(sleeper);
-            }
-        }
-    }
-
-    /// From here on it is a task, which is woken by the runtime's own means.
-    fn rise(&self, sleeper: Sleeper) {
-        self.runtime.spawn(async move {
-            // All of it: the seat is taken until the work is done.
-            let Sleeper { mut job, _seat } = sleeper;
-            job.work.as_mut().await;
-        });
-    }
-
-    fn sleep(&self) -> MutexGuard<'_, Sleep> {
-        self.sleeper.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl Wake for Bed {
-    fn wake(self: Arc<Self>) {
-        self.wake_by_ref();
-    }
-
-    fn wake_by_ref(self: &Arc<Self>) {
-        let sleep = std::mem::replace(&mut *self.sleep(), Sleep::Over);
-        if let Sleep::Asleep(sleeper) = sleep {
-            self.rise(sleeper);
-        }
     }
 }
 
