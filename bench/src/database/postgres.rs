@@ -28,14 +28,12 @@ impl Postgres {
         let password = format!("{:032x}", u128::from_le_bytes(random));
         let name = format!("bench_{}", std::process::id());
         let plain = at(admin, &format!("{name}_plain"))?;
-        let own = format!("postgres://{name}:{password}@{}", after_user(&plain)?);
-        let (pool, own_pool) = (pool(&plain)?, pool(&own)?);
-        let (admin, name, password) = (admin.to_owned(), name.clone(), password.clone());
-        let all = Self { pool, own_pool, admin, name, password };
-        let (name, password) = (&all.name, &all.password);
-        all.tell(&format!("CREATE ROLE {name} LOGIN PASSWORD '{password}' NOSUPERUSER NOBYPASSRLS")).await?;
+        let (pool, own_pool) = (pool(&plain)?, pool(&by(&name, &password, &plain)?)?);
+        let role = format!("CREATE ROLE {name} LOGIN PASSWORD '{password}' NOSUPERUSER NOBYPASSRLS");
+        let all = Self { pool, own_pool, admin: admin.to_owned(), name, password };
+        all.tell(&role).await?;
         for database in all.databases() {
-            all.tell(&format!("CREATE DATABASE {database} OWNER {name}")).await?;
+            all.tell(&format!("CREATE DATABASE {database} OWNER {}", all.name)).await?;
         }
         // Makes the tables.
         for location in all.locations()? {
@@ -50,12 +48,11 @@ impl Postgres {
 
     /// Where the store is: its own database, and the other one.
     pub(crate) fn locations(&self) -> Outcome<[store::Location; 2]> {
-        let (host, _) = after_user(&self.admin)?.split_once('/').ok_or("TEST_POSTGRES names no database")?;
-        let url = |database: String| {
-            format!("postgres://{}:{}@{host}/{database}", self.name, self.password).parse()
+        let location = |database: &str| {
+            Outcome::Ok(by(&self.name, &self.password, &at(&self.admin, database)?)?.parse()?)
         };
         let [own, other] = self.databases();
-        Ok([url(own)?, url(other)?])
+        Ok([location(&own)?, location(&other)?])
     }
 
     /// A connection to the database of plain rows.
@@ -93,9 +90,10 @@ fn at(url: &str, database: &str) -> Outcome<String> {
     Ok(format!("{server}/{database}"))
 }
 
-/// The server and the database of a URL.
-fn after_user(url: &str) -> Outcome<&str> {
-    Ok(url.rsplit_once('@').ok_or("TEST_POSTGRES names no user")?.1)
+/// The same database, for somebody else.
+fn by(name: &str, password: &str, url: &str) -> Outcome<String> {
+    let (_, place) = url.rsplit_once('@').ok_or("TEST_POSTGRES names no user")?;
+    Ok(format!("postgres://{name}:{password}@{place}"))
 }
 
 fn pool(url: &str) -> Outcome<Pool> {

@@ -11,7 +11,7 @@ use server::projects::ProjectStore;
 use tokio::runtime::Runtime;
 use tokio::sync::Mutex;
 
-use super::caller::{Caller, callers, echo};
+use super::caller::{Call, Caller, callers, echo};
 use super::case::{Case, PAGE};
 use super::made::Site;
 use super::marks::Marks;
@@ -147,33 +147,26 @@ impl<P: Plain> Sides<P> {
     async fn time(&self, side: Side, case: Case, span: Duration, level: usize) -> Outcome<f64> {
         let each = match side {
             Side::Sql => self.sql(case, span, level).await?,
-            Side::Tool => self.tool(&self.callers, case, span, level).await?,
-            Side::Itself if case.reads() => self.tool(&self.ready, case, span, level).await?,
-            Side::Itself => self.echo(span, level).await?,
+            Side::Tool => self.calls(&self.callers, move |site| case.call(site), span, level).await?,
+            Side::Itself if case.reads() => {
+                self.calls(&self.ready, move |site| case.call(site), span, level).await?
+            }
+            Side::Itself => self.calls(&self.callers, |_| echo(), span, level).await?,
         };
         Ok(1e6 / each)
     }
 
-    async fn echo(&self, span: Duration, level: usize) -> Outcome<f64> {
-        let callers = Arc::clone(&self.callers[level]);
-        let one = move |task: usize| {
-            let callers = Arc::clone(&callers);
-            async move { callers[task].lock().await.call(&echo()).await }
-        };
-        rate(span, LEVELS[level], one).await
-    }
-
-    async fn tool(
+    async fn calls(
         &self,
         callers: &[Arc<[Mutex<Caller>]>; 2],
-        case: Case,
+        call: impl Fn(&Site) -> Call + Clone + Send + 'static,
         span: Duration,
         level: usize,
     ) -> Outcome<f64> {
         let (callers, sites) = (Arc::clone(&callers[level]), self.round_about());
         let one = move |task: usize| {
-            let (callers, site) = (Arc::clone(&callers), sites(task));
-            async move { callers[task].lock().await.call(&case.call(&site)).await }
+            let (callers, call) = (Arc::clone(&callers), call(&sites(task)));
+            async move { callers[task].lock().await.call(&call).await }
         };
         rate(span, LEVELS[level], one).await
     }
