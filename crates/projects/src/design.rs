@@ -1,7 +1,5 @@
 //! The design system of a project: one document of design tokens, and changes to it.
 
-use std::sync::Arc;
-
 use crate::error::Refusal;
 use crate::tokens::limits::MAX_EFFORT;
 use crate::tokens::{self, Document, Edited, Finding, NewToken, diff, import, validate};
@@ -42,21 +40,21 @@ pub enum DesignEdit {
     All(Vec<DesignEdit>),
 }
 
-/// A design system after a change.
-#[derive(Clone, Debug, PartialEq)]
+/// What is told of a change to a design system.
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Designed {
-    /// The new document.
-    pub document: Arc<Document>,
     /// The paths that are not what they were, in order.
     pub touched: Vec<String>,
     /// What is to be said about what came in.
     pub findings: Vec<Finding>,
 }
 
+/// How many values are exchanged in a text, one after the other, before it is better read as a whole.
+const FEW: usize = 4;
+
 impl DesignEdit {
-    /// The document after the change.
-    pub fn apply(&self, document: &Document) -> Result<Designed, Refusal> {
-        let edited = |Edited { document, touched }| Designed::new(document, touched, Vec::new());
+    /// The document after the change, and what is told of it.
+    pub fn apply(&self, document: &Document) -> Result<(Document, Designed), Refusal> {
         match self {
             Self::Set { path, token } => Ok(edited(tokens::set(document, path, token)?)),
             Self::Rename { from, to } => Ok(edited(tokens::rename(document, from, to)?)),
@@ -66,27 +64,58 @@ impl DesignEdit {
             }
             Self::ImportJson(text) => Ok(imported(document, import::json(text)?)),
             Self::ImportCss(text) => Ok(imported(document, import::stylesheet(text)?)),
-            Self::Replace(new) => Ok(Designed::new(new.clone(), touched(document, new), validate(new))),
-            Self::All(edits) => {
-                let mut runs = edits.chunk_by(|one, next| one.as_set().is_some() && next.as_set().is_some());
-                let nothing = || Designed::new(document.clone(), Vec::new(), Vec::new());
-                let Some(first) = runs.next() else { return Ok(nothing()) };
-                let mut effort = 0;
-                let mut spend = |document: &Document| {
-                    let size = document.size();
-                    effort += size;
-                    if effort > MAX_EFFORT && effort > size { Err(too_many(size)) } else { Ok(()) }
-                };
-                // One change may always be made. Of what most calls are about the size is not asked.
-                let is_alone = first.len() == edits.len();
-                if !is_alone {
-                    spend(document)?;
-                }
-                runs.try_fold(Self::apply_run(first, document)?.in_order(), |designed, run| {
-                    spend(&designed.document)?;
-                    designed.then(run)
-                })
+            Self::Replace(new) => {
+                let told = Designed { touched: touched(document, new), findings: validate(new) };
+                Ok((new.clone(), told))
             }
+            Self::All(edits) => Self::apply_all(edits, document),
+        }
+    }
+
+    fn apply_all(edits: &[Self], document: &Document) -> Result<(Document, Designed), Refusal> {
+        let mut runs = edits.chunk_by(|one, next| one.as_set().is_some() && next.as_set().is_some());
+        let Some(first) = runs.next() else { return Ok((document.clone(), Designed::default())) };
+        let mut effort = 0;
+        let mut spend = |document: &Document| {
+            let size = document.size();
+            effort += size;
+            if effort > MAX_EFFORT && effort > size { Err(too_many(size)) } else { Ok(()) }
+        };
+        // One change may always be made. Of what most calls are about the size is not asked.
+        let is_alone = first.len() == edits.len();
+        if !is_alone {
+            spend(document)?;
+        }
+        let (document, told) = Self::apply_run(first, document)?;
+        runs.try_fold((document, told.in_order()), |(document, told), run| {
+            spend(&document)?;
+            let (document, next) = Self::apply_run(run, &document)?;
+            Ok((document, told.then(next, run)))
+        })
+    }
+
+    /// Whether [`exchanged`](Self::exchanged) is worth asking.
+    pub fn may_exchange(&self) -> bool {
+        self.sets().is_some_and(|tokens| tokens.iter().all(|(_, new)| new.is_bare()))
+    }
+
+    /// The text of a document after the change, and what is told of it, if it does no more than to exchange a few values
+    /// and nothing else can be wrong by that. `None` says nothing: then [`apply`](Self::apply) makes or refuses it.
+    pub fn exchanged(&self, text: &str) -> Option<(String, Designed)> {
+        let tokens = self.sets()?;
+        let (path, new) = tokens.first()?;
+        let first = tokens::exchange(text, path, new)?;
+        let text =
+            tokens[1..].iter().try_fold(first, |text, (path, new)| tokens::exchange(&text, path, new))?;
+        let touched = tokens.iter().map(|(path, _)| (*path).to_owned()).collect();
+        Some((text, Designed { touched, findings: Vec::new() }.in_order()))
+    }
+
+    /// The tokens that are set, if that is all, and they are few.
+    fn sets(&self) -> Option<Vec<(&str, &NewToken)>> {
+        match self {
+            Self::All(edits) if edits.len() <= FEW => edits.iter().map(Self::as_set).collect(),
+            alone => alone.as_set().map(|set| vec![set]),
         }
     }
 }
@@ -110,21 +139,16 @@ impl DesignEdit {
 
     /// Tokens that are set one after the other are judged together: once, however many they are, and they may refer to one
     /// another in any order. Other changes come alone.
-    fn apply_run(run: &[Self], document: &Document) -> Result<Designed, Refusal> {
+    fn apply_run(run: &[Self], document: &Document) -> Result<(Document, Designed), Refusal> {
         if let [alone] = run {
             return alone.apply(document);
         }
         let tokens: Vec<_> = run.iter().filter_map(Self::as_set).collect();
-        let Edited { document, touched } = tokens::set_all(document, &tokens)?;
-        Ok(Designed::new(document, touched, Vec::new()))
+        Ok(edited(tokens::set_all(document, &tokens)?))
     }
 }
 
 impl Designed {
-    fn new(document: Document, touched: Vec<String>, findings: Vec<Finding>) -> Self {
-        Self { document: Arc::new(document), touched, findings }
-    }
-
     /// What was touched, each once and in order.
     fn in_order(mut self) -> Self {
         self.touched.sort();
@@ -132,15 +156,13 @@ impl Designed {
         self
     }
 
-    fn then(self, run: &[DesignEdit]) -> Result<Self, Refusal> {
-        let Self { mut touched, mut findings, .. } = self;
-        let next = DesignEdit::apply_run(run, &self.document)?;
-        touched.extend(next.touched);
+    fn then(mut self, next: Self, run: &[DesignEdit]) -> Self {
+        self.touched.extend(next.touched);
         // What is said about what came in is said about the last that did.
         if let [DesignEdit::ImportJson(_) | DesignEdit::ImportCss(_) | DesignEdit::Replace(_)] = run {
-            findings = next.findings;
+            self.findings = next.findings;
         }
-        Ok(Self { document: next.document, touched, findings }.in_order())
+        self.in_order()
     }
 }
 
@@ -153,9 +175,13 @@ fn too_many(size: usize) -> Refusal {
     Refusal::invalid("/changes", message)
 }
 
-fn imported(before: &Document, new: import::Imported) -> Designed {
+fn edited(Edited { document, touched }: Edited) -> (Document, Designed) {
+    (document, Designed { touched, findings: Vec::new() })
+}
+
+fn imported(before: &Document, new: import::Imported) -> (Document, Designed) {
     let touched = touched(before, &new.document);
-    Designed::new(new.document, touched, new.findings)
+    (new.document, Designed { touched, findings: new.findings })
 }
 
 /// The paths of all tokens that differ.
@@ -182,35 +208,61 @@ mod tests {
         let set = DesignEdit::Set { path: "d".to_owned(), token: NewToken::new(Kind::Number, 2.0) };
         let rename = DesignEdit::Rename { from: "c.a".to_owned(), to: "c.z".to_owned() };
         let delete = |force| DesignEdit::Delete { path: "c.a".to_owned(), mode: None, force };
-        assert_eq!(set.apply(&start).unwrap().touched, ["d"]);
-        assert!(rename.apply(&start).unwrap().touched.contains(&"c.z".to_owned()));
+        assert_eq!(set.apply(&start).unwrap().1.touched, ["d"]);
+        assert!(rename.apply(&start).unwrap().1.touched.contains(&"c.z".to_owned()));
         assert!(matches!(delete(false).apply(&start), Err(Refusal::Design(_))));
         assert!(delete(true).apply(&start).is_ok());
-        let css = DesignEdit::ImportCss(":root { --gap: 4px }".to_owned()).apply(&start).unwrap();
+        let (_, css) = DesignEdit::ImportCss(":root { --gap: 4px }".to_owned()).apply(&start).unwrap();
         assert!(
             css.touched.contains(&"c.a".to_owned()) && css.touched.iter().any(|path| path.contains("gap"))
         );
         assert!(matches!(DesignEdit::ImportJson("[".to_owned()).apply(&start), Err(Refusal::Import(_))));
-        let both = DesignEdit::All(vec![rename.clone(), set.clone()]).apply(&start).unwrap();
-        assert!(both.document.get("c.z").is_some() && both.touched.contains(&"d".to_owned()));
+        let (document, both) = DesignEdit::All(vec![rename.clone(), set.clone()]).apply(&start).unwrap();
+        assert!(document.get("c.z").is_some() && both.touched.contains(&"d".to_owned()));
         assert!(DesignEdit::All(vec![set.clone(), delete(false)]).apply(&start).is_err(), "all or none");
         let alias = |path: &str, to: &str| {
             let token =
                 NewToken { kind: Some(Kind::Number), value: to.into(), mode: None, description: None };
             DesignEdit::Set { path: path.to_owned(), token }
         };
-        let early = DesignEdit::All(vec![alias("e", "{d}"), set.clone()]).apply(&start).unwrap();
+        let (_, early) = DesignEdit::All(vec![alias("e", "{d}"), set.clone()]).apply(&start).unwrap();
         assert_eq!(early.touched, ["d", "e"], "the one that is named comes in the same call");
         assert!(DesignEdit::All(vec![alias("e", "{d}"), rename.clone(), set]).apply(&start).is_err());
         let dark = NewToken { mode: Some("dark".to_owned()), ..NewToken::new(Kind::Color, "#000000") };
-        let dark = DesignEdit::Set { path: "c.a".to_owned(), token: dark }.apply(&start).unwrap().document;
+        let (dark, _) = DesignEdit::Set { path: "c.a".to_owned(), token: dark }.apply(&start).unwrap();
         let mode = Some("dark".to_owned());
         let light = DesignEdit::Delete { path: "c.a".to_owned(), mode, force: false };
-        let light = light.apply(&dark).unwrap();
-        assert_eq!((light.touched, light.document.modes()), (vec!["c.a".to_owned()], Vec::<String>::new()));
-        assert!(light.document.get("c.a").is_some());
-        let replaced = DesignEdit::Replace(starter()).apply(&start).unwrap();
+        let (document, light) = light.apply(&dark).unwrap();
+        assert_eq!((light.touched, document.modes()), (vec!["c.a".to_owned()], Vec::<String>::new()));
+        assert!(document.get("c.a").is_some());
+        let (_, replaced) = DesignEdit::Replace(starter()).apply(&start).unwrap();
         assert!(replaced.findings.is_empty() && replaced.touched.len() > 50);
+    }
+
+    #[test]
+    fn few_values_are_exchanged_in_the_text() {
+        let text = starter().to_string();
+        let set = |path: &str, value: &str| DesignEdit::Set {
+            path: path.to_owned(),
+            token: NewToken { kind: None, value: value.into(), mode: None, description: None },
+        };
+        let red = set("palette.teal.600", "#ff0000");
+        let both = DesignEdit::All(vec![red.clone(), set("palette.neutral.0", "#fefefe"), red.clone()]);
+        for edit in [red.clone(), DesignEdit::All(vec![red.clone()]), both] {
+            assert!(edit.may_exchange());
+            let (document, told) = edit.apply(&starter()).unwrap();
+            assert_eq!(edit.exchanged(&text), Some((document.to_string(), told)));
+        }
+        let rename = DesignEdit::Rename { from: "palette".to_owned(), to: "colours".to_owned() };
+        for edit in [
+            DesignEdit::All(vec![red.clone(), rename.clone()]),
+            rename,
+            set("color.text", "{palette.teal.600}"),
+        ] {
+            assert!(!edit.may_exchange() && edit.exchanged(&text).is_none());
+        }
+        assert!(DesignEdit::All(vec![red; FEW + 1]).exchanged(&text).is_none());
+        assert!(DesignEdit::All(Vec::new()).exchanged(&text).is_none());
     }
 
     #[test]
@@ -230,8 +282,8 @@ mod tests {
         let all = |count: usize, change: &dyn Fn(usize) -> DesignEdit| {
             DesignEdit::All((0..count).map(change).collect())
         };
-        assert_eq!(all(100, &delete).apply(&system(500, 2)).unwrap().touched.len(), 100);
-        assert_eq!(all(1_000, &set).apply(&system(3_000, 32)).unwrap().touched.len(), 1_000);
+        assert_eq!(all(100, &delete).apply(&system(500, 2)).unwrap().1.touched.len(), 100);
+        assert_eq!(all(1_000, &set).apply(&system(3_000, 32)).unwrap().1.touched.len(), 1_000);
         let refused = all(1_000, &delete).apply(&system(3_000, 32)).unwrap_err().to_string();
         assert!(refused.contains("send about 20 in"), "{refused}");
         // One token can be as much work as thousands.
@@ -246,7 +298,7 @@ mod tests {
         let wrong = import(r#"{"a":{"$value":1}}"#);
         let right = import(r#"{"a":{"$type":"number","$value":1}}"#);
         for (first, last, told) in [(&wrong, &right, 0), (&right, &wrong, 1)] {
-            let made = DesignEdit::All(vec![first.clone(), last.clone()]).apply(&system(1, 1)).unwrap();
+            let (_, made) = DesignEdit::All(vec![first.clone(), last.clone()]).apply(&system(1, 1)).unwrap();
             assert_eq!(made.findings.len(), told);
         }
     }

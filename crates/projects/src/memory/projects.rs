@@ -243,8 +243,8 @@ impl DesignSystems for Memory {
     fn edit_design_system(&self, write: Write, edit: DesignEdit) -> Stored<'_, AtRevision<Designed>> {
         soon(move || -> Result<_, Error> {
             self.write(&write, |held| {
-                let designed = edit.apply(&held.design)?;
-                held.design = Document::clone(&designed.document);
+                let (document, designed) = edit.apply(&held.design)?;
+                held.design = document;
                 held.note(&write, held.project.usage)?;
                 Ok(designed)
             })

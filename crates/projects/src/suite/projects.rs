@@ -247,7 +247,19 @@ pub async fn design_systems_are_changed(replicas: Replicas) {
     let set = DesignEdit::Set { path: "n".to_owned(), token: NewToken::new(Kind::Number, 2.0) };
     let set = edit(desk.at_revision(2), set).await.unwrap();
     assert_eq!((set.revision, set.value.touched), (3, vec!["n".to_owned()]));
-    assert!(read().await.value.get("n").is_some());
+    let exchanged =
+        |number: f64| DesignEdit::Set { path: "n".to_owned(), token: NewToken::new(Kind::Number, number) };
+    assert_eq!(edit(desk.at_revision(2), exchanged(4.0)).await.word(), "conflict");
+    assert_eq!(edit(desk.dry(), exchanged(4.0)).await.unwrap().revision, 4);
+    let added =
+        |number: u8| format!(r#"{},"n":{{"$type":"number","$value":{number}}}}}"#, &text[..text.len() - 1]);
+    assert_eq!((read().await.revision, read().await.value.to_string()), (3, added(2)));
+    let set = edit(desk.at_revision(3), exchanged(4.0)).await.unwrap();
+    assert_eq!((set.revision, set.value.touched), (4, vec!["n".to_owned()]));
+    assert_eq!((read().await.revision, read().await.value.to_string()), (4, added(4)));
+    let wrong = DesignEdit::Set { path: "n".to_owned(), token: NewToken::new(Kind::Number, "soon") };
+    assert_eq!(edit(desk.write(), wrong).await.word(), "design");
+    assert_eq!(read().await.revision, 4);
     // What was kept before a limit became lower is read all the same.
     let text = format!(r#"{{"{}":{{"$type":"number","$value":1}}}}"#, "n".repeat(300));
     assert!(Document::parse(&text).is_err());

@@ -1,5 +1,6 @@
 //! Changes to a document. Each gives a new document and says which paths it touched.
 
+mod exchange;
 mod rename;
 mod set;
 #[cfg(test)]
@@ -18,6 +19,7 @@ use super::model::{Model, Target, beneath};
 use super::reference::Reference;
 use super::validate::shape::bad_name;
 
+pub use exchange::exchange;
 pub use rename::rename;
 pub use set::{set, set_all};
 

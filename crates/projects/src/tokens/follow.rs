@@ -344,7 +344,7 @@ impl<'b, 'a> Builder<'b, 'a> {
 }
 
 /// How much a value counts, unless it is too large.
-fn weight(value: &Json) -> Option<usize> {
+pub(super) fn weight(value: &Json) -> Option<usize> {
     let mut room = Budget::of(MAX_VALUE_NODES);
     value.weigh(&mut room).map(|()| MAX_VALUE_NODES - room.left())
 }

@@ -192,6 +192,13 @@ impl ::projects::store::DesignSystems for Postgres {
     fn edit_design_system(&self, write: Write, edit: DesignEdit) -> Stored<'_, AtRevision<Designed>> {
         Box::pin(async move {
             let write = &timed(write);
+            if edit.may_exchange() {
+                let edit = &edit;
+                let exchange = |tables: Arc<_>| async move { design::exchange(&*tables, write, edit).await };
+                if let Some(done) = self.writing(write, exchange).await? {
+                    return Ok(done);
+                }
+            }
             let read = self.design_text(&write.account, &write.project).await?;
             let change = &design::ahead(write, read, edit).await?;
             self.writing(write, |tables| async move { design::edit(&*tables, write, change).await }).await

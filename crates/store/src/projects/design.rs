@@ -1,10 +1,13 @@
 //! Design systems.
 //!
-//! A change reads, judges and prints a whole document, and many at once may take a while. So it is made before anybody holds
-//! the project, on a thread of its own; the transaction that writes it only sees whether the document is still the same.
+//! A value is exchanged for another in the text that is kept, in the transaction that writes it. Any other change reads, judges
+//! and prints a whole document, and many at once may take a while. So it is made before anybody holds the project, on a thread
+//! of its own; the transaction that writes it only sees whether the document is still the same.
 
 use ::projects::tokens::Document;
-use ::projects::{Account, AtRevision, DesignEdit, Designed, Error, ProjectId, Refusal, StoreError, Write};
+use ::projects::{
+    Account, AtRevision, DesignEdit, Designed, Error, Project, ProjectId, Refusal, StoreError, Write,
+};
 use futures_util::future::try_join;
 use tokio::sync::Semaphore;
 
@@ -31,6 +34,35 @@ pub(crate) async fn text<T: Tables>(
     Ok(AtRevision { revision, value })
 }
 
+/// Makes a change that only exchanges values. `None` if it does more, and then nothing is written.
+pub(crate) async fn exchange<T: Tables>(
+    tables: &T,
+    write: &Write,
+    edit: &DesignEdit,
+) -> Answer<T, Option<AtRevision<Designed>>> {
+    let (project, before) = held(tables, write).await?;
+    match edit.exchanged(&before) {
+        Some((text, designed)) => put(tables, write, &project, Made { designed, text }).await.map(Some),
+        None => Ok(None),
+    }
+}
+
+/// The project to write to, and its design system as it is kept.
+async fn held<T: Tables>(tables: &T, write: &Write) -> Answer<T, (Project, String)> {
+    with(hold(tables, write), async { tables.design_text(&write.project).await }).await
+}
+
+async fn put<T: Tables>(
+    tables: &T,
+    write: &Write,
+    project: &Project,
+    made: Made,
+) -> Answer<T, AtRevision<Designed>> {
+    let put = tables.put_design(&project.id, &made.text);
+    let ((), revision) = try_join(put, note(tables, write, project, project.usage)).await?;
+    Ok(AtRevision { revision, value: made.designed })
+}
+
 /// How many changes are made at a time, in the whole process.
 static PLACES: Semaphore = Semaphore::const_new(4);
 
@@ -54,8 +86,8 @@ struct Made {
 }
 
 impl Made {
-    fn of(designed: Designed) -> Self {
-        Self { text: designed.document.to_string(), designed }
+    fn of((document, designed): (Document, Designed)) -> Self {
+        Self { designed, text: document.to_string() }
     }
 }
 
@@ -91,18 +123,15 @@ pub(crate) async fn edit<T: Tables>(
     write: &Write,
     change: &Redesign,
 ) -> Answer<T, AtRevision<Designed>> {
-    let before = async { tables.design_text(&write.project).await };
-    let (project, before) = with(hold(tables, write), before).await?;
-    let Made { designed, text } = if before == change.before {
+    let (project, before) = held(tables, write).await?;
+    let made = if before == change.before {
         change.made.clone()
     } else if change.edit.effort(before.len()) > QUICK {
         return Err(Refusal::Conflict { expected: change.revision, found: project.revision }.into());
     } else {
         Made::of(change.edit.apply(&tables.design(&project.id).await?)?)
     };
-    let put = tables.put_design(&project.id, &text);
-    let ((), revision) = try_join(put, note(tables, write, &project, project.usage)).await?;
-    Ok(AtRevision { revision, value: designed })
+    put(tables, write, &project, made).await
 }
 
 #[cfg(test)]

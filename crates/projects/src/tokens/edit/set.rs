@@ -86,7 +86,7 @@ fn put(root: &mut Map, path: &str, new: &NewToken, means: &mut Means) -> Result<
     Ok(())
 }
 
-fn fill(token: &mut Map, new: &NewToken) {
+pub(super) fn fill(token: &mut Map, new: &NewToken) {
     if let Some(kind) = new.kind {
         token.set("$type", kind.as_str());
     }
@@ -121,7 +121,7 @@ fn kinds(changed: &Document, tokens: &[(&str, &NewToken)]) -> Result<Vec<Option<
 }
 
 /// Writes what was put into a token as 2025.10 has it.
-fn renew_token(token: &mut Map, new: &NewToken, kind: Kind) {
+pub(super) fn renew_token(token: &mut Map, new: &NewToken, kind: Kind) {
     let is_new = |value: &&mut Json| **value == new.value;
     if let Some(value) = token.get_mut("$value").filter(is_new) {
         renew(kind, value);

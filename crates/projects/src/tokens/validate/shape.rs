@@ -35,7 +35,8 @@ pub(in crate::tokens) fn bad_name(name: &str) -> Option<String> {
     }
 }
 
-fn group(map: &Map, path: &str, tell: &mut dyn FnMut(Finding)) {
+/// Tells what is wrong in a token or a group.
+pub(in crate::tokens) fn group(map: &Map, path: &str, tell: &mut dyn FnMut(Finding)) {
     let mut spellings: HashMap<String, &str> = HashMap::new();
     for (name, value) in map.iter() {
         if name.starts_with('$') && name != "$root" {

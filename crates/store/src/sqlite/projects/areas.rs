@@ -12,7 +12,7 @@ use ::projects::{
 };
 use jiff::Timestamp;
 
-use super::{Sqlite, at_once};
+use super::{Rows, Sqlite, at_once};
 use crate::names::check_name;
 use crate::projects::{design, import, in_projects, project, types, whole};
 
@@ -120,6 +120,14 @@ impl DesignSystems for Sqlite {
 
     fn edit_design_system(&self, write: Write, edit: DesignEdit) -> Stored<'_, AtRevision<Designed>> {
         Box::pin(async move {
+            if edit.may_exchange() {
+                let edit = edit.clone();
+                let exchange =
+                    move |rows: &Rows<'_>, write: &Write| at_once(design::exchange(rows, write, &edit));
+                if let Some(done) = self.write(write.clone(), exchange).await? {
+                    return Ok(done);
+                }
+            }
             let read = self.design_text(&write.account, &write.project).await?;
             let change = design::ahead(&write, read, edit).await?;
             self.write(write, move |rows, write| at_once(design::edit(rows, write, &change))).await
