@@ -1,11 +1,11 @@
 //! Threads that own connections and do the jobs that come over a channel.
 
 use std::io;
-use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 
 use access::StoreError;
+use crossbeam_channel::{Receiver, Sender, TrySendError, bounded};
 use rusqlite::Connection;
 use tokio::sync::oneshot;
 
@@ -34,7 +34,7 @@ pub(super) struct Worker(Arc<Threads>);
 /// The threads. When the last way to them is gone they do what was given to them and give their connections back. Whoever
 /// drops it waits for that.
 struct Threads {
-    jobs: Option<SyncSender<Job>>,
+    jobs: Option<Sender<Job>>,
     handles: Vec<JoinHandle<Connection>>,
 }
 
@@ -52,10 +52,9 @@ impl Drop for Threads {
 impl Worker {
     /// Starts one thread for each connection.
     pub(super) fn start(name: &str, connections: Vec<Connection>) -> io::Result<Self> {
-        let (sender, jobs) = sync_channel(WAITING);
-        let jobs = Arc::new(Mutex::new(jobs));
+        let (sender, jobs) = bounded(WAITING);
         let start = |connection| {
-            let jobs = Arc::clone(&jobs);
+            let jobs = jobs.clone();
             thread::Builder::new().name(name.to_owned()).spawn(move || work(connection, &jobs))
         };
         let handles = connections.into_iter().map(start).collect::<io::Result<_>>()?;
@@ -109,30 +108,27 @@ impl Worker {
     }
 }
 
-fn work(mut connection: Connection, jobs: &Mutex<Receiver<Job>>) -> Connection {
-    loop {
-        // One waits for a job, the others wait for the lock.
-        let job = jobs.lock().unwrap_or_else(PoisonError::into_inner).recv();
+fn work(mut connection: Connection, jobs: &Receiver<Job>) -> Connection {
+    while let Ok(job) = jobs.recv() {
         match job {
-            Ok(Job::Alone(job)) => job(&mut connection),
-            Ok(Job::Change(first)) => {
+            Job::Alone(job) => job(&mut connection),
+            Job::Change(first) => {
                 let (changes, next) = gather(first, jobs);
                 shared::make(&mut connection, changes);
                 if let Some(job) = next {
                     job(&mut connection);
                 }
             }
-            Err(_) => return connection,
         }
     }
+    connection
 }
 
 /// The changes that wait already, up to the first job of another kind.
-fn gather(first: Box<dyn Change>, jobs: &Mutex<Receiver<Job>>) -> (Vec<Box<dyn Change>>, Option<Alone>) {
+fn gather(first: Box<dyn Change>, jobs: &Receiver<Job>) -> (Vec<Box<dyn Change>>, Option<Alone>) {
     let mut changes = vec![first];
     while changes.len() < SHARING {
-        let next = jobs.lock().unwrap_or_else(PoisonError::into_inner).try_recv();
-        match next {
+        match jobs.try_recv() {
             Ok(Job::Change(change)) => changes.push(change),
             Ok(Job::Alone(job)) => return (changes, Some(job)),
             Err(_) => break,
