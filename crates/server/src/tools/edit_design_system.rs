@@ -1,9 +1,10 @@
 //! `edit_design_system`: design tokens are set, renamed, deleted and imported.
 
+use std::fmt::Display;
 use std::str::FromStr;
 
-use projects::DesignEdit;
-use projects::tokens::{Json, Kind, NewToken, UnknownKind, starter};
+use projects::tokens::{Json, Kind, NewToken, starter};
+use projects::{DesignEdit, Problem, Refusal};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -97,8 +98,7 @@ impl Tool for EditDesignSystem {
     type Reply = Reply;
 
     async fn call(&self, call: Call, args: Args) -> Result<Reply, Failure> {
-        let edits = args.changes.into_iter().enumerate().map(|(at, change)| change.edit(at));
-        let edit = DesignEdit::All(edits.collect::<Result<_, _>>()?);
+        let edit = all(args.changes)?;
         let desk = Desk::of(&call).await?;
         let (id, guard) =
             (desk.project(&args.project_id)?, Guard { if_revision: args.if_revision, dry_run: args.dry_run });
@@ -115,24 +115,39 @@ impl Tool for EditDesignSystem {
     }
 }
 
+/// All changes as one. Everything that a rule refuses is told at once.
+fn all(changes: Vec<Change>) -> Result<DesignEdit, Failure> {
+    changes.iter().enumerate().try_for_each(|(at, change)| change.check(at))?;
+    let (mut edits, mut problems) = (Vec::new(), Vec::new());
+    for (at, change) in changes.into_iter().enumerate() {
+        match change.edit(at) {
+            Ok(edit) => edits.push(edit),
+            Err(wrong) => problems.extend(wrong),
+        }
+    }
+    Refusal::if_any(problems)?;
+    Ok(DesignEdit::All(edits))
+}
+
 impl Change {
-    fn edit(self, at: usize) -> Result<DesignEdit, Failure> {
-        self.check(at)?;
+    fn edit(self, at: usize) -> Result<DesignEdit, Vec<Problem>> {
         let Self { op, path, to, value, r#type, mode, description, force, source } = self;
         let path = path.unwrap_or_default();
         let source = source.unwrap_or_default();
         Ok(match op {
             Op::Set => {
-                let unknown = |error: UnknownKind| {
-                    Failure::against_rule(&format!("/changes/{at}/type"), error.to_string())
+                let wrong = |what: &str, why: &dyn Display| {
+                    Problem::new(format!("/changes/{at}/{what}"), why.to_string())
                 };
-                let kind = r#type.as_deref().map(Kind::from_str).transpose().map_err(unknown)?;
+                let kind = r#type.as_deref().map(Kind::from_str).transpose();
+                let kind = kind.map_err(|error| wrong("type", &error));
                 let value = Json::parse(&value.unwrap_or_default().to_string());
-                let unusable = |error: serde_json::Error| {
-                    Failure::against_rule(&format!("/changes/{at}/value"), error.to_string())
-                };
-                let value = value.map_err(unusable)?;
-                DesignEdit::Set { path, token: NewToken { kind, value, mode, description } }
+                match (kind, value.map_err(|error| wrong("value", &error))) {
+                    (Ok(kind), Ok(value)) => {
+                        DesignEdit::Set { path, token: NewToken { kind, value, mode, description } }
+                    }
+                    (kind, value) => return Err(kind.err().into_iter().chain(value.err()).collect()),
+                }
             }
             Op::Rename => DesignEdit::Rename { from: path, to: to.unwrap_or_default() },
             Op::Delete => DesignEdit::Delete { path, mode, force },

@@ -178,6 +178,13 @@ async fn all_changes_are_made_or_none() {
         let no = refused(&mut ada, "edit_design_system", arguments).await;
         assert!(no.kind == kind && no.text.contains(said), "{wrong}: {no:?}");
     }
+    let odd = |kind: &str| json!({ "op": "set", "path": "x", "type": kind, "value": 4 });
+    let arguments =
+        json!({ "projectId": project, "changes": [odd("elephant"), odd("number"), odd("mouse")] });
+    let no = refused(&mut ada, "edit_design_system", arguments).await;
+    let is_told = |said: &str| no.text.contains(said);
+    assert!(is_told("/changes/0/type: there is no type `elephant`"), "{no:?}");
+    assert!(is_told("/changes/2/type: there is no type `mouse`") && !is_told("/changes/1"), "{no:?}");
     for changes in [json!([]), json!(vec![json!({ "op": "starter" }); 1001])] {
         let no = refused(&mut ada, "edit_design_system", json!({ "projectId": project, "changes": changes }))
             .await;
