@@ -70,7 +70,8 @@ fn is_busy(error: &rusqlite::Error) -> bool {
 pub(super) fn migrate(place: &str, connection: &mut Connection) -> std::result::Result<(), OpenError> {
     let opening = |error| fault::opening(place, error);
     let look = connection.transaction().map_err(opening)?;
-    if steps(place, &look)?.is_empty() {
+    // A file that nobody may write to is refused below, before somebody relies on it.
+    if steps(place, &look)?.is_empty() && !look.is_readonly("main").map_err(opening)? {
         return Ok(());
     }
     drop(look);

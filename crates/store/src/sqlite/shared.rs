@@ -10,7 +10,7 @@ use super::fault;
 /// A change that somebody waits for.
 pub(super) trait Change: Send {
     /// Makes it, or nothing of it.
-    fn make(&mut self, transaction: &mut Transaction<'_>);
+    fn make(&mut self, transaction: &Transaction<'_>);
     /// Tells how it ended, when it is known whether the transaction was kept.
     fn tell(self: Box<Self>, kept: std::result::Result<(), StoreError>);
 }
@@ -38,14 +38,14 @@ impl<T, W> Pending<T, W> {
 }
 
 impl<T: Send, W: FnOnce(&Connection) -> Result<Made<T>> + Send> Change for Pending<T, W> {
-    fn make(&mut self, transaction: &mut Transaction<'_>) {
+    fn make(&mut self, transaction: &Transaction<'_>) {
         // One that nobody waits for any more is left out.
         let work = self.work.take().filter(|_| !self.reply.is_closed());
         self.made = work.map(|work| {
-            let savepoint = transaction.savepoint()?;
-            match fault::caught(|| work(&savepoint))? {
-                Made::Kept(made) => savepoint.commit().map(|()| made),
-                Made::Undone(made) => savepoint.finish().map(|()| made),
+            let savepoint = Savepoint::begin(transaction)?;
+            match fault::caught(|| work(transaction))? {
+                Made::Kept(made) => savepoint.keep().map(|()| made),
+                Made::Undone(made) => savepoint.undo().map(|()| made),
             }
         });
     }
@@ -62,6 +62,45 @@ impl<T: Send, W: FnOnce(&Connection) -> Result<Made<T>> + Send> Change for Pendi
     }
 }
 
+/// A part of a transaction that is taken back unless it is kept. Its statements are prepared once; those of `rusqlite` are
+/// read anew each time.
+struct Savepoint<'c> {
+    connection: &'c Connection,
+    is_open: bool,
+}
+
+impl<'c> Savepoint<'c> {
+    fn begin(connection: &'c Connection) -> Result<Self> {
+        run(connection, "SAVEPOINT change")?;
+        Ok(Self { connection, is_open: true })
+    }
+
+    fn keep(mut self) -> Result<()> {
+        run(self.connection, "RELEASE change")?;
+        self.is_open = false;
+        Ok(())
+    }
+
+    fn undo(self) -> Result<()> {
+        run(self.connection, "ROLLBACK TO change")?;
+        self.keep()
+    }
+}
+
+impl Drop for Savepoint<'_> {
+    fn drop(&mut self) {
+        if self.is_open {
+            // Where SQLite has taken back the whole transaction there is none any more.
+            let _ = run(self.connection, "ROLLBACK TO change");
+            let _ = run(self.connection, "RELEASE change");
+        }
+    }
+}
+
+fn run(connection: &Connection, sql: &str) -> Result<()> {
+    connection.prepare_cached(sql)?.execute([]).map(drop)
+}
+
 /// Makes these changes in one transaction, and tells everybody.
 pub(super) fn make(connection: &mut Connection, mut changes: Vec<Box<dyn Change>>) {
     let kept = share(connection, &mut changes);
@@ -75,9 +114,9 @@ fn share(
     changes: &mut [Box<dyn Change>],
 ) -> std::result::Result<(), StoreError> {
     let begun = connection.transaction_with_behavior(TransactionBehavior::Immediate);
-    let mut transaction = begun.map_err(fault::of)?;
+    let transaction = begun.map_err(fault::of)?;
     for change in changes {
-        change.make(&mut transaction);
+        change.make(&transaction);
         // A disk that is full, say, takes back more than the one statement. What came now would be kept by itself.
         if transaction.is_autocommit() {
             return Err(StoreError::Unreachable("SQLite took back the transaction".to_owned()));

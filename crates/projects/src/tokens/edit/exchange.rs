@@ -7,6 +7,7 @@
 use std::borrow::Cow;
 use std::fmt;
 
+use memchr::memmem;
 use serde::Deserialize;
 use serde::de::{DeserializeSeed, Deserializer, Error as _, IgnoredAny, MapAccess, Visitor};
 use serde_json::value::RawValue;
@@ -22,32 +23,31 @@ use crate::tokens::model::is_plain;
 use crate::tokens::read::Reader;
 use crate::tokens::validate::shape;
 
-/// What makes a document more than its text says at one place: a pointer, a group that extends another, or an escape
-/// that may hide one of them.
-const TANGLED: [&str; 3] = [r#""$ref""#, r#""$extends""#, r"\u"];
+/// What makes a document more than its text says at one place: a pointer, a group that extends another, or one without a name,
+/// which paths at the root do not show. A text that is kept was printed here, and no `$` is ever escaped.
+const TANGLED: [&str; 3] = [r#""$ref""#, r#""$extends""#, r#""":"#];
 
 /// The text of a document, as it is kept, with another value for a token. `None` says nothing about the change: then
 /// [`set`](super::set) makes or refuses it.
 pub fn exchange(text: &str, path: &str, new: &NewToken) -> Option<String> {
-    let is_tangled = TANGLED.into_iter().any(|mark| text.contains(mark));
-    if is_tangled || check_path(path).is_err() || !new.is_bare() {
+    if !new.is_bare() || check_path(path).is_err() || is_tangled(text, path) {
         return None;
     }
     let place = place(text, path)?;
-    let Json::Object(before) = Json::parse(place.token).ok()? else { return None };
-    let kind = place.kind(&before)?;
-    if new.kind.is_some_and(|new| new != kind) || !is_sound(path, kind, &before) {
+    let Json::Object(mut token) = Json::parse(place.token).ok()? else { return None };
+    let kind = place.kind(&token)?;
+    let before = token.get("$value").filter(|value| is_plain(value)).map(Size::of)?;
+    if new.kind.is_some_and(|new| new != kind) {
         return None;
     }
-    let mut after = before.clone();
-    fill(&mut after, new);
-    renew_token(&mut after, new, kind);
-    if !is_sound(path, kind, &after) || is_larger(after.get("$value")?, before.get("$value")?) {
+    fill(&mut token, new);
+    renew_token(&mut token, new, kind);
+    if !is_sound(path, kind, &token) || !Size::of(token.get("$value")?).fits(&before) {
         return None;
     }
     let start = place.token.as_ptr().addr() - text.as_ptr().addr();
     let rest = &text[start + place.token.len()..];
-    let changed = [&text[..start], &Json::Object(after).to_string(), rest].concat();
+    let changed = [&text[..start], &Json::Object(token).to_string(), rest].concat();
     (changed.len() <= MAX_BYTES).then_some(changed)
 }
 
@@ -71,9 +71,21 @@ fn is_sound(path: &str, kind: Kind, token: &Map) -> bool {
         && mode_values(token).all(|(_, value)| is_good(value))
 }
 
-/// Whether those that refer to a value might not have room for the other one.
-fn is_larger(value: &Json, before: &Json) -> bool {
-    weight(value) > weight(before) || value.depth() > before.depth()
+/// How large a value is.
+struct Size {
+    weight: Option<usize>,
+    depth: usize,
+}
+
+impl Size {
+    fn of(value: &Json) -> Self {
+        Self { weight: weight(value), depth: value.depth() }
+    }
+
+    /// Whether all who refer to a value have room for this one in its stead.
+    fn fits(&self, room: &Self) -> bool {
+        self.weight <= room.weight && self.depth <= room.depth
+    }
 }
 
 /// Where a token is.
@@ -94,62 +106,83 @@ impl Place<'_> {
     }
 }
 
-/// Finds what is written at a path. Everything else is skipped.
+/// Whether more may hang together in a document than stands at one place of its text.
+fn is_tangled(text: &str, path: &str) -> bool {
+    // With a dot in a name another token may have the same path.
+    let groups = path.rsplit_once('.').into_iter().flat_map(|(groups, _)| groups.split('.'));
+    let mut dotted = groups.map(|name| Json::from(name).to_string().trim_end_matches('"').to_owned() + ".");
+    let occurs = |mark: &str| memmem::find(text.as_bytes(), mark.as_bytes()).is_some();
+    TANGLED.into_iter().any(occurs) || dotted.any(|begun| occurs(&begun))
+}
+
+/// Finds what is written at a path, and reads no further than it must.
 fn place<'t>(text: &'t str, path: &str) -> Option<Place<'t>> {
+    let mut search = Search::default();
     let mut reader = serde_json::Deserializer::from_str(text);
-    Group { rest: path, is_root: true }.deserialize(&mut reader).ok().flatten()
+    let read = Group { rest: path, is_root: true, search: &mut search }.deserialize(&mut reader);
+    search.place.filter(|_| search.is_done || read.is_ok())
+}
+
+#[derive(Default)]
+struct Search<'t> {
+    place: Option<Place<'t>>,
+    /// Whether the rest of the text is of no interest. To stop there, reading it has to fail.
+    is_done: bool,
 }
 
 /// Reads a group on the way to a token.
-struct Group<'p> {
+struct Group<'p, 't> {
     /// The path from here.
     rest: &'p str,
     is_root: bool,
+    search: &'p mut Search<'t>,
 }
 
 #[derive(Deserialize)]
 struct Name<'t>(#[serde(borrow)] Cow<'t, str>);
 
-impl<'t> DeserializeSeed<'t> for Group<'_> {
-    type Value = Option<Place<'t>>;
+impl<'t> DeserializeSeed<'t> for Group<'_, 't> {
+    type Value = ();
 
-    fn deserialize<D: Deserializer<'t>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
+    fn deserialize<D: Deserializer<'t>>(self, deserializer: D) -> Result<(), D::Error> {
         deserializer.deserialize_map(self)
     }
 }
 
-impl<'t> Visitor<'t> for Group<'_> {
-    type Value = Option<Place<'t>>;
+impl<'t> Visitor<'t> for Group<'_, 't> {
+    type Value = ();
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("a group")
     }
 
-    fn visit_map<A: MapAccess<'t>>(self, mut members: A) -> Result<Self::Value, A::Error> {
-        let (next, rest) =
-            self.rest.split_once('.').map_or((self.rest, None), |(next, rest)| (next, Some(rest)));
-        let mut found = None;
+    fn visit_map<A: MapAccess<'t>>(self, mut members: A) -> Result<(), A::Error> {
+        let Self { rest, is_root, search } = self;
+        let (next, rest) = rest.split_once('.').map_or((rest, None), |(next, rest)| (next, Some(rest)));
         let mut group_type = None;
         while let Some(Name(name)) = members.next_key()? {
-            match &*name {
-                name if name == next => {
-                    found = match rest {
-                        Some(rest) => members.next_value_seed(Group { rest, is_root: false })?,
-                        None => {
-                            Some(Place { token: members.next_value::<&RawValue>()?.get(), group_type: None })
-                        }
-                    };
+            match (&*name, rest) {
+                (name, Some(rest)) if name == next => {
+                    members.next_value_seed(Group { rest, is_root: false, search })?;
+                    let has_type = search.place.as_ref().is_some_and(|place| place.group_type.is_some());
+                    search.is_done = is_root && has_type;
+                    if search.is_done {
+                        return Err(A::Error::custom("it is found"));
+                    }
                 }
-                "$type" => group_type = Some(members.next_value::<Name<'t>>()?.0),
-                "$value" if !self.is_root => return Err(A::Error::custom("the path leads through a token")),
-                // With a dot in its name another token may have the same path.
-                name if name.contains('.') && self.rest.starts_with(name) => {
-                    return Err(A::Error::custom("the path is ambiguous"));
+                (name, None) if name == next => {
+                    let token = members.next_value::<&RawValue>()?.get();
+                    search.place = Some(Place { token, group_type: None });
                 }
+                ("$type", _) => group_type = Some(members.next_value::<Name<'t>>()?.0),
+                ("$value", _) if !is_root => return Err(A::Error::custom("the path leads through a token")),
                 _ => drop(members.next_value::<IgnoredAny>()?),
             }
         }
-        Ok(found.map(|place: Place<'t>| Place { group_type: place.group_type.or(group_type), ..place }))
+        if let Some(place) = &mut search.place {
+            place.group_type = place.group_type.take().or(group_type);
+        }
+        Ok(())
     }
 }
 
@@ -208,12 +241,11 @@ mod tests {
         for text in [
             r##"{"a":{"$type":"number","$value":1},"b":{"$type":"number","$value":{"$ref":"#/a/$value"}}}"##,
             r#"{"a":{"$type":"number","$value":1},"g":{"$extends":"{h}"},"h":{}}"#,
-            r##"{"a":{"$type":"number","$value":1},"b":{"\u0024ref":"#/a"}}"##,
             r#"{"a":{"$type":"colour","$value":1},"$type":"number"}"#,
             r#"{"a":{"$type":"number","$value":1,"$extensions":{"mode":{"m":"{b}"}}}}"#,
             r#"{"a":{"$type":"number","$value":1,"$extensions":{"mode":{"m":"soon"}}}}"#,
             r#"{"a":{"$type":"number","$value":1,"$deprecated":1}}"#,
-            r#"{"a":{"$type":"number","$value":"soon"}}"#,
+            r#"{"a":{"$type":"number","$value":"{soon"}}"#,
             r#"{"a":{"$type":"fontFamily","$value":"One"}}"#,
             r#"{"a":{"$value":1}}"#,
             r#"{"a":1}"#,
@@ -227,7 +259,14 @@ mod tests {
         check(r#"{"a":{"$type":"fontFamily","$value":"One"}}"#, "a", &bare(larger), None);
         let through = r#"{"a":{"b":{"$value":1},"$value":2},"$type":"number"}"#;
         check(through, "a.b", &bare(3.0), None);
-        let twice = r#"{"$type":"number","a":{"b":{"$value":1}},"a.b":{"$value":2}}"#;
-        check(twice, "a.b", &bare(3.0), None);
+        for (twice, path) in [
+            (r#"{"$type":"number","a":{"b":{"$value":1}},"a.b":{"$value":2}}"#, "a.b"),
+            (r#"{"$type":"number","x":{"$type":"number","a":{"b":{"$value":1}},"a.b":5}}"#, "x.a.b"),
+            (r#"{"a\"x":{"$type":"number","b":{"$value":1}},"a\"x.b":5}"#, r#"a"x.b"#),
+            (r#"{"$type":"number","a":{"$value":1},"":{"a":{"$value":2}}}"#, "a"),
+        ] {
+            check(twice, path, &bare(3.0), None);
+            set(&Document::stored(twice).unwrap(), path, &bare(3.0)).unwrap_err();
+        }
     }
 }

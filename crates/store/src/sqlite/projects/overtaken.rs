@@ -41,6 +41,9 @@ fn a_change_is_made_to_what_is_there() {
     let added = r#"{"a":{"$type":"number","$value":1},"n":{"$type":"number","$value":2}}"#;
     assert_eq!(written(KEPT, set("n")).unwrap(), added);
     assert_eq!(written(OLDER, set("n")).unwrap(), added, "and not to what was read");
+    let exchanged = r#"{"a":{"$type":"number","$value":2}}"#;
+    assert_eq!(written(KEPT, set("a")).unwrap(), exchanged);
+    assert_eq!(written(OLDER, set("a")).unwrap(), exchanged);
 }
 
 #[test]
