@@ -25,6 +25,10 @@ mod table;
 mod tree;
 mod turn;
 
+/// The same as in the binary that is measured.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 type Outcome<T> = Result<T, Box<dyn std::error::Error>>;
 
 fn main() -> Outcome<()> {
