@@ -66,19 +66,15 @@ fn is_busy(error: &rusqlite::Error) -> bool {
     matches!(error.sqlite_error_code(), Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked))
 }
 
-/// Brings the tables up to date, in one transaction. With nothing to do it waits for nobody who writes.
+/// Brings the tables up to date, in one transaction.
 pub(super) fn migrate(place: &str, connection: &mut Connection) -> std::result::Result<(), OpenError> {
     let opening = |error| fault::opening(place, error);
-    let look = connection.transaction().map_err(opening)?;
-    // A file that nobody may write to is refused below, before somebody relies on it.
-    if steps(place, &look)?.is_empty() && !look.is_readonly("main").map_err(opening)? {
-        return Ok(());
-    }
-    drop(look);
     let transaction =
         connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(opening)?;
     // Looked at again: another process may have been faster.
-    let steps = steps(place, &transaction)?;
+    let found = Found::look(&transaction).map_err(opening)?;
+    found.judge(place)?;
+    let steps = missing(SQLITE, found.schema).ok_or_else(|| failed(place, "its schema has changed"))?;
     if steps.is_empty() {
         return Ok(());
     }
@@ -89,13 +85,6 @@ pub(super) fn migrate(place: &str, connection: &mut Connection) -> std::result::
         .pragma_update(None, "application_id", APPLICATION)
         .and_then(|()| transaction.pragma_update(None, "user_version", newest(SQLITE)));
     marks.and_then(|()| transaction.commit()).map_err(opening)
-}
-
-/// What is still to be done to the tables.
-fn steps(place: &str, connection: &Connection) -> std::result::Result<&'static [&'static str], OpenError> {
-    let found = Found::look(connection).map_err(|error| fault::opening(place, error))?;
-    found.judge(place)?;
-    missing(SQLITE, found.schema).ok_or_else(|| failed(place, "its schema has changed"))
 }
 
 /// What a database says about itself.

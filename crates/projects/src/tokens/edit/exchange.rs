@@ -110,7 +110,10 @@ impl Place<'_> {
 fn is_tangled(text: &str, path: &str) -> bool {
     // With a dot in a name another token may have the same path.
     let groups = path.rsplit_once('.').into_iter().flat_map(|(groups, _)| groups.split('.'));
-    let mut dotted = groups.map(|name| Json::from(name).to_string().trim_end_matches('"').to_owned() + ".");
+    let mut dotted = groups.map(|name| {
+        let quoted = Json::from(name).to_string();
+        quoted[..quoted.len() - 1].to_owned() + "."
+    });
     let occurs = |mark: &str| memmem::find(text.as_bytes(), mark.as_bytes()).is_some();
     TANGLED.into_iter().any(occurs) || dotted.any(|begun| occurs(&begun))
 }
@@ -263,6 +266,7 @@ mod tests {
             (r#"{"$type":"number","a":{"b":{"$value":1}},"a.b":{"$value":2}}"#, "a.b"),
             (r#"{"$type":"number","x":{"$type":"number","a":{"b":{"$value":1}},"a.b":5}}"#, "x.a.b"),
             (r#"{"a\"x":{"$type":"number","b":{"$value":1}},"a\"x.b":5}"#, r#"a"x.b"#),
+            (r#"{"a\"":{"$type":"number","b":{"$value":1}},"a\".b":5}"#, r#"a".b"#),
             (r#"{"$type":"number","a":{"$value":1},"":{"a":{"$value":2}}}"#, "a"),
         ] {
             check(twice, path, &bare(3.0), None);
