@@ -101,6 +101,9 @@ mod tests {
             (Scope::Write, Scope::Write, true),
             (Scope::Write, Scope::Admin, false),
             (Scope::Admin, Scope::Write, true),
+            (Scope::Write, Scope::Execute, false),
+            (Scope::Admin, Scope::Execute, false),
+            (Scope::Execute, Scope::Execute, true),
         ] {
             assert_eq!(Principal::local_user(has).admit(needed).is_ok(), allowed, "{has:?} {needed:?}");
         }

@@ -12,11 +12,14 @@ pub enum Scope {
     Write,
     /// Change who may do what.
     Admin,
+    /// Run programs on the server, where its operator allows that. A program could take everything else, so this scope
+    /// contains all of it; `admin` does not contain this one.
+    Execute,
 }
 
 impl Scope {
     /// All of them, the smallest first.
-    pub const ALL: [Self; 3] = [Self::Read, Self::Write, Self::Admin];
+    pub const ALL: [Self; 4] = [Self::Read, Self::Write, Self::Admin, Self::Execute];
 
     /// Its name in settings, stores and tokens.
     pub const fn as_str(self) -> &'static str {
@@ -24,6 +27,7 @@ impl Scope {
             Self::Read => "read",
             Self::Write => "write",
             Self::Admin => "admin",
+            Self::Execute => "execute",
         }
     }
 
@@ -45,6 +49,6 @@ impl FromStr for Scope {
         Self::ALL
             .into_iter()
             .find(|scope| scope.as_str() == name)
-            .ok_or_else(|| format!("there is no scope `{name}`; there are read, write, admin"))
+            .ok_or_else(|| format!("there is no scope `{name}`; there are read, write, admin, execute"))
     }
 }

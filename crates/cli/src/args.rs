@@ -130,14 +130,17 @@ pub(crate) struct IndexArgs {
 /// What `apply` takes.
 #[derive(clap::Args)]
 pub(crate) struct ApplyArgs {
-    /// The plan; `-` reads it from stdin
+    /// The plan: a file, the id of a plan that was proposed within the last day, or `-` for stdin
     pub(crate) plan: PathBuf,
     /// Show what would be written, and write nothing
     #[arg(long)]
     pub(crate) dry_run: bool,
-    /// Run the plan's post-checks afterwards
+    /// Run the plan's post-checks afterwards; you are shown the commands and asked first
     #[arg(long)]
     pub(crate) check: bool,
+    /// With --check: agree to the commands without being asked
+    #[arg(long, short, requires = "check")]
+    pub(crate) yes: bool,
     /// A protected path that may be written all the same; may be given several times
     #[arg(long, value_name = "PATH")]
     pub(crate) allow: Vec<String>,
@@ -149,8 +152,11 @@ pub(crate) struct ApplyArgs {
 /// What `undo` takes.
 #[derive(clap::Args)]
 pub(crate) struct UndoArgs {
-    /// The plan's id [default: the plan that was applied last]
+    /// The plan's id; without it you are shown the plan that was applied last, and asked
     pub(crate) id: Option<String>,
+    /// Undo the plan that was applied last without being asked
+    #[arg(long, short, conflicts_with_all = ["id", "plan"])]
+    pub(crate) yes: bool,
     /// The plan itself, if an editor applied it; `-` reads it from stdin
     #[arg(long, value_name = "FILE", conflicts_with = "id")]
     pub(crate) plan: Option<PathBuf>,
@@ -173,7 +179,8 @@ pub(crate) enum KeysCommand {
         KEY=$(fluxway keys create --label ci)                   the key alone is on stdout"
     )]
     Create {
-        /// What the key allows, separated by commas: read, write, admin. The largest contains the others
+        /// What the key allows, separated by commas: read, write, admin, execute. The largest contains the others; execute runs
+        /// checks of plans on a server with --allow-checks
         #[arg(long, value_name = "SCOPES", value_delimiter = ',', default_value = "read")]
         scope: Vec<server::Scope>,
         /// The one project that the key is good for; the tenant must have it [default: all]

@@ -280,7 +280,7 @@ impl Config {
     pub(crate) fn local_user(&self) -> server::Principal {
         // Over HTTP anybody on this machine can ask: without keys nobody is known well enough to write.
         let may_write = !self.read_only && self.http.is_none();
-        server::Principal::local_user(if may_write { server::Scope::Write } else { server::Scope::Read })
+        server::Principal::local_user(if may_write { server::Scope::Execute } else { server::Scope::Read })
     }
 }
 

@@ -26,7 +26,10 @@ mod spot;
 mod text;
 mod validate;
 
-pub use apply::{Applied, ApplyError, Conflict, Outcome, Undone, apply, recover, undo, undo_by_plan};
+pub use apply::{
+    Applied, ApplyError, Conflict, Outcome, Undoable, Undone, apply, can_undo, is_undone, recover, undo,
+    undo_by_plan, undoable,
+};
 pub use check::{Checked, is_number, is_path, judge as judge_check, run as run_check};
 pub use diff::unified;
 pub use document::{
@@ -35,7 +38,7 @@ pub use document::{
 };
 pub use finding::{Finding, Severity};
 pub use functions::decorate;
-pub use journal::STATE;
+pub use journal::{Actor, STATE, Signer, Unreadable};
 pub use lsp::{uri_path, workspace_edit};
 pub use resolve::{Resolution, Resolved, resolve};
 pub use text::{Eol, Indent};

@@ -196,16 +196,37 @@ impl Seal {
 
     /// A signature over `text`, by the key that has locked `locked`.
     pub(crate) fn sign(&self, locked: &[u8], text: &[u8]) -> Option<Signature> {
-        // A key of its own: what signs does not encrypt.
-        let secret = self.key_of(locked)?.secret.expose_secret();
-        let derived = Signature::new_from_slice(secret).ok()?.chain_update(b"fluxway flow token").finalize();
-        Some(Signature::new_from_slice(&derived.into_bytes()).ok()?.chain_update(text))
+        Some(signing(self.key_of(locked)?, "fluxway flow token")?.chain_update(text))
+    }
+
+    /// A signature over `text` by the first key, for this purpose and no other.
+    pub fn signature(&self, purpose: &str, text: &[u8]) -> String {
+        let signature = self.keys.first().and_then(|key| signing(key, purpose));
+        signature.map_or_else(String::new, |mac| {
+            URL_SAFE_NO_PAD.encode(mac.chain_update(text).finalize().into_bytes())
+        })
+    }
+
+    /// Whether one of the keys has signed `text` for this purpose.
+    pub fn verify(&self, purpose: &str, text: &[u8], signature: &str) -> bool {
+        let Ok(signature) = URL_SAFE_NO_PAD.decode(signature) else { return false };
+        let signed_by = |key: &SealKey| {
+            signing(key, purpose).is_some_and(|mac| mac.chain_update(text).verify_slice(&signature).is_ok())
+        };
+        self.keys.iter().any(signed_by)
     }
 
     fn key_of(&self, locked: &[u8]) -> Option<&SealKey> {
         let id = locked.get(1..5).filter(|_| locked[0] == VERSION)?;
         self.keys.iter().find(|key| key.id == id)
     }
+}
+
+/// A key derived for one purpose: what signs does not encrypt, and a signature for one thing is none for another.
+fn signing(key: &SealKey, purpose: &str) -> Option<Signature> {
+    let derived =
+        Signature::new_from_slice(key.secret.expose_secret()).ok()?.chain_update(purpose).finalize();
+    Signature::new_from_slice(&derived.into_bytes()).ok()
 }
 
 fn cipher(key: &SealKey) -> XChaCha20Poly1305 {
@@ -284,6 +305,30 @@ mod tests {
         assert!(Seal::parse(&format!("{},", "0b".repeat(32))).is_none());
         let removed = Seal::new(SealKey::generate(&entropy));
         assert_eq!(removed.open(&old, &binding, at(1)), Err::<Journal, _>(SealError::Invalid));
+    }
+
+    #[test]
+    fn a_signature_is_good_for_its_text_and_purpose() {
+        let entropy = Counting(1.into());
+        let key = || SealKey::parse(&"0a".repeat(32)).unwrap();
+        let old = Seal::new(key());
+        let signature = old.signature("journal", b"text");
+        let rotated = Seal::new(SealKey::generate(&entropy)).also_opening(key());
+        for (seal, purpose, text, signature, is_good) in [
+            (&old, "journal", "text", signature.as_str(), true),
+            (&rotated, "journal", "text", signature.as_str(), true),
+            (&old, "token", "text", signature.as_str(), false),
+            (&old, "journal", "other", signature.as_str(), false),
+            (&old, "journal", "text", "", false),
+            (&old, "journal", "text", "!", false),
+            (&Seal::new(SealKey::generate(&entropy)), "journal", "text", signature.as_str(), false),
+        ] {
+            assert_eq!(
+                seal.verify(purpose, text.as_bytes(), signature),
+                is_good,
+                "{purpose} {text} {signature}"
+            );
+        }
     }
 
     #[test]

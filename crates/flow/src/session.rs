@@ -5,6 +5,7 @@
 //! answers that come at once one is taken, whichever process it came to. While a turn takes long it holds a lease; when the
 //! process dies the lease runs out, and whoever is asked about the session next goes on with it.
 
+mod document;
 mod limits;
 mod machine;
 mod memory;
@@ -16,6 +17,7 @@ mod state;
 mod store;
 mod token;
 
+pub use document::Documents;
 pub use limits::Limits;
 pub use machine::Response;
 pub use memory::Memory;

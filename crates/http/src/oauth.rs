@@ -19,7 +19,8 @@ pub(crate) fn metadata(state: &State) -> Response {
     let body = json!({
         "resource": tokens.trust().audience,
         "authorization_servers": [tokens.trust().issuer],
-        "scopes_supported": Scope::ALL.map(Scope::as_str),
+        // What an ordinary client needs: some ask for everything that stands here.
+        "scopes_supported": [Scope::Read.as_str(), Scope::Write.as_str()],
         "bearer_methods_supported": ["header"],
         "resource_name": "fluxway",
     });

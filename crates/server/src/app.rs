@@ -54,6 +54,18 @@ pub enum EnvelopeErrors {
     ToolsReference,
 }
 
+/// Which post-checks may be run at all. Whoever calls needs the scope `execute` besides, and their user's yes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum CheckPolicy {
+    /// None.
+    #[default]
+    Never,
+    /// Those of plans that this server proposed and keeps, as long as they are unchanged.
+    ProposedPlans,
+    /// Those of any plan: for a user at the command line, who brought it.
+    AnyPlan,
+}
+
 /// What `citations` holds: the two documents differ (contract row 4).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum CitationFormat {
@@ -130,6 +142,8 @@ pub struct App {
     pub(crate) flow: FlowSettings,
     sessions: OnceCell<Sessions>,
     pub(crate) roots: Arc<[PathBuf]>,
+    pub(crate) checks: CheckPolicy,
+    pub(crate) shows_secrets: bool,
     pub(crate) page_size: usize,
     pub(crate) envelope_errors: EnvelopeErrors,
     pub(crate) envelope_citations: CitationFormat,
@@ -293,6 +307,8 @@ pub struct AppBuilder {
     seal: Option<Seal>,
     flow: FlowSettings,
     roots: Vec<PathBuf>,
+    checks: CheckPolicy,
+    shows_secrets: bool,
     toolsets: Vec<Toolset>,
     page_size: usize,
     envelope_errors: EnvelopeErrors,
@@ -314,6 +330,8 @@ impl Default for AppBuilder {
             seal: None,
             flow: FlowSettings::default(),
             roots: Vec::new(),
+            checks: CheckPolicy::default(),
+            shows_secrets: false,
             toolsets: Toolset::DEFAULT.to_vec(),
             page_size: 100,
             envelope_errors: EnvelopeErrors::default(),
@@ -369,6 +387,20 @@ impl AppBuilder {
     #[must_use]
     pub fn roots(mut self, roots: Vec<PathBuf>) -> Self {
         self.roots = roots;
+        self
+    }
+
+    /// Which post-checks may be run. None, unless this says otherwise.
+    #[must_use]
+    pub fn checks(mut self, checks: CheckPolicy) -> Self {
+        self.checks = checks;
+        self
+    }
+
+    /// Leaves nothing out of plans that is left out for a model: for a user at the command line, whose files they are.
+    #[must_use]
+    pub fn shows_secrets(mut self, shows: bool) -> Self {
+        self.shows_secrets = shows;
         self
     }
 
@@ -458,6 +490,8 @@ impl AppBuilder {
             flow: self.flow,
             sessions: OnceCell::new(),
             roots: self.roots.into(),
+            checks: self.checks,
+            shows_secrets: self.shows_secrets,
             page_size: self.page_size,
             envelope_errors: self.envelope_errors,
             envelope_citations: self.envelope_citations,

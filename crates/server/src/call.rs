@@ -15,7 +15,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::desk::Shelves;
 use crate::documents::Documents;
-use crate::{CitationFormat, Outbox};
+use crate::{App, CitationFormat, Outbox};
 
 /// One call of a tool.
 #[derive(Clone)]
@@ -32,6 +32,7 @@ pub struct Call {
     pub now: Timestamp,
     /// Where randomness comes from.
     pub entropy: Arc<dyn Entropy>,
+    pub(crate) app: Arc<App>,
     pub(crate) documents: Arc<Documents>,
     pub(crate) projects: Arc<Shelves>,
     /// How documents are cited unless the call says otherwise.

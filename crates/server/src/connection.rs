@@ -13,6 +13,7 @@ use protocol::{
 use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;
 
+use crate::client_roots::ClientRoots;
 use crate::context::Context;
 use crate::error::{Failure, Manner, Refusal};
 use crate::interaction::{self, Warnings};
@@ -47,6 +48,7 @@ pub struct Connection {
     ending: CancellationToken,
     speaks_envelope: AtomicBool,
     warnings: Warnings,
+    client_roots: Mutex<ClientRoots>,
 }
 
 impl Connection {
@@ -54,6 +56,7 @@ impl Connection {
     pub fn new(app: Arc<App>, principal: Principal, rules: Rules, outbox: Arc<dyn Outbox>) -> Arc<Self> {
         Arc::new(Self {
             peer: Peer::new(),
+            client_roots: Mutex::default(),
             app,
             principal,
             rules,
@@ -373,6 +376,7 @@ impl Connection {
             roots: Arc::clone(&self.app.roots),
             now: self.app.clock.now(),
             entropy: Arc::clone(&self.app.entropy),
+            app: Arc::clone(&self.app),
             documents: Arc::clone(&self.app.documents),
             projects: Arc::clone(&self.app.projects),
             citations: CitationFormat::default(),
@@ -382,6 +386,7 @@ impl Connection {
     fn note(&self, notification: Notification) {
         match (notification.method.as_str(), notification.params) {
             ("notifications/initialized", _) => self.session.initialized(),
+            ("notifications/roots/list_changed", _) => self.set_client_roots(ClientRoots::Unknown),
             ("notifications/cancelled", Params::Object(params)) => {
                 if let Some(id) = params.get("requestId") {
                     self.work.cancel(id);
@@ -389,6 +394,14 @@ impl Connection {
             }
             (other, _) => tracing::debug!(rpc.method = other, "notification ignored"),
         }
+    }
+
+    pub(crate) fn client_roots(&self) -> ClientRoots {
+        self.client_roots.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    pub(crate) fn set_client_roots(&self, roots: ClientRoots) {
+        *self.client_roots.lock().unwrap_or_else(PoisonError::into_inner) = roots;
     }
 
     pub(crate) fn app(&self) -> &Arc<App> {

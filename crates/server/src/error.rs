@@ -83,6 +83,13 @@ pub(crate) enum Failure {
     Project(#[from] ProjectProblem),
     #[error(transparent)]
     Root(#[from] tree::RootError),
+    #[error(
+        "the folders that the client has open ({}) and those that this server may touch ({}) have nothing in common; open \
+         one of the latter in the client, or start the server with --root for one of the former",
+        listed(client),
+        listed(allowed)
+    )]
+    ForeignRoots { client: Vec<String>, allowed: Vec<String> },
     #[error(transparent)]
     Plan(#[from] PlanProblem),
     #[error("{0}")]
@@ -119,6 +126,11 @@ pub(crate) enum ArgumentProblem {
     Value { name: String, error: String, choices: Vec<String> },
     #[error("`{name}`: {error}")]
     Type { name: String, error: String },
+}
+
+/// Names in a sentence.
+fn listed(names: &[String]) -> String {
+    if names.is_empty() { "none".to_owned() } else { names.join(", ") }
 }
 
 /// Who can do something about a failure.
@@ -234,6 +246,10 @@ impl Failure {
             Self::Root(RootError::Unreadable { .. }) => {
                 Policy::model("root_unreadable", codefluss::VALIDATION)
             }
+            Self::ForeignRoots { .. } => Policy::model("root_not_allowed", codefluss::VALIDATION),
+            Self::Plan(problem @ PlanProblem::NotKept { .. }) => {
+                Policy::model(problem.kind(), codefluss::NOT_FOUND)
+            }
             Self::Plan(problem) => Policy::model(problem.kind(), codefluss::VALIDATION),
             Self::Halted(halt) => Policy::model(halt.kind(), codefluss::VALIDATION),
             Self::BadState(SealError::Invalid) => Policy::params("invalid_state"),
@@ -315,6 +331,9 @@ impl Failure {
             Self::BadArguments(problem) => problem.data(dialect),
             Self::Forbidden(access::Forbidden { needed, has }) => {
                 json!({ "needed": needed.as_str(), "has": has.as_str() })
+            }
+            Self::ForeignRoots { client, allowed } => {
+                json!({ "clientRoots": client, "allowedRoots": allowed })
             }
             Self::Plan(problem) => problem.data(),
             Self::Project(problem) => problem.data(),

@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use tree::{Budget, Roots};
 
 use crate::blocking::blocking;
+use crate::client_roots;
 use crate::context::Context;
 use crate::error::Failure;
 use crate::tools::Located;
@@ -31,9 +32,13 @@ fn path_in(uri: &str) -> Option<String> {
 }
 
 /// An experiment or one of its documents: what it is, and the text.
-pub(crate) async fn read(ctx: &Context, uri: &str) -> Result<Option<(&'static str, String)>, Failure> {
+pub(crate) async fn read(
+    ctx: &Context,
+    roots: &Arc<[PathBuf]>,
+    uri: &str,
+) -> Result<Option<(&'static str, String)>, Failure> {
     let (true, Some(path)) = (is_served(ctx), path_in(uri)) else { return Ok(None) };
-    let roots = ctx.call.roots.clone();
+    let roots = Arc::clone(roots);
     blocking(&ctx.call, move |budget| Ok(find(&roots, &path, budget))).await
 }
 
@@ -47,7 +52,7 @@ pub(crate) async fn paths(ctx: &Context) -> Result<Vec<String>, Failure> {
     if !is_served(ctx) {
         return Ok(Vec::new());
     }
-    let folders = ctx.call.roots.clone();
+    let folders = client_roots::narrow_silently(ctx).await?;
     let of_root = |roots: &Roots, folder: &Path, budget: &Budget| {
         let located = Located::find(roots, folder.to_str()?).ok()?;
         let experiments = located.projects.experiments(&located.tree, Detail::NONE, budget);

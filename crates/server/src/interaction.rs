@@ -12,9 +12,10 @@ use flow::{Converse, Progress};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
+use crate::client_roots;
 use crate::context::{self, Context};
 use crate::error::Failure;
-use crate::{App, FlowMode, tools};
+use crate::{App, Call, FlowMode, tools};
 
 pub(crate) use warnings::Warnings;
 
@@ -85,6 +86,9 @@ pub(crate) async fn start(ctx: &Context, params: Map<String, Value>) -> Result<V
     tool.spec.admit(&ctx.call.principal)?;
     let _ = ctx.notes.tool.set((tool.spec.name, tool.changes()));
     ctx.notes.tried_by(&initial_params);
+    if tool.spec.toolset.touches_files() {
+        client_roots::narrow_silently(ctx).await?;
+    }
     let mut arguments = initial_params;
     arguments.retain(|_, value| !value.is_null());
     let asks_for_token = context.get("stateless") == Some(&Value::Bool(true));
@@ -271,7 +275,10 @@ impl<'a> Desk<'a> {
         let _place = ctx.connection.work().place().await?;
         let sessions = app.sessions().await?;
         let clock = || app.now();
-        let find = |name: &str| self.conversation(name);
+        // Where the client's folders have nothing in common with ours, tools that need one get none.
+        let roots = client_roots::narrow_silently(ctx).await.unwrap_or_default();
+        let call = Call { roots, ..ctx.call.clone() };
+        let find = |name: &str| self.conversation(&call, name);
         let progress = |progress: &Progress| push::note(ctx, &self.said, progress);
         let clerk = Clerk {
             owner: owner(&ctx.call.principal),
@@ -290,11 +297,11 @@ impl<'a> Desk<'a> {
         })
     }
 
-    fn conversation(&self, name: &str) -> Option<Box<dyn Converse>> {
+    fn conversation(&self, call: &Call, name: &str) -> Option<Box<dyn Converse>> {
         let tool = self.ctx.app().catalog().find(name)?;
         let is_allowed = tool.spec.admit(&self.ctx.call.principal).is_ok();
         let _ = self.ctx.notes.tool.set((tool.spec.name, tool.changes()));
-        tool.talk(&self.ctx.call).filter(|_| is_allowed)
+        tool.talk(call).filter(|_| is_allowed)
     }
 
     async fn start(&self, begin: Begin) -> Result<Standing, Failure> {

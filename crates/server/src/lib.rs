@@ -11,6 +11,7 @@ mod app;
 mod blocking;
 mod call;
 mod claims;
+mod client_roots;
 mod completion;
 mod connection;
 mod context;
@@ -33,6 +34,7 @@ mod outbox;
 mod owned;
 mod page;
 mod peer;
+mod plans;
 mod prompts;
 mod resources;
 mod rules;
@@ -45,8 +47,8 @@ mod work;
 pub use access;
 pub use access::{Principal, Scope};
 pub use app::{
-    App, AppBuilder, CitationFormat, Clock, EnvelopeErrors, FlowMode, FlowSettings, OpenSessions,
-    OpenedSessions, OsEntropy, SystemClock,
+    App, AppBuilder, CheckPolicy, CitationFormat, Clock, EnvelopeErrors, FlowMode, FlowSettings,
+    OpenSessions, OpenedSessions, OsEntropy, SystemClock,
 };
 pub use call::{Call, Outlet};
 pub use claims::Claims;

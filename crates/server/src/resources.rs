@@ -1,6 +1,8 @@
 //! Resources: a full description of every tool, which `tools/list` has no room for, every document that is searched, and
 //! experiments.
 
+use std::sync::Arc;
+
 use knowledge::IndexedPage;
 use projects::Cursor;
 use protocol::Dialect;
@@ -10,12 +12,14 @@ use protocol::mcp::{
 };
 use serde_json::{Map, Value};
 
+use crate::client_roots::{self, Narrowed};
 use crate::context::{self, Context};
 use crate::error::Failure;
 use crate::experiments;
 use crate::guests;
 use crate::owned;
 use crate::page::page;
+use crate::plans;
 use crate::tools::ToolEntry;
 use crate::uri::{decoded, encoded};
 
@@ -115,20 +119,40 @@ pub(crate) fn templates(ctx: &Context, params: Map<String, Value>) -> Result<Vec
         description: "An experiment of a FluxLoop project, or one of its files, such as `evaluation/report.md`.",
         mime_type: JSON,
     };
+    let plan = ResourceTemplate {
+        uri_template: plans::TEMPLATE,
+        name: "plan",
+        description: "An edit plan that was proposed, as long as it is kept: its diffs, hashes and checks.",
+        mime_type: JSON,
+    };
     let catalog = ctx.app().catalog();
     let has = |tool: &str| catalog.find(tool).is_some();
     let document = has(READER).then_some(document);
     let experiment = has(experiments::READER).then_some(experiment);
-    let all = std::iter::once(tool).chain(document).chain(experiment).chain(owned::templates(ctx)).collect();
+    let plan = has(plans::READER).then_some(plan);
+    let ours = std::iter::once(tool).chain(document).chain(experiment).chain(plan);
+    let all = ours.chain(owned::templates(ctx)).collect();
     let (resource_templates, next_cursor) = page(ctx, &params, all, |template| template.name)?;
     Ok(ctx.list(&ResourceTemplateList { resource_templates, next_cursor }))
 }
 
 /// `resources/read`.
-pub(crate) async fn read(ctx: &Context, params: Map<String, Value>) -> Result<Vec<u8>, Failure> {
+pub(crate) async fn read(ctx: &Context, mut params: Map<String, Value>) -> Result<Vec<u8>, Failure> {
+    let uri = params.get("uri").and_then(Value::as_str).unwrap_or_default();
+    let mut roots = Arc::clone(&ctx.call.roots);
+    if experiments::could_be(ctx, uri) {
+        match client_roots::narrow(ctx, "resources/read", &mut params).await? {
+            Narrowed::To(narrowed) => roots = narrowed,
+            Narrowed::Ask(question) => return Ok(ctx.input_required(&question)),
+        }
+    }
     let ReadResourceParams { uri } = context::params(params, &["uri"])?;
+    if let Some(text) = plans::read(ctx, &uri).await? {
+        let contents = [ResourceContents { uri, mime_type: JSON, body: ResourceBody::Text(text) }];
+        return Ok(ctx.fresh(&ReadResourceResult { contents }));
+    }
     let text = match find(ctx, &uri) {
-        None => experiments::read(ctx, &uri).await?,
+        None => experiments::read(ctx, &roots, &uri).await?,
         found => found,
     };
     if let Some((mime_type, text)) = text {
@@ -176,6 +200,7 @@ pub(crate) async fn candidates(
         TOOL_TEMPLATE => ("name", ctx.app().catalog().names().map(str::to_owned).collect()),
         DOCUMENT_TEMPLATE => ("path", documents(ctx).map(|document| document.path.to_owned()).collect()),
         experiments::TEMPLATE => ("path", experiments::paths(ctx).await?),
+        plans::TEMPLATE => ("id", plans::ids(ctx).await?),
         _ => return Err(Failure::MissingResource { uri: uri.chars().take(512).collect() }),
     };
     if argument.name != wanted {

@@ -35,6 +35,8 @@ mod list_projects;
 mod list_versions;
 mod open;
 mod packs;
+mod plan_input;
+mod plan_view;
 pub(crate) mod projects;
 pub(crate) mod propose_edit_plan;
 mod publish_project;
@@ -46,6 +48,7 @@ pub(crate) mod validate_edit_plan;
 pub(crate) use catalog::Catalog;
 pub(crate) use entry::{Reply, ToolEntry};
 pub(crate) use packs::Located;
+pub(crate) use plan_view::view;
 
 use std::str::FromStr;
 use std::sync::Arc;
@@ -61,6 +64,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
+use crate::client_roots::{self, Narrowed};
 use crate::context::{self, Context};
 use crate::error::{Audience, Failure};
 use crate::page::page;
@@ -80,8 +84,8 @@ pub(crate) fn all() -> Vec<ToolEntry> {
         ToolEntry::plain(fetch_base_input_context::FetchBaseInputContext),
         ToolEntry::plain(fetch_experiment_context::FetchExperimentContext),
         ToolEntry::plain(fetch_insight_context::FetchInsightContext),
-        ToolEntry::plain(apply_edit_plan::ApplyEditPlan),
-        ToolEntry::plain(undo_edit_plan::UndoEditPlan),
+        ToolEntry::interactive::<apply_edit_plan::ApplyEditPlan>(),
+        ToolEntry::interactive::<undo_edit_plan::UndoEditPlan>(),
         ToolEntry::interactive::<integrate::Integrate>(),
         ToolEntry::plain(tell_fortune::TellFortune),
         ToolEntry::interactive::<booking::Booking>(),
@@ -133,6 +137,11 @@ impl Toolset {
     /// The same over HTTP, where teams come.
     pub const HOSTED: [Self; 5] =
         [Self::Integrate, Self::Docs, Self::Context, Self::Reference, Self::Projects];
+
+    /// Whether its tools read or write files of a repository.
+    pub(crate) fn touches_files(self) -> bool {
+        matches!(self, Self::Integrate | Self::Context)
+    }
 
     /// The name for settings.
     pub fn name(self) -> &'static str {
@@ -299,7 +308,16 @@ pub(crate) fn list(ctx: &Context, params: Map<String, Value>) -> Result<Vec<u8>,
 }
 
 /// `tools/call`.
-pub(crate) async fn call(ctx: &Context, params: Map<String, Value>) -> Result<Vec<u8>, Failure> {
+pub(crate) async fn call(ctx: &Context, mut params: Map<String, Value>) -> Result<Vec<u8>, Failure> {
+    let mut call = ctx.call.clone();
+    let named = params.get("name").and_then(Value::as_str).and_then(|name| ctx.app().catalog().find(name));
+    if let Some(tool) = named.filter(|tool| tool.spec.toolset.touches_files()) {
+        match client_roots::narrow(ctx, tool.spec.name, &mut params).await {
+            Ok(Narrowed::To(roots)) => call.roots = roots,
+            Ok(Narrowed::Ask(question)) => return Ok(ctx.input_required(&question)),
+            Err(failure) => return Ok(ctx.result(&CallToolResult::failure(&failure.to_string()))),
+        }
+    }
     let params: CallToolParams = context::params(params, &["name"])?;
     let unknown = || unknown_tool(ctx.app(), "name", &params.name);
     let tool = ctx.app().catalog().find(&params.name).ok_or_else(unknown)?;
@@ -312,7 +330,7 @@ pub(crate) async fn call(ctx: &Context, params: Map<String, Value>) -> Result<Ve
     };
     let _ = ctx.notes.tool.set((tool.spec.name, tool.changes()));
     ctx.notes.tried_by(&invocation.arguments);
-    match run(&ctx.connection, &tool, ctx.call.clone(), invocation).await {
+    match run(&ctx.connection, &tool, call, invocation).await {
         Ok(Outcome::Done(reply)) => {
             let mut result = CallToolResult::success(reply.text(), &reply.structured, ctx.revision());
             // Said out loud there, left out elsewhere (contract row 9).

@@ -4,7 +4,7 @@ use std::io::IsTerminal;
 
 use serde_json::{Map, Value, json};
 
-use super::client::{Client, with_client};
+use super::client::{Asking, Client, with_client};
 use super::insight;
 use super::readable::readable;
 use crate::config::Config;
@@ -14,7 +14,7 @@ use crate::paint;
 pub(crate) fn run(config: Config, tool: &str, rest: Vec<String>) -> Result<(), Failure> {
     let typed = Typed::parse(rest)?;
     let can_ask = std::io::stdin().is_terminal() && std::io::stderr().is_terminal();
-    let text = with_client(config, can_ask, async |client: &mut Client| {
+    let text = with_client(config, Asking::terminal(can_ask), async |client: &mut Client| {
         let tools = client.tools().await?;
         match tools.iter().find(|listed| listed["name"] == tool) {
             Some(listed) => client.answer(tool, typed.arguments(listed)?).await,

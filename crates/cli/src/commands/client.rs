@@ -5,9 +5,9 @@ use std::sync::Arc;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
-use server::App;
 use server::tools::Toolset;
 use server::transport::memory::{self, MemoryClient};
+use server::{App, CheckPolicy};
 
 use super::kept;
 use crate::config::Config;
@@ -21,13 +21,47 @@ pub(crate) struct Client {
     next: u64,
     /// How the user left a question, if they did. Nothing more is asked then.
     left: Option<Answer>,
+    asking: Asking,
     memory: Memory,
 }
 
-/// Runs `work` with a client. The user is asked on the terminal if `can_ask`.
+/// How questions of tools are answered.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Asking {
+    /// On the terminal.
+    Terminal,
+    /// Not at all.
+    Never,
+    /// The user has answered these questions in advance, and no others.
+    Only(Vec<(&'static str, Value)>),
+    /// The user agrees in advance to what a question proposes.
+    Defaults,
+}
+
+impl Asking {
+    /// On the terminal, if there is one to ask on.
+    pub(crate) fn terminal(is_there: bool) -> Self {
+        if is_there { Self::Terminal } else { Self::Never }
+    }
+
+    /// The answers that the user gave in advance to all questions of a form; nothing if there is another one in it.
+    fn in_advance(&self, form: &Value) -> Option<Map<String, Value>> {
+        let properties = form["requestedSchema"]["properties"].as_object()?;
+        let known = |name: &String, schema: &Value| match self {
+            Self::Only(answers) => {
+                answers.iter().find(|(known, _)| known == name).map(|(_, answer)| answer.clone())
+            }
+            Self::Defaults => schema.get("default").cloned(),
+            Self::Terminal | Self::Never => None,
+        };
+        properties.iter().map(|(name, schema)| Some((name.clone(), known(name, schema)?))).collect()
+    }
+}
+
+/// Runs `work` with a client, which has questions answered as `asking` says.
 pub(crate) fn with_client<T>(
     mut config: Config,
-    can_ask: bool,
+    asking: Asking,
     work: impl AsyncFnOnce(&mut Client) -> Result<T, Failure>,
 ) -> Result<T, Failure> {
     let runtime = tokio::runtime::Builder::new_current_thread()
@@ -38,10 +72,18 @@ pub(crate) fn with_client<T>(
         exit::survive_file_limits();
         let principal = config.local_user();
         let database = kept::Database::of(&config.serving);
-        let app = config.builder().projects(database.projects()).build();
+        let flow = database.sessions(config.interactive, config.seal.is_some());
+        // The one who reads and answers is the user, whose files they are.
+        let app = config
+            .builder()
+            .flow(flow)
+            .projects(database.projects())
+            .checks(CheckPolicy::AnyPlan)
+            .shows_secrets(true)
+            .build();
         let wire = memory::connect(&app, principal);
-        let mut client = Client { app, wire, next: 1, left: None, memory: Memory::default() };
-        let capabilities = if can_ask { json!({ "elicitation": {} }) } else { json!({}) };
+        let capabilities = if asking == Asking::Never { json!({}) } else { json!({ "elicitation": {} }) };
+        let mut client = Client { app, wire, next: 1, left: None, asking, memory: Memory::default() };
         let about = json!({ "name": "fluxway-cli", "version": env!("CARGO_PKG_VERSION") });
         let hello =
             json!({ "protocolVersion": "2025-11-25", "capabilities": capabilities, "clientInfo": about });
@@ -103,8 +145,7 @@ impl Client {
         while let Some(written) = self.wire.next().await {
             let message: Value = serde_json::from_slice(&written).unwrap_or_default();
             if message["method"] == "elicitation/create" {
-                let result = self.ask(&message["params"])?.result();
-                self.send(&json!({ "jsonrpc": "2.0", "id": message["id"], "result": result }));
+                self.answer_question(&message)?;
             } else if message["method"] == "notifications/progress" {
                 terminal::show_progress(&message["params"]);
             } else if message["id"].is_null() && message["error"].is_object() {
@@ -124,6 +165,23 @@ impl Client {
             }
         }
         Err(Failure::Refused("the server ended the conversation".to_owned()))
+    }
+
+    /// Answers a question of the server: as the user said in advance, or by asking them.
+    fn answer_question(&mut self, message: &Value) -> Result<(), Failure> {
+        let (id, form) = (&message["id"], &message["params"]);
+        let answered = match (self.asking.in_advance(form), &self.asking) {
+            (Some(answers), _) => json!({ "result": Answer::Filled(answers).result() }),
+            (None, Asking::Terminal) => json!({ "result": self.ask(form)?.result() }),
+            // What nobody can be asked is left open, or named in the answer.
+            (None, _) => json!({ "error": { "code": -32601, "message": "there is no user to ask" } }),
+        };
+        let mut reply = json!({ "jsonrpc": "2.0", "id": id });
+        if let (Some(reply), Some(answered)) = (reply.as_object_mut(), answered.as_object()) {
+            reply.extend(answered.clone());
+        }
+        self.send(&reply);
+        Ok(())
     }
 
     /// Puts a question to the user, unless they have gone.

@@ -35,8 +35,10 @@ impl Demo {
     fn start() -> io::Result<Self> {
         let folder = sample()?;
         let mut command = Command::new(std::env::current_exe()?);
-        // The user's own settings have no place in a script: an empty file, and no variables.
-        command.args(["serve", "--config", "/dev/null", "--root"]).arg(folder.path());
+        // The user's own settings and database have no place in a script: an empty file, no variables, a database in memory.
+        command
+            .args(["serve", "--config", "/dev/null", "--database", "sqlite::memory:", "--root"])
+            .arg(folder.path());
         for (name, _) in
             std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with(config::PREFIX))
         {

@@ -4,7 +4,7 @@ use serde::Deserialize;
 use serde_json::{Map, json};
 use server::tools::Toolset;
 
-use super::client::{Client, with_client};
+use super::client::{Asking, Client, with_client};
 use crate::args::FaqArgs;
 use crate::config::Config;
 use crate::exit::{self, Failure};
@@ -15,7 +15,9 @@ pub(crate) fn run(mut config: Config, args: &FaqArgs) -> Result<(), Failure> {
     config.toolsets = vec![Toolset::Docs];
     let mut arguments = Map::from_iter([("query".to_owned(), json!(args.question.join(" ")))]);
     arguments.extend(args.top.map(|top| ("topK".to_owned(), json!(top))));
-    let text = with_client(config, false, async |client: &mut Client| client.answer("faq", arguments).await)?;
+    let text = with_client(config, Asking::Never, async |client: &mut Client| {
+        client.answer("faq", arguments).await
+    })?;
     if args.json {
         return exit::print(&text);
     }

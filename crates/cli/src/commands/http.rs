@@ -7,7 +7,7 @@ use std::sync::Arc;
 use http_transport::{Door, Guard, Metrics, Settings, Tls, Watcher};
 use serde_json::json;
 use server::access::{AccessStore, Gate, Limiter, Tokens};
-use server::{App, Clock, Places, Scope, Seal, SealKey, SystemClock};
+use server::{App, CheckPolicy, Clock, Places, Scope, Seal, SealKey, SystemClock};
 use store::Store;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
@@ -47,7 +47,11 @@ impl Http {
     /// Puts everything together and begins to listen. Whoever connects now waits.
     pub(crate) async fn prepare(mut config: Config, address: SocketAddr) -> Result<Self, Failure> {
         let metrics = Arc::new(Metrics::default());
-        let most = if config.read_only { Scope::Read } else { Scope::Admin };
+        let (most, checks) = match (config.read_only, config.serving.allow_checks) {
+            (true, _) => (Scope::Read, CheckPolicy::Never),
+            (false, false) => (Scope::Admin, CheckPolicy::Never),
+            (false, true) => (Scope::Execute, CheckPolicy::ProposedPlans),
+        };
         let database = kept::Database::of(&config.serving);
         let (door, store) = door(&mut config, &database, address, most).await?;
         if let Some(store) = store.as_ref().filter(|_| config.seal.is_none()) {
@@ -61,6 +65,7 @@ impl Http {
             .builder()
             .observer(watcher)
             .places(places)
+            .checks(checks)
             .flow(flow)
             .projects(database.projects())
             .build();

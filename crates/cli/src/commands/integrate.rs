@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use super::client::{Client, with_client};
+use super::client::{Asking, Client, with_client};
 use super::plan::{checks, folder_of, section};
 use crate::args::IntegrateArgs;
 use crate::config::Config;
@@ -26,7 +26,11 @@ pub(crate) fn run(mut config: Config, args: &IntegrateArgs) -> Result<(), Failur
     if args.check {
         arguments.insert("run_checks".to_owned(), json!(true));
     }
-    let answer = with_client(config, can_ask, async |client: &mut Client| {
+    // The user who said --yes --check has agreed to the commands as well.
+    let agreed = args.yes && args.check;
+    let asking =
+        if agreed { Asking::Only(vec![("run_commands", json!(true))]) } else { Asking::terminal(can_ask) };
+    let answer = with_client(config, asking, async |client: &mut Client| {
         let text = client.end("integrate", arguments).await?;
         Ok((text, client.is_stopped()))
     });
@@ -67,7 +71,7 @@ fn show(reply: &Value, args: &IntegrateArgs) -> Result<(), Failure> {
     let list = |name: &str| -> Vec<String> {
         reply[name].as_array().into_iter().flatten().filter_map(Value::as_str).map(safe).collect()
     };
-    let (checked, verdict) = checks(&reply["checks"]);
+    let (checked, verdict) = checks(reply);
     let (said, verdict) = match reply["outcome"].as_str() {
         Some("applied") => (applied(reply, &list("files"), &checked, args.folder.as_deref()), verdict),
         Some("already_applied") => {

@@ -1,12 +1,12 @@
 //! `fluxway plan`, `apply` and `undo`: the way from a repository to a change and back, on a terminal.
 
 use std::fmt::Write;
-use std::io::Read;
+use std::io::{IsTerminal, Read};
 use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value, json};
 
-use super::client::{Client, with_client};
+use super::client::{Asking, Client, with_client};
 use crate::args::{ApplyArgs, PlanArgs, UndoArgs, WishArgs};
 use crate::config::{Config, ConfigError};
 use crate::exit::{self, Failure};
@@ -20,7 +20,7 @@ pub(crate) fn plan(mut config: Config, args: PlanArgs) -> Result<(), Failure> {
     // Without a framework the workflow finds one.
     let is_named = args.wishes.framework.is_some();
     let tool = if is_named { "propose_edit_plan" } else { "run_integration_workflow" };
-    let reply = called(config, tool, args.wishes.arguments())?;
+    let reply = called(config, Asking::Never, tool, args.wishes.arguments())?;
     let mut reply: Value = serde_json::from_str(&reply).unwrap_or_default();
     let why = reply["integration_steps"]["skipped"].as_str().map(str::to_owned);
     let plan = match &why {
@@ -41,14 +41,29 @@ pub(crate) fn plan(mut config: Config, args: PlanArgs) -> Result<(), Failure> {
     show(&plan, args.out.as_deref())
 }
 
-/// Applies a plan from a file.
+/// Applies a plan from a file, or one that is kept.
 pub(crate) fn apply(config: Config, args: ApplyArgs) -> Result<(), Failure> {
-    let plan = read(&args.plan)?;
-    let mut arguments = Map::from_iter([("plan".to_owned(), plan)]);
+    let asking = match (args.check, args.yes) {
+        (false, _) => Asking::Never,
+        (true, true) => Asking::Only(vec![("run_commands", json!(true))]),
+        (true, false) if has_terminal() => Asking::Terminal,
+        (true, false) => {
+            let why = "--check runs commands of the plan, and there is no terminal to ask on: add --yes if you agree to them";
+            return Err(Failure::Usage(why.to_owned()));
+        }
+    };
+    let named = match kept_id(&args.plan) {
+        Some(id) => ("plan_id".to_owned(), json!(id)),
+        None => ("plan".to_owned(), read(&args.plan)?),
+    };
+    let mut arguments = Map::from_iter([named]);
+    if kept_id(&args.plan).is_none() {
+        arguments.insert("root".to_owned(), json!("."));
+    }
     arguments.insert("dry_run".to_owned(), json!(args.dry_run));
     arguments.insert("run_checks".to_owned(), json!(args.check));
     arguments.insert("allow".to_owned(), json!(args.allow));
-    let text = called(config, "apply_edit_plan", arguments)?;
+    let text = called(config, asking, "apply_edit_plan", arguments)?;
     if args.json {
         return exit::print(&text);
     }
@@ -58,22 +73,26 @@ pub(crate) fn apply(config: Config, args: ApplyArgs) -> Result<(), Failure> {
     let files = reply["files"].as_array().map_or(0, Vec::len);
     let outcome = match reply["outcome"].as_str() {
         Some("applied") => format!(
-            "Applied: {files} {} written. `fluxway undo` takes it back.\n",
-            if files == 1 { "file" } else { "files" }
+            "Applied: {files} {} written. `fluxway undo {}` takes it back.\n",
+            if files == 1 { "file" } else { "files" },
+            safe(reply["plan_id"].as_str().unwrap_or_default())
         ),
         Some("dry_run") => "Nothing was written: this was a dry run.\n".to_owned(),
         _ => "Already applied: nothing had to be written.\n".to_owned(),
     };
     shown.push_str(&outcome);
-    let (checks, failed) = checks(&reply["checks"]);
+    let (checks, failed) = checks(&reply);
     exit::print(&format!("{shown}{checks}"))?;
     failed
 }
 
 /// How post-checks ended, and the failure that it is if one of them failed.
-pub(super) fn checks(checks: &Value) -> (String, Result<(), Failure>) {
+pub(super) fn checks(reply: &Value) -> (String, Result<(), Failure>) {
     let (mut shown, mut failed) = (String::new(), 0);
-    for check in checks.as_array().into_iter().flatten() {
+    if let Some(why) = reply["checks_not_run"].as_str() {
+        let _ = writeln!(shown, "not run: {}", safe(why));
+    }
+    for check in reply["checks"].as_array().into_iter().flatten() {
         let passed = check["passed"] == true;
         failed += usize::from(!passed);
         let word = if passed { "passed" } else { "FAILED" };
@@ -111,6 +130,10 @@ impl WishArgs {
 
 /// Takes a plan back.
 pub(crate) fn undo(config: Config, args: UndoArgs) -> Result<(), Failure> {
+    let asking = match args.yes {
+        true => Asking::Defaults,
+        false => Asking::terminal(has_terminal()),
+    };
     let mut arguments = Map::new();
     if let Some(id) = args.id {
         arguments.insert("plan_id".to_owned(), json!(id));
@@ -119,18 +142,43 @@ pub(crate) fn undo(config: Config, args: UndoArgs) -> Result<(), Failure> {
         arguments.insert("plan".to_owned(), read(file)?);
         arguments.insert("allow".to_owned(), json!(args.allow));
     }
-    let text = called(config, "undo_edit_plan", arguments)?;
+    let text = called(config, asking, "undo_edit_plan", arguments).map_err(|failure| match failure {
+        Failure::Refused(why) if why.starts_with("undo_edit_plan needs more") => {
+            let (_, named) = why.split_once("\n\n").unwrap_or(("", &why));
+            Failure::Refused(format!("{named}\nNothing was undone: name the plan, or say --yes"))
+        }
+        other => other,
+    })?;
     if args.json {
         return exit::print(&text);
     }
     let reply: Value = serde_json::from_str(&text).unwrap_or_default();
     let files: Vec<String> =
         reply["files"].as_array().into_iter().flatten().filter_map(Value::as_str).map(safe).collect();
-    exit::print(&format!("Undone. As before: {}", files.join(", ")))
+    let done = if reply["outcome"] == "already_undone" { "Undone already" } else { "Undone" };
+    exit::print(&format!("{done}. As before: {}", files.join(", ")))
 }
 
-fn called(config: Config, tool: &str, arguments: Map<String, Value>) -> Result<String, Failure> {
-    with_client(config, false, async |client: &mut Client| client.answer(tool, arguments).await)
+fn called(
+    config: Config,
+    asking: Asking,
+    tool: &str,
+    arguments: Map<String, Value>,
+) -> Result<String, Failure> {
+    with_client(config, asking, async |client: &mut Client| client.answer(tool, arguments).await)
+}
+
+/// Whether there is a user who can be asked.
+fn has_terminal() -> bool {
+    std::io::stdin().is_terminal() && std::io::stderr().is_terminal()
+}
+
+/// The id of a kept plan, if that is what was given instead of a file.
+#[expect(clippy::disallowed_methods, reason = "the user named this file, or plan")]
+fn kept_id(given: &Path) -> Option<&str> {
+    let id = given.to_str()?;
+    let is_id = id.len() == 32 && id.bytes().all(|byte| byte.is_ascii_hexdigit());
+    (is_id && !given.exists()).then_some(id)
 }
 
 fn show(plan: &Value, file: Option<&Path>) -> Result<(), Failure> {
@@ -151,10 +199,10 @@ fn show(plan: &Value, file: Option<&Path>) -> Result<(), Failure> {
     if !is_empty {
         let next = match file {
             Some(file) => format!("\nfluxway apply {} applies it.\n", file.display()),
-            None => {
-                "\nNothing was written. --out FILE keeps the plan, and `fluxway apply FILE` applies it.\n"
-                    .to_owned()
-            }
+            None => format!(
+                "\nNothing was written. `fluxway apply {}` applies it; --out FILE writes it to a file.\n",
+                safe(plan["id"].as_str().unwrap_or_default())
+            ),
         };
         shown.push_str(&next);
     }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use server::App;
+use server::{App, CheckPolicy};
 use tokio::runtime::Builder;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
@@ -43,7 +43,13 @@ async fn serve(mut config: Config, sources: Sources) -> Result<(), Failure> {
     let principal = config.local_user();
     let database = kept::Database::of(&config.serving);
     let flow = database.sessions(config.interactive, config.seal.is_some());
-    let app = config.builder().flow(flow).projects(database.projects()).build();
+    let app = config
+        .builder()
+        .flow(flow)
+        .projects(database.projects())
+        // The user holds the other end of the pipe; their client asks them.
+        .checks(CheckPolicy::ProposedPlans)
+        .build();
     handle_signals(&app, None, sources, &stop)?;
     tokio::spawn(watch_parent(stop.clone()));
     server::transport::stdio::serve(app, principal, stdin()?, stdout()?, stop).await;

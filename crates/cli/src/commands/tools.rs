@@ -2,12 +2,12 @@
 
 use serde_json::{Value, json};
 
-use super::client::with_client;
+use super::client::{Asking, with_client};
 use crate::config::Config;
 use crate::exit::{self, Failure};
 
 pub(crate) fn run(config: Config, as_json: bool) -> Result<(), Failure> {
-    let tools = with_client(config, false, async |client| client.tools().await)?;
+    let tools = with_client(config, Asking::Never, async |client| client.tools().await)?;
     if as_json {
         return exit::print(&pretty(&json!({ "tools": tools })));
     }

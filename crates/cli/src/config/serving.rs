@@ -36,6 +36,9 @@ pub(super) struct ServingLayer {
     /// Let everybody in, without a key: on loopback alone, and only to read [default: false]
     #[arg(long, global = true, hide_short_help = true, env = "FLUXWAY_NO_AUTH", num_args = 0..=1, require_equals = true, default_missing_value = "true", value_name = "BOOL")]
     no_auth: Option<bool>,
+    /// Let keys with the scope `execute` run the post-checks of plans that this server proposed, if their user agrees [default: false]
+    #[arg(long, global = true, hide_short_help = true, env = "FLUXWAY_ALLOW_CHECKS", num_args = 0..=1, require_equals = true, default_missing_value = "true", value_name = "BOOL")]
+    allow_checks: Option<bool>,
     /// Messages that each key may send in a minute, in the long run; 0 is no limit [default: 600]
     #[arg(long, global = true, hide_short_help = true, value_name = "NUMBER", env = "FLUXWAY_RATE_LIMIT")]
     rate_limit: Option<u32>,
@@ -144,6 +147,7 @@ pub(crate) struct Serving {
     pub(crate) database: Option<Location>,
     pub(crate) database_ca: Option<PathBuf>,
     pub(crate) no_auth: bool,
+    pub(crate) allow_checks: bool,
     pub(crate) rate: Option<Rate>,
     pub(crate) public_url: Option<String>,
     pub(crate) hosts: Vec<String>,
@@ -187,6 +191,7 @@ impl Serving {
             database: location(typed.database.or(file.database), data)?,
             database_ca: typed.database_ca.or(file.database_ca),
             no_auth: typed.no_auth.or(file.no_auth).unwrap_or(false),
+            allow_checks: typed.allow_checks.or(file.allow_checks).unwrap_or(false),
             rate: (per_minute > 0 && burst > 0).then_some(Rate { per_minute, burst }),
             public_url,
             hosts,

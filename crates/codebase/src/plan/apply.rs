@@ -9,7 +9,9 @@ use super::LARGEST_FILE;
 use super::diff::unified;
 use super::digest::sha256;
 use super::document::{Change, Plan};
-use super::journal::{self, Entry, Journal, Now, Progress, Put, Side, digest_of, into_io};
+use super::journal::{
+    self, Actor, Entry, Journal, Now, Principal, Progress, Put, Side, Signer, Unreadable, digest_of, into_io,
+};
 use super::resolve::Resolved;
 use super::text::patched;
 use crate::source::with_stack;
@@ -63,6 +65,8 @@ pub struct Applied {
     pub outcome: Outcome,
     /// The files that were written.
     pub files: Vec<String>,
+    /// Whether the plan can be undone by its id: it has a journal.
+    pub can_undo: bool,
 }
 
 /// What was taken back.
@@ -83,9 +87,9 @@ struct Write {
 }
 
 /// Applies a plan whose files have been resolved.
-pub fn apply(tree: &Tree, plan: &Plan, files: &[Resolved]) -> Result<Applied, ApplyError> {
+pub fn apply(tree: &Tree, plan: &Plan, files: &[Resolved], actor: &Actor<'_>) -> Result<Applied, ApplyError> {
     let _lock = locked(tree)?;
-    recover_locked(tree)?;
+    recover_locked(tree, actor.signer)?;
     let write = |file: &Resolved| Write {
         path: file.change.path.clone(),
         old: file.old.clone().map(String::into_bytes),
@@ -93,22 +97,56 @@ pub fn apply(tree: &Tree, plan: &Plan, files: &[Resolved]) -> Result<Applied, Ap
         changes: plan.changes(&file.change.path),
     };
     let writes: Vec<Write> = files.iter().map(write).collect();
-    let outcome = transact(tree, &plan.id, &plan.summary, &writes)?;
+    let outcome = transact(tree, &plan.id, &plan.summary, &writes, actor)?;
+    let can_undo = outcome == Outcome::Applied || can_undo(tree, &plan.id, actor)?;
     let files = if outcome == Outcome::Applied {
         writes.into_iter().map(|write| write.path).collect()
     } else {
         Vec::new()
     };
-    Ok(Applied { outcome, files })
+    Ok(Applied { outcome, files, can_undo })
+}
+
+/// Whether there is a journal by which this actor can undo a plan.
+pub fn can_undo(tree: &Tree, id: &str, actor: &Actor<'_>) -> Result<bool, ApplyError> {
+    Ok(own(journal::all(tree, actor.signer)?.known, actor).iter().any(|journal| journal.plan == id))
+}
+
+/// The journals of the actor's tenant.
+fn own(mut journals: Vec<Journal>, actor: &Actor<'_>) -> Vec<Journal> {
+    journals.retain(|journal| journal.principal.tenant == actor.tenant);
+    journals
+}
+
+/// A plan that was applied and can be undone.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Undoable {
+    /// Its id.
+    pub plan: String,
+    /// What it does.
+    pub summary: String,
+    /// The files that it wrote.
+    pub files: Vec<String>,
+}
+
+/// The plans that this actor can undo, the last one first; and journals that are not believed.
+pub fn undoable(tree: &Tree, actor: &Actor<'_>) -> Result<(Vec<Undoable>, Vec<Unreadable>), ApplyError> {
+    let journals = journal::all(tree, actor.signer)?;
+    let one = |journal: Journal| Undoable {
+        files: journal.files.iter().map(|entry| entry.path.clone()).collect(),
+        plan: journal.plan,
+        summary: journal.summary,
+    };
+    Ok((own(journals.known, actor).into_iter().rev().map(one).collect(), journals.unreadable))
 }
 
 /// Puts back what an earlier process left half done. Gives the ids. Where nothing was, nothing is locked.
-pub fn recover(tree: &Tree) -> Result<Vec<String>, ApplyError> {
-    if !journal::is_half_done(tree)? {
+pub fn recover(tree: &Tree, signer: &dyn Signer) -> Result<Vec<String>, ApplyError> {
+    if !journal::is_half_done(tree, signer)? {
         return Ok(Vec::new());
     }
     let _lock = locked(tree)?;
-    Ok(recover_locked(tree)?)
+    Ok(recover_locked(tree, signer)?)
 }
 
 /// Who is at it is done in a moment.
@@ -123,19 +161,26 @@ fn locked(tree: &Tree) -> Result<Lock, ApplyError> {
     Err(ApplyError::Busy)
 }
 
-fn recover_locked(tree: &Tree) -> io::Result<Vec<String>> {
+fn recover_locked(tree: &Tree, signer: &dyn Signer) -> io::Result<Vec<String>> {
     let mut recovered = Vec::new();
-    for journal in journal::all(tree)?.into_iter().filter(|journal| journal.progress != Progress::Applied) {
+    let known = journal::all(tree, signer)?.known;
+    for journal in known.into_iter().filter(|journal| journal.progress != Progress::Applied) {
         let foreign = journal.put_back(tree)?;
         recovered.push(journal.plan.clone());
-        journal.end(tree, &foreign)?;
+        journal.end(tree, &foreign, signer)?;
     }
     journal::sweep(tree)?;
     Ok(recovered)
 }
 
 /// Writes all files, or none. Leaves a journal by which it can be undone.
-fn transact(tree: &Tree, id: &str, summary: &str, writes: &[Write]) -> Result<Outcome, ApplyError> {
+fn transact(
+    tree: &Tree,
+    id: &str,
+    summary: &str,
+    writes: &[Write],
+    actor: &Actor<'_>,
+) -> Result<Outcome, ApplyError> {
     let mut modes = Vec::new();
     let (mut done, mut conflicts) = (0, Vec::new());
     for write in writes {
@@ -157,23 +202,23 @@ fn transact(tree: &Tree, id: &str, summary: &str, writes: &[Write]) -> Result<Ou
     if !conflicts.is_empty() {
         return Err(ApplyError::Conflict { conflicts });
     }
-    let mut journal = prepare(tree, id, summary, writes, &modes)?;
+    let mut journal = prepare(tree, id, summary, writes, &modes, actor)?;
     if let Err(error) = write_all(tree, &journal) {
-        take_back(tree, journal);
+        take_back(tree, journal, actor.signer);
         return Err(error);
     }
     journal.progress = Progress::Applied;
-    if let Err(error) = journal.save(tree) {
-        take_back(tree, journal);
+    if let Err(error) = journal.save(tree, actor.signer) {
+        take_back(tree, journal, actor.signer);
         return Err(error.into());
     }
     Ok(Outcome::Applied)
 }
 
 /// Puts back what was written. If this fails as well, the next call does it.
-fn take_back(tree: &Tree, journal: Journal) {
+fn take_back(tree: &Tree, journal: Journal, signer: &dyn Signer) {
     if let Ok(foreign) = journal.put_back(tree) {
-        let _ = journal.end(tree, &foreign);
+        let _ = journal.end(tree, &foreign, signer);
     }
 }
 
@@ -184,6 +229,7 @@ fn prepare(
     summary: &str,
     writes: &[Write],
     modes: &[u32],
+    actor: &Actor<'_>,
 ) -> Result<Journal, ApplyError> {
     let side =
         |bytes: &Option<Vec<u8>>, mode: u32| bytes.as_ref().map(|bytes| Side { sha256: sha256(bytes), mode });
@@ -203,11 +249,12 @@ fn prepare(
             }
         }
     }
-    let known = journal::all(tree)?;
+    let known = journal::all(tree, actor.signer)?.known;
     // It was applied before, and its files were put back by hand; or it came with a copy of the folder.
     journal::clear(tree, id)?;
     let journal = Journal {
         plan: id.to_owned(),
+        principal: Principal { tenant: actor.tenant.to_owned(), subject: actor.subject.to_owned() },
         summary: summary.chars().take(300).collect(),
         place: tree.identity()?,
         number: known.last().map_or(1, |last| last.number + 1),
@@ -216,7 +263,7 @@ fn prepare(
         folders,
     };
     let sides: Vec<_> = writes.iter().map(|write| (write.old.as_deref(), write.new.as_deref())).collect();
-    if let Err(error) = journal.begin(tree, &sides) {
+    if let Err(error) = journal.begin(tree, &sides, actor.signer) {
         let _ = journal::clear(tree, id); // litter at worst; the next call clears it
         return Err(error.into());
     }
@@ -252,46 +299,39 @@ fn conflict(write: &Write, now: Option<&[u8]>) -> Conflict {
     }
 }
 
-/// Takes a plan back by its journal; without an id, the last one that was applied.
-pub fn undo(tree: &Tree, id: Option<&str>) -> Result<Undone, ApplyError> {
+/// Takes a plan back by its journal.
+pub fn undo(tree: &Tree, id: &str, actor: &Actor<'_>) -> Result<Undone, ApplyError> {
     let _lock = locked(tree)?;
-    recover_locked(tree)?;
-    let all = journal::all(tree)?;
-    let chosen = match id {
-        None => all.last(),
-        Some(id) => all.iter().find(|journal| journal.plan == id),
-    };
-    let Some(journal) = chosen else { return Err(unknown(id, &all)) };
+    recover_locked(tree, actor.signer)?;
+    let all = journal::all(tree, actor.signer)?.known;
+    let own = own(all.clone(), actor);
+    let Some(journal) = own.iter().find(|journal| journal.plan == id) else { return Err(unknown(id, &own)) };
     let conflicts = edited(tree, journal, &all)?;
     if !conflicts.is_empty() {
         return Err(ApplyError::Conflict { conflicts });
     }
     let mut journal = journal.clone();
     journal.progress = Progress::Undoing;
-    let done = journal.save(tree).and_then(|()| finish_undo(tree, &journal));
-    if done.is_err() {
+    let signer = actor.signer;
+    let finish = || journal.save(tree, signer).and_then(|()| finish_undo(tree, &journal, signer));
+    if finish().is_err() {
         // Once more: what is half undone should not stay so. If this fails as well, the next call goes on.
-        journal.save(tree).and_then(|()| finish_undo(tree, &journal))?;
+        finish()?;
     }
     Ok(Undone { files: journal.files.iter().map(|entry| entry.path.clone()).collect(), plan: journal.plan })
 }
 
-fn finish_undo(tree: &Tree, journal: &Journal) -> io::Result<()> {
+fn finish_undo(tree: &Tree, journal: &Journal, signer: &dyn Signer) -> io::Result<()> {
     let foreign = journal.put_back(tree)?;
-    journal.clone().end(tree, &foreign)
+    journal.clone().end(tree, &foreign, signer)
 }
 
-fn unknown(id: Option<&str>, all: &[Journal]) -> ApplyError {
-    let known: Vec<_> = all.iter().map(|journal| journal.plan.as_str()).collect();
-    ApplyError::Unknown(match (id, known.as_slice()) {
-        (Some(id), []) => {
-            format!("the plan `{}` is not applied here; no plan is", id.chars().take(80).collect::<String>())
-        }
-        (Some(id), known) => {
-            let id: String = id.chars().take(80).collect();
-            format!("the plan `{id}` is not applied here; applied are {}", known.join(", "))
-        }
-        (None, _) => "no plan is applied here; there is nothing to undo".to_owned(),
+fn unknown(id: &str, own: &[Journal]) -> ApplyError {
+    let id: String = id.chars().take(80).collect();
+    let applied: Vec<_> = own.iter().map(|journal| journal.plan.as_str()).collect();
+    ApplyError::Unknown(match applied.as_slice() {
+        [] => format!("the plan `{id}` is not applied here; no plan is"),
+        applied => format!("the plan `{id}` is not applied here; applied are {}", applied.join(", ")),
     })
 }
 
@@ -332,12 +372,18 @@ fn edited(tree: &Tree, journal: &Journal, all: &[Journal]) -> Result<Vec<Conflic
 }
 
 /// Takes a plan back that an editor applied: by what the plan says about each file, if its edits explain it.
-pub fn undo_by_plan(tree: &Tree, plan: &Plan, consent: &[String]) -> Result<Undone, ApplyError> {
+pub fn undo_by_plan(
+    tree: &Tree,
+    plan: &Plan,
+    consent: &[String],
+    actor: &Actor<'_>,
+) -> Result<Undone, ApplyError> {
     let lock = locked(tree)?;
-    recover_locked(tree)?;
-    if journal::all(tree)?.iter().any(|journal| journal.plan == plan.id) {
+    recover_locked(tree, actor.signer)?;
+    if journal::all(tree, actor.signer)?.known.iter().any(|journal| journal.plan == plan.id) {
         drop(lock);
-        return undo(tree, Some(&plan.id));
+        // Of another tenant it is undone by that one alone.
+        return undo(tree, &plan.id, actor);
     }
     let mut conflicts = Vec::new();
     let mut done = Vec::new();
@@ -375,9 +421,17 @@ pub fn undo_by_plan(tree: &Tree, plan: &Plan, consent: &[String]) -> Result<Undo
     }
     let id =
         format!("undo-{}", plan.id.chars().filter(char::is_ascii_alphanumeric).take(64).collect::<String>());
-    transact(tree, &id, &plan.summary, &writes)?;
+    transact(tree, &id, &plan.summary, &writes, actor)?;
     journal::clear(tree, &id)?;
     Ok(Undone { plan: plan.id.clone(), files: writes.into_iter().map(|write| write.path).collect() })
+}
+
+/// Whether every file is as it was before a plan.
+pub fn is_undone(tree: &Tree, plan: &Plan) -> bool {
+    plan.files.iter().all(|file| {
+        let before = file.before.as_ref().map(|before| before.sha256.as_str());
+        Now::at(tree, &file.path).is_ok_and(|now| now.is(before))
+    })
 }
 
 /// The texts before a plan, in the order of its files. A plan whose edits do not lead from there to what it says is refused:

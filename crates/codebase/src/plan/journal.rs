@@ -32,9 +32,49 @@ pub(crate) enum Progress {
     Undoing,
 }
 
+/// The version of the format. A journal of another one is left alone and reported.
+const VERSION: u32 = 2;
+/// What a signature is good for.
+const PURPOSE: &str = "fluxway plan journal";
+
+/// Signs journals with a key of the user's, so that one that came with a repository is told from our own.
+pub trait Signer: Send + Sync {
+    /// A signature over `text` for this purpose.
+    fn sign(&self, purpose: &str, text: &[u8]) -> String;
+    /// Whether `signature` is one of ours over `text` for this purpose.
+    fn verify(&self, purpose: &str, text: &[u8], signature: &str) -> bool;
+}
+
+/// On whose behalf a plan is applied or undone.
+#[derive(Clone, Copy)]
+pub struct Actor<'a> {
+    /// The tenant: no other can undo what it applied.
+    pub tenant: &'a str,
+    /// The caller within the tenant.
+    pub subject: &'a str,
+    /// Signs and verifies journals.
+    pub signer: &'a dyn Signer,
+}
+
+/// Who applied a plan.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Principal {
+    pub(crate) tenant: String,
+    pub(crate) subject: String,
+}
+
+/// A journal as it stands in its file: the signature is over the text of the journal, byte for byte.
+#[derive(Serialize, Deserialize)]
+struct Signed {
+    version: u32,
+    journal: String,
+    signature: String,
+}
+
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Journal {
     pub(crate) plan: String,
+    pub(crate) principal: Principal,
     pub(crate) summary: String,
     /// The folder that this is about. A journal that came with a copy of it is not ours.
     pub(crate) place: String,
@@ -89,16 +129,19 @@ impl Journal {
         format!("{}/{}.{end}", self.folder(), self.files[at].blob)
     }
 
-    /// Writes it down; the old one stands until the new one is on the disk.
-    pub(crate) fn save(&self, tree: &Tree) -> io::Result<()> {
-        let text = serde_json::to_vec(self).map_err(io::Error::other)?;
+    /// Writes it down, signed; the old one stands until the new one is on the disk.
+    pub(crate) fn save(&self, tree: &Tree, signer: &dyn Signer) -> io::Result<()> {
+        let journal = serde_json::to_string(self).map_err(io::Error::other)?;
+        let signature = signer.sign(PURPOSE, journal.as_bytes());
+        let text = serde_json::to_vec(&Signed { version: VERSION, journal, signature });
+        let text = text.map_err(io::Error::other)?;
         let aside = format!("{}/journal.new", self.folder());
         tree.remove(&aside)?;
         tree.replace(&format!("{}/journal.json", self.folder()), &aside, &text, 0o600)
     }
 
     /// Makes the folder, and keeps what stands and what will.
-    pub(crate) fn begin(&self, tree: &Tree, sides: &[Sides<'_>]) -> io::Result<()> {
+    pub(crate) fn begin(&self, tree: &Tree, sides: &[Sides<'_>], signer: &dyn Signer) -> io::Result<()> {
         tree.make_folders(&self.folder())?;
         if tree.find(IGNORE)?.is_none() {
             tree.stage(IGNORE, b"*\n", 0o644)?;
@@ -112,7 +155,7 @@ impl Journal {
                 tree.stage(&self.blob(at, "new"), new, mode(&self.files[at].new))?;
             }
         }
-        self.save(tree)
+        self.save(tree, signer)
     }
 
     /// Puts a file forth or back. What was written before is never written over something else.
@@ -172,14 +215,14 @@ impl Journal {
     }
 
     /// Ends it: forgets it, or keeps what concerns files that somebody has edited. Their work stays, and `undo` explains.
-    pub(crate) fn end(mut self, tree: &Tree, foreign: &[usize]) -> io::Result<()> {
+    pub(crate) fn end(mut self, tree: &Tree, foreign: &[usize], signer: &dyn Signer) -> io::Result<()> {
         if foreign.is_empty() {
             return clear(tree, &self.plan);
         }
         let mut at = 0;
         self.files.retain(|_| (foreign.contains(&at), at += 1).0);
         self.progress = Progress::Applied;
-        self.save(tree)
+        self.save(tree, signer)
     }
 
     /// What a file was before.
@@ -225,23 +268,74 @@ fn ids(tree: &Tree) -> io::Result<Vec<String>> {
     Ok(ids)
 }
 
-/// The journal of a plan, if it has one that can be read.
-fn read(tree: &Tree, id: &str) -> io::Result<Option<Journal>> {
-    match tree.read(&format!("{PLANS}/{id}/journal.json"), LARGEST_JOURNAL) {
-        Ok(text) => Ok(serde_json::from_slice(&text).ok()),
-        Err(ReadError::Io(error)) => or_nothing(Err(error)),
-        Err(ReadError::NotAFile | ReadError::TooLarge { .. }) => Ok(None),
+/// The journals of a tree.
+#[derive(Debug, Default)]
+pub(crate) struct Journals {
+    /// Those that are ours, in the order in which they came.
+    pub(crate) known: Vec<Journal>,
+    /// Those that cannot be believed, and why.
+    pub(crate) unreadable: Vec<Unreadable>,
+}
+
+/// A journal that is left alone.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unreadable {
+    /// The plan that it names by its folder.
+    pub plan: String,
+    /// Why it is not believed.
+    pub reason: &'static str,
+}
+
+impl Unreadable {
+    /// The whole sentence.
+    pub fn sentence(&self) -> String {
+        format!(
+            "the journal `{PLANS}/{}` was left alone: {}. If you applied that plan, `fluxway undo --plan FILE` takes it \
+             back; if not, delete the folder",
+            self.plan, self.reason
+        )
     }
 }
 
-/// All journals of this tree, in the order in which they came. What is no journal, or about another folder, is left out.
-pub(crate) fn all(tree: &Tree) -> io::Result<Vec<Journal>> {
-    let place = tree.identity()?;
-    let mut found = Vec::new();
-    for id in ids(tree)? {
-        found.extend(read(tree, &id)?.filter(|journal| journal.place == place && journal.plan == id));
+/// The journal of a plan, if it has one.
+fn read(tree: &Tree, id: &str, signer: &dyn Signer) -> io::Result<Option<Result<Journal, &'static str>>> {
+    let text = match tree.read(&format!("{PLANS}/{id}/journal.json"), LARGEST_JOURNAL) {
+        Ok(text) => text,
+        Err(ReadError::Io(error)) => return or_nothing(Err(error)),
+        Err(ReadError::NotAFile | ReadError::TooLarge { .. }) => {
+            return Ok(Some(Err("it is not a file of a journal's size")));
+        }
+    };
+    Ok(Some(verified(&text, id, signer)))
+}
+
+/// A journal from its file, if we signed it.
+fn verified(text: &[u8], id: &str, signer: &dyn Signer) -> Result<Journal, &'static str> {
+    let signed: Signed = serde_json::from_slice(text)
+        .map_err(|_| "it is damaged, or was written by another version of fluxway")?;
+    if signed.version != VERSION {
+        return Err("it was written by another version of fluxway");
     }
-    found.sort_by_key(|journal| journal.number);
+    if !signer.verify(PURPOSE, signed.journal.as_bytes(), &signed.signature) {
+        return Err("it is not signed with your key: it came with the files, or was written by another user");
+    }
+    let journal: Journal = serde_json::from_str(&signed.journal).map_err(|_| "it is damaged")?;
+    if journal.plan == id { Ok(journal) } else { Err("it is about another plan") }
+}
+
+/// All journals of this tree. One about another folder, of which this one is a copy, is left out.
+pub(crate) fn all(tree: &Tree, signer: &dyn Signer) -> io::Result<Journals> {
+    let place = tree.identity()?;
+    let mut found = Journals::default();
+    for id in ids(tree)? {
+        match read(tree, &id, signer)? {
+            None => {}
+            Some(Ok(journal)) if journal.place == place => found.known.push(journal),
+            Some(Ok(_)) => {}
+            Some(Err(reason)) => found.unreadable.push(Unreadable { plan: id, reason }),
+        }
+    }
+    found.known.sort_by_key(|journal| journal.number);
     Ok(found)
 }
 
@@ -256,8 +350,8 @@ pub(crate) fn sweep(tree: &Tree) -> io::Result<()> {
 }
 
 /// Whether something was left half done.
-pub(crate) fn is_half_done(tree: &Tree) -> io::Result<bool> {
-    Ok(all(tree)?.iter().any(|journal| journal.progress != Progress::Applied))
+pub(crate) fn is_half_done(tree: &Tree, signer: &dyn Signer) -> io::Result<bool> {
+    Ok(all(tree, signer)?.known.iter().any(|journal| journal.progress != Progress::Applied))
 }
 
 pub(crate) fn is_id(id: &str) -> bool {

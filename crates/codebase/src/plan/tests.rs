@@ -52,6 +52,39 @@ pub(crate) fn contents(folder: &Path) -> BTreeMap<String, (u32, Vec<u8>)> {
     found
 }
 
+/// A key for journals: the digest says who signed.
+pub(crate) struct TestKey(pub(crate) &'static str);
+
+impl Signer for TestKey {
+    fn sign(&self, purpose: &str, text: &[u8]) -> String {
+        digest::sha256(&[self.0.as_bytes(), purpose.as_bytes(), text].concat())
+    }
+
+    fn verify(&self, purpose: &str, text: &[u8], signature: &str) -> bool {
+        self.sign(purpose, text) == signature
+    }
+}
+
+pub(crate) const ADA: Actor<'static> = Actor { tenant: "ada", subject: "key:1", signer: &TestKey("ours") };
+
+fn apply(tree: &Tree, plan: &Plan, files: &[Resolved]) -> Result<Applied, ApplyError> {
+    super::apply(tree, plan, files, &ADA)
+}
+
+/// The plan of this id, or the last one.
+fn undo(tree: &Tree, id: Option<&str>) -> Result<Undone, ApplyError> {
+    let last = undoable(tree, &ADA)?.0.into_iter().next().map(|last| last.plan);
+    super::undo(tree, id.map(str::to_owned).or(last).as_deref().unwrap_or_default(), &ADA)
+}
+
+fn undo_by_plan(tree: &Tree, plan: &Plan, consent: &[String]) -> Result<Undone, ApplyError> {
+    super::undo_by_plan(tree, plan, consent, &ADA)
+}
+
+fn recover(tree: &Tree) -> Result<Vec<String>, ApplyError> {
+    super::recover(tree, ADA.signer)
+}
+
 fn nothing(_: &[&str]) -> bool {
     false
 }

@@ -107,9 +107,8 @@ impl Judge<'_> {
             return self.verdict;
         }
         if draft.edits.is_empty() && self.verdict.is_valid() {
-            self.verdict
-                .findings
-                .push(Finding::warns("no_edits", "the plan has no edits: there is nothing to apply"));
+            let finding = Finding::blocks("no_edits", "the plan has no edits: there is nothing to apply");
+            self.verdict.findings.push(finding.fix("its `warnings` may say why; propose another plan"));
         }
         self.resolve(&draft);
         self.claims(&draft);
@@ -322,6 +321,10 @@ pub fn complete(
         prerequisites,
     };
     plan.id = digest::id(&plan);
-    plan.rollback.instruction = format!("fluxway undo {}", plan.id);
+    plan.rollback.instruction = if plan.edits.is_empty() {
+        "There is nothing to undo: this plan has no edits.".to_owned()
+    } else {
+        format!("fluxway undo {}", plan.id)
+    };
     plan
 }

@@ -12,7 +12,7 @@ use serde_json::{Map, Value};
 use super::machine::{Response, Taken};
 use super::state::after;
 use super::token::{self, Carried};
-use super::{Limits, Owner, Problem, Row, Session, SessionStore, Spending, State, run};
+use super::{Documents, Limits, Owner, Problem, Row, Session, SessionStore, Spending, State, run};
 use crate::{Answers, Converse, Entropy, Halt, Invalid, Journal, Keeper, Progress, Seal};
 
 /// A pause, sooner or later over.
@@ -165,6 +165,16 @@ impl Sessions {
     /// How much of everything.
     pub fn limits(&self) -> &Limits {
         &self.limits
+    }
+
+    /// What else is kept beside the sessions for this owner.
+    pub fn documents<'a>(&'a self, owner: Owner<'a>, entropy: &'a dyn Entropy) -> Documents<'a> {
+        Documents::new(self.store.as_ref(), &self.seal, owner, entropy)
+    }
+
+    /// The keys that everything here is sealed with.
+    pub fn seal(&self) -> &Arc<Seal> {
+        &self.seal
     }
 
     /// Where they are kept.

@@ -86,4 +86,7 @@ pub enum InputRequest {
     /// A form.
     #[serde(rename = "elicitation/create")]
     Elicit(ElicitParams),
+    /// The folders that the client has open.
+    #[serde(rename = "roots/list")]
+    ListRoots {},
 }

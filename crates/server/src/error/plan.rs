@@ -10,6 +10,10 @@ use serde_json::{Value, json};
 pub(crate) enum PlanProblem {
     #[error("the plan cannot be applied, and nothing was changed:\n- {}", issues.join("\n- "))]
     Invalid { issues: Vec<String> },
+    #[error(
+        "no plan `{id}` of yours is kept here: plans are kept for a day; propose it again, or pass the plan itself as `plan`"
+    )]
+    NotKept { id: String },
     #[error("{}", explain(.0))]
     Failed(Arc<ApplyError>),
 }
@@ -23,6 +27,7 @@ impl PlanProblem {
     pub(super) fn kind(&self) -> &'static str {
         match self {
             Self::Invalid { .. } => "plan_invalid",
+            Self::NotKept { .. } => "plan_not_found",
             Self::Failed(error) => match error.as_ref() {
                 ApplyError::Busy => "busy",
                 ApplyError::Conflict { .. } => "conflict",
@@ -35,6 +40,7 @@ impl PlanProblem {
     pub(super) fn data(&self) -> Value {
         let error = match self {
             Self::Invalid { issues } => return json!({ "issues": issues }),
+            Self::NotKept { id } => return json!({ "plan_id": id }),
             Self::Failed(error) => error.as_ref(),
         };
         let ApplyError::Conflict { conflicts } = error else { return json!({}) };

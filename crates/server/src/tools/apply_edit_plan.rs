@@ -1,35 +1,39 @@
-//! `apply_edit_plan`: writes a plan, all of it or nothing.
+//! `apply_edit_plan`: writes a plan, all of it or nothing. Running its checks is a question of its own.
 
 use std::io;
 use std::time::Duration;
 
-use codebase::plan::{self, Checked, Outcome, Verdict, judge_check, validate};
+use codebase::plan::{self, Checked, Verdict, judge_check, validate};
+use flow::{Conversation, Flow, Halt, confirm};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use tree::{Budget, Roots, Tree};
 
-use super::analyze_repository::here;
-use super::integration::rules;
-use super::{Effect, Tool, ToolSpec, Toolset};
+use super::integration::{CONSENT, consent_message, may_run_checks, rules};
+use super::plan_input::PlanInput;
+use super::plan_view::shown_diff;
+use super::{Effect, InteractiveTool, ToolSpec, Toolset};
 use crate::Call;
-use crate::blocking::blocking_for;
+use crate::blocking::{blocking, blocking_for};
 use crate::error::{Failure, PlanProblem};
+use crate::plans::{Author, Plans};
 
 /// Apply an edit plan: all of it or nothing, checked again first, with a journal for `undo_edit_plan`. Show the user the
 /// diff and ask before you call this.
-#[derive(Deserialize, JsonSchema)]
+#[derive(Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Args {
-    /// The plan, as `propose_edit_plan` gave it.
-    plan: Map<String, Value>,
-    /// The folder of the repository.
-    #[serde(default = "here")]
-    root: String,
+    /// The id of a plan that `propose_edit_plan` gave.
+    plan_id: Option<String>,
+    /// Or the plan itself.
+    plan: Option<Map<String, Value>>,
+    /// The folder of the repository; default: the plan's.
+    root: Option<String>,
     /// Only show what would be written.
     #[serde(default)]
     dry_run: bool,
-    /// Run the plan's post-checks afterwards, those of allowed forms.
+    /// Offer to run the plan's post-checks afterwards: the user is asked, and sees the commands.
     #[serde(default)]
     run_checks: bool,
     /// Protected paths that the user allows.
@@ -38,10 +42,9 @@ pub(crate) struct Args {
 }
 
 /// What was done.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize, Deserialize, JsonSchema)]
 pub(crate) struct Reply {
-    /// `applied`, `already_applied` or `dry_run`.
-    pub(super) outcome: &'static str,
+    pub(super) outcome: Outcome,
     plan_id: String,
     /// The files that were written.
     pub(super) files: Vec<String>,
@@ -50,8 +53,20 @@ pub(crate) struct Reply {
     pub(super) warnings: Vec<String>,
     /// How the post-checks ended.
     checks: Vec<Check>,
-    /// How to take it back.
-    undo: String,
+    /// Why checks that were asked for were not run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    checks_not_run: Option<String>,
+    /// How to take it back, if there is something to take back.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) undo: Option<String>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Outcome {
+    Applied,
+    AlreadyApplied,
+    DryRun,
 }
 
 /// How a post-check ended.
@@ -66,32 +81,118 @@ pub(super) struct Check {
     pub(super) output: String,
 }
 
-/// The tool.
-pub(crate) struct ApplyEditPlan;
+/// The tool, in one call.
+pub(crate) struct ApplyEditPlan {
+    call: Call,
+}
 
 /// How long all of it may take; checks take longer than reading.
 pub(super) const WALL: Duration = Duration::from_mins(3);
 
-impl Tool for ApplyEditPlan {
+impl InteractiveTool for ApplyEditPlan {
     const SPEC: ToolSpec = ToolSpec {
         name: "apply_edit_plan",
         title: "Apply an edit plan",
         toolset: Toolset::Integrate,
         effect: Effect::Writes,
     };
+    type Talk = Self;
+
+    fn talk(call: &Call) -> Self {
+        Self { call: call.clone() }
+    }
+}
+
+/// What the checks of a plan would be, before it is written.
+#[derive(Serialize, Deserialize)]
+struct Preview {
+    /// Where they would be run.
+    root: String,
+    commands: Vec<String>,
+    /// Why they are not run, whatever the user says.
+    refused: Option<String>,
+}
+
+impl Conversation for ApplyEditPlan {
     type Args = Args;
     type Reply = Reply;
 
-    async fn call(&self, call: Call, args: Args) -> Result<Reply, Failure> {
-        let roots = Roots::new(call.roots.clone());
-        blocking_for(&call, WALL, move |budget| {
-            let tree = roots.open(&args.root)?;
-            let (mut reply, commands) =
-                write(&tree, &Value::Object(args.plan), &args.allow, args.dry_run, budget)?;
-            if args.run_checks && !args.dry_run {
-                reply.checks = commands.iter().map(|command| check(&tree, command, budget)).collect();
+    async fn run(&self, f: &mut Flow<'_>, args: Args) -> Result<Reply, Halt> {
+        let (mut commands, mut not_run) = (Vec::new(), None);
+        if args.run_checks && !args.dry_run {
+            // Worked out anew when the answer is there: what the user agreed to must still be what is run.
+            let preview: Preview = f.derive("checks", async || Ok(self.preview(&args).await?)).await?;
+            match consent(f, &preview).await? {
+                Ok(()) => commands = preview.commands,
+                Err(why) => not_run = Some(why),
             }
-            Ok(reply)
+        }
+        let (mut reply, root): (Reply, String) =
+            f.step("apply", async |_| Ok(self.apply(&args).await?)).await?;
+        reply.checks_not_run = not_run;
+        for command in &commands {
+            let check =
+                f.step("check", async |_| Ok(run_check(&self.call, &root, &reply.plan_id, command).await?));
+            reply.checks.push(check.await?);
+        }
+        Ok(reply)
+    }
+}
+
+/// Asks the user whether commands may be run. Where nobody can be asked, they are not.
+async fn consent(f: &mut Flow<'_>, preview: &Preview) -> Result<Result<(), String>, Halt> {
+    let by_hand = |why: &str| {
+        let commands = preview.commands.join("`, `");
+        format!("{why}. The user can run them: `{commands}`")
+    };
+    if preview.commands.is_empty() {
+        return Ok(Err("the plan has no post-checks".to_owned()));
+    }
+    if let Some(why) = &preview.refused {
+        return Ok(Err(by_hand(why)));
+    }
+    if !f.can_ask() {
+        return Ok(Err(by_hand("commands are run only if the user agrees, and this client cannot ask them")));
+    }
+    let question = confirm("Run these commands once the plan is written?").default(false).optional();
+    let message = consent_message(&preview.root, &preview.commands);
+    let agreed = f.form(&message, (CONSENT, question)).await?;
+    Ok(if agreed == Some(true) { Ok(()) } else { Err(by_hand("the user did not agree")) })
+}
+
+impl ApplyEditPlan {
+    async fn input(&self, args: &Args) -> Result<(PlanInput, Author), Failure> {
+        let plans = Plans::open(&self.call).await?;
+        let Args { plan_id, plan, root, .. } = args;
+        let input = PlanInput::find(&plans, plan_id.as_deref(), plan.as_ref(), root.as_deref()).await?;
+        Ok((input, plans.author()))
+    }
+
+    /// The commands of a plan that could be applied.
+    async fn preview(&self, args: &Args) -> Result<Preview, Failure> {
+        let (input, author) = self.input(args).await?;
+        let (roots, allow, call) =
+            (Roots::new(self.call.roots.clone()), args.allow.clone(), self.call.clone());
+        blocking(&self.call, move |budget| {
+            let tree = roots.open(&input.root)?;
+            let (_, commands) = write(&call, &tree, &input.value, &allow, true, &author, budget)?;
+            let root = tree.path().display().to_string();
+            let is_kept = input.kept.is_some_and(|kept| kept.root == root);
+            let refused = may_run_checks(&call, is_kept).err().map(str::to_owned);
+            Ok(Preview { root, commands, refused })
+        })
+        .await
+    }
+
+    /// Writes the plan. Gives along where.
+    async fn apply(&self, args: &Args) -> Result<(Reply, String), Failure> {
+        let (input, author) = self.input(args).await?;
+        let (call, roots) = (self.call.clone(), Roots::new(self.call.roots.clone()));
+        let (allow, dry_run) = (args.allow.clone(), args.dry_run);
+        blocking_for(&self.call, WALL, move |budget| {
+            let tree = roots.open(&input.root)?;
+            let (reply, _) = write(&call, &tree, &input.value, &allow, dry_run, &author, budget)?;
+            Ok((reply, input.root))
         })
         .await
     }
@@ -99,46 +200,67 @@ impl Tool for ApplyEditPlan {
 
 /// Judges a plan and writes it, all of it or nothing. Gives its post-checks along.
 pub(super) fn write(
+    call: &Call,
     tree: &Tree,
     plan: &Value,
     allow: &[String],
     dry_run: bool,
+    author: &Author,
     budget: &Budget,
 ) -> Result<(Reply, Vec<String>), Failure> {
     // What an earlier process left half done is put right first, or the plan would be judged by it.
-    let recovered = if dry_run { Vec::new() } else { plan::recover(tree).map_err(PlanProblem::from)? };
+    let recovered =
+        if dry_run { Vec::new() } else { plan::recover(tree, author).map_err(PlanProblem::from)? };
     let verdict = validate(tree, plan, &rules(allow, budget)).map_err(|_| Failure::Internal)?;
-    let mut reply = apply(tree, &verdict, dry_run)?;
+    let mut reply = apply(call, tree, &verdict, dry_run, author)?;
     reply
         .warnings
         .extend(recovered.iter().map(|id| format!("the plan {id} had been left half done and was put back")));
+    let (_, unreadable) = plan::undoable(tree, &author.actor()).map_err(PlanProblem::from)?;
+    reply.warnings.extend(unreadable.iter().map(plan::Unreadable::sentence));
+    if reply.outcome == Outcome::Applied && !author.is_lasting {
+        reply.warnings.push(
+            "the key that signs the journal ends with this process, since no database could be opened: keep the plan, and \
+             use `fluxway undo --plan FILE`"
+                .to_owned(),
+        );
+    }
     let commands = verdict.plan.as_ref().map(|plan| plan.post_checks.clone()).unwrap_or_default();
     Ok((reply, commands))
 }
 
-fn apply(tree: &Tree, verdict: &Verdict, dry_run: bool) -> Result<Reply, Failure> {
+fn apply(
+    call: &Call,
+    tree: &Tree,
+    verdict: &Verdict,
+    dry_run: bool,
+    author: &Author,
+) -> Result<Reply, Failure> {
     let Some(whole) = verdict.plan.as_ref().filter(|_| verdict.is_valid()) else {
         return Err(PlanProblem::invalid(verdict).into());
     };
     let files = &verdict.resolution.files;
     let done = verdict.already_applied || files.is_empty();
-    let (outcome, written) = match (done, dry_run) {
-        (true, _) => ("already_applied", Vec::new()),
-        (false, true) => ("dry_run", Vec::new()),
-        (false, false) => {
-            let applied = plan::apply(tree, whole, files).map_err(PlanProblem::from)?;
-            (if applied.outcome == Outcome::Applied { "applied" } else { "already_applied" }, applied.files)
-        }
+    let (outcome, written, can_undo) = if done {
+        let can_undo = plan::can_undo(tree, &whole.id, &author.actor()).map_err(PlanProblem::from)?;
+        (Outcome::AlreadyApplied, Vec::new(), can_undo)
+    } else if dry_run {
+        (Outcome::DryRun, Vec::new(), false)
+    } else {
+        let applied = plan::apply(tree, whole, files, &author.actor()).map_err(PlanProblem::from)?;
+        let is_new = applied.outcome == plan::Outcome::Applied;
+        (if is_new { Outcome::Applied } else { Outcome::AlreadyApplied }, applied.files, applied.can_undo)
     };
     let warnings = verdict.findings.iter().map(plan::Finding::sentence).collect();
     Ok(Reply {
         outcome,
         plan_id: whole.id.clone(),
         files: written,
-        diff: files.iter().map(|file| file.change.diff.as_str()).collect(),
+        diff: files.iter().map(|file| shown_diff(call, &file.change.diff)).collect(),
         warnings,
         checks: Vec::new(),
-        undo: way_back(&whole.id),
+        checks_not_run: None,
+        undo: can_undo.then(|| way_back(&whole.id)),
     })
 }
 
@@ -147,8 +269,18 @@ pub(super) fn way_back(id: &str) -> String {
     format!("undo_edit_plan with plan_id {id}, or `fluxway undo {id}`")
 }
 
+/// Runs a command that the user agreed to, and writes that down for the operator.
+pub(super) async fn run_check(call: &Call, root: &str, plan: &str, command: &str) -> Result<Check, Failure> {
+    let (roots, root, words) = (Roots::new(call.roots.clone()), root.to_owned(), command.to_owned());
+    let done = blocking_for(call, WALL, move |budget| Ok(check(&roots.open(&root)?, &words, budget))).await?;
+    let (tenant, subject) = (call.principal.tenant(), call.principal.subject());
+    let exit_code = done.exit_code;
+    tracing::info!(target: "audit", event = "check", tenant, subject, plan, command, exit_code, passed = done.passed);
+    Ok(done)
+}
+
 /// Runs a post-check, if it is of an allowed form.
-pub(super) fn check(tree: &Tree, command: &str, budget: &Budget) -> Check {
+fn check(tree: &Tree, command: &str, budget: &Budget) -> Check {
     budget.tell(1, &format!("running {command}"));
     let run = judge_check(command, fluxloop::is_check)
         .and_then(|words| plan::run_check(tree, &words, budget).map_err(|error| not_started(&words, &error)));

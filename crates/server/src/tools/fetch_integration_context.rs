@@ -6,7 +6,7 @@ use codebase::Profile;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use tree::{Budget, Roots, Tree};
+use tree::{Roots, Tree};
 
 use super::analyze_repository::here;
 use super::integration::{Reach, Subject, Wishes};
@@ -17,6 +17,7 @@ use super::{Effect, Tool, ToolSpec, Toolset};
 use crate::Call;
 use crate::blocking::blocking;
 use crate::error::Failure;
+use crate::plans::Plans;
 
 /// Everything a planner needs to integrate FluxLoop: profile, workflow with plan, key files, agents, routes, runners, and what
 /// to ask `faq`.
@@ -87,35 +88,38 @@ impl Tool for FetchIntegrationContext {
     type Reply = Packed<Reply>;
 
     async fn call(&self, call: Call, args: Args) -> Result<Self::Reply, Failure> {
-        let reach = Reach::of(&call);
+        let plans = Plans::open(&call).await?;
+        let reach = Reach::new(&call, &plans);
         let roots = Roots::new(call.roots.clone());
-        blocking(&call, move |budget| {
-            let reply = Reply::of(&reach, &roots, &args, budget)?;
-            Packed::of(&reply, args.max_tokens)
-        })
-        .await
+        let (limit, max_tokens, reader) = (args.limit, args.max_tokens, call.clone());
+        let analysed = blocking(&call, move |budget| {
+            let subject = Subject::open(&reach, &args.root, Vec::new(), budget)?;
+            let located = Located::find(&roots, &args.root)?;
+            let stages = Stages::of(&reader, &subject, None, &Wishes::default(), budget)?;
+            Ok((subject, located, stages))
+        });
+        let (subject, located, mut stages) = analysed.await?;
+        stages.keep_plan(&call, &plans).await?;
+        blocking(&call, move |_| Packed::of(&Reply::of(subject, &located, stages, limit)?, max_tokens)).await
     }
 }
 
 impl Reply {
-    fn of(reach: &Reach, roots: &Roots, args: &Args, budget: &Budget) -> Result<Self, Failure> {
-        let subject = Subject::open(reach, &args.root, Vec::new(), budget)?;
-        let located = Located::find(roots, &args.root)?;
-        let mut structure = Structure::of(&subject.tree, &subject.profile, &located);
+    fn of(subject: Subject, located: &Located, stages: Stages, limit: usize) -> Result<Self, Failure> {
+        let mut structure = Structure::of(&subject.tree, &subject.profile, located);
         let mut left_out = Vec::new();
-        structure.cut(args.limit, &mut left_out);
-        let stages = Stages::of(&subject, None, &Wishes::default(), budget)?;
+        structure.cut(limit, &mut left_out);
         let runner = stages.integration_steps["runner_pattern"].as_str();
-        let rag_topics = topics::integration(&subject.profile, runner, &located);
-        let workflow = workflow::Reply::of(subject, stages, args.limit);
+        let rag_topics = topics::integration(&subject.profile, runner, located);
+        let workflow = workflow::Reply::of(subject, stages, limit);
         let workflow = serde_json::to_value(&workflow).map_err(|_| Failure::Internal)?;
         Ok(Self {
             mode: "integration",
             rag_topics,
             repository_profile: Open(workflow["profile"].clone()),
             structure_context: Open(structure),
-            projects: overview(&located),
-            warnings: damage(&located),
+            projects: overview(located),
+            warnings: damage(located),
             integration_workflow: Open(workflow),
             left_out,
         })

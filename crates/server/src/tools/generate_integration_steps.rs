@@ -11,6 +11,7 @@ use super::{Effect, Tool, ToolSpec, Toolset};
 use crate::Call;
 use crate::blocking::blocking;
 use crate::error::Failure;
+use crate::plans::Plans;
 
 /// Steps to integrate FluxLoop into a program of this framework, with commands for its package manager. With a `root` (or
 /// a profile that has one) the steps fit that repository.
@@ -74,7 +75,7 @@ impl Tool for GenerateIntegrationSteps {
 
     async fn call(&self, call: Call, args: Args) -> Result<Reply, Failure> {
         let recipe = recipe_of(&args.framework)?;
-        let reach = Reach::of(&call);
+        let reach = Reach::new(&call, &Plans::open(&call).await?);
         blocking(&call, move |budget| {
             let profile = args.repository_profile.as_ref();
             let root = args.root.clone().or_else(|| root_of(profile));

@@ -12,10 +12,11 @@ use serde::{Deserialize, Serialize};
 
 use super::analyze_repository::here;
 use super::apply_edit_plan::Check;
-use super::integration::{VariantWish, lines};
+use super::integration::{CONSENT, VariantWish, consent_message, lines, may_run_checks};
 use super::{Effect, InteractiveTool, ToolSpec, Toolset};
 use crate::Call;
 use choose::Chosen;
+pub(super) use proposal::harmless;
 use proposal::{Proposal, Ready};
 use reply::Reply;
 
@@ -39,6 +40,7 @@ pub(crate) struct Args {
     request_field: Option<String>,
     /// The user has seen the diff and agrees; nothing is written without.
     confirm: Option<bool>,
+    /// Offer to run the plan's checks: the user is asked, and sees the commands.
     run_checks: Option<bool>,
     after: Option<After>,
 }
@@ -88,16 +90,23 @@ impl Conversation for Integrate {
         f.progress(2, STAGES, "Choosing what to integrate");
         let chosen = choose::choose(f, &survey, &args).await?;
         let (chosen, ready) = self.plan(f, &args, chosen).await?;
-        let mut reply = Reply::of(&chosen, &ready);
+        let mut reply = Reply::of(&self.call, &chosen, &ready);
         if ready.plan.files.is_empty() {
             reply.is_there();
             return Ok(ended(f, reply));
         }
-        let (agreed, run_checks) = agreement(f, &args, &ready).await?;
+        let (agreed, run_checks) = self.agreement(f, &args, &ready).await?;
         if !agreed {
             return Ok(ended(f, reply));
         }
-        let checks = if run_checks { ready.plan.post_checks.as_slice() } else { &[] };
+        let checks = match run_checks {
+            Ok(true) => ready.plan.post_checks.as_slice(),
+            Ok(false) => &[],
+            Err(why) => {
+                reply.checks_not_run(why);
+                &[]
+            }
+        };
         let stages = STAGES + u32::try_from(checks.len()).unwrap_or(0);
         f.progress(STAGES, stages, "Writing the files");
         let applied = f.step("apply", |_| self.apply(&args.root, &ready.plan)).await?;
@@ -107,7 +116,8 @@ impl Conversation for Integrate {
         reply.applied(applied);
         for (n, command) in (1..).zip(checks) {
             f.progress(STAGES + n, stages, format!("Running {command}"));
-            reply.checks.push(f.step("check", |_| self.check(&args.root, command)).await?);
+            let run = f.step("check", |_| self.check(&args.root, &ready.plan.id, command));
+            reply.checks.push(run.await?);
         }
         if wants_undo(f, &args, &reply).await? {
             let files = f.step("undo", |_| self.undo(&args.root, &ready.plan.id)).await?;
@@ -131,21 +141,45 @@ impl Integrate {
             }
         }
     }
-}
 
-/// Whether the plan may be written, and whether its checks are to be run. Who agreed in advance is not asked again.
-async fn agreement(f: &mut Flow<'_>, args: &Args, ready: &Ready) -> Result<(bool, bool), Halt> {
-    if let Some(agreed) = args.confirm {
-        return Ok((agreed, args.run_checks.unwrap_or(false)));
+    /// Whether the plan may be written, and whether its checks are run, or why not. Who agreed to the plan in advance is
+    /// not asked again; commands are another matter, and an argument is no consent to them.
+    async fn agreement(
+        &self,
+        f: &mut Flow<'_>,
+        args: &Args,
+        ready: &Ready,
+    ) -> Result<(bool, Result<bool, String>), Halt> {
+        let commands = &ready.plan.post_checks;
+        // The plan was made in this very conversation.
+        let allowed = may_run_checks(&self.call, true).map_err(str::to_owned);
+        let are_open = !commands.is_empty() && allowed.is_ok() && f.can_ask();
+        let checks = |question: &str| (CONSENT, confirm(question).default(false).optional());
+        let refused = match allowed {
+            _ if commands.is_empty() || args.run_checks != Some(true) => Ok(false),
+            Err(why) => Err(why),
+            Ok(()) => {
+                Err("commands are run only if the user agrees, and this client cannot ask them".to_owned())
+            }
+        };
+        if let Some(agreed) = args.confirm {
+            if !agreed || !are_open || args.run_checks != Some(true) {
+                return Ok((agreed, refused));
+            }
+            let message = consent_message(&args.root, commands);
+            let run = f.form(&message, checks("Run these commands once the plan is written?")).await?;
+            return Ok((agreed, Ok(run == Some(true))));
+        }
+        // Without a default: where nobody can be asked, the answer is missing, and not a silent no.
+        let write = ("confirm", confirm("Write these changes? They can be undone."));
+        let message = ready.message(&self.call);
+        if !are_open || args.run_checks == Some(false) {
+            return Ok((f.form(&message, write).await?, refused));
+        }
+        let message = format!("{message}\n\n{}", consent_message(&args.root, commands));
+        let (agreed, run) = f.form(&message, (write, checks("Run these commands afterwards?"))).await?;
+        Ok((agreed, Ok(run == Some(true))))
     }
-    // Without a default: where nobody can be asked, the answer is missing, and not a silent no.
-    let write = ("confirm", confirm("Write these changes? They can be undone."));
-    let message = ready.message();
-    if ready.plan.post_checks.is_empty() {
-        return Ok((f.form(&message, write).await?, false));
-    }
-    let checks = ("run_checks", confirm("Run the checks afterwards?").default(false));
-    f.form(&message, (write, checks)).await
 }
 
 /// Whether the changes are to be taken back. Who agreed in advance is asked only if a check failed.

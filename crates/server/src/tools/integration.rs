@@ -9,8 +9,9 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 use tree::{Budget, Roots, Tree};
 
-use crate::Call;
 use crate::error::{Failure, PlanProblem};
+use crate::plans::{Author, Plans};
+use crate::{Call, CheckPolicy};
 
 /// How the integration should be.
 #[derive(Clone, Default)]
@@ -91,27 +92,54 @@ pub(super) fn hints(profile: Option<&Map<String, Value>>) -> Vec<String> {
 /// The folders that a caller may open.
 pub(super) struct Reach {
     roots: Roots,
-    may_write: bool,
+    /// Who writes, if the caller may.
+    author: Option<Author>,
 }
 
 impl Reach {
-    pub(super) fn of(call: &Call) -> Self {
-        Self { roots: Roots::new(call.roots.clone()), may_write: call.principal.may(Scope::Write) }
+    pub(super) fn new(call: &Call, plans: &Plans<'_>) -> Self {
+        let author = call.principal.may(Scope::Write).then(|| plans.author());
+        Self { roots: Roots::new(call.roots.clone()), author }
     }
 
     /// Opens a folder. What a killed process left half done there is put right first, for those who may write: a plan
     /// is not to be made or judged by a tree that is neither old nor new.
     pub(super) fn open(&self, root: &str) -> Result<Tree, Failure> {
         let tree = self.roots.open(root)?;
-        if self.may_write {
-            match plan::recover(&tree) {
-                // Whoever is at it right now is not to be waited for.
+        if let Some(author) = &self.author {
+            match plan::recover(&tree, author) {
+                // A process that is at it right now is not waited for.
                 Ok(_) | Err(ApplyError::Busy) => {}
                 Err(error) => return Err(PlanProblem::from(error).into()),
             }
         }
         Ok(tree)
     }
+}
+
+/// Whether the checks of a plan may be run, if the user agrees; why not, if not.
+pub(super) fn may_run_checks(call: &Call, is_kept: bool) -> Result<(), &'static str> {
+    match call.app.checks {
+        CheckPolicy::Never => {
+            Err("this server runs no checks: its operator can allow them with --allow-checks")
+        }
+        _ if !call.principal.may(Scope::Execute) => {
+            Err("running checks needs a key with the scope `execute`")
+        }
+        CheckPolicy::ProposedPlans if !is_kept => Err(
+            "only checks of a plan that this server proposed and keeps are run, and this one is not, or was changed",
+        ),
+        CheckPolicy::ProposedPlans | CheckPolicy::AnyPlan => Ok(()),
+    }
+}
+
+/// The question by which a user agrees to commands. Its name is not an argument of any tool: an argument is no consent.
+pub(super) const CONSENT: &str = "run_commands";
+
+/// What the user has to see before they agree.
+pub(super) fn consent_message(root: &str, commands: &[String]) -> String {
+    let commands: String = commands.iter().map(|command| format!("  {command}\n")).collect();
+    format!("These commands are to be run in {root}:\n{commands}{}", "SANDBOX")
 }
 
 /// A repository that has been analysed.

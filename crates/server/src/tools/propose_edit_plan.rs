@@ -1,6 +1,7 @@
 //! `propose_edit_plan`: the edits that integrate FluxLoop, exactly, with their diff.
 
 use codebase::plan::{Edit, FileChange, Plan, Rollback, workspace_edit};
+use jiff::Timestamp;
 use protocol::mcp::{Prompt, PromptArgument};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -12,14 +13,16 @@ use super::integration::{
     Reach, Subject, VariantWish, Wishes, frameworks, hints, lines, plan, recipe_of, root_of,
 };
 use super::open::Open;
+use super::plan_view::view;
 use super::{Effect, Tool, ToolSpec, Toolset};
 use crate::Call;
 use crate::blocking::blocking;
 use crate::error::Failure;
+use crate::plans::Plans;
 use crate::prompts::PromptEntry;
 
 /// Propose the edits that integrate FluxLoop into a repository: placed by syntax tree, applied in memory and parsed again,
-/// with diff and hashes. Nothing is written. No edits and a reason in `warnings` if nothing right can be done.
+/// with diff and hashes, kept a day under its id. Nothing is written. No edits and a reason in `warnings` if nothing right can be done.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Args {
@@ -81,6 +84,13 @@ pub(crate) struct Reply {
     prerequisites: Vec<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     workspace_edit: Option<Open<Value>>,
+    /// Until then `validate_edit_plan` and `apply_edit_plan` take its id as `plan_id`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    kept_until: Option<String>,
+    /// Files whose diff is not shown here because a changed line holds a secret: the user sees it with `fluxway plan`, and
+    /// `fluxway://plans/{id}` has it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    withheld: Vec<String>,
 }
 
 /// The tool.
@@ -98,26 +108,51 @@ impl Tool for ProposeEditPlan {
 
     async fn call(&self, call: Call, args: Args) -> Result<Reply, Failure> {
         let recipe = recipe_of(&args.framework)?;
-        let reach = Reach::of(&call);
-        blocking(&call, move |budget| {
+        let plans = Plans::open(&call).await?;
+        let (reach, reader) = (Reach::new(&call, &plans), call.clone());
+        let proposed = blocking(&call, move |budget| {
             let profile = args.repository_profile.as_ref();
             let root = args.root.clone().or_else(|| root_of(profile)).unwrap_or_else(|| ".".to_owned());
             let subject = Subject::open(&reach, &root, hints(profile), budget)?;
             let integration = subject.integrate(&args.wishes().ask(recipe))?;
             let plan = plan(&subject.tree, integration, budget)?;
-            Ok(Reply::of(plan, &subject.tree, args.workspace_edit))
-        })
-        .await
+            let edit = args.workspace_edit.then(|| edit_for_editors(&reader, &plan, &subject.tree));
+            Ok((Proposed::new(plan, &subject.tree), edit))
+        });
+        let (proposed, edit) = proposed.await?;
+        let kept_until = proposed.keep(&plans).await;
+        Ok(Reply { workspace_edit: edit, ..proposed.reply(&call, kept_until) })
     }
 }
 
-impl Reply {
-    pub(super) fn of(plan: Plan, tree: &Tree, with_workspace_edit: bool) -> Self {
-        let edit = with_workspace_edit.then(|| {
-            let path = tree.path().to_string_lossy();
-            Open(workspace_edit(&plan, &format!("file://{}", codebase::plan::uri_path(&path))))
-        });
-        Self {
+/// The plan for editors that apply it themselves. Where a changed line holds a secret the file is left out.
+fn edit_for_editors(call: &Call, plan: &Plan, tree: &Tree) -> Open<Value> {
+    let path = tree.path().to_string_lossy();
+    let shown = view(call, plan).plan;
+    Open(workspace_edit(&shown, &format!("file://{}", codebase::plan::uri_path(&path))))
+}
+
+/// A plan that was just made, and for which folder.
+pub(super) struct Proposed {
+    pub(super) plan: Plan,
+    root: String,
+}
+
+impl Proposed {
+    pub(super) fn new(plan: Plan, tree: &Tree) -> Self {
+        Self { plan, root: tree.path().display().to_string() }
+    }
+
+    /// Keeps it under its id.
+    pub(super) async fn keep(&self, plans: &Plans<'_>) -> Option<Timestamp> {
+        plans.keep(&self.plan, &self.root).await
+    }
+
+    /// What a model sees of it.
+    pub(super) fn reply(&self, call: &Call, kept_until: Option<Timestamp>) -> Reply {
+        let shown = view(call, &self.plan);
+        let plan = shown.plan;
+        Reply {
             schema: plan.schema,
             id: plan.id,
             summary: plan.summary,
@@ -128,7 +163,9 @@ impl Reply {
             rollback: Open(plan.rollback),
             warnings: plan.warnings,
             prerequisites: plan.prerequisites,
-            workspace_edit: edit,
+            workspace_edit: None,
+            kept_until: kept_until.map(|time| time.to_string()),
+            withheld: shown.withheld,
         }
     }
 }
@@ -160,7 +197,7 @@ fn prompt(arguments: &BTreeMap<String, String>) -> String {
         "Bring FluxLoop into this repository. Call run_integration_workflow (`root`: \".\"{more}). Tell me in a few \
          sentences what was found, which function is the agent and why, and show me the diff of the plan with its warnings \
          and prerequisites. If `validation.valid` is false or the plan has no edits, explain the reason and what I can do \
-         about it. Do not apply anything before I say so; then call apply_edit_plan with the plan as it is, and tell me how \
+         about it. Do not apply anything before I say so; then call apply_edit_plan with its id as plan_id, and tell me how \
          undo_edit_plan takes it back."
     )
 }

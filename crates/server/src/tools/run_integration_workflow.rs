@@ -12,12 +12,13 @@ use super::detect_frameworks;
 use super::generate_integration_steps as steps;
 use super::integration::{Reach, Subject, VariantWish, Wishes, lines, plan, recipe_of, rules};
 use super::open::Open;
-use super::propose_edit_plan as propose;
+use super::propose_edit_plan::Proposed;
 use super::validate_edit_plan as verdict;
 use super::{Effect, Tool, ToolSpec, Toolset};
 use crate::Call;
 use crate::blocking::blocking;
 use crate::error::Failure;
+use crate::plans::Plans;
 
 /// Everything in one call: analyse the repository, find its frameworks, list the steps, propose an edit plan and validate
 /// it. Nothing is written. A stage that does not apply says `skipped` and why. Arguments as for
@@ -85,16 +86,21 @@ impl Tool for RunIntegrationWorkflow {
     type Reply = Reply;
 
     async fn call(&self, call: Call, args: Args) -> Result<Reply, Failure> {
-        let reach = Reach::of(&call);
-        blocking(&call, move |budget| run(&reach, &args, budget)).await
+        let plans = Plans::open(&call).await?;
+        let reach = Reach::new(&call, &plans);
+        let reader = call.clone();
+        let work = blocking(&call, move |budget| run(&reader, &reach, &args, budget));
+        let (subject, mut stages) = work.await?;
+        stages.keep_plan(&call, &plans).await?;
+        Ok(Reply::of(subject, stages, analyze_repository::usual_limit()))
     }
 }
 
-fn run(reach: &Reach, args: &Args, budget: &Budget) -> Result<Reply, Failure> {
+fn run(call: &Call, reach: &Reach, args: &Args, budget: &Budget) -> Result<(Subject, Stages), Failure> {
     let named = args.framework.as_deref().map(recipe_of).transpose()?;
     let subject = Subject::open(reach, &args.root, Vec::new(), budget)?;
-    let stages = Stages::of(&subject, named, &args.wishes(), budget)?;
-    Ok(Reply::of(subject, stages, analyze_repository::usual_limit()))
+    let stages = Stages::of(call, &subject, named, &args.wishes(), budget)?;
+    Ok((subject, stages))
 }
 
 /// What comes after the analysis.
@@ -103,11 +109,23 @@ pub(super) struct Stages {
     pub(super) integration_steps: Value,
     edit_plan: Value,
     validation: Value,
+    /// The plan, exactly.
+    proposed: Option<Proposed>,
 }
 
 impl Stages {
+    /// Keeps the plan under its id, and says so in it.
+    pub(super) async fn keep_plan(&mut self, call: &Call, plans: &Plans<'_>) -> Result<(), Failure> {
+        if let Some(proposed) = &self.proposed {
+            let kept_until = proposed.keep(plans).await;
+            self.edit_plan = to_value(&proposed.reply(call, kept_until))?;
+        }
+        Ok(())
+    }
+
     /// Goes through them for a recipe, or for the likeliest that there is.
     pub(super) fn of(
+        call: &Call,
         subject: &Subject,
         named: Option<&'static Recipe>,
         wishes: &Wishes,
@@ -116,14 +134,15 @@ impl Stages {
         let detection = detect_frameworks::of_profile(&subject.profile);
         let likely =
             || fluxloop::likely(&subject.profile, wishes.package.as_deref(), wishes.agent.as_deref());
+        let mut proposed = None;
         let [integration_steps, edit_plan, validation] = if let Some(recipe) = named.or_else(likely) {
-            integrate(subject, recipe, wishes, budget)?
+            integrate(call, subject, recipe, wishes, budget, &mut proposed)?
         } else {
             let why =
                 "no framework was found that there is a recipe for, and no agent; name one as `framework`";
             [why, "there are no steps to plan", "there is no plan to validate"].map(skipped)
         };
-        Ok(Self { detection, integration_steps, edit_plan, validation })
+        Ok(Self { detection, integration_steps, edit_plan, validation, proposed })
     }
 }
 
@@ -141,21 +160,24 @@ impl Reply {
 }
 
 fn integrate(
+    call: &Call,
     subject: &Subject,
     recipe: &'static Recipe,
     wishes: &Wishes,
     budget: &Budget,
+    proposed: &mut Option<Proposed>,
 ) -> Result<[Value; 3], Failure> {
     let integration = subject.integrate(&wishes.ask(recipe))?;
     let steps = to_value(&steps::Reply::of(&Situation::of(&integration)))?;
     let plan = plan(&subject.tree, integration, budget)?;
-    if plan.edits.is_empty() {
-        let plan = to_value(&propose::Reply::of(plan, &subject.tree, false))?;
-        return Ok([steps, plan, skipped("the plan has no edits; its `warnings` say why")]);
+    let proposed = proposed.insert(Proposed::new(plan, &subject.tree));
+    let shown = to_value(&proposed.reply(call, None))?;
+    if proposed.plan.edits.is_empty() {
+        return Ok([steps, shown, skipped("the plan has no edits; its `warnings` say why")]);
     }
-    let reply = to_value(&propose::Reply::of(plan, &subject.tree, false))?;
-    let verdict = validate(&subject.tree, &reply, &rules(&[], budget)).map_err(|_| Failure::Internal)?;
-    Ok([steps, reply, to_value(&verdict::Reply::of(&verdict))?])
+    let exact = to_value(&proposed.plan)?;
+    let verdict = validate(&subject.tree, &exact, &rules(&[], budget)).map_err(|_| Failure::Internal)?;
+    Ok([steps, shown, to_value(&verdict::Reply::of(call, &verdict))?])
 }
 
 fn skipped(why: &str) -> Value {

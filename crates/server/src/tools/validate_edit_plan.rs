@@ -8,12 +8,14 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::analyze_repository::here;
 use super::integration::{Reach, rules};
+use super::plan_input::PlanInput;
+use super::plan_view::shown_diff;
 use super::{Effect, Tool, ToolSpec, Toolset};
 use crate::Call;
 use crate::blocking::blocking;
 use crate::error::Failure;
+use crate::plans::Plans;
 use crate::prompts::PromptEntry;
 
 /// Check an edit plan against the repository: structure, files, anchors, duplicates, paths, overlaps, staleness, syntax
@@ -21,11 +23,12 @@ use crate::prompts::PromptEntry;
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Args {
-    /// The plan, from `propose_edit_plan` or your own: {summary, edits: [{filepath, strategy, anchors, payload}]}.
-    plan: Map<String, Value>,
-    /// The folder of the repository.
-    #[serde(default = "here")]
-    root: String,
+    /// The id of a plan that `propose_edit_plan` gave.
+    plan_id: Option<String>,
+    /// Or the plan, also your own: {summary, edits: [{filepath, strategy, anchors, payload}]}.
+    plan: Option<Map<String, Value>>,
+    /// The folder of the repository; default: the plan's.
+    root: Option<String>,
     /// Protected paths that the user allows.
     #[serde(default)]
     allow: Vec<String>,
@@ -91,20 +94,23 @@ impl Tool for ValidateEditPlan {
     type Args = Args;
     type Reply = Reply;
 
-    async fn call(&self, call: Call, Args { plan, root, allow }: Args) -> Result<Reply, Failure> {
-        let reach = Reach::of(&call);
+    async fn call(&self, call: Call, args: Args) -> Result<Reply, Failure> {
+        let Args { plan_id, plan, root, allow } = args;
+        let plans = Plans::open(&call).await?;
+        let input = PlanInput::find(&plans, plan_id.as_deref(), plan.as_ref(), root.as_deref()).await?;
+        let (reach, reader) = (Reach::new(&call, &plans), call.clone());
         blocking(&call, move |budget| {
-            let tree = reach.open(&root)?;
-            let verdict = validate(&tree, &Value::Object(plan), &rules(&allow, budget))
-                .map_err(|_| Failure::Internal)?;
-            Ok(Reply::of(&verdict))
+            let tree = reach.open(&input.root)?;
+            let verdict =
+                validate(&tree, &input.value, &rules(&allow, budget)).map_err(|_| Failure::Internal)?;
+            Ok(Reply::of(&reader, &verdict))
         })
         .await
     }
 }
 
 impl Reply {
-    pub(super) fn of(verdict: &Verdict) -> Self {
+    pub(super) fn of(call: &Call, verdict: &Verdict) -> Self {
         let of = |severity: Severity| {
             let own = verdict.findings.iter().filter(move |finding| finding.severity == severity);
             own.map(Finding::sentence).collect::<Vec<_>>()
@@ -116,7 +122,7 @@ impl Reply {
             checks_performed: CHECKS.to_vec(),
             issue_details: verdict.findings.iter().map(Detail::from).collect(),
             already_applied: verdict.already_applied,
-            diff: verdict.resolution.files.iter().map(|file| file.change.diff.as_str()).collect(),
+            diff: verdict.resolution.files.iter().map(|file| shown_diff(call, &file.change.diff)).collect(),
         }
     }
 }

@@ -34,7 +34,7 @@ impl Demo {
         show("a second time", text(&again["outcome"]))?;
 
         chapter("And taken back: exactly what the plan wrote")?;
-        let undone = self.tool("undo_edit_plan", json!({}))?;
+        let undone = self.tool("undo_edit_plan", json!({ "plan_id": applied["plan_id"] }))?;
         show("undone", &list(&undone["files"]))
     }
 

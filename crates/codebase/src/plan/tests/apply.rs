@@ -191,30 +191,77 @@ fn one_of_many_wins() {
     assert!(applied == 1 && others, "{outcomes:?}");
 }
 
-#[test]
+/// A journal of the plan `abc` that would put "evil" into a file, in the words of `signer`.
 #[expect(clippy::disallowed_methods, reason = "tests forge journals")]
-fn a_journal_from_elsewhere_is_not_believed() {
-    let folder = sample();
-    let before = user_files(&folder);
+fn forge(folder: &TempDir, path: &str, place: &str, signer: &TestKey, version: u32) {
     let plans = folder.path().join(".fluxway/plans/abc");
     std::fs::create_dir_all(&plans).unwrap();
-    let now = digest::sha256(&before["conf.yaml"].1);
-    let forged = json!({ "plan": "abc", "summary": "", "place": "1:1", "number": 1, "progress": "applying", "folders": [],
-        "files": [{ "path": "conf.yaml", "old": { "sha256": digest::sha256(b"evil"), "mode": 511 }, "new": { "sha256": now, "mode": 420 }, "changes": [] }] });
-    std::fs::write(plans.join("journal.json"), forged.to_string()).unwrap();
+    let now = digest::sha256(&std::fs::read(folder.path().join(path)).unwrap());
+    let journal = json!({ "plan": "abc", "principal": { "tenant": "ada", "subject": "key:1" }, "summary": "", "place": place,
+        "number": 1, "progress": "applying", "folders": [],
+        "files": [{ "path": path, "blob": 0, "old": { "sha256": digest::sha256(b"evil"), "mode": 511 },
+            "new": { "sha256": now, "mode": 420 }, "changes": [] }] });
+    let journal = journal.to_string();
+    let signature = signer.sign("fluxway plan journal", journal.as_bytes());
+    let signed = json!({ "version": version, "journal": journal, "signature": signature });
+    std::fs::write(plans.join("journal.json"), signed.to_string()).unwrap();
     std::fs::write(plans.join("0.old"), "evil").unwrap();
-    assert_eq!(recover(&open(&folder)).unwrap(), [""; 0]);
-    assert_eq!(user_files(&folder), before);
-    // Even one that knows the place does not reach what is guarded for good.
+}
+
+#[test]
+#[expect(clippy::disallowed_methods, reason = "tests make files")]
+fn a_journal_from_elsewhere_is_not_believed() {
+    let ours = || TestKey("ours");
+    let folder = sample();
     std::fs::create_dir_all(folder.path().join(".git/hooks")).unwrap();
     std::fs::write(folder.path().join(".git/hooks/x"), "ok").unwrap();
-    let mut forged = forged;
-    forged["place"] = open(&folder).identity().unwrap().into();
-    forged["files"][0]["path"] = ".git/hooks/x".into();
-    forged["files"][0]["new"]["sha256"] = digest::sha256(b"ok").into();
-    std::fs::write(plans.join("journal.json"), forged.to_string()).unwrap();
+    let before = user_files(&folder);
+    let here = open(&folder).identity().unwrap();
+    for (path, place, signer, version, recovers, reported) in [
+        // A copy of the folder: nothing is wrong with it, and it is not about this one.
+        ("conf.yaml", "1:1", ours(), 2, false, false),
+        ("conf.yaml", here.as_str(), TestKey("another user's"), 2, false, true),
+        ("conf.yaml", here.as_str(), ours(), 1, false, true),
+        // Even one that is signed does not reach what is guarded for good.
+        (".git/hooks/x", here.as_str(), ours(), 2, true, false),
+    ] {
+        forge(&folder, path, place, &signer, version);
+        let (_, unreadable) = undoable(&open(&folder), &ADA).unwrap();
+        assert_eq!(!unreadable.is_empty(), reported, "{path} {place} {version}: {unreadable:?}");
+        assert_eq!(recover(&open(&folder)).unwrap().len(), usize::from(recovers), "{path} {place} {version}");
+        assert_eq!(user_files(&folder), before, "{path} {place} {version}");
+    }
+    std::fs::write(folder.path().join(".fluxway/plans/abc/journal.json"), "{}").unwrap();
+    assert_eq!(undoable(&open(&folder), &ADA).unwrap().1.len(), 1);
+    // One that is ours and about this folder is believed: so the others fail for the reason that is tested.
+    forge(&folder, "conf.yaml", &here, &ours(), 2);
     recover(&open(&folder)).unwrap();
-    assert_eq!(std::fs::read(folder.path().join(".git/hooks/x")).unwrap(), b"ok");
+    assert_eq!(std::fs::read(folder.path().join("conf.yaml")).unwrap(), b"evil");
+}
+
+#[test]
+fn a_plan_is_undone_by_its_own_tenant() {
+    let folder = sample();
+    let tree = open(&folder);
+    let before = contents(folder.path());
+    let (plan, files) = ready(&tree, edits());
+    apply(&tree, &plan, &files).unwrap();
+    let after = contents(folder.path());
+    let eve = Actor { tenant: "eve", ..ADA };
+    assert_eq!(undoable(&tree, &eve).unwrap().0, []);
+    assert!(!can_undo(&tree, &plan.id, &eve).unwrap());
+    for refused in
+        [super::super::undo(&tree, &plan.id, &eve), super::super::undo_by_plan(&tree, &plan, &[], &eve)]
+    {
+        // As if it were not there.
+        let Err(ApplyError::Unknown(says)) = refused else { panic!("{refused:?}") };
+        assert!(says.ends_with("is not applied here; no plan is"), "{says}");
+    }
+    assert_eq!(contents(folder.path()), after);
+    let colleague = Actor { subject: "key:2", ..ADA };
+    assert_eq!(undoable(&tree, &colleague).unwrap().0[0].plan, plan.id);
+    super::super::undo(&tree, &plan.id, &colleague).unwrap();
+    assert_eq!(contents(folder.path()), before);
 }
 
 fn lines() -> impl Strategy<Value = String> {

@@ -3,6 +3,9 @@
 use codebase::plan::{FileChange, Plan};
 use serde::{Deserialize, Serialize};
 
+use crate::Call;
+use crate::tools::plan_view::view;
+
 /// What came of making a plan.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -29,8 +32,8 @@ const WIDTH: usize = 240;
 
 impl Ready {
     /// Everything that somebody has to know before they agree: what it does, the diff, what to look at.
-    pub(super) fn message(&self) -> String {
-        let plan = &self.plan;
+    pub(super) fn message(&self, call: &Call) -> String {
+        let plan = &view(call, &self.plan).plan;
         let section = |title: &str, lines: &[String]| -> String {
             lines.iter().map(|line| [title, ": ", &harmless(line), "\n"].concat()).collect()
         };
@@ -46,8 +49,8 @@ impl Ready {
     }
 
     /// All diffs, whole.
-    pub(super) fn diff(&self) -> String {
-        self.plan.files.iter().map(|file| file.diff.as_str()).collect()
+    pub(super) fn diff(&self, call: &Call) -> String {
+        view(call, &self.plan).plan.files.iter().map(|file| file.diff.as_str()).collect()
     }
 }
 
@@ -76,7 +79,7 @@ fn short(line: &str) -> String {
 }
 
 /// What somebody's file says on somebody's screen: nothing in it commands a terminal or hides from the eye.
-pub(super) fn harmless(text: &str) -> String {
+pub(in crate::tools) fn harmless(text: &str) -> String {
     let is_hidden = |c: char| {
         (c.is_control() && c != '\t')
             || matches!(c, '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}')

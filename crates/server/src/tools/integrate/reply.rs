@@ -6,7 +6,8 @@ use serde::Serialize;
 use super::choose::Chosen;
 use super::proposal::{Ready, harmless};
 use super::work::Applied;
-use crate::tools::apply_edit_plan::{Check, way_back};
+use crate::Call;
+use crate::tools::apply_edit_plan::Check;
 
 /// What came of it.
 #[derive(Serialize, JsonSchema)]
@@ -33,6 +34,9 @@ pub(crate) struct Reply {
     prerequisites: Vec<String>,
     /// How the checks ended.
     pub(super) checks: Vec<Check>,
+    /// Why checks that were asked for were not run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    checks_not_run: Option<String>,
     /// How to take it back.
     #[serde(skip_serializing_if = "Option::is_none")]
     undo: Option<String>,
@@ -64,12 +68,13 @@ impl Reply {
             warnings: why,
             prerequisites: Vec::new(),
             checks: Vec::new(),
+            checks_not_run: None,
             undo: None,
         }
     }
 
     /// A plan that is not written yet.
-    pub(super) fn of(chosen: &Chosen, ready: &Ready) -> Self {
+    pub(super) fn of(call: &Call, chosen: &Chosen, ready: &Ready) -> Self {
         let plan = &ready.plan;
         let some = |text: &str| Some(text.to_owned()).filter(|text| !text.is_empty());
         Self {
@@ -79,7 +84,7 @@ impl Reply {
             package: some(&chosen.package),
             variant: some(&ready.variant),
             target: some(&ready.target),
-            diff: ready.diff(),
+            diff: ready.diff(call),
             prerequisites: plan.prerequisites.clone(),
             ..Self::nothing(plan.warnings.clone())
         }
@@ -91,12 +96,17 @@ impl Reply {
         self.plan_id = None;
     }
 
+    /// Checks that were asked for are not run.
+    pub(super) fn checks_not_run(&mut self, why: String) {
+        self.checks_not_run = Some(why);
+    }
+
     /// The plan is written.
     pub(super) fn applied(&mut self, applied: Applied) {
         self.outcome = if applied.is_new { Outcome::Applied } else { Outcome::AlreadyApplied };
         self.files = applied.files;
         self.warnings.extend(applied.warnings);
-        self.undo = self.plan_id.as_deref().map(way_back);
+        self.undo = applied.undo;
     }
 
     /// The plan is taken back.

@@ -12,6 +12,7 @@ use super::survey::Survey;
 use super::{Args, Integrate};
 use crate::blocking::{blocking, blocking_for};
 use crate::error::{ArgumentProblem, Failure};
+use crate::plans::Plans;
 use crate::tools::apply_edit_plan::{self as apply, Check};
 use crate::tools::integration::{Reach, Subject, VariantWish, plan, recipe_of};
 use crate::tools::undo_edit_plan::take_back;
@@ -27,6 +28,8 @@ pub(super) struct Applied {
     pub(super) is_new: bool,
     pub(super) files: Vec<String>,
     pub(super) warnings: Vec<String>,
+    /// How to take it back.
+    pub(super) undo: Option<String>,
 }
 
 impl Integrate {
@@ -40,7 +43,8 @@ impl Integrate {
             agent: args.agent.clone(),
             request_field: args.request_field.clone(),
         };
-        let (reach, root) = (Reach::of(&self.call), args.root.clone());
+        let plans = Plans::open(&self.call).await.map_err(halt)?;
+        let (reach, root) = (Reach::new(&self.call, &plans), args.root.clone());
         let work = blocking(&self.call, move |budget| {
             let subject = Subject::open(&reach, &root, Vec::new(), budget)?;
             Survey::of(&subject, &wanted, budget)
@@ -51,25 +55,31 @@ impl Integrate {
     /// Makes the plan, by the repository as it is now.
     pub(super) async fn propose(&self, root: &str, chosen: &Chosen) -> Result<Proposal, Halt> {
         let ask = chosen.wishes().ask(recipe_of(&chosen.framework).map_err(halt)?);
-        let (reach, root) = (Reach::of(&self.call), root.to_owned());
+        let plans = Plans::open(&self.call).await.map_err(halt)?;
+        let (reach, root) = (Reach::new(&self.call, &plans), root.to_owned());
         let work = blocking(&self.call, move |budget| {
             let subject = Subject::open(&reach, &root, Vec::new(), budget)?;
             let integration = subject.integrate(&ask)?;
             if let Some(why) = integration.refused {
-                return Ok(Proposal::Refused(why));
+                return Ok((Proposal::Refused(why), String::new()));
             }
             let (variant, target) = (integration.variant.name().to_owned(), integration.target.clone());
             let plan = plan(&subject.tree, integration, budget)?;
             if plan.edits.is_empty() {
-                return Ok(Proposal::Refused(plan.warnings.first().cloned().unwrap_or_default()));
+                let why = plan.warnings.first().cloned().unwrap_or_default();
+                return Ok((Proposal::Refused(why), String::new()));
             }
-            Ok(Proposal::Ready(Box::new(Ready { plan, variant, target })))
+            let root = subject.tree.path().display().to_string();
+            Ok((Proposal::Ready(Box::new(Ready { plan, variant, target })), root))
         });
-        let proposal = work.await.map_err(halt)?;
+        let (proposal, root) = work.await.map_err(halt)?;
         let size = serde_json::to_string(&proposal).map_or(usize::MAX, |text| text.len());
         if size > LARGEST {
             let why = "the plan is too large for a conversation; use `fluxway plan --out FILE` and `fluxway apply FILE`";
             return Err(Halt::refuse(why));
+        }
+        if let Proposal::Ready(ready) = &proposal {
+            plans.keep(&ready.plan, &root).await;
         }
         Ok(proposal)
     }
@@ -77,32 +87,31 @@ impl Integrate {
     /// Writes the plan, all of it or nothing, as `apply_edit_plan` does.
     pub(super) async fn apply(&self, root: &str, plan: &Plan) -> Result<Applied, Halt> {
         let plan = serde_json::to_value(plan).map_err(|_| halt(Failure::Internal))?;
-        let (roots, root) = (Roots::new(self.call.roots.clone()), root.to_owned());
+        let author = Plans::open(&self.call).await.map_err(halt)?.author();
+        let (call, roots, root) = (self.call.clone(), Roots::new(self.call.roots.clone()), root.to_owned());
         let work = blocking_for(&self.call, apply::WALL, move |budget| {
-            let (reply, _) = apply::write(&roots.open(&root)?, &plan, &[], false, budget)?;
-            Ok(Applied { is_new: reply.outcome == "applied", files: reply.files, warnings: reply.warnings })
+            let tree = roots.open(&root)?;
+            let (reply, _) = apply::write(&call, &tree, &plan, &[], false, &author, budget)?;
+            let is_new = reply.outcome == apply::Outcome::Applied;
+            Ok(Applied { is_new, files: reply.files, warnings: reply.warnings, undo: reply.undo })
         });
         work.await.map_err(halt)
     }
 
     /// Runs one of the plan's post-checks.
-    pub(super) async fn check(&self, root: &str, command: &str) -> Result<Check, Halt> {
-        let (roots, root, command) =
-            (Roots::new(self.call.roots.clone()), root.to_owned(), command.to_owned());
-        let work = blocking_for(&self.call, apply::WALL, move |budget| {
-            let mut check = apply::check(&roots.open(&root)?, &command, budget);
-            if let Some((start, _)) = check.output.char_indices().rev().nth(OUTPUT) {
-                check.output.replace_range(..=start, "…");
-            }
-            Ok(check)
-        });
-        work.await.map_err(halt)
+    pub(super) async fn check(&self, root: &str, plan: &str, command: &str) -> Result<Check, Halt> {
+        let mut check = apply::run_check(&self.call, root, plan, command).await.map_err(halt)?;
+        if let Some((start, _)) = check.output.char_indices().rev().nth(OUTPUT) {
+            check.output.replace_range(..=start, "…");
+        }
+        Ok(check)
     }
 
     /// Takes the plan back, as `undo_edit_plan` does.
     pub(super) async fn undo(&self, root: &str, id: &str) -> Result<Vec<String>, Halt> {
+        let author = Plans::open(&self.call).await.map_err(halt)?.author();
         let (roots, root, id) = (Roots::new(self.call.roots.clone()), root.to_owned(), id.to_owned());
-        let work = blocking(&self.call, move |_| Ok(take_back(&roots.open(&root)?, Some(&id))?.files));
+        let work = blocking(&self.call, move |_| Ok(take_back(&roots.open(&root)?, &id, &author)?.files));
         work.await.map_err(|failure| match halt(failure) {
             Halt::Refused(why) => Halt::refuse(format!("{why}\nThe changes stay as they are written.")),
             other => other,
