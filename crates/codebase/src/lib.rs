@@ -30,6 +30,7 @@ mod profile;
 mod project;
 mod routes;
 pub mod rules;
+pub mod sandbox;
 mod source;
 mod survey;
 

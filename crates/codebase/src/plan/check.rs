@@ -1,24 +1,19 @@
 //! Commands that show whether a plan worked. They come from plans, so only a few forms of them are run, without a shell.
 
-use std::io::{self, Read};
-use std::os::unix::process::CommandExt;
-use std::process::{Command, ExitStatus, Stdio};
-use std::sync::{Arc, Mutex, PoisonError};
-use std::thread;
-use std::time::Duration;
+use std::io;
 
 use ruff_python_stdlib::sys::is_known_standard_library;
-use rustix::process::{Pid, Signal, kill_process_group};
 use tree::{Budget, Tree};
 
 use super::path;
+use crate::sandbox::{self, Ended};
 
 /// How a command ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Checked {
     /// Its words.
     pub command: Vec<String>,
-    /// Its exit code, if it ended by itself.
+    /// Its exit code, if it ended by itself; 128 and the number of the signal, if it was killed.
     pub code: Option<i32>,
     /// It was ended because its time was up.
     pub timed_out: bool,
@@ -33,7 +28,6 @@ impl Checked {
     }
 }
 
-const MOST_OUTPUT: usize = 16 * 1024;
 const LONGEST: usize = 500;
 
 /// Splits a command into words, if it is one that may be run; says why, if it is not. `also` allows more of them.
@@ -147,97 +141,9 @@ fn python_module(module: &str, rest: &[&str]) -> bool {
     }
 }
 
-/// Runs a command that has been judged, in the folder of a tree, until the budget is over.
-#[expect(clippy::disallowed_methods, reason = "the user asked for this check, and it is of an allowed form")]
+/// Runs a command that has been judged, in the folder of a tree, until the budget is over. It is confined as far as
+/// [`crate::sandbox::confinement`] says.
 pub fn run(tree: &Tree, words: &[String], budget: &Budget) -> io::Result<Checked> {
-    let (program, arguments) = words.split_first().ok_or(io::ErrorKind::InvalidInput)?;
-    let mut child = Command::new(program)
-        .args(arguments)
-        .current_dir(tree.path())
-        .env_clear()
-        .envs(environment(tree))
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .process_group(0)
-        .spawn()?;
-    let said = Arc::new(Mutex::new(Vec::new()));
-    let readers: Vec<_> = [
-        child.stdout.take().map(|from| gather(from, said.clone())),
-        child.stderr.take().map(|from| gather(from, said.clone())),
-    ]
-    .into_iter()
-    .flatten()
-    .collect();
-    let (status, timed_out) = loop {
-        if let Some(status) = child.try_wait()? {
-            break (Some(status), false);
-        }
-        if budget.is_over() || budget.is_stopped() {
-            break (None, true);
-        }
-        thread::sleep(Duration::from_millis(20));
-    };
-    // What it started must not outlive it: whoever holds its pipes would keep us waiting.
-    if let Some(group) = i32::try_from(child.id()).ok().and_then(Pid::from_raw) {
-        let _ = kill_process_group(group, Signal::KILL); // it is gone already, mostly
-    }
-    child.wait()?;
-    // Somebody that it started may have gone its own way and keeps the pipes open: it is not waited for.
-    for _ in 0..50 {
-        if readers.iter().all(thread::JoinHandle::is_finished) {
-            break;
-        }
-        thread::sleep(Duration::from_millis(20));
-    }
-    let said = said.lock().unwrap_or_else(PoisonError::into_inner).clone();
-    Ok(Checked {
-        command: words.to_vec(),
-        code: status.and_then(|status: ExitStatus| status.code()),
-        timed_out,
-        output: String::from_utf8_lossy(&said).into_owned(),
-    })
-}
-
-/// Reads all of it and keeps the end.
-fn gather(mut from: impl Read + Send + 'static, into: Arc<Mutex<Vec<u8>>>) -> thread::JoinHandle<()> {
-    thread::spawn(move || {
-        let mut piece = [0; 4096];
-        while let Ok(count @ 1..) = from.read(&mut piece) {
-            let mut kept = into.lock().unwrap_or_else(PoisonError::into_inner);
-            kept.extend_from_slice(&piece[..count]);
-            let excess = kept.len().saturating_sub(MOST_OUTPUT);
-            kept.drain(..excess);
-        }
-    })
-}
-
-/// What a test command needs of the environment, and no more: no keys, no preloaded libraries. Programs of the project's
-/// own environment come first.
-fn environment(tree: &Tree) -> Vec<(std::ffi::OsString, std::ffi::OsString)> {
-    const KEPT: &[&str] = &[
-        "HOME",
-        "USER",
-        "LANG",
-        "LC_ALL",
-        "TMPDIR",
-        "VIRTUAL_ENV",
-        "CONDA_PREFIX",
-        "JAVA_HOME",
-        "GOPATH",
-        "CARGO_HOME",
-        "RUSTUP_HOME",
-    ];
-    let mut kept: Vec<_> =
-        std::env::vars_os().filter(|(name, _)| KEPT.iter().any(|kept| name.as_os_str() == *kept)).collect();
-    let own = [".venv/bin", "venv/bin", "node_modules/.bin"].map(|folder| tree.path().join(folder));
-    let path = std::env::vars_os()
-        .find(|(name, _)| name.as_os_str() == "PATH")
-        .map(|(_, path)| path)
-        .unwrap_or_default();
-    let usual = std::env::split_paths(&path).filter(|folder| folder.is_absolute()).collect::<Vec<_>>();
-    if let Ok(path) = std::env::join_paths(own.into_iter().chain(usual)) {
-        kept.push(("PATH".into(), path));
-    }
-    kept
+    let Ended { code, timed_out, output } = sandbox::run(tree, words, budget)?;
+    Ok(Checked { command: words.to_vec(), code, timed_out, output })
 }

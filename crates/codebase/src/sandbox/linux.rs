@@ -1,0 +1,156 @@
+//! What Linux offers: Landlock, limits, and namespaces that are set up from outside.
+
+use std::fs;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+
+use landlock::{
+    ABI, Access, AccessFs, BitFlags, LandlockStatus, PathBeneath, PathFd, Ruleset, RulesetAttr,
+    RulesetCreated, RulesetCreatedAttr, RulesetStatus, Scope,
+};
+use rustix::process::{
+    Pid, PidfdFlags, Resource, Rlimit, Signal, getegid, geteuid, getrlimit, getuid, pidfd_open,
+    pidfd_send_signal, prlimit,
+};
+use rustix::thread::set_no_new_privs;
+
+use super::places::{Place, Right};
+
+/// The newest version of Landlock that this was written for. An older kernel enforces what it knows of it.
+const NEWEST: ABI = ABI::V9;
+
+/// The version of Landlock that the kernel enforces, 0 if it has none.
+pub(super) fn landlock() -> i32 {
+    // Only a thread that is restricted gets to know; this one ends at once.
+    let status =
+        std::thread::spawn(|| ruleset().and_then(|rules| rules.restrict_self().map_err(io::Error::other)));
+    match status.join() {
+        Ok(Ok(status)) if status.ruleset != RulesetStatus::NotEnforced => match status.landlock {
+            LandlockStatus::Available { effective_abi, .. } => effective_abi as i32,
+            _ => 0,
+        },
+        _ => 0,
+    }
+}
+
+fn ruleset() -> io::Result<RulesetCreated> {
+    Ruleset::default()
+        .handle_access(AccessFs::from_all(NEWEST))
+        .and_then(|rules| rules.scope(Scope::from_all(NEWEST)))
+        .and_then(Ruleset::create)
+        .map_err(io::Error::other)
+}
+
+/// Restricts this thread, and all that is started from it, to these places. It gains no privileges any more, looks into
+/// no process that is not restricted as well, and sends none a signal. There is no way back.
+#[expect(clippy::disallowed_methods, reason = "these places lie in no tree")]
+pub(super) fn restrict_thread(places: &[Place], is_offered: bool) -> io::Result<()> {
+    set_no_new_privs(true)?;
+    if !is_offered {
+        return Ok(());
+    }
+    let mut rules = ruleset()?;
+    for Place(path, right) in places {
+        let Ok(file) = PathFd::new(path) else {
+            continue; // it is not there, and so it is closed
+        };
+        let is_folder = fs::metadata(path).is_ok_and(|about| about.is_dir());
+        let access = if is_folder { access(*right) } else { access(*right) & AccessFs::from_file(NEWEST) };
+        rules = rules.add_rule(PathBeneath::new(file, access)).map_err(io::Error::other)?;
+    }
+    let status = rules.restrict_self().map_err(io::Error::other)?;
+    if status.ruleset == RulesetStatus::NotEnforced {
+        return Err(io::Error::other("the kernel did not put the sandbox into force"));
+    }
+    Ok(())
+}
+
+fn access(right: Right) -> BitFlags<AccessFs> {
+    let read = AccessFs::ReadFile | AccessFs::ReadDir;
+    match right {
+        Right::Read => read | AccessFs::ResolveUnix,
+        Right::Run => read | AccessFs::Execute,
+        Right::Device => AccessFs::ReadFile | AccessFs::WriteFile | AccessFs::Truncate,
+        Right::All => {
+            AccessFs::from_all(NEWEST) & !(AccessFs::MakeBlock | AccessFs::MakeChar | AccessFs::IoctlDev)
+        }
+    }
+}
+
+/// Memory of one process that is its own. Not its addresses: Go, Node and Java reserve far more than they use.
+const MEMORY: u64 = 4 << 30;
+const FILE: u64 = 1 << 30;
+const FILES: u64 = 8192;
+/// Processes and threads, beyond those that the user has already.
+const PROCESSES: u64 = 512;
+
+/// Sets the limits of a process that has started nothing yet.
+pub(super) fn limit(process: u32) -> io::Result<()> {
+    let process = pid(process)?;
+    for (resource, most) in [
+        (Resource::Data, MEMORY),
+        (Resource::Fsize, FILE),
+        (Resource::Core, 0),
+        (Resource::Nofile, FILES),
+        (Resource::Nproc, tasks_of_user() + PROCESSES),
+    ] {
+        let most = getrlimit(resource).maximum.map_or(most, |ours| ours.min(most));
+        prlimit(Some(process), resource, Rlimit { current: Some(most), maximum: Some(most) })?;
+    }
+    Ok(())
+}
+
+/// How many tasks this user has: the kernel counts threads against the limit of processes.
+#[expect(clippy::disallowed_methods, reason = "this is about processes, not about a tree")]
+fn tasks_of_user() -> u64 {
+    let user = getuid().as_raw().to_string();
+    let field = |status: &str, name: &str| {
+        let line = status.lines().find_map(|line| line.strip_prefix(name))?;
+        line.split_whitespace().next().map(str::to_owned)
+    };
+    let processes = fs::read_dir("/proc").into_iter().flatten().flatten();
+    let of_user = processes.filter_map(|process| {
+        let status = fs::read_to_string(process.path().join("status")).ok()?;
+        (field(&status, "Uid:")? == user).then(|| field(&status, "Threads:")?.parse::<u64>().ok()).flatten()
+    });
+    of_user.sum()
+}
+
+/// The first process of a namespace. All others in it end with it.
+pub(super) struct Init(OwnedFd);
+
+impl Init {
+    /// Finds the one that a process made.
+    #[expect(clippy::disallowed_methods, reason = "this is about processes, not about a tree")]
+    pub(super) fn find(parent: u32) -> io::Result<Self> {
+        let children = fs::read_to_string(format!("/proc/{parent}/task/{parent}/children"))?;
+        let child = children.split_whitespace().next().and_then(|child| child.parse().ok());
+        Ok(Self(pidfd_open(pid(child.ok_or(io::ErrorKind::NotFound)?)?, PidfdFlags::empty())?))
+    }
+
+    pub(super) fn kill(&self) {
+        let _ = pidfd_send_signal(&self.0, Signal::KILL); // it is gone already, mostly
+    }
+}
+
+/// Lets the processes of a new user namespace have the identity that we have. It is done from here, since a restricted
+/// process cannot write to `/proc`. If we are root and the folder belongs to another user, that one is known as well.
+#[expect(clippy::disallowed_methods, reason = "this is about processes, not about a tree")]
+pub(super) fn map_identity(process: u32, folder: &Path) -> io::Result<()> {
+    let (user, group) = (geteuid().as_raw(), getegid().as_raw());
+    let owner = fs::metadata(folder).ok().filter(|_| user == 0);
+    let map = |own: u32, other: Option<u32>| match other.filter(|other| *other != own) {
+        Some(other) => format!("{own} {own} 1\n{other} {other} 1\n"),
+        None => format!("{own} {own} 1\n"),
+    };
+    let of = |name: &str| format!("/proc/{process}/{name}");
+    fs::write(of("setgroups"), "deny")?;
+    fs::write(of("uid_map"), map(user, owner.as_ref().map(MetadataExt::uid)))?;
+    fs::write(of("gid_map"), map(group, owner.as_ref().map(MetadataExt::gid)))
+}
+
+fn pid(id: u32) -> io::Result<Pid> {
+    i32::try_from(id).ok().and_then(Pid::from_raw).ok_or_else(|| io::ErrorKind::InvalidInput.into())
+}

@@ -1,0 +1,39 @@
+//! Systems without Landlock: nothing is confined but what the process module does everywhere.
+
+use std::io;
+use std::path::Path;
+
+use super::places::Place;
+
+/// There is none.
+pub(super) fn landlock() -> i32 {
+    0
+}
+
+/// Nothing to do.
+pub(super) fn restrict_thread(_: &[Place], _: bool) -> io::Result<()> {
+    Ok(())
+}
+
+/// Nothing to do.
+pub(super) fn limit(_: u32) -> io::Result<()> {
+    Ok(())
+}
+
+/// The first process of a namespace: there are no namespaces.
+pub(super) struct Init;
+
+impl Init {
+    /// There is none.
+    pub(super) fn find(_: u32) -> io::Result<Self> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+
+    /// Nothing to do.
+    pub(super) fn kill(&self) {}
+}
+
+/// There are none to map.
+pub(super) fn map_identity(_: u32, _: &Path) -> io::Result<()> {
+    Err(io::ErrorKind::Unsupported.into())
+}

@@ -1,0 +1,43 @@
+//! What a program says: the end of both streams.
+
+use std::io::Read;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+const MOST: usize = 16 * 1024;
+
+/// Reads streams on threads of their own, so that the program never waits for us.
+#[derive(Default)]
+pub(super) struct Output {
+    kept: Arc<Mutex<Vec<u8>>>,
+    readers: Vec<JoinHandle<()>>,
+}
+
+impl Output {
+    /// Reads all of a stream and keeps the end.
+    pub(super) fn gather(&mut self, mut from: impl Read + Send + 'static) {
+        let kept = Arc::clone(&self.kept);
+        self.readers.push(thread::spawn(move || {
+            let mut piece = [0; 4096];
+            while let Ok(count @ 1..) = from.read(&mut piece) {
+                let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
+                kept.extend_from_slice(&piece[..count]);
+                let excess = kept.len().saturating_sub(MOST);
+                kept.drain(..excess);
+            }
+        }));
+    }
+
+    /// What was said. Where a process can leave the group, it may hold a stream open: it is not waited for long.
+    pub(super) fn text(self) -> String {
+        for _ in 0..50 {
+            if self.readers.iter().all(JoinHandle::is_finished) {
+                break;
+            }
+            thread::sleep(Duration::from_millis(20));
+        }
+        let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        String::from_utf8_lossy(&kept).into_owned()
+    }
+}
