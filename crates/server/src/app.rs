@@ -139,6 +139,8 @@ pub struct App {
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) entropy: Arc<dyn Entropy>,
     pub(crate) seal: Arc<Seal>,
+    /// The key was given, and is the same in the next process.
+    pub(crate) is_seal_given: bool,
     pub(crate) flow: FlowSettings,
     sessions: OnceCell<Sessions>,
     pub(crate) roots: Arc<[PathBuf]>,
@@ -479,6 +481,7 @@ impl AppBuilder {
         let tools: Vec<Arc<ToolEntry>> = crate::tools::all().into_iter().map(Arc::new).collect();
         let catalog = RwLock::new(Arc::new(Catalog::of(&tools, &self.toolsets)));
         let draw = || Seal::new(SealKey::generate(self.entropy.as_ref()));
+        let is_seal_given = self.seal.is_some();
         let seal = Arc::new(self.seal.unwrap_or_else(draw));
         let news = subscriptions::channel();
         Arc::new(App {
@@ -487,6 +490,7 @@ impl AppBuilder {
             clock: self.clock,
             entropy: self.entropy,
             seal,
+            is_seal_given,
             flow: self.flow,
             sessions: OnceCell::new(),
             roots: self.roots.into(),

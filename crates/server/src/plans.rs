@@ -82,7 +82,7 @@ impl<'a> Plans<'a> {
         Author {
             principal: self.call.principal.clone(),
             seal: Arc::clone(self.sessions.seal()),
-            is_lasting: self.sessions.store().is_lasting(),
+            is_lasting: self.call.app.is_seal_given || self.sessions.store().is_lasting(),
         }
     }
 

@@ -24,16 +24,16 @@ use crate::plans::{Author, Plans};
 #[derive(Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Args {
-    /// The id of a plan that `propose_edit_plan` gave.
+    /// Id of a proposed plan.
     plan_id: Option<String>,
     /// Or the plan itself.
     plan: Option<Map<String, Value>>,
-    /// The folder of the repository; default: the plan's.
+    /// Default: the plan's.
     root: Option<String>,
     /// Only show what would be written.
     #[serde(default)]
     dry_run: bool,
-    /// Offer to run the plan's post-checks afterwards: the user is asked, and sees the commands.
+    /// Offer to run the post-checks: the user is asked.
     #[serde(default)]
     run_checks: bool,
     /// Protected paths that the user allows.

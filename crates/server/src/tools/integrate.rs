@@ -40,7 +40,7 @@ pub(crate) struct Args {
     request_field: Option<String>,
     /// The user has seen the diff and agrees; nothing is written without.
     confirm: Option<bool>,
-    /// Offer to run the plan's checks: the user is asked, and sees the commands.
+    /// Offer to run the checks: the user is asked.
     run_checks: Option<bool>,
     after: Option<After>,
 }

@@ -139,7 +139,10 @@ pub(super) const CONSENT: &str = "run_commands";
 /// What the user has to see before they agree.
 pub(super) fn consent_message(root: &str, commands: &[String]) -> String {
     let commands: String = commands.iter().map(|command| format!("  {command}\n")).collect();
-    format!("These commands are to be run in {root}:\n{commands}{}", "SANDBOX")
+    format!(
+        "These commands are to be run in {root}:\n{commands}{}",
+        codebase::sandbox::confinement().sentence(super::apply_edit_plan::WALL)
+    )
 }
 
 /// A repository that has been analysed.

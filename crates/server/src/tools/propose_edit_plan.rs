@@ -22,7 +22,7 @@ use crate::plans::Plans;
 use crate::prompts::PromptEntry;
 
 /// Propose the edits that integrate FluxLoop into a repository: placed by syntax tree, applied in memory and parsed again,
-/// with diff and hashes, kept a day under its id. Nothing is written. No edits and a reason in `warnings` if nothing right can be done.
+/// with diff and hashes. Nothing is written. No edits and a reason in `warnings` if nothing right can be done.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Args {
@@ -84,7 +84,7 @@ pub(crate) struct Reply {
     prerequisites: Vec<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     workspace_edit: Option<Open<Value>>,
-    /// Until then `validate_edit_plan` and `apply_edit_plan` take its id as `plan_id`.
+    /// Until then other tools take its id as `plan_id`.
     #[serde(skip_serializing_if = "Option::is_none")]
     kept_until: Option<String>,
     /// Files whose diff is not shown here because a changed line holds a secret: the user sees it with `fluxway plan`, and

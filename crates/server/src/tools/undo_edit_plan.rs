@@ -21,7 +21,7 @@ use crate::plans::{Author, KeptPlan, Plans};
 #[derive(Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Args {
-    /// The plan's id; without it the user is asked, and sees which plan it would be.
+    /// Without it the user is asked.
     plan_id: Option<String>,
     /// The plan itself, if an editor applied it.
     plan: Option<Map<String, Value>>,

@@ -23,11 +23,11 @@ use crate::prompts::PromptEntry;
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Args {
-    /// The id of a plan that `propose_edit_plan` gave.
+    /// Id of a proposed plan.
     plan_id: Option<String>,
-    /// Or the plan, also your own: {summary, edits: [{filepath, strategy, anchors, payload}]}.
+    /// Or a plan, also your own: {summary, edits: [{filepath, strategy, anchors, payload}]}.
     plan: Option<Map<String, Value>>,
-    /// The folder of the repository; default: the plan's.
+    /// Default: the plan's.
     root: Option<String>,
     /// Protected paths that the user allows.
     #[serde(default)]

@@ -60,7 +60,7 @@ pub(crate) struct TestClient {
 
 impl TestClient {
     pub(crate) fn new(app: &Arc<App>) -> Self {
-        Self::with_scope(app, Scope::Write)
+        Self::with_scope(app, Scope::Execute)
     }
 
     /// A client of somebody who may do this much.

@@ -4,9 +4,10 @@ mod cases;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
-use server::Scope;
+use server::{App, CheckPolicy, Scope};
 use tempfile::TempDir;
 
 use cases::{Case, Left, cases, keep, undo, yes};
@@ -100,8 +101,11 @@ fn repository(text: &str) -> (TempDir, PathBuf, Files) {
 }
 
 async fn by_elicitation(root: &Path, arguments: Value, reactions: &[Reaction]) -> Talk {
-    let app = app().roots(vec![root.to_path_buf()]).build();
-    let mut client = TestClient::greeted(&app, "2025-11-25", json!({ "elicitation": {} })).await;
+    talk(&app().roots(vec![root.to_path_buf()]).build(), root, arguments, reactions).await
+}
+
+async fn talk(app: &Arc<App>, root: &Path, arguments: Value, reactions: &[Reaction]) -> Talk {
+    let mut client = TestClient::greeted(app, "2025-11-25", json!({ "elicitation": {} })).await;
     let params = json!({ "name": "integrate", "arguments": arguments });
     let call = json!({ "jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": params });
     let mut messages = client.exchange(&call.to_string()).await;
@@ -202,7 +206,6 @@ async fn conversations_by_interaction() {
             ("package", json!("services/digest")),
             ("variant", json!("sdk")),
             ("confirm", json!(true)),
-            ("run_checks", json!(false)),
             ("after", json!("undo")),
         ] {
             assert_eq!(prompt["name"], name, "{stands}");
@@ -241,17 +244,22 @@ async fn questions_say_what_they_are_about() {
     });
 }
 
-/// Checks run only if somebody says so. The first is `python -m py_compile`, the second needs FluxLoop, which is not there.
+/// Checks run only if the user says so to the very commands. The first is `python -m py_compile`, the second needs FluxLoop,
+/// which is not there.
 #[tokio::test(start_paused = true)]
 async fn failed_checks_are_shown_before_the_last_question() {
     let (_folder, root, before) = repository(TWO_SERVICES);
     let arguments = json!({ "package": "services/digest", "variant": "sdk", "run_checks": true });
-    let talk = by_elicitation(&root, arguments, &[yes(), undo()]).await;
-    assert_eq!(talk.names(), ["confirm", "after"]);
+    let app = app().roots(vec![root.clone()]).checks(CheckPolicy::ProposedPlans).build();
+    let both = Says(json!({ "confirm": true, "run_commands": true }));
+    let talk = talk(&app, &root, arguments, &[both, undo()]).await;
+    assert_eq!(talk.names(), ["confirm+run_commands", "after"]);
+    let asked = talk.asked[0]["message"].as_str().unwrap();
+    assert!(asked.contains("\n  python -m py_compile ") && asked.contains("sandbox"), "{asked}");
     let message = talk.asked[1]["message"].as_str().unwrap();
     assert!(message.contains("checks failed") && message.contains("\nFailed: "), "{message}");
     assert_eq!((talk.end(), talk.reply()["checks"].as_array().unwrap().len()), ("undone", 2));
-    // Python leaves what it compiled.
+    // `py_compile` leaves what it compiled.
     let mut after = files(&root);
     after.retain(|path, _| !path.contains("__pycache__"));
     assert_eq!(after, before);

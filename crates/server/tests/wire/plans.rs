@@ -1,0 +1,319 @@
+//! Plans that are kept, who may use them, and what it takes for a command to run.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+use server::{App, CheckPolicy, Scope};
+use tempfile::TempDir;
+
+use crate::harness::{TestClient, app, holder, stateless};
+use crate::repositories::{SUPPORT_BOT, unpack};
+
+const ASKS: &str = "elicitation/create";
+
+fn served(checks: CheckPolicy) -> (TempDir, PathBuf, Arc<App>) {
+    let (folder, root) = unpack(SUPPORT_BOT);
+    let app = app().roots(vec![root.clone()]).checks(checks).build();
+    (folder, root, app)
+}
+
+async fn greeted(app: &Arc<App>, scope: Scope, capabilities: Value) -> TestClient {
+    TestClient::of(app, holder("acme", scope, None)).greet("2025-11-25", capabilities).await
+}
+
+/// What a tool answers, or the text that it fails with.
+fn reply(mut answer: Value) -> Value {
+    if answer["result"]["isError"] == true {
+        return answer["result"]["content"][0]["text"].take();
+    }
+    answer["result"]["structuredContent"].take()
+}
+
+async fn propose(client: &mut TestClient) -> Value {
+    let found = reply(client.call("run_integration_workflow", json!({})).await);
+    let plan = found["edit_plan"].clone();
+    assert!(plan["keptUntil"].is_string() && !plan["edits"].as_array().unwrap().is_empty(), "{found}");
+    plan
+}
+
+/// Calls a tool whose questions are answered by `answers`; gives what was asked, and the answer.
+async fn asked(
+    client: &mut TestClient,
+    tool: &str,
+    arguments: Value,
+    answers: &[Value],
+) -> (Vec<Value>, Value) {
+    let params = json!({ "name": tool, "arguments": arguments });
+    let call = json!({ "jsonrpc": "2.0", "id": 9, "method": "tools/call", "params": params });
+    let mut messages = client.exchange(&call.to_string()).await;
+    let (mut asked, mut answers) = (Vec::new(), answers.iter());
+    loop {
+        assert_eq!(messages.len(), 1, "{messages:?}");
+        let mut message: Value = serde_json::from_str(&messages[0]).unwrap();
+        if message["id"] == 9 {
+            assert_eq!(answers.next(), None, "more was expected to be asked: {message}");
+            return (asked, reply(message));
+        }
+        assert_eq!(message["method"], ASKS);
+        asked.push(message["params"].take());
+        let answer = answers.next().unwrap_or_else(|| panic!("nobody expects {asked:?}"));
+        let answer = json!({ "jsonrpc": "2.0", "id": message["id"], "result": answer });
+        messages = client.exchange(&answer.to_string()).await;
+    }
+}
+
+fn accept(content: Value) -> Value {
+    json!({ "action": "accept", "content": content })
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_plan_is_kept_for_its_owner() {
+    let (_folder, root, app) = served(CheckPolicy::Never);
+    let mut client = greeted(&app, Scope::Write, json!({})).await;
+    let plan = propose(&mut client).await;
+    let id = plan["id"].as_str().unwrap();
+    for arguments in
+        [json!({ "plan_id": id }), json!({ "plan": plan }), json!({ "plan": plan, "root": root })]
+    {
+        let verdict = reply(client.call("validate_edit_plan", arguments.clone()).await);
+        assert_eq!(verdict["valid"], true, "{arguments}: {verdict}");
+    }
+    for (arguments, problem) in [
+        (json!({}), "plan is required"),
+        (json!({ "plan_id": id, "plan": plan }), "not both"),
+        (json!({ "plan_id": "0".repeat(32) }), "is kept here"),
+    ] {
+        let refused = reply(client.call("validate_edit_plan", arguments).await);
+        assert!(refused.as_str().unwrap().contains(problem), "{refused}");
+    }
+    // As a resource, and in completions.
+    let uri = format!("fluxway://plans/{id}");
+    let read = |uri: &str| json!({ "jsonrpc": "2.0", "id": 2, "method": "resources/read", "params": { "uri": uri } });
+    let found = client.request(read(&uri)).await;
+    let text: Value = serde_json::from_str(found["result"]["contents"][0]["text"].as_str().unwrap()).unwrap();
+    assert_eq!((&text["plan"]["id"], &text["root"]), (&plan["id"], &json!(root)));
+    let complete = json!({ "ref": { "type": "ref/resource", "uri": "fluxway://plans/{id}" },
+        "argument": { "name": "id", "value": "" } });
+    let complete = json!({ "jsonrpc": "2.0", "id": 3, "method": "completion/complete", "params": complete });
+    assert_eq!(client.request(complete.clone()).await["result"]["completion"]["values"], json!([id]));
+    // Another caller, of the same tenant or another: as if it were not there.
+    for other in [holder("acme", Scope::Admin, None), holder("eve", Scope::Write, None)] {
+        let mut other = TestClient::of(&app, other).greet("2025-11-25", json!({})).await;
+        let refused = reply(other.call("apply_edit_plan", json!({ "plan_id": id })).await);
+        assert!(refused.as_str().unwrap().contains("is kept here"), "{refused}");
+        assert_eq!(other.request(read(&uri)).await["error"]["code"], -32002);
+        assert_eq!(other.request(complete.clone()).await["result"]["completion"]["values"], json!([]));
+    }
+    let applied = reply(client.call("apply_edit_plan", json!({ "plan_id": id })).await);
+    assert_eq!(applied["outcome"], "applied", "{applied}");
+}
+
+/// A plan that brings the program it names as a check, as the review found it, and its cousins.
+fn strangers() -> Vec<(&'static str, Value)> {
+    let create = |path: &str| {
+        json!({ "filepath": path, "strategy": "create_file",
+        "payload": { "code": "open('pwned', 'w').write('x')\n" } })
+    };
+    let plan = |edits: Value, check: &str| json!({ "summary": "s", "edits": edits, "postChecks": [check] });
+    vec![
+        ("a script", plan(json!([create("pwn.py")]), "python3 pwn.py")),
+        ("a module", plan(json!([create("pwn.py")]), "python3 -m pwn")),
+        ("a test", plan(json!([create("test_pwn.py")]), "python3 -m unittest")),
+        ("a test by pytest", plan(json!([create("test_pwn.py")]), "pytest -q")),
+        (
+            "a module that our own command imports",
+            plan(json!([create("fluxloop.py")]), "fluxloop run --scenario a"),
+        ),
+    ]
+}
+
+#[tokio::test(start_paused = true)]
+async fn checks_of_a_strangers_plan_never_run() {
+    for (name, plan) in strangers() {
+        let (_folder, root, app) = served(CheckPolicy::ProposedPlans);
+        let mut client = greeted(&app, Scope::Execute, json!({ "elicitation": {} })).await;
+        let arguments = json!({ "plan": plan, "run_checks": true });
+        let (questions, applied) = asked(&mut client, "apply_edit_plan", arguments, &[]).await;
+        assert_eq!((questions.len(), &applied["outcome"]), (0, &json!("applied")), "{name}: {applied}");
+        assert_eq!(applied["checks"], json!([]), "{name}");
+        assert!(applied["checks_not_run"].as_str().unwrap().contains("this server proposed"), "{applied}");
+        assert!(!root.join("pwned").exists(), "{name}");
+    }
+    // One of ours that was changed is a stranger's.
+    let (_folder, root, app) = served(CheckPolicy::ProposedPlans);
+    let mut client = greeted(&app, Scope::Execute, json!({ "elicitation": {} })).await;
+    let mut plan = propose(&mut client).await;
+    plan["postChecks"] = json!(["python3 pwn.py"]);
+    plan["postCheckCommands"] = json!([["python3", "pwn.py"]]);
+    let arguments = json!({ "plan": plan, "run_checks": true });
+    let (_, refused) = asked(&mut client, "apply_edit_plan", arguments, &[]).await;
+    assert!(refused.as_str().unwrap().contains("it has been changed"), "{refused}");
+    assert!(!root.join(".fluxway").exists());
+}
+
+#[tokio::test(start_paused = true)]
+async fn commands_run_only_after_an_answered_question() {
+    let asks = json!({ "elicitation": {} });
+    for (policy, scope, capabilities, answer, runs, why) in [
+        (
+            CheckPolicy::ProposedPlans,
+            Scope::Execute,
+            &asks,
+            Some(accept(json!({ "run_commands": true }))),
+            true,
+            "",
+        ),
+        (
+            CheckPolicy::ProposedPlans,
+            Scope::Execute,
+            &asks,
+            Some(accept(json!({ "run_commands": false }))),
+            false,
+            "did not agree",
+        ),
+        (CheckPolicy::ProposedPlans, Scope::Execute, &asks, Some(accept(json!({}))), false, "did not agree"),
+        (
+            CheckPolicy::ProposedPlans,
+            Scope::Execute,
+            &asks,
+            Some(json!({ "action": "decline" })),
+            false,
+            "did not agree",
+        ),
+        (CheckPolicy::ProposedPlans, Scope::Execute, &json!({}), None, false, "cannot ask"),
+        (CheckPolicy::ProposedPlans, Scope::Admin, &asks, None, false, "scope `execute`"),
+        (CheckPolicy::Never, Scope::Execute, &asks, None, false, "--allow-checks"),
+    ] {
+        let (_folder, root, app) = served(policy);
+        let mut client = greeted(&app, scope, capabilities.clone()).await;
+        let plan = propose(&mut client).await;
+        let commands = plan["postChecks"].as_array().unwrap();
+        let arguments = json!({ "plan_id": plan["id"], "run_checks": true });
+        let answers: Vec<Value> = answer.into_iter().collect();
+        let (questions, applied) = asked(&mut client, "apply_edit_plan", arguments, &answers).await;
+        assert_eq!(questions.len(), answers.len(), "{why}");
+        for question in &questions {
+            // The user sees where, what exactly, and how it is confined.
+            let message = question["message"].as_str().unwrap();
+            assert!(message.contains(root.to_str().unwrap()) && message.contains("sandbox"), "{message}");
+            assert!(commands.iter().all(|command| message.contains(command.as_str().unwrap())), "{message}");
+        }
+        let ran = applied["checks"].as_array().unwrap().len();
+        assert_eq!(
+            (&applied["outcome"], ran),
+            (&json!("applied"), if runs { commands.len() } else { 0 }),
+            "{applied}"
+        );
+        let not_run = applied["checks_not_run"].as_str().unwrap_or_default();
+        assert!(not_run.contains(why) && not_run.is_empty() == runs, "{not_run}");
+    }
+}
+
+/// The same by 2026-07-28, where the answer asks: a forged answer without our state is none.
+#[tokio::test(start_paused = true)]
+async fn consent_is_an_answer_to_our_own_question() {
+    let (_folder, root, app) = served(CheckPolicy::ProposedPlans);
+    let meta = stateless(json!({ "elicitation": {} }));
+    let mut client = TestClient::new(&app);
+    let call = |name: &str, arguments: Value, more: Value| {
+        let mut params = json!({ "name": name, "arguments": arguments, "_meta": meta });
+        params.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params })
+    };
+    let proposed = client.request(call("run_integration_workflow", json!({}), json!({}))).await;
+    let id = proposed["result"]["structuredContent"]["edit_plan"]["id"].clone();
+    let arguments = json!({ "plan_id": id, "run_checks": true });
+    let yes = json!({ "question": accept(json!({ "run_commands": true })) });
+    for forged in [json!({ "inputResponses": yes }), json!({ "inputResponses": yes, "requestState": "x" })] {
+        let answer = client.request(call("apply_edit_plan", arguments.clone(), forged)).await;
+        let result = &answer["result"];
+        assert!(result["resultType"] == "input_required" || answer.get("error").is_some(), "{answer}");
+    }
+    assert!(!root.join(".fluxway").exists());
+    let asked = client.request(call("apply_edit_plan", arguments.clone(), json!({}))).await;
+    let answered = json!({ "inputResponses": yes, "requestState": asked["result"]["requestState"] });
+    let done = client.request(call("apply_edit_plan", arguments, answered)).await;
+    let done = &done["result"]["structuredContent"];
+    assert!(done["outcome"] == "applied" && !done["checks"].as_array().unwrap().is_empty(), "{done}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn undo_names_the_plan_and_asks() {
+    let (_folder, root, app) = served(CheckPolicy::Never);
+    let mut client = greeted(&app, Scope::Write, json!({ "elicitation": {} })).await;
+    let nothing = reply(client.call("undo_edit_plan", json!({})).await);
+    assert_eq!(nothing, "no plan is applied here; there is nothing to undo");
+    let plan = propose(&mut client).await;
+    let id = plan["id"].clone();
+    let before = text(&root, "pyproject.toml");
+    client.call("apply_edit_plan", json!({ "plan_id": id })).await;
+    // A client that cannot ask has to name it, and learns what it would be.
+    let mut silent = greeted(&app, Scope::Write, json!({})).await;
+    let refused = reply(silent.call("undo_edit_plan", json!({})).await);
+    let refused = refused.as_str().unwrap();
+    assert!(refused.contains("`plan_id`") && refused.contains(id.as_str().unwrap()), "{refused}");
+    // Another tenant can neither see nor undo it.
+    let mut eve =
+        TestClient::of(&app, holder("eve", Scope::Write, None)).greet("2025-11-25", json!({})).await;
+    for arguments in [json!({}), json!({ "plan_id": id }), json!({ "plan": plan })] {
+        let refused = reply(eve.call("undo_edit_plan", arguments.clone()).await);
+        assert!(refused.as_str().unwrap().contains("no plan is"), "{arguments}: {refused}");
+    }
+    // Declined: nothing happens.
+    let (questions, _) =
+        asked(&mut client, "undo_edit_plan", json!({}), &[json!({ "action": "decline" })]).await;
+    assert!(questions[0]["message"].as_str().unwrap().contains(id.as_str().unwrap()), "{questions:?}");
+    assert_ne!(text(&root, "pyproject.toml"), before);
+    let yes = accept(json!({ "plan_id": id }));
+    let (_, undone) = asked(&mut client, "undo_edit_plan", json!({}), &[yes]).await;
+    assert_eq!(undone["outcome"], "undone", "{undone}");
+    assert_eq!(text(&root, "pyproject.toml"), before);
+    // Twice is once: the hint says so.
+    let again = reply(client.call("undo_edit_plan", json!({ "plan_id": id })).await);
+    assert_eq!((&again["outcome"], &again["files"]), (&json!("already_undone"), &undone["files"]));
+}
+
+fn text(root: &Path, path: &str) -> String {
+    std::fs::read_to_string(root.join(path)).unwrap()
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_empty_plan_is_refused() {
+    let (_folder, root, app) = served(CheckPolicy::Never);
+    let mut client = greeted(&app, Scope::Write, json!({})).await;
+    let empty = json!({ "plan": { "summary": "s", "edits": [] } });
+    let verdict = reply(client.call("validate_edit_plan", empty.clone()).await);
+    assert_eq!(
+        (&verdict["valid"], &verdict["issue_details"][0]["code"]),
+        (&json!(false), &json!("no_edits"))
+    );
+    let refused = reply(client.call("apply_edit_plan", empty).await);
+    assert!(refused.as_str().unwrap().contains("has no edits"), "{refused}");
+    assert!(!root.join(".fluxway").exists());
+    // What is done already has nothing to undo, unless this server did it.
+    let edit = json!({ "filepath": "a.txt", "strategy": "create_file", "payload": { "code": "x\n" } });
+    std::fs::write(root.join("a.txt"), "x\n").unwrap();
+    let done =
+        reply(client.call("apply_edit_plan", json!({ "plan": { "summary": "s", "edits": [edit] } })).await);
+    assert_eq!((&done["outcome"], &done["undo"]), (&json!("already_applied"), &Value::Null), "{done}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn journals_that_are_not_ours_are_reported() {
+    let (_folder, root, app) = served(CheckPolicy::Never);
+    let mut client = greeted(&app, Scope::Write, json!({})).await;
+    let forged = root.join(".fluxway/plans/abc");
+    std::fs::create_dir_all(&forged).unwrap();
+    std::fs::write(forged.join("journal.json"), r#"{"version":2,"journal":"{}","signature":"x"}"#).unwrap();
+    let refused = reply(client.call("undo_edit_plan", json!({})).await);
+    assert!(refused.as_str().unwrap().contains(".fluxway/plans/abc"), "{refused}");
+    let plan = propose(&mut client).await;
+    let applied = reply(client.call("apply_edit_plan", json!({ "plan_id": plan["id"] })).await);
+    let warned = applied["warnings"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .any(|warning| warning.as_str().unwrap().contains("not signed with your key"));
+    assert!(warned, "{applied}");
+}

@@ -1,0 +1,115 @@
+//! The client's roots narrow what tools may touch on a pipe.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+use server::App;
+
+use crate::harness::{TestClient, app, stateless};
+
+/// Two folders beside each other, the first of which is the server's.
+fn folders() -> (tempfile::TempDir, PathBuf, PathBuf, Arc<App>) {
+    let folder = tempfile::tempdir().unwrap();
+    let base = folder.path().canonicalize().unwrap();
+    let (ours, theirs) = (base.join("ours"), base.join("theirs"));
+    for path in [ours.join("inner with space"), theirs.clone()] {
+        std::fs::create_dir_all(&path).unwrap();
+        std::fs::write(path.join("a.py"), "x = 1\n").unwrap();
+    }
+    let app = app().roots(vec![ours.clone()]).build();
+    (folder, ours, theirs, app)
+}
+
+fn uri(path: &Path) -> Value {
+    json!({ "uri": format!("file://{}", path.to_str().unwrap().replace(' ', "%20")) })
+}
+
+fn analyse(id: u32, root: &str) -> Value {
+    let params = json!({ "name": "analyze_repository", "arguments": { "root": root } });
+    json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params })
+}
+
+/// The folder that was analysed, or why none was.
+fn end(answer: &Value) -> String {
+    let result = &answer["result"];
+    let root = result["structuredContent"]["root"].as_str();
+    root.or(result["content"][0]["text"].as_str()).unwrap_or_default().to_owned()
+}
+
+#[tokio::test(start_paused = true)]
+async fn roots_are_asked_for_once_and_narrow() {
+    let (_folder, ours, theirs, app) = folders();
+    let inner = ours.join("inner with space");
+    let shown = |path: &Path| path.to_str().unwrap().to_owned();
+    for (listed, wanted, expected) in [
+        (vec![uri(&inner)], ".", shown(&inner)),
+        // Not wider than the server's own.
+        (vec![uri(ours.parent().unwrap())], ".", shown(&ours)),
+        (vec![uri(&inner)], "..", "is not inside a folder".to_owned()),
+        (vec![uri(&theirs)], ".", "have nothing in common".to_owned()),
+        (vec![], ".", "have nothing in common".to_owned()),
+        (vec![json!({ "uri": "https://example.com" })], ".", "have nothing in common".to_owned()),
+    ] {
+        let mut client =
+            TestClient::greeted(&app, "2025-11-25", json!({ "roots": { "listChanged": true } })).await;
+        let messages = client.exchange(&analyse(1, wanted).to_string()).await;
+        let asked: Value = serde_json::from_str(&messages[0]).unwrap();
+        assert_eq!(asked["method"], "roots/list");
+        let answer = json!({ "jsonrpc": "2.0", "id": asked["id"], "result": { "roots": listed } });
+        let messages = client.exchange(&answer.to_string()).await;
+        let answer: Value = serde_json::from_str(messages.last().unwrap()).unwrap();
+        assert!(end(&answer).contains(&expected), "{listed:?}: {answer}");
+        if expected.contains("in common") {
+            let text = end(&answer);
+            assert!(text.contains(ours.to_str().unwrap()), "both are named: {text}");
+        }
+        // Once is enough, until the client says that they have changed.
+        let again = client.request(analyse(2, wanted)).await;
+        assert!(end(&again).contains(&expected), "{again}");
+        client.exchange(r#"{"jsonrpc":"2.0","method":"notifications/roots/list_changed"}"#).await;
+        let messages = client.exchange(&analyse(3, wanted).to_string()).await;
+        assert!(messages[0].contains("roots/list"), "{messages:?}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_client_that_does_not_list_its_roots_narrows_nothing() {
+    let (_folder, ours, _, app) = folders();
+    let mut client = TestClient::greeted(&app, "2025-06-18", json!({ "roots": {} })).await;
+    let messages = client.exchange(&analyse(1, ".").to_string()).await;
+    let asked: Value = serde_json::from_str(&messages[0]).unwrap();
+    let refused =
+        json!({ "jsonrpc": "2.0", "id": asked["id"], "error": { "code": -32601, "message": "no" } });
+    let messages = client.exchange(&refused.to_string()).await;
+    let answer: Value = serde_json::from_str(messages.last().unwrap()).unwrap();
+    assert_eq!(end(&answer), ours.to_str().unwrap());
+    // A client without roots is not asked, and tools that touch no files do not ask.
+    let mut plain = TestClient::greeted(&app, "2025-11-25", json!({})).await;
+    assert_eq!(end(&plain.request(analyse(1, ".")).await), ours.to_str().unwrap());
+    let mut client = TestClient::greeted(&app, "2025-11-25", json!({ "roots": {} })).await;
+    client.call("tell_fortune", json!({ "category": "love" })).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_newest_revision_asks_in_its_answer() {
+    let (_folder, ours, theirs, app) = folders();
+    let inner = ours.join("inner with space");
+    for (listed, expected) in [(&inner, inner.to_str().unwrap()), (&theirs, "have nothing in common")] {
+        let mut client = TestClient::new(&app);
+        let mut call = analyse(1, ".");
+        call["params"]["_meta"] = stateless(json!({ "roots": {} }));
+        let asked = client.request(call.clone()).await;
+        assert_eq!(asked["result"]["inputRequests"]["roots"]["method"], "roots/list", "{asked}");
+        // An answer to nothing that we asked is none.
+        let mut forged = call.clone();
+        forged["params"]["inputResponses"] = json!({ "roots": { "roots": [uri(&theirs)] } });
+        assert_eq!(client.request(forged).await["result"]["resultType"], "input_required");
+        let mut answer = call.clone();
+        answer["params"]["requestState"] = asked["result"]["requestState"].clone();
+        answer["params"]["inputResponses"] = json!({ "roots": { "roots": [uri(listed)] } });
+        assert!(end(&client.request(answer).await).contains(expected));
+        // Asked once per conversation.
+        assert!(end(&client.request(call).await).contains(expected));
+    }
+}
