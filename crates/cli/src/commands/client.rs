@@ -34,8 +34,8 @@ pub(crate) enum Asking {
     Never,
     /// The user has answered these questions in advance, and no others.
     Only(Vec<(&'static str, Value)>),
-    /// The user agrees in advance to what a question proposes.
-    Defaults,
+    /// The user agrees in advance to the first option of every question.
+    FirstOption,
 }
 
 impl Asking {
@@ -51,7 +51,10 @@ impl Asking {
             Self::Only(answers) => {
                 answers.iter().find(|(known, _)| known == name).map(|(_, answer)| answer.clone())
             }
-            Self::Defaults => schema.get("default").cloned(),
+            Self::FirstOption => {
+                let first = schema["oneOf"].get(0).map(|option| &option["const"]);
+                first.or_else(|| schema["enum"].get(0)).cloned()
+            }
             Self::Terminal | Self::Never => None,
         };
         properties.iter().map(|(name, schema)| Some((name.clone(), known(name, schema)?))).collect()

@@ -131,7 +131,7 @@ impl WishArgs {
 /// Takes a plan back.
 pub(crate) fn undo(config: Config, args: UndoArgs) -> Result<(), Failure> {
     let asking = match args.yes {
-        true => Asking::Defaults,
+        true => Asking::FirstOption,
         false => Asking::terminal(has_terminal()),
     };
     let mut arguments = Map::new();

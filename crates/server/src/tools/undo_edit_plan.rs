@@ -95,7 +95,8 @@ async fn ask_which(
     };
     let options = applied.iter().map(|(id, about)| (id.clone(), format!("{id}: {about}")));
     let message = format!("The plan that was applied last is {last}: {about}\nUndo it?");
-    f.form(&message, ("plan_id", choice("Which plan is to be undone?", options).default(last.clone()))).await
+    // Without a default: a question that is turned down, or that nobody can be asked, undoes nothing.
+    f.form(&message, ("plan_id", choice("Which plan is to be undone?", options))).await
 }
 
 impl UndoEditPlan {

@@ -268,8 +268,9 @@ async fn failed_checks_are_shown_before_the_last_question() {
 #[tokio::test(start_paused = true)]
 async fn plain_arguments_write_once_and_say_so_the_second_time() {
     let (_folder, root, before) = repository(SUPPORT_BOT);
+    let first = by_arguments(&root, json!({ "confirm": true })).await;
+    assert_eq!(first.end(), "applied", "{}", first.result);
     for (arguments, end) in [
-        (json!({ "confirm": true }), "applied"),
         (json!({ "confirm": true }), "already_applied"),
         (json!({}), "already_applied"),
     ] {
@@ -283,7 +284,7 @@ async fn plain_arguments_write_once_and_say_so_the_second_time() {
     );
     let app = app().roots(vec![root.clone()]).build();
     let mut client = TestClient::greeted(&app, "2025-11-25", json!({})).await;
-    let undone = client.call("undo_edit_plan", json!({})).await;
+    let undone = client.call("undo_edit_plan", json!({ "plan_id": first.reply()["plan_id"] })).await;
     assert!(undone["result"]["structuredContent"]["plan_id"].is_string(), "{undone}");
     assert_eq!(files(&root), before);
 }
