@@ -103,9 +103,8 @@ impl Running {
 
     /// Lets the program begin, step by step.
     fn release(&mut self, order: &Order) -> io::Result<()> {
-        let (mut said, errors) = match (self.child.stdout.take(), self.child.stderr.take()) {
-            (Some(said), Some(errors)) => (said, errors),
-            _ => return Err(io::ErrorKind::BrokenPipe.into()),
+        let (Some(mut said), Some(errors)) = (self.child.stdout.take(), self.child.stderr.take()) else {
+            return Err(io::ErrorKind::BrokenPipe.into());
         };
         self.output.gather(errors);
         let process = self.child.id();

@@ -1,9 +1,10 @@
 //! What a program tries that it may not do.
 
+use std::fmt::Write as _;
 use std::fs;
 use std::os::unix::fs::symlink;
 
-use super::{Site, has, is_sandbox, isolations};
+use super::{Site, has, is_sandbox, isolations, real_home};
 
 /// Each line is an attack in Python, with names for what it is after. It must fail.
 const ATTACKS: &[&str] = &[
@@ -77,7 +78,7 @@ fn attacks_fail() {
     }
     for isolation in isolations() {
         let site = Site::new();
-        let home = std::env::var("HOME").unwrap_or("/root".to_owned());
+        let home = real_home();
         let mut text = format!(
             "import ctypes, os, resource, socket, stat, subprocess\n\
              SERVER = {}\nSECRET = {:?}\nOUTSIDE = {:?}\nREAL_HOME = {home:?}\nSERVER_IS_USER = os.getuid() != 0\n\
@@ -92,7 +93,7 @@ fn attacks_fail() {
             site.outside,
         );
         for attack in ATTACKS {
-            text.push_str(&format!("attack({attack:?})\n"));
+            writeln!(text, "attack({attack:?})").unwrap();
         }
         text.push_str("print('END')\n");
         let ended = site.file("attack.py", &text).run_as("python3 attack.py", isolation);
@@ -137,7 +138,7 @@ fn a_program_finds_what_it_needs() {
     let (user, own_group) = (rustix::process::getuid().as_raw(), rustix::process::getgid().as_raw());
     for isolation in isolations() {
         let site = Site::new();
-        let home = std::env::var("HOME").unwrap_or("/root".to_owned());
+        let home = real_home();
         let mut text = format!(
             "import ctypes, os, pwd, resource, socket, ssl, stat, subprocess, sys, tempfile\n\
              UID, GID, SERVER_GROUP, GIT, REAL_HOME = {user}, {own_group}, {group}, {}, {home:?}\n\
@@ -145,7 +146,7 @@ fn a_program_finds_what_it_needs() {
             if has("git") { "True" } else { "False" },
         );
         for fact in FACTS {
-            text.push_str(&format!("if not ({fact}): print({fact:?})\n"));
+            writeln!(text, "if not ({fact}): print({fact:?})").unwrap();
         }
         site.file("sub/here", "").file("facts.py", &text);
         let ended = site.run_as("python3 facts.py", isolation);

@@ -82,7 +82,6 @@ fn programs_and_what_they_need() {
     write(&at("env/pyvenv.cfg"), &format!("version = 3\nhome = {}\n", at("base/bin").display()), 0o644);
     write(&at("script"), &format!("#! {} -x\n", at("env/bin/tool").display()), 0o755);
     write(&at("plain/python3"), "", 0o644);
-    symlink("../../script", site.tree.join("loop")).unwrap();
     symlink("b", at("a")).unwrap();
     symlink("a", at("b")).unwrap();
     let path = [at("none"), at("plain"), at("base/bin")];
@@ -109,8 +108,7 @@ fn programs_and_what_they_need() {
 
 #[test]
 fn the_sentence_is_honest() {
-    const NONE: &[&str] = &["no sandbox", "all rights", "stopped after"];
-    let minutes = Duration::from_secs(180);
+    let minutes = Duration::from_mins(3);
     for (landlock, namespaces, has, lacks) in [
         (
             0,
@@ -119,7 +117,12 @@ fn the_sentence_is_honest() {
             &["it can read only"][..],
         ),
         (0, Namespaces::Own, &["no sandbox", "leaves no process behind"], &["sees no other"]),
-        (1, Namespaces::Own, &["in a sandbox", "emptying other files", "sees no other process"], NONE),
+        (
+            1,
+            Namespaces::Own,
+            &["in a sandbox", "emptying other files", "sees no other process"],
+            &["no sandbox", "all rights"],
+        ),
         (
             3,
             Namespaces::Shared,
@@ -140,7 +143,7 @@ fn the_sentence_is_honest() {
         for part in has {
             assert!(sentence.contains(part), "{landlock} {namespaces:?}: {sentence}");
         }
-        for part in lacks.iter().filter(|part| **part != "stopped after") {
+        for part in lacks {
             assert!(!sentence.contains(part), "{landlock} {namespaces:?}: {sentence}");
         }
         assert!(sentence.contains("stopped after 3 minutes"), "{sentence}");
