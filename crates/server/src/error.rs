@@ -237,6 +237,7 @@ impl Failure {
             Self::Root(RootError::NotAllowed { .. }) => {
                 Policy::model("root_not_allowed", codefluss::VALIDATION)
             }
+            Self::Root(RootError::Guarded { .. }) => Policy::model("root_guarded", codefluss::VALIDATION),
             Self::Root(RootError::Missing { .. }) => {
                 Policy::model("root_not_found", codefluss::NOT_FOUND).envelope("file_not_found")
             }

@@ -7,39 +7,51 @@
 //! [`Tree::walk`] lists a tree on several threads. It honours the `.gitignore` files it finds on its way (none above
 //! the root), leaves out vendored and generated folders, and stops at its [`Limits`]; what it left out is in [`Walked`].
 //!
-//! Files are written whole: a new one beside the old is put on the disk and then takes its name.
+//! Files are written whole: a new one beside the old is put on the disk and then takes its name. Folders on the way are
+//! opened one by one and without following links, and what is written is written relative to the last of them.
+//!
+//! [`Tree::guard`] says which paths need more than a plan to be written to. The table of them is in `guard.rs`.
 
 mod budget;
 mod faults;
+mod gitconfig;
 mod globs;
+mod guard;
 mod ignored;
+mod judge;
 mod list;
 mod narrow;
 mod root;
+mod step;
 mod vendored;
 mod walk;
 mod write;
 
 pub use budget::Budget;
 pub use globs::{BadGlob, Globs};
+pub use guard::{Guard, folded};
 pub use list::{Entry, Kind};
 pub use narrow::intersect;
-pub use root::{RootError, Roots};
+pub use root::{RootError, Roots, check_root};
 pub use walk::{Cut, FileEntry, Limits, Reason, Skipped, Visitor, Walked};
 pub use write::{Found, Lock};
 
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
-use cap_fs_ext::OpenOptionsSyncExt;
+use cap_fs_ext::{FollowSymlinks, OpenOptionsFollowExt, OpenOptionsSyncExt};
 use cap_std::fs::{Dir, File, OpenOptions};
 
 use faults::Faults;
+use judge::{Base, Known};
 
 /// A folder, and everything beneath it.
 pub struct Tree {
     dir: Dir,
     path: PathBuf,
+    base: Base,
+    known: OnceLock<Vec<Known>>,
     faults: Faults,
 }
 
@@ -61,8 +73,8 @@ pub enum ReadError {
 }
 
 impl Tree {
-    fn new(dir: Dir, path: PathBuf) -> Self {
-        Self { dir, path, faults: Faults::default() }
+    fn new(dir: Dir, path: PathBuf, base: Base) -> Self {
+        Self { dir, path, base, known: OnceLock::new(), faults: Faults::default() }
     }
 
     /// Where it is: for people, and for programs that are started there. Nothing is opened by this path again.
@@ -87,6 +99,17 @@ impl Tree {
         self.faults.pass()?;
         let mut bytes = Vec::new();
         read_file(self.dir.open_with(path, &read_only())?, limit, &mut bytes)?;
+        Ok(bytes)
+    }
+
+    /// The same, but follows no link, at the end of the path or on the way: what will be written in its place is read so.
+    pub fn read_plain(&self, path: &str, limit: u64) -> Result<Vec<u8>, ReadError> {
+        self.faults.pass()?;
+        let (folder, name) = self.parent(path)?;
+        let mut options = read_only();
+        options.follow(FollowSymlinks::No);
+        let mut bytes = Vec::new();
+        read_file(folder.open_with(name, &options)?, limit, &mut bytes)?;
         Ok(bytes)
     }
 

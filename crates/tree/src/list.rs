@@ -47,7 +47,7 @@ impl Tree {
         }
         self.faults.pass()?;
         let mut entries = Vec::new();
-        for entry in self.dir.read_dir(folder)?.take(most) {
+        for entry in self.folder(folder)?.entries()?.take(most) {
             let entry = entry?;
             let kind = match walk::kind(&entry)? {
                 kind if kind.is_file() => Kind::File,

@@ -10,6 +10,9 @@ use cap_std::ambient_authority;
 use cap_std::fs::Dir;
 
 use crate::Tree;
+use crate::guard::{self, Level, Row};
+use crate::judge::{Base, is_repository};
+use crate::step::step;
 
 /// The folders that were allowed at start, with every link in their paths resolved.
 #[derive(Clone, Debug)]
@@ -28,6 +31,14 @@ pub enum RootError {
         path: String,
         /// What could have been.
         allowed: Vec<String>,
+    },
+    /// It is guarded: what is in it is not for tools.
+    #[error("`{path}` is guarded and is not opened: {reason}; name another folder")]
+    Guarded {
+        /// What was asked for.
+        path: String,
+        /// Why.
+        reason: String,
     },
     /// There is no such folder.
     #[error("there is no folder `{path}`")]
@@ -78,13 +89,12 @@ impl Roots {
             _ => failure(path(), &error),
         })?;
         let Some((root, inside)) = root.zip(inside) else { return Err(not_allowed()) };
-        let opened = Dir::open_ambient_dir(root, ambient_authority())
-            .and_then(|dir| if inside.as_os_str().is_empty() { Ok(dir) } else { dir.open_dir(&inside) });
-        let dir = opened.map_err(|error| failure(path(), &error))?;
-        // A folder that can be opened but not listed is found out here, not in the middle of a walk.
-        dir.entries().map_err(|error| failure(path(), &error))?;
-        let real = if inside.as_os_str().is_empty() { root.to_path_buf() } else { root.join(inside) };
-        Ok(Tree::new(dir, real))
+        check_root(root)?;
+        let tree = beneath(root, &inside).map_err(|error| failure(path(), &error))?;
+        match tree.guard_of_itself().map_err(|error| failure(path(), &error))? {
+            None => Ok(tree),
+            Some(guard) => Err(RootError::Guarded { path: path(), reason: guard.reason() }),
+        }
     }
 
     /// The way to a tree from the root that holds it; nothing for a tree from elsewhere.
@@ -96,7 +106,9 @@ impl Roots {
     /// The root that holds this path once all links are resolved, and the way from there.
     fn beneath(&self, path: &Path) -> io::Result<(Option<&Path>, Option<PathBuf>)> {
         let real = path.canonicalize()?;
-        let holder = self.0.iter().find(|root| real.strip_prefix(root).is_ok());
+        // Of folders in one another, the inner one was allowed by name: it is judged from there.
+        let holders = self.0.iter().filter(|root| real.strip_prefix(root).is_ok());
+        let holder = holders.max_by_key(|root| root.as_os_str().len());
         let inside = holder.and_then(|root| real.strip_prefix(root).ok()).map(Path::to_path_buf);
         Ok((holder.map(PathBuf::as_path), inside))
     }
@@ -114,13 +126,53 @@ impl Roots {
     }
 }
 
+/// Opens a folder in an allowed one. All links were resolved, so there are none; whoever puts one there now is not followed.
+fn beneath(root: &Path, inside: &Path) -> io::Result<Tree> {
+    let base = Dir::open_ambient_dir(root, ambient_authority())?;
+    let (mut dir, mut path) = (base.try_clone()?, root.to_path_buf());
+    for name in inside {
+        let name_text = name.to_str().ok_or_else(|| io::Error::other("its name is not Unicode"))?;
+        dir = step(&dir, name_text)?;
+        path.push(name);
+    }
+    // A folder that can be opened but not listed is found out here, not in the middle of a walk.
+    dir.entries()?;
+    let way = inside.to_string_lossy().into_owned();
+    Ok(Tree::new(dir, path, Base::new(base, root.to_path_buf(), way)))
+}
+
+/// Whether a folder may be allowed at start: it must not be guarded itself, nor lie in a folder of a version control system.
+/// What lies above it is not judged otherwise: worktrees live in folders of agents.
+pub fn check_root(path: &Path) -> Result<(), RootError> {
+    let guarded = |row: &Row| {
+        Err(RootError::Guarded { path: path.display().to_string(), reason: row.guard().reason() })
+    };
+    let real = path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
+    let names: Vec<_> = real.iter().map(|name| name.to_string_lossy().into_owned()).collect();
+    let row = |name: &String| guard::by_name("", name, false);
+    if let Some(row) = names.last().and_then(row) {
+        return guarded(row);
+    }
+    if let Some(row) = names.iter().filter_map(row).find(|row| row.level == Level::VersionControl) {
+        return guarded(row);
+    }
+    match Dir::open_ambient_dir(&real, ambient_authority()) {
+        Ok(dir) if is_repository(&dir) => guarded(&guard::TABLE[0]),
+        // Whether it is there, and a folder, is asked elsewhere.
+        _ => Ok(()),
+    }
+}
+
 impl Tree {
-    /// Opens a folder that nobody has to allow. For programs that were given it by their own user.
+    /// Opens a folder that nobody has to allow. For programs that were given it by their own user. Paths are judged from
+    /// this folder down.
     pub fn open(path: &Path) -> Result<Self, RootError> {
         let name = path.display().to_string();
         let real = path.canonicalize().map_err(|error| failure(name.clone(), &error))?;
-        let dir = Dir::open_ambient_dir(&real, ambient_authority()).map_err(|error| failure(name, &error))?;
-        Ok(Self::new(dir, real))
+        let opened = Dir::open_ambient_dir(&real, ambient_authority());
+        let both = opened.and_then(|dir| Ok((dir.try_clone()?, dir)));
+        let (base, dir) = both.map_err(|error| failure(name, &error))?;
+        Ok(Self::new(dir, real.clone(), Base::new(base, real, String::new())))
     }
 }
 

@@ -1,5 +1,7 @@
 #![expect(clippy::disallowed_methods, reason = "tests prepare the folders that they walk")]
 
+mod guards;
+
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::PathBuf;

@@ -1,15 +1,17 @@
 //! Writing: whole files, by a new file that takes the old one's place.
 //!
 //! Nothing is written through a link, and nothing but a plain name is written to: [`Tree::find`] says what stands at a
-//! path, and refuses a path with a link in it.
+//! path, and refuses a path with a link in it. What is written is written relative to a handle of its folder, opened name
+//! by name, so a folder that is swapped for a link in the meantime leads nowhere.
 
 use std::fs;
 use std::io::{self, Write};
 
 use cap_fs_ext::{DirExt, FollowSymlinks, MetadataExt, OpenOptionsFollowExt};
-use cap_std::fs::{DirBuilder, File, OpenOptions, Permissions, PermissionsExt};
+use cap_std::fs::{Dir, DirBuilder, File, OpenOptions, Permissions, PermissionsExt};
 
-use crate::Tree;
+use crate::step::{link, names, step};
+use crate::{Tree, read_only};
 
 /// What stands at a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,27 +36,24 @@ impl Tree {
     /// What stands at a path, if anything does. A link on the way, or at its end, is an error.
     pub fn find(&self, path: &str) -> io::Result<Option<Found>> {
         self.faults.pass()?;
-        for (at, _) in path.match_indices('/').chain([(path.len(), "")]) {
-            let found = match self.dir.symlink_metadata(&path[..at]) {
-                Ok(found) => found,
+        if path.is_empty() {
+            return Ok(None);
+        }
+        let mut dir = self.dir.try_clone()?;
+        let names = names(path)?;
+        let Some((last, above)) = names.split_last() else { return stands(&dir, ".", path) };
+        for (at, name) in above.iter().enumerate() {
+            dir = match step(&dir, name) {
+                Ok(next) => next,
                 Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+                // Said of the path to the link, not of its name alone.
+                Err(error) if error.kind() == io::ErrorKind::InvalidInput => {
+                    return Err(link(&names[..=at].join("/")));
+                }
                 Err(error) => return Err(error),
             };
-            if found.is_symlink() {
-                let reason = format!("`{}` is a symbolic link", &path[..at]);
-                return Err(io::Error::new(io::ErrorKind::InvalidInput, reason));
-            }
-            if at == path.len() {
-                return Ok(Some(Found {
-                    is_file: found.is_file(),
-                    is_folder: found.is_dir(),
-                    size: found.len(),
-                    mode: found.permissions().mode() & 0o7777,
-                    names: found.nlink(),
-                }));
-            }
         }
-        Ok(None)
+        stands(&dir, last, path)
     }
 
     /// Puts a whole file at a path: what stood there stands there until the new one is on the disk. `aside` is a name in
@@ -67,65 +66,84 @@ impl Tree {
     /// Writes a new file, and waits until it is on the disk.
     pub fn stage(&self, path: &str, bytes: &[u8], mode: u32) -> io::Result<()> {
         self.faults.pass()?;
+        let (folder, name) = self.parent_to_write(path)?;
         let mut options = OpenOptions::new();
         options.write(true).create_new(true).follow(FollowSymlinks::No);
-        let mut file = self.dir.open_with(path, &options)?;
+        let mut file = folder.open_with(name, &options)?;
         self.faults.pass()?;
-        write(&mut file, bytes, mode).inspect_err(|_| drop(self.dir.remove_file(path)))
+        write(&mut file, bytes, mode).inspect_err(|_| drop(folder.remove_file(name)))
     }
 
     /// Gives a file other permissions.
     pub fn set_mode(&self, path: &str, mode: u32) -> io::Result<()> {
         self.faults.pass()?;
-        self.dir.set_permissions(path, Permissions::from_mode(mode))
+        let (folder, name) = self.parent_to_write(path)?;
+        let mut options = read_only();
+        options.follow(FollowSymlinks::No);
+        folder.open_with(name, &options)?.set_permissions(Permissions::from_mode(mode))
     }
 
     /// Gives a file another name, in place of what had it.
     pub fn rename(&self, from: &str, to: &str) -> io::Result<()> {
         self.faults.pass()?;
-        self.dir.rename(from, &self.dir, to)?;
-        self.settle(to)
+        let (old, old_name) = self.parent_to_write(from)?;
+        let (new, new_name) = self.parent_to_write(to)?;
+        old.rename(old_name, &new, new_name)?;
+        self.settle(&new)
     }
 
     /// Removes a file. That it is not there is no error.
     pub fn remove(&self, path: &str) -> io::Result<()> {
         self.faults.pass()?;
-        match self.dir.remove_file_or_symlink(path) {
+        let (folder, name) = match self.parent_to_write(path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+            other => other?,
+        };
+        match folder.remove_file_or_symlink(name) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
-            _ => self.settle(path),
+            _ => self.settle(&folder),
         }
     }
 
     /// Makes a folder and those above it. Gives those that were not there before, the outermost first.
     pub fn make_folders(&self, path: &str) -> io::Result<Vec<String>> {
-        let mut made = Vec::new();
-        for (at, _) in path.match_indices('/').chain([(path.len(), "")]).filter(|(at, _)| *at > 0) {
-            let folder = &path[..at];
-            match self.find(folder)? {
-                Some(found) if found.is_folder => {}
-                Some(_) => {
-                    return Err(io::Error::new(
-                        io::ErrorKind::NotADirectory,
-                        format!("`{folder}` is a file"),
-                    ));
-                }
-                None => {
+        let (mut made, mut whole) = (Vec::new(), String::new());
+        let mut dir = self.top_to_write(path)?;
+        for name in names(path)? {
+            whole = if whole.is_empty() { name.to_owned() } else { format!("{whole}/{name}") };
+            self.faults.pass()?;
+            let opened = match step(&dir, name) {
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {
                     self.faults.pass()?;
-                    self.dir.create_dir_with(folder, &DirBuilder::new())?;
-                    made.push(folder.to_owned());
+                    dir.create_dir_with(name, &DirBuilder::new())?;
+                    made.push(whole.clone());
+                    step(&dir, name)
                 }
-            }
+                other => other,
+            };
+            dir = opened.map_err(|error| match error.kind() {
+                io::ErrorKind::NotADirectory => io::Error::new(error.kind(), format!("`{whole}` is a file")),
+                _ => error,
+            })?;
+            self.may_write(&dir, path)?;
         }
         Ok(made)
     }
 
-    /// Removes a folder if nothing is in it. Says whether it is gone.
+    /// Removes a folder if nothing is in it. Says whether it is gone. What is no folder, or lies behind a link, stays.
     pub fn remove_folder(&self, path: &str) -> io::Result<bool> {
+        use io::ErrorKind::{DirectoryNotEmpty, InvalidInput, NotADirectory, NotFound};
         self.faults.pass()?;
-        match self.dir.remove_dir(path) {
-            Ok(()) => self.settle(path).map(|()| true),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(true),
-            Err(error) if error.kind() == io::ErrorKind::DirectoryNotEmpty => Ok(false),
+        let removed = self.parent_to_write(path).and_then(|(folder, name)| {
+            folder.remove_dir(name)?;
+            Ok(folder)
+        });
+        match removed {
+            Ok(folder) => self.settle(&folder).map(|()| true),
+            Err(error) if error.kind() == NotFound => Ok(true),
+            Err(error) if matches!(error.kind(), DirectoryNotEmpty | InvalidInput | NotADirectory) => {
+                Ok(false)
+            }
             Err(error) => Err(error),
         }
     }
@@ -137,7 +155,7 @@ impl Tree {
         }
         self.faults.pass()?;
         let mut names = Vec::new();
-        for entry in self.dir.read_dir(folder)? {
+        for entry in self.folder(folder)?.entries()? {
             names.extend(entry?.file_name().into_string().ok());
         }
         names.sort_unstable();
@@ -163,18 +181,36 @@ impl Tree {
         Ok(format!("{:x}:{:x}", found.dev(), found.ino()))
     }
 
-    /// Waits until the names in the folder of `path` are on the disk.
-    fn settle(&self, path: &str) -> io::Result<()> {
+    /// Waits until the names in a folder are on the disk.
+    fn settle(&self, folder: &Dir) -> io::Result<()> {
         self.faults.pass()?;
-        let folder = path.rsplit_once('/').map_or(".", |(folder, _)| folder);
         // Opened as a file: the handle of a `Dir` only stands for a place.
-        match self.dir.open(folder) {
+        match folder.open(".") {
             Ok(folder) => folder.sync_all(),
             // The folder has just been removed as well.
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
             Err(error) => Err(error),
         }
     }
+}
+
+/// What has a name in a folder.
+fn stands(dir: &Dir, name: &str, path: &str) -> io::Result<Option<Found>> {
+    let found = match dir.symlink_metadata(name) {
+        Ok(found) => found,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(error),
+    };
+    if found.is_symlink() {
+        return Err(link(path));
+    }
+    Ok(Some(Found {
+        is_file: found.is_file(),
+        is_folder: found.is_dir(),
+        size: found.len(),
+        mode: found.permissions().mode() & 0o7777,
+        names: found.nlink(),
+    }))
 }
 
 fn write(file: &mut File, bytes: &[u8], mode: u32) -> io::Result<()> {

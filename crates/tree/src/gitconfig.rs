@@ -1,0 +1,37 @@
+//! As much of git's configuration as says where hooks are. Files that it includes are not followed.
+
+/// All values of `core.hooksPath`, in the order of the text. Git takes the last; the others may be the last tomorrow.
+pub(crate) fn hooks_paths(text: &str) -> Vec<String> {
+    let joined = text.replace("\r\n", "\n").replace("\\\n", "");
+    let (mut in_core, mut found) = (false, Vec::new());
+    for line in joined.lines() {
+        let mut rest = line.trim().trim_start_matches('\u{feff}');
+        if let Some(header) = rest.strip_prefix('[') {
+            let Some((section, after)) = header.split_once(']') else { continue };
+            in_core = section.trim().eq_ignore_ascii_case("core");
+            // A setting may stand on the line of its section.
+            rest = after.trim();
+        }
+        let Some((name, value)) = rest.split_once('=') else { continue };
+        if in_core && name.trim().eq_ignore_ascii_case("hookspath") {
+            found.push(unquoted(value.trim()));
+        }
+    }
+    found.retain(|path| !path.is_empty());
+    found
+}
+
+/// A value without its quotes, escapes and comment.
+fn unquoted(value: &str) -> String {
+    let (mut plain, mut is_quoted) = (String::new(), false);
+    let mut chars = value.chars();
+    while let Some(c) = chars.next() {
+        match c {
+            '"' => is_quoted = !is_quoted,
+            '\\' => plain.extend(chars.next()),
+            '#' | ';' if !is_quoted => break,
+            c => plain.push(c),
+        }
+    }
+    if is_quoted || value.ends_with('"') { plain } else { plain.trim_end().to_owned() }
+}
