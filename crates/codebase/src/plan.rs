@@ -17,6 +17,7 @@ mod functions;
 mod imports;
 mod journal;
 mod lsp;
+mod manifest;
 mod outline;
 mod path;
 mod read;

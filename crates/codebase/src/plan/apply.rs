@@ -187,7 +187,9 @@ fn transact(
         let found = tree.find(&write.path)?;
         modes.push(found.map_or(0o644, |found| found.mode));
         let now = match found {
-            Some(found) if found.is_file => Some(tree.read(&write.path, LARGEST_FILE).map_err(into_io)?),
+            Some(found) if found.is_file => {
+                Some(tree.read_plain(&write.path, LARGEST_FILE).map_err(into_io)?)
+            }
             _ => None,
         };
         if now == write.new {
@@ -346,7 +348,7 @@ fn edited(tree: &Tree, journal: &Journal, all: &[Journal]) -> Result<Vec<Conflic
         let old = journal.old_text(tree, at);
         // A copy that was damaged explains nothing.
         let new = patched(old.as_deref().unwrap_or_default(), &entry.changes).unwrap_or_default();
-        let now = tree.read(&entry.path, LARGEST_FILE).ok();
+        let now = tree.read_plain(&entry.path, LARGEST_FILE).ok();
         let now = now.map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
         let later = all.iter().find(|other| {
             other.number > journal.number && other.files.iter().any(|file| file.path == entry.path)
@@ -410,7 +412,7 @@ pub fn undo_by_plan(
     let before = before_plan(tree, plan, consent)?;
     let mut writes = Vec::new();
     for ((file, old), _) in plan.files.iter().zip(before).zip(done).filter(|(_, done)| *done) {
-        let text = tree.read(&file.path, LARGEST_FILE).map_err(into_io)?;
+        let text = tree.read_plain(&file.path, LARGEST_FILE).map_err(into_io)?;
         let new = old.map(String::into_bytes);
         writes.push(Write { path: file.path.clone(), old: Some(text), new, changes: Vec::new() });
     }

@@ -2,11 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use tree::{Budget, Tree};
+use tree::{Budget, Guard, Tree};
 
 use super::LARGEST_FILE;
 use super::digest;
 use super::document::{Edit, Plan, Strategy};
+use super::finding::Finding;
+use super::manifest;
 use super::resolve::resolve_over;
 use super::text::reversed;
 
@@ -21,7 +23,8 @@ pub(crate) fn before(tree: &Tree, plan: &Plan, consent: &[String]) -> Result<Vec
     }
     let mut old = BTreeMap::new();
     for file in plan.files.iter().filter(|file| file.before.is_some()) {
-        let now = tree.read(&file.path, LARGEST_FILE).ok().and_then(|bytes| String::from_utf8(bytes).ok());
+        let now =
+            tree.read_plain(&file.path, LARGEST_FILE).ok().and_then(|bytes| String::from_utf8(bytes).ok());
         let now = now.ok_or_else(|| format!("{} cannot be read", file.path))?;
         let is_done = digest::sha256(now.as_bytes()) == file.sha256;
         let before = if is_done { reversed(&now, &plan.changes(&file.path)) } else { Some(now) };
@@ -44,7 +47,7 @@ pub(crate) fn before(tree: &Tree, plan: &Plan, consent: &[String]) -> Result<Vec
             let made = edit.payload.code.as_deref().unwrap_or_default();
             edit.filepath == file.path
                 && super::path::problem(&file.path).is_none()
-                && (super::path::guard(&file.path).is_none() || consent.contains(&file.path))
+                && may_be_written(tree, &file.path, made, consent)
                 && digest::sha256(made.as_bytes()) == file.sha256
         }),
     };
@@ -52,4 +55,14 @@ pub(crate) fn before(tree: &Tree, plan: &Plan, consent: &[String]) -> Result<Vec
         Some(file) => Err(format!("its edits do not lead to what it says about {}", file.path)),
         None => Ok(plan.files.iter().map(|file| old.remove(&file.path)).collect()),
     }
+}
+
+/// Whether a file with this content may be made, and so be taken away again.
+fn may_be_written(tree: &Tree, path: &str, text: &str, consent: &[String]) -> bool {
+    let is_open = match tree.guard(path) {
+        Ok(None) => true,
+        Ok(Some(Guard::Consent(_))) => consent.iter().any(|allowed| allowed == path),
+        Ok(Some(Guard::Never(_))) | Err(_) => false,
+    };
+    is_open && !manifest::judge(path, None, text, consent).iter().any(Finding::is_blocking)
 }

@@ -164,7 +164,7 @@ impl Journal {
         let (want, other, end) =
             if forth { (&entry.new, &entry.old, "new") } else { (&entry.old, &entry.new, "old") };
         // A journal is a file like any other, and may lie.
-        if path::problem(&entry.path).is_some() || path::is_never(&entry.path) {
+        if path::problem(&entry.path).is_some() || path::is_never(tree, &entry.path)? {
             return Ok(Put::Foreign);
         }
         let now = Now::at(tree, &entry.path)?;
@@ -178,7 +178,7 @@ impl Journal {
             None => tree.remove(&entry.path)?,
             Some(side) => {
                 let blob = self.blob(at, end);
-                let kept = tree.read(&blob, LARGEST_BLOB).map_err(into_io)?;
+                let kept = tree.read_plain(&blob, LARGEST_BLOB).map_err(into_io)?;
                 if sha256(&kept) != side.sha256 {
                     return Err(io::Error::other(format!("the copy in `{blob}` is damaged")));
                 }
@@ -206,7 +206,8 @@ impl Journal {
         }
         for folder in self.folders.iter().rev().filter(|folder| path::problem(folder).is_none()) {
             // It stays if somebody has put something there.
-            if let Err(error) = tree.remove_folder(folder) {
+            let is_never = path::is_never(tree, folder);
+            if let Err(error) = is_never.and_then(|never| Ok(!never && tree.remove_folder(folder)?)) {
                 failed = failed.or(Some(error));
             }
         }
@@ -228,7 +229,7 @@ impl Journal {
     /// What a file was before.
     pub(crate) fn old_text(&self, tree: &Tree, at: usize) -> Option<String> {
         self.files[at].old.as_ref()?;
-        String::from_utf8(tree.read(&self.blob(at, "old"), LARGEST_BLOB).ok()?).ok()
+        String::from_utf8(tree.read_plain(&self.blob(at, "old"), LARGEST_BLOB).ok()?).ok()
     }
 }
 
@@ -299,7 +300,7 @@ impl Unreadable {
 
 /// The journal of a plan, if it has one.
 fn read(tree: &Tree, id: &str, signer: &dyn Signer) -> io::Result<Option<Result<Journal, &'static str>>> {
-    let text = match tree.read(&format!("{PLANS}/{id}/journal.json"), LARGEST_JOURNAL) {
+    let text = match tree.read_plain(&format!("{PLANS}/{id}/journal.json"), LARGEST_JOURNAL) {
         Ok(text) => text,
         Err(ReadError::Io(error)) => return or_nothing(Err(error)),
         Err(ReadError::NotAFile | ReadError::TooLarge { .. }) => {
@@ -380,7 +381,7 @@ impl Now {
             None => Ok(Self::Nothing),
             Some(found) if !found.is_file || found.size > LARGEST_BLOB => Ok(Self::Other),
             Some(found) => {
-                let bytes = tree.read(path, LARGEST_BLOB).map_err(into_io)?;
+                let bytes = tree.read_plain(path, LARGEST_BLOB).map_err(into_io)?;
                 Ok(Self::File { sha256: sha256(&bytes), mode: found.mode })
             }
         }

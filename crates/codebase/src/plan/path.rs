@@ -1,6 +1,10 @@
 //! Which paths an edit may name.
 
-use super::finding::is_invisible;
+use std::io;
+
+use tree::{Guard, Tree};
+
+use super::finding::{Finding, is_invisible, quoted};
 
 /// What is wrong with a path as such.
 pub(crate) fn problem(path: &str) -> Option<&'static str> {
@@ -24,48 +28,44 @@ pub(crate) fn problem(path: &str) -> Option<&'static str> {
     }
 }
 
-/// How well a path is guarded.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Guard {
-    /// It is not written to, whoever agrees.
-    Never(&'static str),
-    /// Only with consent that names it.
-    Consent(&'static str),
-}
-
-#[rustfmt::skip] // rows, not columns
-const GUARDED: &[(&str, &[&str])] = &[
-    ("a CI configuration", &[".github", ".gitlab", ".gitlab-ci.yml", ".circleci", ".travis.yml", "jenkinsfile", "azure-pipelines.yml", ".buildkite", ".drone.yml", "bitbucket-pipelines.yml", ".gitlab-ci.yaml", "azure-pipelines.yaml", ".cirrus.yml", "appveyor.yml", ".appveyor.yml", ".woodpecker", ".forgejo", ".gitea"]),
-    ("a hook or a task that others run", &[".husky", ".githooks", ".pre-commit-config.yaml", "lefthook.yml", "lefthook.yaml", ".lefthook.yml", "lefthook.toml", ".pre-commit-hooks.yaml", ".mise.toml", "mise.toml", ".envrc.local", ".exrc", ".nvim.lua", ".dir-locals.el", ".devcontainer", ".devcontainer.json", ".envrc", "conftest.py", "sitecustomize.py", "usercustomize.py"]),
-    ("a configuration of an editor or an agent", &[".vscode", ".idea", ".zed", ".cursor", ".cursorrules", ".claude", ".claude.json", "claude.md", "agents.md", "gemini.md", ".gemini", ".codex", ".windsurf", ".windsurfrules", ".roo", ".roomodes", ".continue", ".cline", ".clinerules", ".kiro", ".amazonq", ".aider.conf.yml", "claude.local.md", ".opencode", ".junie", ".trae", ".augment", ".goosehints", ".goose", ".mcp.json", "mcp.json", "copilot-instructions.md"]),
-    ("a file for secrets or a shell", &[".env", ".npmrc", ".yarnrc", ".yarnrc.yml", ".yarn", ".pypirc", ".netrc", ".ssh", ".aws", ".gnupg", ".bashrc", ".bash_profile", ".profile", ".zshrc", ".zshenv", ".gitconfig", ".gitattributes", ".gitmodules"]),
-    ("a lock file", &["package-lock.json", "npm-shrinkwrap.json", "yarn.lock", "pnpm-lock.yaml", "bun.lock", "bun.lockb", "deno.lock", "uv.lock", "poetry.lock", "pdm.lock", "pipfile.lock", "cargo.lock", "composer.lock", "gemfile.lock", "go.sum", "mix.lock"]),
-    ("somebody else's code, or made by a program", &["node_modules", "site-packages", ".venv", "venv", "__pycache__", "vendor", "third_party", "dist", ".next", ".svelte-kit", ".nuxt", ".tox"]),
-];
-
-/// Whether writing there needs more than a plan.
-pub(crate) fn guard(path: &str) -> Option<Guard> {
-    for part in path.split('/') {
-        // Some disks do not tell `.GIT` from `.git`, nor `.git ` or `.git.`.
-        let part = part.to_lowercase();
-        let part = part.trim_end_matches(['.', ' ']);
-        if matches!(part, ".git" | ".hg" | ".svn" | ".jj" | ".fluxway") || part.starts_with("git~") {
-            return Some(Guard::Never("it belongs to the version control system, or to this server"));
-        }
-        if let Some((what, _)) = GUARDED.iter().find(|(_, names)| names.contains(&part)) {
-            return Some(Guard::Consent(what));
-        }
-        if (part.starts_with(".env.") || part.starts_with(".env-")) && !part.ends_with(".example") {
-            return Some(Guard::Consent("a file for secrets or a shell"));
-        }
-        if part.ends_with(".pth") || part.ends_with(".code-workspace") {
-            return Some(Guard::Consent("a hook or a task that others run"));
-        }
+/// Whether a path may be written to at all.
+pub(crate) fn admit(tree: &Tree, path: &str, consent: &[String]) -> Result<(), Finding> {
+    if let Some(problem) = problem(path) {
+        return Err(Finding::blocks("bad_path", format!("the path {} is refused: {problem}", quoted(path)))
+            .fix("name a file inside the repository, from its root"));
     }
-    None
+    let guard = tree.guard(path).map_err(|error| {
+        Finding::blocks("unreadable_file", format!("{} cannot be looked at: {error}", quoted(path)))
+    })?;
+    match guard {
+        Some(Guard::Never(why)) => {
+            let says = format!("{} is never written to: {why}", quoted(path));
+            return Err(Finding::blocks("protected_path", says));
+        }
+        Some(Guard::Consent(what)) if !consent.iter().any(|allowed| allowed == path) => {
+            let says = format!("{} is protected: it is {what}", quoted(path));
+            return Err(Finding::blocks("protected_path", says)
+                .fix("leave it out, or name this very path in `allow` if the user agrees"));
+        }
+        _ => {}
+    }
+    let found = tree.find(path).map_err(|error| {
+        Finding::blocks("bad_path", format!("the path {} is refused: {error}", quoted(path)))
+    })?;
+    match found {
+        Some(found) if !found.is_file => {
+            Err(Finding::blocks("not_a_file", format!("{} is not a regular file", quoted(path))))
+        }
+        Some(found) if found.names > 1 => {
+            let says =
+                format!("{} has {} hard links; writing to one would part them", quoted(path), found.names);
+            Err(Finding::blocks("hard_link", says))
+        }
+        _ => Ok(()),
+    }
 }
 
-/// Whether nothing is ever written there.
-pub(crate) fn is_never(path: &str) -> bool {
-    matches!(guard(path), Some(Guard::Never(_)))
+/// Whether nothing is ever written there. Which paths are guarded, and why, is in `guard.rs` of the crate `tree`.
+pub(crate) fn is_never(tree: &Tree, path: &str) -> io::Result<bool> {
+    Ok(matches!(tree.guard(path)?, Some(Guard::Never(_))))
 }

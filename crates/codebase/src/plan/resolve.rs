@@ -11,8 +11,9 @@ use super::digest::sha256;
 use super::document::{AnchorKind, Change, Edit, FileChange, Location, Strategy};
 use super::finding::{Finding, quoted};
 use super::imports::{self, Placed, Target, is_local};
+use super::manifest;
 use super::outline::{self, Outline};
-use super::path::{self, Guard};
+use super::path;
 use super::result::{false_claim, lost_statement};
 use super::spot::{Spot, after_imports, anchored, is_present, used_at};
 use super::text::{Text, patched};
@@ -136,7 +137,7 @@ impl Resolver<'_> {
             return Err(refused(Finding::blocks("out_of_time", "there was no time left to look at it")));
         }
         let path = edit.filepath.as_str();
-        self.admit(path).map_err(refused)?;
+        path::admit(self.tree, path, self.consent).map_err(refused)?;
         let payload = &edit.payload;
         let texts = [&payload.code, &payload.import].into_iter().flatten().map(String::len).sum::<usize>();
         let size = texts + payload.set.iter().map(|setting| setting.value.to_string().len()).sum::<usize>();
@@ -168,50 +169,10 @@ impl Resolver<'_> {
         Ok(())
     }
 
-    /// Whether a path may be written to at all.
-    fn admit(&mut self, path: &str) -> Result<(), Finding> {
-        if let Some(problem) = path::problem(path) {
-            return Err(Finding::blocks(
-                "bad_path",
-                format!("the path {} is refused: {problem}", quoted(path)),
-            )
-            .fix("name a file inside the repository, from its root"));
-        }
-        match path::guard(path) {
-            Some(Guard::Never(why)) => {
-                let says = format!("{} is never written to: {why}", quoted(path));
-                return Err(Finding::blocks("protected_path", says));
-            }
-            Some(Guard::Consent(what)) if !self.consent.iter().any(|allowed| allowed == path) => {
-                let says = format!("{} is protected: it is {what}", quoted(path));
-                return Err(Finding::blocks("protected_path", says)
-                    .fix("leave it out, or name this very path in `allow` if the user agrees"));
-            }
-            _ => {}
-        }
-        let found = self.tree.find(path).map_err(|error| {
-            Finding::blocks("bad_path", format!("the path {} is refused: {error}", quoted(path)))
-        })?;
-        match found {
-            Some(found) if !found.is_file => {
-                Err(Finding::blocks("not_a_file", format!("{} is not a regular file", quoted(path))))
-            }
-            Some(found) if found.names > 1 => {
-                let says = format!(
-                    "{} has {} hard links; writing to one would part them",
-                    quoted(path),
-                    found.names
-                );
-                Err(Finding::blocks("hard_link", says))
-            }
-            _ => Ok(()),
-        }
-    }
-
     fn read(&self, path: &str) -> Result<Vec<u8>, ReadError> {
         match self.over.get(path) {
             Some((text, _)) => Ok(text.clone().into_bytes()),
-            None => self.tree.read(path, LARGEST_FILE),
+            None => self.tree.read_plain(path, LARGEST_FILE),
         }
     }
 
@@ -425,6 +386,8 @@ impl Resolver<'_> {
             let (finding, after) = judged(&path, &subject, &resolved.new);
             self.findings.extend(finding.map(|finding| finding.of(at)));
             outlines.extend(after.map(|after| (path.clone(), after)));
+            let keys = manifest::judge(&path, resolved.old.as_deref(), &resolved.new, self.consent);
+            self.findings.extend(keys.into_iter().map(|finding| finding.of(at)));
             files.push(resolved);
         }
         self.findings.sort_by_key(|finding| (finding.edit, finding.severity));

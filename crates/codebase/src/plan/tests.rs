@@ -1,6 +1,7 @@
 //! Trees are written as texts: `=== path` begins a file.
 
 mod apply;
+mod guards;
 mod placing;
 mod settings;
 mod traps;

@@ -168,7 +168,7 @@ impl Judge<'_> {
         }
         let resolved = &self.verdict.resolution.files;
         for file in &whole.files {
-            let now = self.tree.read(&file.path, LARGEST_FILE).ok().map(|bytes| digest::sha256(&bytes));
+            let now = self.tree.read_plain(&file.path, LARGEST_FILE).ok().map(|bytes| digest::sha256(&bytes));
             let before = file.before.as_ref().map(|before| before.sha256.clone());
             if now != before {
                 let says = match (&now, &before) {
@@ -218,7 +218,7 @@ impl Judge<'_> {
                 && self.tree.find(&file.path).is_ok_and(|found| found.is_some_and(|found| found.is_file))
                 && self
                     .tree
-                    .read(&file.path, LARGEST_FILE)
+                    .read_plain(&file.path, LARGEST_FILE)
                     .is_ok_and(|now| digest::sha256(&now) == file.sha256)
         };
         !whole.files.is_empty()
