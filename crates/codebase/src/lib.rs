@@ -16,6 +16,7 @@ mod confidence;
 mod entry;
 mod findings;
 mod glance;
+mod invisible;
 pub mod language;
 mod lock;
 mod look;
@@ -37,6 +38,7 @@ mod survey;
 pub use analyze::{Request, analyze};
 pub use findings::CANDIDATE;
 pub use glance::{Glance, Signature, glance, locked_version};
+pub use invisible::{invisible, is_invisible, reveal};
 pub use manifest::Ecosystem;
 pub use place::is_aside;
 pub use profile::{

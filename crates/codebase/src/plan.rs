@@ -14,6 +14,7 @@ mod document;
 mod explain;
 mod finding;
 mod functions;
+mod hidden;
 mod imports;
 mod journal;
 mod lsp;

@@ -52,6 +52,7 @@ pub use app::{
 };
 pub use call::{Call, Outlet};
 pub use claims::Claims;
+pub use codebase::{invisible, is_invisible, reveal};
 pub use connection::Connection;
 pub use crowd::{Place, Places, Seat};
 pub use desk::{OpenProjects, OpenedProjects};

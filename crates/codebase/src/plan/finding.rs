@@ -1,5 +1,7 @@
 //! What is said about a plan.
 
+use crate::invisible::reveal;
+
 /// Whether it can be applied all the same.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Severity {
@@ -82,14 +84,8 @@ impl Finding {
     }
 }
 
-/// Characters that are not seen, or turn others around.
-pub(crate) fn is_invisible(c: char) -> bool {
-    c.is_control()
-        || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{61c}' | '\u{feff}' | '\u{ad}')
-}
-
 /// Something that a plan says, in a sentence: in one line, and not too long.
 pub(crate) fn quoted(text: &str) -> String {
-    let shown = text.chars().take(200).map(|c| if is_invisible(c) { ' ' } else { c }).collect::<String>();
-    if text.chars().nth(200).is_some() { format!("'{shown}…'") } else { format!("'{shown}'") }
+    let (kept, more) = text.char_indices().nth(200).map_or((text, ""), |(end, _)| (&text[..end], "…"));
+    format!("'{}{more}'", reveal(kept, |_| " ".to_owned()))
 }

@@ -4,7 +4,8 @@ use std::io;
 
 use tree::{Guard, Tree};
 
-use super::finding::{Finding, is_invisible, quoted};
+use super::finding::{Finding, quoted};
+use crate::invisible::invisible;
 
 /// What is wrong with a path as such.
 pub(crate) fn problem(path: &str) -> Option<&'static str> {
@@ -13,7 +14,7 @@ pub(crate) fn problem(path: &str) -> Option<&'static str> {
         Some("it is empty")
     } else if path.len() > 1024 {
         Some("it is longer than 1024 bytes")
-    } else if path.chars().any(is_invisible) {
+    } else if invisible(path).next().is_some() {
         Some("it has characters in it that are not seen")
     } else if path.contains('\\') {
         Some("it has backslashes in it; write it with `/`")

@@ -2,6 +2,7 @@
 
 mod apply;
 mod guards;
+mod hidden;
 mod placing;
 mod settings;
 mod traps;

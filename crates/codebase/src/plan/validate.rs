@@ -10,6 +10,7 @@ use super::digest;
 use super::document::{Edit, Plan, Rollback};
 use super::explain;
 use super::finding::{Finding, quoted};
+use super::hidden;
 use super::read::{Draft, read};
 use super::resolve::{Over, Resolution, resolve_over};
 use super::{LARGEST_FILE, diff::unified};
@@ -104,6 +105,7 @@ impl Judge<'_> {
             self.verdict.findings.push(Finding::warns("already_applied", says));
             self.verdict.already_applied = true;
             self.verdict.plan = Some(whole.clone());
+            self.verdict.findings.extend(hidden::findings(&draft, &[]));
             return self.verdict;
         }
         if draft.edits.is_empty() && self.verdict.is_valid() {
@@ -111,6 +113,7 @@ impl Judge<'_> {
             self.verdict.findings.push(finding.fix("its `warnings` may say why; propose another plan"));
         }
         self.resolve(&draft);
+        self.verdict.findings.extend(hidden::findings(&draft, &self.verdict.resolution.edits));
         self.claims(&draft);
         self.verdict.findings.sort_by_key(|finding| (finding.edit.is_some(), finding.edit, finding.severity));
         if self.verdict.is_valid() {
