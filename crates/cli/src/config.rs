@@ -2,6 +2,7 @@
 
 mod documents;
 mod interactive;
+mod roots;
 mod serving;
 
 use std::net::SocketAddr;
@@ -23,7 +24,7 @@ pub(crate) const PREFIX: &str = "FLUXWAY_";
 #[derive(Args, Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub(crate) struct Layer {
-    /// A folder that tools may touch; may be given several times [default: the working directory]
+    /// A folder that tools may touch; may be given several times [default: the working directory, unless it is /, your home or a folder of the system]
     #[arg(long, global = true, value_name = "DIR", env = "FLUXWAY_ROOT")]
     root: Option<Vec<PathBuf>>,
     /// The toolsets to serve, separated by commas: integrate, docs, context, reference, projects, diagnostics [default: integrate,docs,context,reference; over HTTP also projects]
@@ -126,12 +127,16 @@ pub(crate) struct Sources {
     file: Option<PathBuf>,
     /// The folder of the user's data.
     data: Option<PathBuf>,
+    /// The user's home folder.
+    home: Option<PathBuf>,
 }
 
 /// Complete, checked, immutable.
 #[derive(Debug)]
 pub(crate) struct Config {
     pub(crate) roots: Vec<PathBuf>,
+    /// Roots that were named, and that no program should be let into without thinking twice.
+    pub(crate) bold_roots: Vec<PathBuf>,
     pub(crate) toolsets: Vec<Toolset>,
     pub(crate) read_only: bool,
     pub(crate) http: Option<SocketAddr>,
@@ -193,7 +198,7 @@ impl Sources {
                 std::env::var_os("XDG_CONFIG_HOME").map(PathBuf::from).or_else(|| home(".config"))?;
             Some(folder.join("fluxway/config.toml")).filter(|path| path.exists())
         };
-        Ok(Self { typed, file: file.or_else(usual), data })
+        Ok(Self { typed, file: file.or_else(usual), data, home: std::env::home_dir() })
     }
 
     /// The file is read anew on every call, so that SIGHUP can ask again.
@@ -212,10 +217,20 @@ impl Config {
     #[expect(clippy::disallowed_methods, reason = "roots are named here; they are opened elsewhere")]
     pub(crate) fn resolve(sources: &Sources) -> Result<Self, ConfigError> {
         let (typed, file) = (sources.typed.clone(), sources.file()?);
-        let roots = typed.root.or(file.root).unwrap_or_else(|| vec![PathBuf::from(".")]);
-        let roots = roots
-            .into_iter()
-            .map(|root| root.canonicalize().ok().filter(|r| r.is_dir()).ok_or(ConfigError::Root(root)));
+        let home = sources.home.as_ref().and_then(|home| home.canonicalize().ok());
+        let can_be_project = |root: &PathBuf| roots::can_be_project(root, home.as_deref());
+        let given = typed.root.or(file.root);
+        let is_given = given.is_some();
+        let roots: Vec<PathBuf> = match given {
+            Some(roots) => {
+                let real = |root: PathBuf| {
+                    root.canonicalize().ok().filter(|real| real.is_dir()).ok_or(ConfigError::Root(root))
+                };
+                roots.into_iter().map(real).collect::<Result<_, _>>()?
+            }
+            None => Path::new(".").canonicalize().ok().filter(can_be_project).into_iter().collect(),
+        };
+        let bold_roots = roots.iter().filter(|root| is_given && !can_be_project(root)).cloned().collect();
         let http = typed.http.or(file.http);
         let toolsets = match typed.toolsets.or(file.toolsets) {
             None if http.is_some() => Toolset::HOSTED.to_vec(),
@@ -227,7 +242,8 @@ impl Config {
         };
         let seal_key = typed.seal_key.or(file.seal_key);
         Ok(Self {
-            roots: roots.collect::<Result<_, _>>()?,
+            roots,
+            bold_roots,
             toolsets,
             read_only: typed.read_only.or(file.read_only).unwrap_or(false),
             http,
@@ -274,6 +290,19 @@ impl Config {
             .documents(std::mem::take(&mut self.documents))
             .language(self.language)
             .seal(self.seal.take())
+    }
+
+    /// Logs what whoever starts a server should know about its folders.
+    pub(crate) fn warn_of_roots(&self) {
+        for root in &self.bold_roots {
+            let root = root.display();
+            tracing::warn!(%root, "tools may read all of this folder, which is more than a project; name a smaller one");
+        }
+        if self.roots.is_empty() {
+            tracing::warn!(
+                "no folder to work in: none is named, and where this was started is no project; pass --root DIR"
+            );
+        }
     }
 
     /// Whoever calls from this machine.

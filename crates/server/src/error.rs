@@ -234,6 +234,7 @@ impl Failure {
             Self::Forbidden(_) => Policy::model("forbidden", codefluss::FORBIDDEN),
             Self::BoundToProject => Policy::model("bound_to_project", codefluss::FORBIDDEN),
             Self::Project(problem) => problem.policy(),
+            Self::Root(RootError::NoRoot { .. }) => Policy::model("no_root", codefluss::VALIDATION),
             Self::Root(RootError::NotAllowed { .. }) => {
                 Policy::model("root_not_allowed", codefluss::VALIDATION)
             }

@@ -24,6 +24,15 @@ const LONGEST: usize = 4096;
 /// Why a folder is not opened.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RootError {
+    /// Nothing is allowed at all.
+    #[error(
+        "there is no folder to work in: this server was started in `{started_in}`, which is no project, and none was named; \
+         pass `--root DIR` (or set FLUXWAY_ROOT) where it is started or registered"
+    )]
+    NoRoot {
+        /// The working directory.
+        started_in: String,
+    },
     /// It lies outside the allowed folders.
     #[error("`{path}` is not inside a folder that this server may read; it may read {}", allowed.join(", "))]
     NotAllowed {
@@ -75,7 +84,7 @@ impl Roots {
             path: path(),
             allowed: self.0.iter().map(|root| root.display().to_string()).collect(),
         };
-        let first = self.0.first().ok_or_else(not_allowed)?;
+        let first = self.0.first().ok_or_else(no_root)?;
         // No shell is here to know what `~` is, and no path is that long.
         let is_strange =
             wanted.starts_with(['~', '\\']) || wanted.starts_with("file:") || wanted.contains('\0');
@@ -174,6 +183,12 @@ impl Tree {
         let (base, dir) = both.map_err(|error| failure(name, &error))?;
         Ok(Self::new(dir, real.clone(), Base::new(base, real, String::new())))
     }
+}
+
+/// No folder was named, and the working directory was not taken for one.
+fn no_root() -> RootError {
+    let started_in = std::env::current_dir().unwrap_or_default();
+    RootError::NoRoot { started_in: started_in.display().to_string() }
 }
 
 fn failure(path: String, error: &io::Error) -> RootError {

@@ -26,6 +26,7 @@ pub(crate) fn run(config: Config, sources: Sources) -> Result<(), Failure> {
     };
     let runtime = runtime.enable_all().build().map_err(Failure::io("cannot start the runtime"))?;
     let has_store = config.http.is_some();
+    config.warn_of_roots();
     let outcome = runtime.block_on(serve(config, sources));
     // Threads that wait for a client which is gone are not waited for; a store that has to be closed is.
     runtime.shutdown_timeout(if has_store { CLOSING } else { Duration::ZERO });

@@ -5,7 +5,7 @@ use super::*;
 fn sources(toml: &str, typed: Layer) -> (tempfile::NamedTempFile, Sources) {
     let mut file = tempfile::NamedTempFile::new().unwrap();
     file.write_all(toml.as_bytes()).unwrap();
-    let sources = Sources { typed, file: Some(file.path().to_owned()), data: None };
+    let sources = Sources { typed, file: Some(file.path().to_owned()), data: None, home: None };
     (file, sources)
 }
 
