@@ -1,5 +1,7 @@
 //! Keeping an index in a file.
 
+use std::io::{self, Read};
+
 use tree::{ReadError, Tree};
 
 use crate::index::{Index, IndexError};
@@ -26,6 +28,16 @@ pub enum FileError {
         /// Why.
         source: std::io::Error,
     },
+    /// Something else has its name, and is not touched.
+    #[error(
+        "`{path}` is {what}, not an index of documents; nothing was changed: move it away, or choose another name"
+    )]
+    Taken {
+        /// The file.
+        path: String,
+        /// What it is.
+        what: String,
+    },
     /// It is not an index, or not one that can be used.
     #[error("`{path}`: {source}")]
     Index {
@@ -36,14 +48,49 @@ pub enum FileError {
     },
 }
 
+/// Refuses to replace what is not an index: a folder, a device, a link, a file of something else.
+pub(crate) fn check_replaceable(tree: &Tree, path: &str) -> Result<(), FileError> {
+    check(tree, path, |begin| begin == Index::MAGIC)
+}
+
+/// What a killed process may have left: an index, or the beginning of one.
+fn check_leftover(tree: &Tree, path: &str) -> Result<(), FileError> {
+    check(tree, path, |begin| Index::MAGIC.starts_with(begin))
+}
+
+fn check(tree: &Tree, path: &str, is_ours: fn(&[u8]) -> bool) -> Result<(), FileError> {
+    let taken = |what: &str| Err(FileError::Taken { path: path.to_owned(), what: what.to_owned() });
+    match tree.find(path) {
+        Ok(None) => return Ok(()),
+        Ok(Some(found)) if found.is_file => {}
+        Ok(Some(found)) if found.is_folder => return taken("a folder"),
+        Ok(Some(_)) => return taken("a device, a pipe or a socket"),
+        Err(error) if error.kind() == io::ErrorKind::InvalidInput => return taken("a symbolic link"),
+        Err(source) => return Err(FileError::Write { path: path.to_owned(), source }),
+    }
+    let mut begin = Vec::new();
+    let read = tree.stream(path, u64::MAX).and_then(|file| {
+        file.take(Index::MAGIC.len() as u64).read_to_end(&mut begin)?;
+        Ok(())
+    });
+    match read {
+        Ok(()) if is_ours(&begin) => Ok(()),
+        Ok(()) => taken("a file of another kind"),
+        Err(error) => taken(&format!("a file that cannot be looked into ({error})")),
+    }
+}
+
 impl Index {
-    /// Writes the index to a file, which holds either the old one or the new one at any time.
+    /// Writes the index to a file, which holds either the old one or the new one at any time. Nothing but an index is replaced.
     pub fn save(&self, tree: &Tree, path: &str) -> Result<(), FileError> {
         let failed = |source| FileError::Write { path: path.to_owned(), source };
-        // A killed process may have left one.
         let aside = format!("{path}.new");
+        check_leftover(tree, &aside)?;
         tree.remove(&aside).map_err(failed)?;
-        tree.replace(path, &aside, self.bytes(), 0o644).map_err(failed)
+        tree.stage(&aside, self.bytes(), 0o644).map_err(failed)?;
+        // As late as possible: something else may have come there meanwhile.
+        let renamed = check_replaceable(tree, path).and_then(|()| tree.rename(&aside, path).map_err(failed));
+        renamed.inspect_err(|_| drop(tree.remove(&aside)))
     }
 
     /// Reads an index from a file.

@@ -115,6 +115,9 @@ impl<'a> IndexedChunk<'a> {
 
 /// What the search reads.
 impl Index {
+    /// What every index begins with.
+    pub(crate) const MAGIC: &'static [u8] = format::MAGIC;
+
     pub(crate) fn fingerprint(&self) -> u32 {
         self.layout.fingerprint
     }

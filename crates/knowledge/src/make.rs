@@ -4,6 +4,7 @@ use std::path::Path;
 
 use tree::{Budget, Limits, RootError, Tree};
 
+use crate::file::check_replaceable;
 use crate::{Encoder, FileError, Folder, Index, IndexError, IndexedPage, Page};
 
 /// Documentation is written by people: a larger file is a log or a dump.
@@ -50,6 +51,8 @@ pub fn index_folder(
     budget: &Budget,
 ) -> Result<Made, MakeError> {
     let (home, name) = place(out)?;
+    // Before all the work, and again after it.
+    check_replaceable(&home, name)?;
     let limits = Limits { file_bytes: LARGEST, ..Limits::default() };
     let Folder { pages, skipped, cuts } = Folder::read(&Tree::open(folder)?, limits, budget);
     if pages.is_empty() {

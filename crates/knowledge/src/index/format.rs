@@ -8,7 +8,7 @@ use std::ops::Range;
 
 use crate::bytes::{Rows, put};
 
-const MAGIC: &[u8] = b"FXINDEX1";
+pub(super) const MAGIC: &[u8] = b"FXINDEX1";
 /// Counts up whenever what is written would be misread: rows, but also how words are made of text.
 const FORMAT: u32 = 1;
 /// Magic, then: format, checksum, fingerprint, dims, total length (two numbers), and two pairs for each section.

@@ -110,6 +110,24 @@ fn a_file_holds_the_old_index_or_the_new_one() {
     assert!(error.contains("`missing.index`"), "{error}");
 }
 
+#[test]
+#[expect(clippy::disallowed_methods, reason = "tests look for themselves")]
+fn only_what_a_killed_process_left_is_cleared_away() {
+    let index = Index::build(&pages(), &speller()).unwrap();
+    for (left, is_ours) in
+        [(&b""[..], true), (b"FXIN", true), (index.bytes(), true), (b"FXINDEX2", false), (b"mine", false)]
+    {
+        let folder = tempfile::tempdir().unwrap();
+        let aside = folder.path().join("docs.index.new");
+        std::fs::write(&aside, left).unwrap();
+        let saved = index.save(&Tree::open(folder.path()).unwrap(), "docs.index");
+        assert_eq!(saved.is_ok(), is_ours, "{left:?}");
+        assert_eq!(folder.path().join("docs.index").exists(), is_ours);
+        let kept = std::fs::read(&aside).ok();
+        assert_eq!(kept.as_deref(), (!is_ours).then_some(left));
+    }
+}
+
 proptest! {
     #[test]
     fn a_changed_or_cut_file_is_refused(at: prop::sample::Index, bit in 0_u8..8, cut: prop::sample::Index) {
