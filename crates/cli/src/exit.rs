@@ -1,6 +1,10 @@
 //! How the program ends: 0 done, 1 refused, 2 used wrongly, 3 our fault, 130 stopped by Ctrl-C or SIGTERM.
 
-use std::io::{self, Write};
+use std::borrow::Cow;
+use std::fs::File;
+use std::io::{self, IsTerminal, Write};
+use std::os::fd::AsFd;
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::process::ExitCode;
 
 use tokio::signal::unix::SignalKind;
@@ -69,10 +73,60 @@ pub(crate) fn tell(text: &str) {
     let _ = write!(io::stderr(), "{}", paint::message(text, false));
 }
 
+/// Tells what is wrong with what was typed, which may be the names of anybody's files; or the help that was asked for.
+pub(crate) fn usage(error: &clap::Error) -> ExitCode {
+    if !error.use_stderr() {
+        error.exit();
+    }
+    tell(&error.render().to_string());
+    ExitCode::from(2)
+}
+
 /// Prints an answer. A reader that went away has seen enough.
 pub(crate) fn print(text: &str) -> Result<(), Failure> {
-    match writeln!(io::stdout(), "{}", text.trim_end()) {
+    match writeln!(io::stdout(), "{}", fitting(text.trim_end(), io::stdout().is_terminal())) {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(Failure::io("cannot print")(error)),
         _ => Ok(()),
     }
+}
+
+/// Programs get a text as it is, terminals what does them no harm.
+fn fitting(text: &str, is_terminal: bool) -> Cow<'_, str> {
+    if is_terminal { Cow::Owned(paint::for_terminal(text)) } else { Cow::Borrowed(text) }
+}
+
+/// stdout for what is shown once and never again. Here a reader that went away is an error, as is a place from which nothing
+/// can be read.
+pub(crate) struct Once(File);
+
+impl Once {
+    pub(crate) fn open() -> io::Result<Self> {
+        // Not the handle of the standard library: it takes a stdout that cannot be written to for one that nobody wants.
+        let out = File::from(io::stdout().as_fd().try_clone_to_owned()?);
+        if leads_nowhere(&out)? {
+            return Err(io::Error::other("stdout is closed, or is /dev/null"));
+        }
+        Ok(Self(out))
+    }
+
+    /// Writes the text and no line end: whoever reads lines does not have it before [`Once::end`].
+    pub(crate) fn write(&mut self, text: &str) -> io::Result<()> {
+        let is_terminal = self.0.is_terminal();
+        self.0.write_all(fitting(text, is_terminal).as_bytes())?;
+        // A file may turn out to have no room only when it gets to the disk.
+        if self.0.metadata()?.is_file() { self.0.sync_all() } else { Ok(()) }
+    }
+
+    /// Ends the line. The text is out, whatever comes of this.
+    pub(crate) fn end(mut self) {
+        let _ = self.0.write_all(b"\n");
+    }
+}
+
+/// Whether it is the null device. A stdout that is closed has become that before the program began.
+#[expect(clippy::disallowed_methods, reason = "the null device lies in no repository")]
+fn leads_nowhere(out: &File) -> io::Result<bool> {
+    let found = out.metadata()?;
+    let null = std::fs::metadata("/dev/null")?;
+    Ok(found.file_type().is_char_device() && found.rdev() == null.rdev())
 }

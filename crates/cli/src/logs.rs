@@ -14,7 +14,7 @@ pub(crate) fn start(config: &Config) {
     if config.http.is_some() && config.log != tracing::level_filters::LevelFilter::OFF {
         wanted = wanted.with_target("audit", tracing::Level::INFO);
     }
-    let lines = fmt::layer().with_writer(std::io::stderr);
+    let lines = fmt::layer().with_writer(paint::Logs::open);
     let lines = match config.log_format {
         LogFormat::Text => lines.with_ansi(paint::on_stderr()).boxed(),
         LogFormat::Json => lines.json().flatten_event(true).boxed(),

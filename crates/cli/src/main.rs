@@ -24,7 +24,10 @@ use exit::Failure;
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
-    let args = Args::parse();
+    let args = match Args::try_parse() {
+        Ok(args) => args,
+        Err(error) => return exit::usage(&error),
+    };
     match run(args) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => exit::report(&failure),

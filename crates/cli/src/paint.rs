@@ -1,6 +1,6 @@
 //! What a terminal is sent: harmless, and in colour where that is welcome.
 
-use std::io::{self, IsTerminal};
+use std::io::{self, IsTerminal, Write};
 
 use rustix::termios::tcgetwinsize;
 
@@ -40,10 +40,56 @@ fn variable(name: &str) -> String {
 
 /// Names of files may hold anything; a terminal obeys what it is sent, and a line break may forge a line.
 pub(crate) fn safe(text: &str) -> String {
-    let hidden = |c: char| matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{61c}');
-    let one =
-        |c: char| if c.is_control() || hidden(c) { c.escape_default().to_string() } else { c.to_string() };
-    text.chars().map(one).collect()
+    server::reveal(text, |c| c.escape_default().to_string())
+}
+
+/// All that is painted with, here and in logs.
+const COLOURS: [&str; 10] = [
+    "\x1b[0m", "\x1b[1m", "\x1b[2m", "\x1b[3m", "\x1b[31m", "\x1b[32m", "\x1b[33m", "\x1b[34m", "\x1b[35m",
+    "\x1b[36m",
+];
+
+/// What a terminal gets of a whole answer: besides colours, tabs and line breaks, nothing that commands it or is not seen.
+/// That is written as JSON writes it, so that an answer in JSON stays the same one.
+pub(crate) fn for_terminal(text: &str) -> String {
+    let is_welcome = |at: usize, c: char| {
+        matches!(c, '\n' | '\t') || COLOURS.iter().any(|colour| text[at..].starts_with(colour))
+    };
+    let (mut shown, mut done) = (String::with_capacity(text.len()), 0);
+    for (at, c) in server::invisible(text).filter(|(at, c)| !is_welcome(*at, *c)) {
+        shown.push_str(&text[done..at]);
+        shown.extend(c.encode_utf16(&mut [0; 2]).iter().map(|unit| format!("\\u{unit:04x}")));
+        done = at + c.len_utf8();
+    }
+    shown.push_str(&text[done..]);
+    shown
+}
+
+/// stderr for logs: names and texts in them may be anybody's, and a terminal obeys what it is sent.
+pub(crate) struct Logs {
+    is_terminal: bool,
+}
+
+impl Logs {
+    pub(crate) fn open() -> Self {
+        Self { is_terminal: io::stderr().is_terminal() }
+    }
+}
+
+impl Write for Logs {
+    /// Takes everything or nothing: a character must not be cut in two.
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if self.is_terminal {
+            io::stderr().write_all(for_terminal(&String::from_utf8_lossy(bytes)).as_bytes())?;
+        } else {
+            io::stderr().write_all(bytes)?;
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        io::stderr().flush()
+    }
 }
 
 /// Text that is less important than the rest.
@@ -163,6 +209,29 @@ mod tests {
         assert!(is_diff(text));
         assert_eq!(diff(text, false), "--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\\u{1b}[31m\n+\tb\n c\n");
         assert!(diff(text, true).contains("\x1b[32m+\tb\x1b[0m\n c\n"));
+    }
+
+    #[test]
+    fn nothing_hides_or_commands_a_terminal() {
+        for (text, alone, on_terminal) in [
+            ("plain é 日本 ❤\u{fe0f}", "plain é 日本 ❤\u{fe0f}", "plain é 日本 ❤\u{fe0f}"),
+            ("a\u{9b}31mb", "a\\u{9b}31mb", "a\\u009b31mb"),
+            ("\u{202e}\u{feff}\u{ad}", "\\u{202e}\\u{feff}\\u{ad}", "\\u202e\\ufeff\\u00ad"),
+            ("\u{e0041}", "\\u{e0041}", "\\udb40\\udc41"),
+            ("a\tb\nc\r", "a\\tb\\nc\\r", "a\tb\nc\\u000d"),
+            ("\x1b[31mred\x1b[0m", "\\u{1b}[31mred\\u{1b}[0m", "\x1b[31mred\x1b[0m"),
+            (
+                "\x1b[8mx\x1b]0;t\x07\x1b[2J",
+                "\\u{1b}[8mx\\u{1b}]0;t\\u{7}\\u{1b}[2J",
+                "\\u001b[8mx\\u001b]0;t\\u0007\\u001b[2J",
+            ),
+        ] {
+            assert_eq!((safe(text).as_str(), for_terminal(text).as_str()), (alone, on_terminal));
+        }
+        let value = serde_json::json!({ "a\u{202e}": ["\u{e0041}\u{7f}\u{85}\n", "\u{1b}"] });
+        let shown = for_terminal(&value.to_string());
+        assert!(shown.is_ascii(), "{shown}");
+        assert_eq!(serde_json::from_str::<serde_json::Value>(&shown).unwrap(), value);
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! `fluxway serve --http`: puts store, keys, limits and the server together.
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -150,6 +150,7 @@ async fn door(
             );
             return Err(Failure::Usage(why));
         }
+        refuse_others(&config.serving)?;
         return Ok((Door::open(config.local_user()), None));
     }
     let store = database.store().await?;
@@ -169,6 +170,30 @@ async fn door(
     let kept = || Arc::clone(&store) as Arc<dyn AccessStore>;
     let door = Door::with_keys(Gate::new(kept(), pepper), Limiter::new(kept(), config.serving.rate), most);
     Ok((door, Some(store)))
+}
+
+/// Without keys the server is for this machine alone. A name that others call it by says that a proxy or a tunnel brings them
+/// here, and they would all be let in.
+fn refuse_others(serving: &Serving) -> Result<(), Failure> {
+    let named = match (&serving.public_url, serving.hosts.iter().find(|host| !is_local_name(host))) {
+        (Some(url), _) => format!("--public-url {url}"),
+        (None, Some(host)) => format!("--allow-host {host}"),
+        (None, None) => return Ok(()),
+    };
+    Err(Failure::Usage(format!(
+        "--no-auth lets everybody in without a key, and {named} is how others than this machine reach the server; leave out \
+         --no-auth and make keys with `fluxway keys create`, or leave out the name to serve this machine alone"
+    )))
+}
+
+/// Whether a host, with its port or without, can only mean this machine.
+fn is_local_name(host: &str) -> bool {
+    let name = match host.rsplit_once(':') {
+        Some((name, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) && !name.ends_with(':') => name,
+        _ => host,
+    };
+    let name = name.trim_matches(['[', ']']);
+    name.eq_ignore_ascii_case("localhost") || name.parse().is_ok_and(|ip: IpAddr| ip.is_loopback())
 }
 
 fn tls(chain: &Path, key: &Path) -> Result<Tls, Failure> {

@@ -41,7 +41,7 @@ fn progress() -> Budget {
 
 fn summary(made: &knowledge::Made, out: &Path) -> String {
     let knowledge::Made { pages, chunks, unchanged, .. } = made;
-    let out = out.display();
+    let out = crate::paint::safe(&out.display().to_string());
     format!(
         "{pages} documents in {chunks} passages ({unchanged} unchanged), written to {out}\n\
          Ask it:  fluxway faq --index {out} \"…\"\n\

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::{Value, json};
-use server::access::{Environment, KeyListing, KeyRecord, Pepper};
+use server::access::{AccessStore, Environment, KeyListing, KeyRecord, Pepper};
 use server::projects::{Account, Error, ProjectId};
 use server::{Entropy, OsEntropy, Scope, Timestamp};
 use store::Store;
@@ -12,7 +12,7 @@ use store::Store;
 use super::kept;
 use crate::args::KeysCommand;
 use crate::config::Config;
-use crate::exit::{self, Failure, tell};
+use crate::exit::{self, Failure, Once, tell};
 use crate::table::table;
 
 pub(crate) fn run(mut config: Config, command: KeysCommand) -> Result<(), Failure> {
@@ -40,14 +40,15 @@ pub(crate) fn run(mut config: Config, command: KeysCommand) -> Result<(), Failur
 fn if_stopped(command: &KeysCommand) -> &'static str {
     match command {
         KeysCommand::Create { .. } => {
-            "a key that was not shown is of no use to anybody; if `fluxway keys list` has one, `fluxway keys revoke` ends it"
+            "a key that was printed already may not be stored; one that `fluxway keys list` does not have opens nothing"
         }
         KeysCommand::List { .. } => "nothing has changed",
         KeysCommand::Revoke { .. } => {
             "`fluxway keys list` says whether the key has ended; the same command ends it"
         }
         KeysCommand::Rotate { .. } => {
-            "the old secret may have begun to run out already; the same command makes a new one and shows it"
+            "a secret that was printed already may not be stored, and the old one may have begun to run out; the same command \
+             makes a new one and shows it"
         }
     }
 }
@@ -102,13 +103,29 @@ impl Desk<'_> {
 
     async fn create(&self, record: KeyRecord, as_json: bool) -> Result<(), Failure> {
         let (key, credential) = self.pepper.issue(record.environment, |bytes| OsEntropy.fill(bytes));
-        self.store.add_key(record.clone(), credential).await?;
-        if as_json {
+        let shown = if as_json {
             let mut shown = about(&record, self.now);
             shown["key"] = key.expose_secret().into();
-            return exit::print(&shown.to_string());
+            SecretString::from(shown.to_string())
+        } else {
+            key
+        };
+        let out = self.show(&shown, "the key cannot be shown, and none was made").await?;
+        let kept = self.store.add_key(record.clone(), credential).await;
+        out.end();
+        kept.inspect_err(|_| tell("The key that was printed has not been stored. Do not use it."))?;
+        if !as_json {
+            tell_of(&record);
         }
-        show(&key, &record)
+        Ok(())
+    }
+
+    /// Prints what is never shown again, before it is stored: what nobody has seen must not open anything.
+    async fn show(&self, text: &SecretString, if_not: &str) -> Result<Once, Failure> {
+        // Once it is printed, little should be left that can go wrong.
+        AccessStore::ready(self.store).await?;
+        let printed = Once::open().and_then(|mut out| out.write(text.expose_secret()).map(|()| out));
+        printed.map_err(Failure::io(if_not))
     }
 
     async fn list(&self, tenant: Option<&str>, as_json: bool) -> Result<(), Failure> {
@@ -159,21 +176,28 @@ impl Desk<'_> {
     async fn rotate(&self, id: &str, overlap: Duration) -> Result<(), Failure> {
         let keys = self.store.keys(None).await?;
         let known = keys.iter().find(|listing| listing.key.id == id).ok_or_else(|| no_such(id))?;
+        let revoked = || Failure::Refused(format!("{id} has been revoked; make a new key instead"));
+        if known.key.revoked.is_some() {
+            return Err(revoked());
+        }
         let (key, credential) = self.pepper.issue(known.key.environment, |bytes| OsEntropy.fill(bytes));
         let old_until = self.now.checked_add(overlap).unwrap_or(Timestamp::MAX);
-        let record = self.store.rotate_key(id, credential, old_until).await?;
+        let out = self.show(&key, "the new secret cannot be shown, and the key stays as it was").await?;
+        let record = self.store.rotate_key(id, credential, old_until).await;
+        out.end();
+        let record = record.map_err(Failure::from).and_then(|record| record.ok_or_else(revoked));
         let record = record
-            .ok_or_else(|| Failure::Refused(format!("{id} has been revoked; make a new key instead")))?;
+            .inspect_err(|_| tell("The secret that was printed has not been stored. Do not use it."))?;
         tell(&format!("The old secret of {id} is good until {}.", day(old_until)));
-        show(&key, &record)
+        tell_of(&record);
+        Ok(())
     }
 }
 
-/// The key alone on stdout; everything else is for people.
-fn show(key: &SecretString, record: &KeyRecord) -> Result<(), Failure> {
+/// What people have to know about a key. The key alone is on stdout.
+fn tell_of(record: &KeyRecord) {
     let end = record.expires.map_or_else(String::new, |end| format!(", until {}", day(end)));
     tell(&format!("{}: {} for {}{end}. It is shown this once.", record.id, record.scope, record.tenant));
-    exit::print(key.expose_secret())
 }
 
 fn no_such(id: &str) -> Failure {

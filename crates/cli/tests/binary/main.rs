@@ -7,6 +7,7 @@ mod commands;
 mod contexts;
 mod documents;
 mod edges;
+mod hardening;
 mod integrate;
 mod interactive;
 mod plans;

@@ -33,15 +33,25 @@ impl Terminal {
         Self::start_with(fluxway(args).env("TERM", "xterm-256color").env_remove("NO_COLOR"))
     }
 
+    /// The same, with the answer on the screen as well.
+    pub(crate) fn whole(command: &mut Command) -> Self {
+        Self::attach(command, true)
+    }
+
     pub(crate) fn start_with(command: &mut Command) -> Self {
+        Self::attach(command, false)
+    }
+
+    fn attach(command: &mut Command, shows_answer: bool) -> Self {
         let (keyboard, line) = open();
         let before = tcgetattr(&line).unwrap();
         let end = || Stdio::from(line.try_clone().unwrap());
-        let mut child = command.stdin(end()).stderr(end()).stdout(Stdio::piped()).spawn().unwrap();
+        let out = if shows_answer { end() } else { Stdio::piped() };
+        let mut child = command.stdin(end()).stderr(end()).stdout(out).spawn().unwrap();
         // The command would keep its end open.
-        command.stdin(Stdio::null()).stderr(Stdio::null());
+        command.stdin(Stdio::null()).stderr(Stdio::null()).stdout(Stdio::null());
         let shown = pieces(keyboard.try_clone().unwrap());
-        let answer = whole(child.stdout.take().unwrap());
+        let answer = child.stdout.take().map_or_else(|| whole(std::io::empty()), whole);
         let screen = vt100::Parser::new(NonZero::new(24).unwrap(), NonZero::new(80).unwrap(), 0);
         Self { child: Program(child), keyboard, line, shown, answer, screen, written: Vec::new(), before }
     }

@@ -1,0 +1,6 @@
+//! What hostile names, files and places must not achieve.
+
+mod index;
+mod keys;
+mod roots;
+mod screen;
