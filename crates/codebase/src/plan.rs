@@ -15,6 +15,7 @@ mod explain;
 mod finding;
 mod functions;
 mod hidden;
+mod hunks;
 mod imports;
 mod journal;
 mod lsp;
@@ -27,6 +28,7 @@ mod result;
 mod spot;
 mod text;
 mod validate;
+mod view;
 
 pub use apply::{
     Applied, ApplyError, Conflict, Outcome, Undoable, Undone, apply, can_undo, is_undone, recover, undo,
@@ -40,11 +42,13 @@ pub use document::{
 };
 pub use finding::{Finding, Severity};
 pub use functions::decorate;
+pub use hunks::{FindSecrets, ShownDiff, show_diff};
 pub use journal::{Actor, STATE, Signer, Unreadable};
 pub use lsp::{uri_path, workspace_edit};
 pub use resolve::{Resolution, Resolved, resolve};
 pub use text::{Eol, Indent};
 pub use validate::{CHECKS, Facts, Rules, Verdict, WrongImport, complete, validate};
+pub use view::{Shown, is_view, show, show_workspace_edit};
 
 #[cfg(test)]
 mod tests;

@@ -7,6 +7,7 @@ mod placing;
 mod settings;
 mod traps;
 mod verdicts;
+mod view;
 
 use std::collections::BTreeMap;
 use std::path::Path;
