@@ -34,6 +34,7 @@ pub use integrate::{Ask, Integration, Variant, integrate};
 pub use line::Line;
 pub use package::likely;
 pub use pattern::{Pattern, pattern};
+pub use project::{holds_secret, secret_lines};
 pub use prospects::{Candidate, OpenField, Prospect, Prospects, Wanted, prospects};
 pub use recipe::{RECIPES, Recipe, recipe};
 pub use steps::{Situation, Step, Steps, steps};

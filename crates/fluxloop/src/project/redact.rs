@@ -150,7 +150,7 @@ pub(super) fn is_secret_key(key: &str) -> bool {
 }
 
 /// `apiKey`, `API_KEY` and `api-key` are the same two words.
-fn words(key: &str) -> Vec<String> {
+pub(super) fn words(key: &str) -> Vec<String> {
     let mut words = vec![String::new()];
     let mut was_lower = false;
     for letter in key.chars() {

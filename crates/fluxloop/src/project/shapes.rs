@@ -31,17 +31,35 @@ const SCHEME: &str = r"(?:(?i:bearer|basic|token|apikey)\s+)?";
 /// `--token x`, `--token=x`, and `'--token', 'x'` as Python shows a command.
 const FLAG: &str = r#"(?:^|[\s"'`(\[,=])-{1,2}(?i:[a-z0-9_-]*(?:token|secret|passw(?:or)?d|passphrase|api-?key|credentials?)|[a-z0-9_-]+[_-]key)(?:\\*["']\s*,\s*|\s*=\s*|\s+)"#;
 
+/// `-u name:…` and `--user name:…`, of which `curl` also takes the short one in one word with what follows.
+const LOGIN: &str = r#"(?:(?:^|[\s"'`(\[,])(?:-u|--user|--proxy-user)(?:\\*["']\s*,\s*|\s*=\s*|\s+)|\bcurl(?:\s+-{1,2}[A-Za-z\-]+)*\s+-[A-Za-z]*u\s*)"#;
+/// What stands there without quotes. A sign at its end belongs to what is around it, one inside does not end it.
+const UNQUOTED: &str = r#"[^\s"'=](?:[^\s"']*[^\s"',;})\]])?"#;
+
+/// Keys that are known by their form wherever they stand.
+pub(super) const TOKENS: [&str; 9] = [
+    r"\bsk-[A-Za-z0-9_\-]{6,}",
+    r"\b(?:sk|pk|rk)_(?:live|test)_[A-Za-z0-9]{6,}",
+    r"\b(?:gh[opsur]_|github_pat_|glpat-|hf_|xox[abeprs]-|npm_|pypi-)[A-Za-z0-9_\-]{10,}",
+    r"\b(?:AKIA|ASIA)[0-9A-Z]{16}\b",
+    r"\bAIza[0-9A-Za-z_\-]{30,}",
+    r"\beyJ[A-Za-z0-9_\-]{8,}\.[A-Za-z0-9_\-]{8,}\.[A-Za-z0-9_\-]*",
+    r"\b(?:SG\.[A-Za-z0-9_\-]{16,}\.[A-Za-z0-9_\-]{16,}|[0-9]{8,10}:AA[A-Za-z0-9_\-]{33}|key-[0-9a-f]{32}|dapi[0-9a-f]{32})",
+    r"\b(?:xapp-|whsec_|gsk_|r8_|pplx-|xai-|tvly-|lsv2_[a-z]{2}_|dop_v1_|shp(?:at|ca|pa|ss)_|lin_api_|ntn_|hvs\.|dckr_pat_)[A-Za-z0-9_\-]{20,}",
+    r"\b(?:figd_|glsa_|NRAK-|sbp_|pcsk_|PMAK-|ATATT3|gl(?:ptt|dt|rt|cbt|oas|ft|soat)-|GOCSPX-|ya29\.|AGE-SECRET-KEY-1)[A-Za-z0-9_\-.=]{20,}",
+];
+
 /// The order counts: of two that begin at the same place the first is taken. `NAME` and so on stand for the above.
-const SHAPES: [Shape; 20] = [
-    Shape { secret: r"\bsk-[A-Za-z0-9_\-]{6,}", is_secret: is_model_key, ..Shape::BARE },
-    Shape { secret: r"\b(?:sk|pk|rk)_(?:live|test)_[A-Za-z0-9]{6,}", ..Shape::BARE },
-    Shape {
-        secret: r"\b(?:gh[opsur]_|github_pat_|glpat-|hf_|xox[abeprs]-|npm_|pypi-)[A-Za-z0-9_\-]{10,}",
-        ..Shape::BARE
-    },
-    Shape { secret: r"\b(?:AKIA|ASIA)[0-9A-Z]{16}\b", ..Shape::BARE },
-    Shape { secret: r"\bAIza[0-9A-Za-z_\-]{30,}", ..Shape::BARE },
-    Shape { secret: r"\beyJ[A-Za-z0-9_\-]{8,}\.[A-Za-z0-9_\-]{8,}\.[A-Za-z0-9_\-]*", ..Shape::BARE },
+const SHAPES: [Shape; 27] = [
+    Shape { secret: TOKENS[0], is_secret: is_model_key, ..Shape::BARE },
+    Shape { secret: TOKENS[1], ..Shape::BARE },
+    Shape { secret: TOKENS[2], ..Shape::BARE },
+    Shape { secret: TOKENS[3], ..Shape::BARE },
+    Shape { secret: TOKENS[4], ..Shape::BARE },
+    Shape { secret: TOKENS[5], ..Shape::BARE },
+    Shape { secret: TOKENS[6], ..Shape::BARE },
+    Shape { secret: TOKENS[7], is_secret: has_random_run, ..Shape::BARE },
+    Shape { secret: TOKENS[8], is_secret: has_random_run, ..Shape::BARE },
     Shape {
         secret: r"(?s:-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|\z))",
         ..Shape::BARE
@@ -78,24 +96,33 @@ const SHAPES: [Shape; 20] = [
     },
     Shape {
         before: r"(?i:authorization)QUOTE\s*[:=]\s*(?i:bearer|basic|token|apikey)\s+",
-        secret: r#"[^\s"',;}\[]+"#,
+        secret: UNQUOTED,
         ..Shape::BARE
     },
-    Shape {
-        before: r"NAME=SCHEME",
-        secret: r#"[^\s"',;}\[=][^\s"',;}\[]*"#,
-        is_secret: is_no_scheme,
-        ..Shape::BARE
-    },
+    Shape { before: r"NAME=SCHEME", secret: UNQUOTED, is_secret: is_no_scheme, ..Shape::BARE },
     Shape {
         before: r"NAMEQUOTE\s*[:=]\s*SCHEME",
-        secret: r#"[^\s"',;}\[=][^\s"',;}\[]{5,}"#,
+        secret: r#"[^\s"'=][^\s"']{4,}[^\s"',;})\]]"#,
         is_secret: is_no_scheme,
         ..Shape::BARE
     },
     Shape { before: r#"FLAG\\*""#, secret: r#"[^"\r\n]+"#, ..Shape::BARE },
     Shape { before: r"FLAG\\*'", secret: r"[^'\r\n]+", ..Shape::BARE },
-    Shape { before: "FLAG", secret: r#"[^\s"'\[\-=\\][^\s"']*"#, is_secret: is_no_plain_word, ..Shape::BARE },
+    Shape { before: "FLAG", secret: r#"[^\s"'\-=\\][^\s"']*"#, is_secret: is_no_plain_word, ..Shape::BARE },
+    Shape { before: r#"LOGIN\\*"[^\s:"'/]*:"#, secret: r#"[^"\r\n]+"#, ..Shape::BARE },
+    Shape { before: r#"LOGIN\\*'[^\s:"'/]*:"#, secret: r"[^'\r\n]+", ..Shape::BARE },
+    Shape {
+        before: r#"LOGIN(?:[^\s:"'/0-9+\-][^\s:"'/]*)?:"#,
+        secret: r#"(?:[^\s"'/]|/[^\s"'/])[^\s"']*"#,
+        ..Shape::BARE
+    },
+    // Two numbers are who runs a container.
+    Shape {
+        before: r#"LOGIN[0-9][^\s:"'/]*:"#,
+        secret: r#"(?:[^\s"'/]|/[^\s"'/])[^\s"']*"#,
+        is_secret: |text| !text.chars().all(|letter| letter.is_ascii_digit()),
+        ..Shape::BARE
+    },
     Shape {
         before: r"\b(?i:bearer|basic)\s+",
         secret: r"[A-Za-z0-9._~+/=\-]{6,}",
@@ -109,7 +136,7 @@ impl Shape {
 
     /// With one group: the secret.
     fn expression(&self) -> String {
-        let before = self.before.replace("FLAG", FLAG).replace("NAME", NAME);
+        let before = self.before.replace("FLAG", FLAG).replace("LOGIN", LOGIN).replace("NAME", NAME);
         let before = before.replace("QUOTE", QUOTE).replace("SCHEME", SCHEME);
         format!("{before}({}){}", self.secret, self.after)
     }
@@ -125,8 +152,13 @@ fn looks_random(text: &str) -> bool {
         || text.len() >= 20
 }
 
+/// A part of it is no word.
+fn has_random_run(text: &str) -> bool {
+    text.split(['-', '_', '.']).any(|run| run.len() >= 10 && looks_random(run))
+}
+
 /// `sk-learn-contrib` is a package, `sk-proj-…` and `sk-1aB…` are keys.
-fn is_model_key(text: &str) -> bool {
+pub(super) fn is_model_key(text: &str) -> bool {
     let tail = &text[3..];
     let mut runs = tail.split(['-', '_']);
     let is_known = matches!(
@@ -151,7 +183,7 @@ fn is_no_scheme(text: &str) -> bool {
 }
 
 /// "Set --api-key or …" is a sentence and no command.
-fn is_no_plain_word(text: &str) -> bool {
+pub(super) fn is_no_plain_word(text: &str) -> bool {
     const WORDS: [&str; 44] = [
         "a",
         "after",
@@ -207,6 +239,12 @@ static SECRETS: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(&shapes.join("|")).ok()
 });
 
+/// Whether it went already, but for signs around it.
+fn is_redacted(secret: &str) -> bool {
+    let rest = secret.strip_prefix(&REDACTED[..REDACTED.len() - 1]);
+    rest.is_some_and(|rest| rest.chars().all(|letter| ",;)}]".contains(letter)))
+}
+
 /// What is longer is no word and no announcement, and not looked into for another secret: the time stays in proportion.
 const LOOKED_INTO: usize = 256;
 
@@ -219,7 +257,7 @@ pub fn redact_text(text: &str) -> Cow<'_, str> {
         // The groups are the secrets of the shapes, behind one that is all of it.
         let mut secrets = SHAPES.iter().zip(found.iter().skip(1));
         let Some((shape, secret)) = secrets.find_map(|(shape, group)| Some((shape, group?))) else { break };
-        if secret.as_str() == REDACTED {
+        if is_redacted(secret.as_str()) {
             at = secret.end();
         } else if secret.len() > LOOKED_INTO || (shape.is_secret)(secret.as_str()) {
             if secret.start() >= copied {
@@ -285,6 +323,27 @@ mod tests {
             "Command '['run', '--token', '[redacted]']' failed",
         );
 
+        check("password=ab,cd;ef}gh[ij]kl, next", "password=[redacted], next");
+        check("token: [abc}def;ghi) next", "token: [redacted]) next");
+        check("password=[x", "password=[redacted]");
+        check("Authorization: Bearer ab,cd;ef[0]x", "Authorization: Bearer [redacted]");
+        check("run --token [ab,cd", "run --token [redacted]");
+        check("{token:abcdef1,\"user\":\"x\"}", "{token:[redacted],\"user\":\"x\"}");
+        check("password=[redacted], token: [redacted]}", "password=[redacted], token: [redacted]}");
+
+        check("curl -u me:hunter2 https://host", "curl -u me:[redacted] https://host");
+        check("curl -sSu me:hunter2 https://host", "curl -sSu me:[redacted] https://host");
+        check("curl -ume:hunter2 x", "curl -ume:[redacted] x");
+        check("curl --user \"me:two words\" x", "curl --user \"me:[redacted]\" x");
+        check("curl --proxy-user=me:1234 x", "curl --proxy-user=me:[redacted] x");
+        check("curl -u 12345:abc x", "curl -u 12345:[redacted] x");
+        check("['curl', '-u', ':hunter2']", "['curl', '-u', ':[redacted]']");
+        check(
+            "curl -H 'Authorization: Bearer abc' -u a:b",
+            "curl -H 'Authorization: Bearer [redacted]' -u a:[redacted]",
+        );
+        check("with gsk_0123456789abcdefghijABCDEFGHIJ", "with [redacted]");
+
         check("postgres://me:hunter2@host/db", "postgres://me:[redacted]@host/db");
         check("https://user:p@ss@host/a@b", "https://user:[redacted]@host/a@b");
         check("redis://:x@host", "redis://:[redacted]@host");
@@ -305,6 +364,8 @@ mod tests {
             "if token==None: raise",
             "max_tokens=500, total_tokens: 123456",
             "Cookie: a small cake",
+            "docker run -u 1000:1000 image; date -u +%H:%M; git push -u origin a:b; sonar -u https://host",
+            "an xai-explainability-toolkit-for-everyone",
         ] {
             assert_eq!(redact_text(text), text);
         }
@@ -318,7 +379,7 @@ mod tests {
     }
 
     /// Where a secret may stand: `{}`.
-    const PLACES: [&str; 16] = [
+    const PLACES: [&str; 18] = [
         "Authorization: Bearer {}",
         "authorization=Basic {}",
         "Proxy-Authorization: Digest username=\"u\", response=\"{}\"",
@@ -335,6 +396,8 @@ mod tests {
         "SHOP_TOKEN={}",
         "private-key: {}",
         "token: Bearer {}",
+        "curl -u me:{}",
+        "PASSWORD=a,b;c}d[{}",
     ];
 
     proptest! {
