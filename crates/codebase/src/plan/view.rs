@@ -1,7 +1,7 @@
 //! A plan as a model may see it: without secrets of the files that it touches.
 //!
-//! The plan itself stays as it is, for its `id` is the digest of all of it. Whoever keeps it tells by [`is_view`] that what
-//! a model sends back is what was shown of it, and goes on with the plan itself.
+//! The plan itself stays as it is, for its `id` is the digest of all of it. The server keeps it, tells by [`is_view`] that
+//! what a client sends back is what was shown of it, and goes on with the plan itself.
 
 use std::collections::{BTreeMap, BTreeSet};
 

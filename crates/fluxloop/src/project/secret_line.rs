@@ -39,7 +39,7 @@ static MARKED: LazyLock<Option<Vec<Regex>>> = LazyLock::new(|| {
         r#"\bpass:([^\s"']{3,})"#,
         r"\blogin\s+\S+\s+password\s+(\S+)",
         r#"\b(?i:ENV|setx|heroku config:set)\s+[A-Z0-9_]*(?:KEY|TOKEN|SECRET|PASSWORD|PASSWD)\s+["']?([^\s"'=]+)"#,
-        // Webhooks: whoever knows the address may write.
+        // Webhooks: the address is all that is needed to write.
         r"hooks\.slack\.com/(?:services|workflows)/([A-Za-z0-9/_-]{16,})",
         r"discord(?:app)?\.com/api/webhooks/([0-9]+/[A-Za-z0-9_-]{16,})",
     ]
