@@ -288,8 +288,8 @@ fn every_way_to_write_refuses_a_link_on_the_way() {
 fn race(other: &str) {
     use rustix::fs::{CWD, RenameFlags, renameat_with};
     /// So many writes that came to something, in so many that were tried.
-    const ENOUGH: usize = 1500;
-    const MOST: usize = 200_000;
+    const ENOUGH: usize = 200;
+    const MOST: usize = 4000;
     let folder = folder(&[(".git/hooks/", ""), ("src/", ""), ("notes/", "")]);
     let at = |name: &str| folder.path().join(name);
     symlink(".git/hooks", at("link")).unwrap();
@@ -321,8 +321,12 @@ fn race(other: &str) {
                     tree.rename(&aside, &path)
                 }
             });
-            written += usize::from(done.is_ok());
             tried += 1;
+            match done {
+                Ok(()) => written += 1,
+                // Where there is one core, the other thread has to come round to swapping back.
+                Err(_) => std::thread::yield_now(),
+            }
         }
         is_over.store(true, Ordering::Relaxed);
         swaps = swapping.join().unwrap();
