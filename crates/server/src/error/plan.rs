@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use codebase::plan::{ApplyError, Conflict, Verdict};
+use codebase::plan::{ApplyError, Conflict, Verdict, show_diff};
 use serde_json::{Value, json};
 
 /// Why a plan was not applied, or not taken back. Nothing has changed.
@@ -46,7 +46,7 @@ impl PlanProblem {
         let ApplyError::Conflict { conflicts } = error else { return json!({}) };
         let one = |conflict: &Conflict| {
             let Conflict { path, says, ours, theirs } = conflict;
-            json!({ "path": path, "problem": says, "ours": ours, "theirs": theirs })
+            json!({ "path": path, "problem": says, "ours": shown(ours), "theirs": shown(theirs) })
         };
         json!({ "conflicts": conflicts.iter().map(one).collect::<Vec<_>>() })
     }
@@ -58,12 +58,17 @@ impl From<ApplyError> for PlanProblem {
     }
 }
 
+/// A diff without lines that hold secrets: an error goes to models as well.
+fn shown(diff: &str) -> String {
+    show_diff(diff, fluxloop::secret_lines).text
+}
+
 /// A conflict from three sides: what the plan did, what somebody did since, what stands there.
 fn explain(error: &ApplyError) -> String {
     let ApplyError::Conflict { conflicts } = error else { return error.to_string() };
     let one = |conflict: &Conflict| {
         let side = |title: &str, diff: &str| {
-            if diff.is_empty() { String::new() } else { format!("\n{title}:\n{diff}") }
+            if diff.is_empty() { String::new() } else { format!("\n{title}:\n{}", shown(diff)) }
         };
         format!(
             "{}{}{}",

@@ -1,6 +1,6 @@
 //! `propose_edit_plan`: the edits that integrate FluxLoop, exactly, with their diff.
 
-use codebase::plan::{Edit, FileChange, Plan, Rollback, workspace_edit};
+use codebase::plan::{Edit, FileChange, Plan, Rollback};
 use jiff::Timestamp;
 use protocol::mcp::{Prompt, PromptArgument};
 use schemars::JsonSchema;
@@ -13,7 +13,7 @@ use super::integration::{
     Reach, Subject, VariantWish, Wishes, frameworks, hints, lines, plan, recipe_of, root_of,
 };
 use super::open::Open;
-use super::plan_view::view;
+use super::plan_view::{editor_view, view};
 use super::{Effect, Tool, ToolSpec, Toolset};
 use crate::Call;
 use crate::blocking::blocking;
@@ -116,20 +116,17 @@ impl Tool for ProposeEditPlan {
             let subject = Subject::open(&reach, &root, hints(profile), budget)?;
             let integration = subject.integrate(&args.wishes().ask(recipe))?;
             let plan = plan(&subject.tree, integration, budget)?;
-            let edit = args.workspace_edit.then(|| edit_for_editors(&reader, &plan, &subject.tree));
+            let edit = args.workspace_edit.then(|| {
+                let path = subject.tree.path().to_string_lossy();
+                let root = format!("file://{}", codebase::plan::uri_path(&path));
+                Open(editor_view(&reader, &plan, &root))
+            });
             Ok((Proposed::new(plan, &subject.tree), edit))
         });
         let (proposed, edit) = proposed.await?;
         let kept_until = proposed.keep(&plans).await;
         Ok(Reply { workspace_edit: edit, ..proposed.reply(&call, kept_until) })
     }
-}
-
-/// The plan for editors that apply it themselves. Where a changed line holds a secret the file is left out.
-fn edit_for_editors(call: &Call, plan: &Plan, tree: &Tree) -> Open<Value> {
-    let path = tree.path().to_string_lossy();
-    let shown = view(call, plan).plan;
-    Open(workspace_edit(&shown, &format!("file://{}", codebase::plan::uri_path(&path))))
 }
 
 /// A plan that was just made, and for which folder.

@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 use server::{App, CheckPolicy, Scope};
 use tempfile::TempDir;
 
-use cases::{Case, Left, cases, keep, undo, yes};
+use cases::{Case, Left, cases, keep, undo};
 
 use crate::harness::{TestClient, app, stateless};
 use crate::repositories::{SUPPORT_BOT, TWO_SERVICES, UNCLEAR_FIELD, WEB_CHAT, unpack};
@@ -270,10 +270,8 @@ async fn plain_arguments_write_once_and_say_so_the_second_time() {
     let (_folder, root, before) = repository(SUPPORT_BOT);
     let first = by_arguments(&root, json!({ "confirm": true })).await;
     assert_eq!(first.end(), "applied", "{}", first.result);
-    for (arguments, end) in [
-        (json!({ "confirm": true }), "already_applied"),
-        (json!({}), "already_applied"),
-    ] {
+    for (arguments, end) in [(json!({ "confirm": true }), "already_applied"), (json!({}), "already_applied")]
+    {
         let talk = by_arguments(&root, arguments).await;
         assert_eq!(talk.end(), end, "{}", talk.result);
     }

@@ -105,7 +105,9 @@ impl Reply {
     pub(super) fn applied(&mut self, applied: Applied) {
         self.outcome = if applied.is_new { Outcome::Applied } else { Outcome::AlreadyApplied };
         self.files = applied.files;
-        self.warnings.extend(applied.warnings);
+        let news = applied.warnings.into_iter().filter(|warning| !self.warnings.contains(warning));
+        let news: Vec<String> = news.collect();
+        self.warnings.extend(news);
         self.undo = applied.undo;
     }
 
