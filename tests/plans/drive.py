@@ -180,7 +180,7 @@ def check(trial):
     expect_same(ran, trial.snapshot(), "the second apply changed something")
 
     tidy(trial, applied)
-    trial.fluxway("undo", "--root", trial.root)
+    trial.fluxway("undo", "--root", trial.root, "--yes")
     expect_same(untouched, trial.snapshot(), "undo did not restore the application")
     yield "undone"
 

@@ -165,6 +165,8 @@ pub(crate) enum ConfigError {
     Toolset(String),
     #[error("root: {} is not a folder", .0.display())]
     Root(PathBuf),
+    #[error("root: {0}")]
+    GuardedRoot(String),
     #[error("seal-key: want 32 bytes as base64 or hexadecimal")]
     Seal,
     #[error("key-pepper: want 32 bytes as base64 or hexadecimal")]
@@ -230,6 +232,9 @@ impl Config {
             }
             None => Path::new(".").canonicalize().ok().filter(can_be_project).into_iter().collect(),
         };
+        for root in &roots {
+            server::check_root(root).map_err(|error| ConfigError::GuardedRoot(error.to_string()))?;
+        }
         let bold_roots = roots.iter().filter(|root| is_given && !can_be_project(root)).cloned().collect();
         let http = typed.http.or(file.http);
         let toolsets = match typed.toolsets.or(file.toolsets) {

@@ -70,3 +70,4 @@ pub use projects;
 pub use protocol::Revision;
 pub use protocol::mcp::{ClientCapabilities, LogLevel};
 pub use rules::{Rules, refusal};
+pub use tree::check_root;

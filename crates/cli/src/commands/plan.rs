@@ -221,7 +221,9 @@ pub(super) fn section(title: &str, lines: &Value) -> String {
 #[expect(clippy::disallowed_methods, reason = "the user named this folder")]
 pub(super) fn folder_of(folder: &Path) -> Result<PathBuf, Failure> {
     let real = folder.canonicalize().ok().filter(|real| real.is_dir());
-    real.ok_or_else(|| ConfigError::Root(folder.to_path_buf()).into())
+    let real = real.ok_or_else(|| ConfigError::Root(folder.to_path_buf()))?;
+    server::check_root(&real).map_err(|error| ConfigError::GuardedRoot(error.to_string()))?;
+    Ok(real)
 }
 
 /// A plan from a file, or from stdin for `-`.

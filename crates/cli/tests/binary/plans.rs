@@ -74,7 +74,11 @@ fn plan_apply_and_undo() {
     assert!(code == 0 && out.contains("is done already"), "{out}");
     assert_eq!(files(folder.path()), after);
 
-    let (code, out, _) = run(&["undo", "--root", root]);
+    // Without a terminal to ask on, the plan is named, and nothing is undone.
+    let (code, _, err) = run(&["undo", "--root", root]);
+    assert!(code == 1 && err.contains("Nothing was undone") && err.contains("Add FluxLoop"), "{err}");
+    assert_eq!(files(folder.path()), after);
+    let (code, out, _) = run(&["undo", "--root", root, "--yes"]);
     assert!(code == 0 && out.starts_with("Undone. As before: "), "{out}");
     assert_eq!(files(folder.path()), before);
     assert!(!folder.path().join(".fluxway").exists());
@@ -108,7 +112,10 @@ fn checks_run_only_when_asked() {
     plan(json!(["python3 -m py_compile x.py", "python3 -m nothing_of_that_name"]));
     let (code, out, _) = run(&["apply", file, "--root", root]);
     assert!(code == 0 && !out.contains("passed"), "{out}");
-    let (code, out, err) = run(&["apply", file, "--root", root, "--check"]);
+    // Without a terminal, and without a yes, nothing is written either.
+    let (code, _, err) = run(&["apply", file, "--root", root, "--check"]);
+    assert!(code == 2 && err.contains("--yes"), "{err}");
+    let (code, out, err) = run(&["apply", file, "--root", root, "--check", "--yes"]);
     assert_eq!(code, 1, "{out}{err}");
     assert!(out.contains("passed: python3 -m py_compile x.py"), "{out}");
     assert!(
@@ -117,7 +124,7 @@ fn checks_run_only_when_asked() {
     );
     assert!(err.contains("1 post-checks failed"), "{err}");
     plan(json!(["python3 -c 'import os'"]));
-    let (code, _, err) = run(&["apply", file, "--root", root, "--check"]);
+    let (code, _, err) = run(&["apply", file, "--root", root, "--check", "--yes"]);
     assert!(code == 1 && err.contains("is not safe to run"), "{err}");
 }
 
@@ -186,7 +193,7 @@ fn a_kill_at_any_moment_leaves_all_or_nothing() {
     assert_eq!(code, 0, "{out}{err}");
     let new = files(folder.path());
     assert!(new.len() == 31 && new != old);
-    assert_eq!(run(&["undo", "--root", root]).0, 0);
+    assert_eq!(run(&["undo", "--root", root, "--yes"]).0, 0);
 
     let (mut olds, mut news) = (0, 0);
     let mut delay = Duration::ZERO;
@@ -195,7 +202,7 @@ fn a_kill_at_any_moment_leaves_all_or_nothing() {
         // just now does not matter.
         let undoes = files(folder.path()) == new;
         let mut child = if undoes {
-            fluxway(&["undo", "--root", root])
+            fluxway(&["undo", "--root", root, "--yes"])
         } else {
             fluxway(&["apply", plan, "--root", root])
         };

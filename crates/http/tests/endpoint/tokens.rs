@@ -189,7 +189,7 @@ fn where_to_get_a_token() {
             (&json!(AUDIENCE), &json!([ISSUER]))
         );
         assert_eq!(metadata["bearer_methods_supported"], json!(["header"]));
-        assert_eq!(metadata["scopes_supported"], json!(["read", "write", "admin"]));
+        assert_eq!(metadata["scopes_supported"], json!(["read", "write"]));
         assert_eq!(open.request(&format!("GET {path}"), &[], "").status, 404, "without tokens there is none");
         assert_eq!(endpoint.request(&format!("POST {path}"), &[], "").status, 405);
     }

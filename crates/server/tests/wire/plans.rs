@@ -313,3 +313,86 @@ async fn journals_that_are_not_ours_are_reported() {
         .any(|warning| warning.as_str().unwrap().contains("not signed with your key"));
     assert!(warned, "{applied}");
 }
+
+/// The same repository, with a key in the file that the plan changes: beside the change, or in the changed line.
+#[tokio::test(start_paused = true)]
+async fn models_see_no_secret_of_a_file_that_a_plan_changes() {
+    const SECRET: &str = "sk-proj-4f9d8a7b6c5e4f3a2b1c0d9e8f7a6b5c";
+    let (_folder, root, app) = served(CheckPolicy::Never);
+    let agent = root.join("support/agent.py");
+    let text = std::fs::read_to_string(&agent).unwrap();
+    std::fs::write(&agent, text.replace("OpenAI()", &format!("OpenAI(api_key=\"{SECRET}\")"))).unwrap();
+    let mut client = greeted(&app, Scope::Write, json!({})).await;
+    let mut said = String::new();
+    for (tool, arguments) in [
+        ("run_integration_workflow", json!({})),
+        ("fetch_integration_context", json!({})),
+        ("propose_edit_plan", json!({ "framework": "fastapi", "workspace_edit": true })),
+        ("integrate", json!({})),
+    ] {
+        let answer = client.call(tool, arguments).await.to_string();
+        assert!(!answer.contains(SECRET), "{tool}: {answer}");
+        said.push_str(&answer);
+    }
+    assert!(
+        said.contains("fluxloop.agent") || said.contains("import fluxloop"),
+        "the file is changed by the plan"
+    );
+    // What was shown goes back verbatim, and the plan that is kept is exact.
+    let plan = propose(&mut client).await;
+    for arguments in [json!({ "plan": plan }), json!({ "plan_id": plan["id"] })] {
+        let verdict = reply(client.call("validate_edit_plan", arguments).await);
+        assert_eq!(verdict["valid"], true, "{verdict}");
+        assert!(!verdict.to_string().contains(SECRET), "{verdict}");
+    }
+    let applied = client.call("apply_edit_plan", json!({ "plan": plan })).await;
+    assert!(!applied.to_string().contains(SECRET), "{applied}");
+    assert!(std::fs::read_to_string(&agent).unwrap().contains(SECRET));
+    // An editor's rollback: by the plan as it was shown.
+    let undone = reply(client.call("undo_edit_plan", json!({ "plan": plan })).await);
+    assert_eq!(undone["outcome"], "undone", "{undone}");
+    // A changed line: its diff is withheld from the answer.
+    let edit = json!({ "filepath": "support/agent.py", "strategy": "insert_middleware",
+        "anchors": [{ "type": "replace_match", "pattern": "OpenAI(api_key" }], "payload": { "code": "OpenAI(max_retries=1, api_key" } });
+    let theirs = json!({ "plan": { "summary": "s", "edits": [edit] } });
+    let verdict = reply(client.call("validate_edit_plan", theirs).await);
+    assert_eq!(verdict["valid"], true, "{verdict}");
+    assert!(
+        !verdict.to_string().contains(SECRET) && verdict["diff"].as_str().unwrap().contains("withheld"),
+        "{verdict}"
+    );
+}
+
+/// `.git` and its cousins are not reached by naming them as the root.
+#[tokio::test(start_paused = true)]
+async fn a_guarded_folder_is_never_a_root() {
+    let (_folder, root, app) = served(CheckPolicy::Never);
+    let mut client = greeted(&app, Scope::Write, json!({})).await;
+    let edit =
+        json!({ "filepath": "hooks/pre-commit", "strategy": "create_file", "payload": { "code": "x\n" } });
+    for folder in [
+        ".git",
+        ".GIT",
+        ".github",
+        ".vscode",
+        ".claude",
+        ".cursor",
+        ".venv/bin",
+        "node_modules/.bin",
+        ".git/hooks",
+    ] {
+        std::fs::create_dir_all(root.join(folder)).unwrap();
+        for root in [folder.to_owned(), root.join(folder).to_str().unwrap().to_owned()] {
+            let plan = json!({ "plan": { "summary": "s", "edits": [edit] }, "root": root });
+            for (tool, arguments) in [
+                ("apply_edit_plan", plan.clone()),
+                ("validate_edit_plan", plan),
+                ("analyze_repository", json!({ "root": root })),
+            ] {
+                let refused = client.call(tool, arguments).await;
+                assert_eq!(refused["result"]["isError"], true, "{tool} {root}: {refused}");
+            }
+        }
+        assert!(!root.join(folder).join("hooks/pre-commit").exists(), "{folder}");
+    }
+}
