@@ -146,6 +146,7 @@ pub struct App {
     pub(crate) roots: Arc<[PathBuf]>,
     pub(crate) checks: CheckPolicy,
     pub(crate) shows_secrets: bool,
+    pub(crate) asks_client_roots: bool,
     pub(crate) page_size: usize,
     pub(crate) envelope_errors: EnvelopeErrors,
     pub(crate) envelope_citations: CitationFormat,
@@ -311,6 +312,7 @@ pub struct AppBuilder {
     roots: Vec<PathBuf>,
     checks: CheckPolicy,
     shows_secrets: bool,
+    asks_client_roots: bool,
     toolsets: Vec<Toolset>,
     page_size: usize,
     envelope_errors: EnvelopeErrors,
@@ -334,6 +336,7 @@ impl Default for AppBuilder {
             roots: Vec::new(),
             checks: CheckPolicy::default(),
             shows_secrets: false,
+            asks_client_roots: false,
             toolsets: Toolset::DEFAULT.to_vec(),
             page_size: 100,
             envelope_errors: EnvelopeErrors::default(),
@@ -396,6 +399,13 @@ impl AppBuilder {
     #[must_use]
     pub fn checks(mut self, checks: CheckPolicy) -> Self {
         self.checks = checks;
+        self
+    }
+
+    /// Asks clients on a pipe which folders they have open, and stays within them: for clients on this machine.
+    #[must_use]
+    pub fn asks_client_roots(mut self, asks: bool) -> Self {
+        self.asks_client_roots = asks;
         self
     }
 
@@ -496,6 +506,7 @@ impl AppBuilder {
             roots: self.roots.into(),
             checks: self.checks,
             shows_secrets: self.shows_secrets,
+            asks_client_roots: self.asks_client_roots,
             page_size: self.page_size,
             envelope_errors: self.envelope_errors,
             envelope_citations: self.envelope_citations,

@@ -75,7 +75,8 @@ pub(crate) async fn narrow(
     params: &mut Map<String, Value>,
 ) -> Result<Narrowed, Failure> {
     let allowed = &ctx.call.roots;
-    if ctx.connection.rules() != Rules::Pipe || !ctx.client.has_roots() {
+    let is_local = ctx.app().asks_client_roots && ctx.connection.rules() == Rules::Pipe;
+    if !is_local || !ctx.client.has_roots() {
         return Ok(Narrowed::To(Arc::clone(allowed)));
     }
     let known = ctx.connection.client_roots();
@@ -110,7 +111,10 @@ pub(crate) async fn narrow_silently(ctx: &Context) -> Result<Arc<[PathBuf]>, Fai
 
 fn within(allowed: &Arc<[PathBuf]>, known: &ClientRoots) -> Result<Arc<[PathBuf]>, Failure> {
     let ClientRoots::Listed(listed) = known else { return Ok(Arc::clone(allowed)) };
-    let both = tree::intersect(allowed, listed);
+    let mut both = tree::intersect(allowed, listed);
+    // Beneath a narrower root a guarded folder would not be seen as one any more.
+    let ours = tree::Roots::new(Arc::clone(allowed));
+    both.retain(|folder| folder.to_str().is_some_and(|folder| ours.open(folder).is_ok()));
     if both.is_empty() && !allowed.is_empty() {
         let names = |paths: &[PathBuf]| paths.iter().map(|path| path.display().to_string()).collect();
         return Err(Failure::ForeignRoots { client: names(listed), allowed: names(allowed) });

@@ -50,6 +50,7 @@ async fn serve(mut config: Config, sources: Sources) -> Result<(), Failure> {
         .projects(database.projects())
         // The user holds the other end of the pipe; their client asks them.
         .checks(CheckPolicy::ProposedPlans)
+        .asks_client_roots(true)
         .build();
     handle_signals(&app, None, sources, &stop)?;
     tokio::spawn(watch_parent(stop.clone()));

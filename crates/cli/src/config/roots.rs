@@ -17,7 +17,6 @@ const HOLDERS: &[&str] = &[
     "/opt/homebrew",
     "/private",
     "/private/tmp",
-    "/private/var",
     "/private/var/folders",
     "/private/var/tmp",
     "/root",

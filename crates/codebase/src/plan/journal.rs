@@ -312,15 +312,15 @@ fn read(tree: &Tree, id: &str, signer: &dyn Signer) -> io::Result<Option<Result<
 
 /// A journal from its file, if we signed it.
 fn verified(text: &[u8], id: &str, signer: &dyn Signer) -> Result<Journal, &'static str> {
-    let signed: Signed = serde_json::from_slice(text)
+    let file: Signed = serde_json::from_slice(text)
         .map_err(|_| "it is damaged, or was written by another version of fluxway")?;
-    if signed.version != VERSION {
+    if file.version != VERSION {
         return Err("it was written by another version of fluxway");
     }
-    if !signer.verify(PURPOSE, signed.journal.as_bytes(), &signed.signature) {
+    if !signer.verify(PURPOSE, file.journal.as_bytes(), &file.signature) {
         return Err("it is not signed with your key: it came with the files, or was written by another user");
     }
-    let journal: Journal = serde_json::from_str(&signed.journal).map_err(|_| "it is damaged")?;
+    let journal: Journal = serde_json::from_str(&file.journal).map_err(|_| "it is damaged")?;
     if journal.plan == id { Ok(journal) } else { Err("it is about another plan") }
 }
 
@@ -330,9 +330,8 @@ pub(crate) fn all(tree: &Tree, signer: &dyn Signer) -> io::Result<Journals> {
     let mut found = Journals::default();
     for id in ids(tree)? {
         match read(tree, &id, signer)? {
-            None => {}
             Some(Ok(journal)) if journal.place == place => found.known.push(journal),
-            Some(Ok(_)) => {}
+            None | Some(Ok(_)) => {}
             Some(Err(reason)) => found.unreadable.push(Unreadable { plan: id, reason }),
         }
     }

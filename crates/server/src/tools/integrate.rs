@@ -166,7 +166,7 @@ impl Integrate {
             if !agreed || !are_open || args.run_checks != Some(true) {
                 return Ok((agreed, refused));
             }
-            let message = consent_message(&args.root, commands);
+            let message = consent_message(&ready.root, commands);
             let run = f.form(&message, checks("Run these commands once the plan is written?")).await?;
             return Ok((agreed, Ok(run == Some(true))));
         }
@@ -176,7 +176,7 @@ impl Integrate {
         if !are_open || args.run_checks == Some(false) {
             return Ok((f.form(&message, write).await?, refused));
         }
-        let message = format!("{message}\n\n{}", consent_message(&args.root, commands));
+        let message = format!("{message}\n\n{}", consent_message(&ready.root, commands));
         let (agreed, run) = f.form(&message, (write, checks("Run these commands afterwards?"))).await?;
         Ok((agreed, Ok(run == Some(true))))
     }

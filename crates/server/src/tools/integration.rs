@@ -138,7 +138,7 @@ pub(super) const CONSENT: &str = "run_commands";
 
 /// What the user has to see before they agree.
 pub(super) fn consent_message(root: &str, commands: &[String]) -> String {
-    let commands: String = commands.iter().map(|command| format!("  {command}\n")).collect();
+    let commands = commands.iter().fold(String::new(), |shown, command| shown + "  " + command + "\n");
     format!(
         "These commands are to be run in {root}:\n{commands}{}",
         codebase::sandbox::confinement().sentence(super::apply_edit_plan::WALL)

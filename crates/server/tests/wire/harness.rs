@@ -36,6 +36,7 @@ pub(crate) fn app() -> server::AppBuilder {
         .entropy(Arc::new(Counting(AtomicU32::new(0))))
         .seal(SealKey::parse(&"07".repeat(32)).map(Seal::new))
         .toolsets(&Toolset::ALL)
+        .asks_client_roots(true)
 }
 
 /// Whoever holds a key of this account: for all of its projects, or for one.

@@ -13,7 +13,7 @@ fn folders() -> (tempfile::TempDir, PathBuf, PathBuf, Arc<App>) {
     let folder = tempfile::tempdir().unwrap();
     let base = folder.path().canonicalize().unwrap();
     let (ours, theirs) = (base.join("ours"), base.join("theirs"));
-    for path in [ours.join("inner with space"), theirs.clone()] {
+    for path in [ours.join("inner with space"), ours.join(".github/workflows"), theirs.clone()] {
         std::fs::create_dir_all(&path).unwrap();
         std::fs::write(path.join("a.py"), "x = 1\n").unwrap();
     }
@@ -50,6 +50,8 @@ async fn roots_are_asked_for_once_and_narrow() {
         (vec![uri(&theirs)], ".", "have nothing in common".to_owned()),
         (vec![], ".", "have nothing in common".to_owned()),
         (vec![json!({ "uri": "https://example.com" })], ".", "have nothing in common".to_owned()),
+        // A guarded folder is no root, whoever has it open.
+        (vec![uri(&ours.join(".github/workflows"))], ".", "have nothing in common".to_owned()),
     ] {
         let mut client =
             TestClient::greeted(&app, "2025-11-25", json!({ "roots": { "listChanged": true } })).await;

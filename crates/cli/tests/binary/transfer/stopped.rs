@@ -183,7 +183,7 @@ fn whoever_stops_a_command_hears_what_that_means() {
         (vec!["projects", "backup", &free], "the same command begins anew"),
         (vec!["projects", "import", &site, "--account", "acme"], "the same command does the rest"),
         (vec!["projects", "import", &site, "--copy"], "the same command would copy all of it once more"),
-        (vec!["keys", "create"], "a key that was not shown is of no use to anybody"),
+        (vec!["keys", "create"], "does not have opens nothing"),
         (vec!["keys", "list"], "nothing has changed"),
         (vec!["keys", "revoke", "key_x"], "the same command ends it"),
         (vec!["keys", "rotate", "key_x"], "the same command makes a new one"),

@@ -203,8 +203,8 @@ fn forge(folder: &TempDir, path: &str, place: &str, signer: &TestKey, version: u
             "new": { "sha256": now, "mode": 420 }, "changes": [] }] });
     let journal = journal.to_string();
     let signature = signer.sign("fluxway plan journal", journal.as_bytes());
-    let signed = json!({ "version": version, "journal": journal, "signature": signature });
-    std::fs::write(plans.join("journal.json"), signed.to_string()).unwrap();
+    let file = json!({ "version": version, "journal": journal, "signature": signature });
+    std::fs::write(plans.join("journal.json"), file.to_string()).unwrap();
     std::fs::write(plans.join("0.old"), "evil").unwrap();
 }
 

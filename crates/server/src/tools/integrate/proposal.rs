@@ -22,6 +22,8 @@ pub(super) struct Ready {
     pub(super) variant: String,
     /// What FluxLoop will run.
     pub(super) target: String,
+    /// The folder of the repository.
+    pub(super) root: String,
 }
 
 /// The most lines of all diffs together that are shown, and the least of one.
@@ -80,11 +82,7 @@ fn short(line: &str) -> String {
 
 /// What somebody's file says on somebody's screen: nothing in it commands a terminal or hides from the eye.
 pub(in crate::tools) fn harmless(text: &str) -> String {
-    let is_hidden = |c: char| {
-        (c.is_control() && c != '\t')
-            || matches!(c, '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}')
-    };
-    text.chars().map(|c| if is_hidden(c) { '\u{fffd}' } else { c }).collect()
+    codebase::reveal(text, |c| if c == '\t' { "\t" } else { "\u{fffd}" }.to_owned())
 }
 
 #[cfg(test)]

@@ -70,7 +70,7 @@ impl Integrate {
                 return Ok((Proposal::Refused(why), String::new()));
             }
             let root = subject.tree.path().display().to_string();
-            Ok((Proposal::Ready(Box::new(Ready { plan, variant, target })), root))
+            Ok((Proposal::Ready(Box::new(Ready { plan, variant, target, root: root.clone() })), root))
         });
         let (proposal, root) = work.await.map_err(halt)?;
         let size = serde_json::to_string(&proposal).map_or(usize::MAX, |text| text.len());
