@@ -13,6 +13,7 @@ use crate::modules;
 use crate::names::NodeId;
 use crate::place;
 use crate::profile::{Agent, Does, EntryPoint, Evidence, Part, Route};
+use crate::repository_text::NameKind;
 use crate::routes::{self, RouteFact};
 use crate::rules::{RULES, Role};
 use crate::survey::FileFact;
@@ -184,7 +185,9 @@ impl Finder<'_, '_, '_> {
         };
         let Some((at, call)) = self.model_call(node) else { return name };
         let rule = &RULES[call.rule];
-        let fact = format!("calls {} of {}", call.callee, rule.title);
+        let texts = &self.graph.looks.texts;
+        let callee = texts.name(NameKind::Identifier, &call.callee, self.graph.path(at), call.line);
+        let fact = format!("calls {callee} of {}", rule.title);
         let agent = Agent {
             path: self.graph.path(node).to_owned(),
             line: function.line,

@@ -98,6 +98,7 @@ fn run(request: &Request<'_>, budget: &Budget) -> Profile {
         skipped_in_all: survey.skipped_in_all,
         cuts: cuts(&survey, budget),
         left_out: looks.left_out,
+        texts: looks.texts,
     };
     if projects.is_cut {
         profile.left_out.insert("there are more manifests than are read".to_owned());

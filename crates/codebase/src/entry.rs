@@ -4,11 +4,12 @@ use std::collections::BTreeMap;
 
 use crate::language::Language;
 use crate::look::{Looks, Mention, Seen};
-use crate::manifest::{Ecosystem, Manifest, Program, Start, join, json, name_of, numbered};
+use crate::manifest::{Ecosystem, Manifest, Program, Says, Start, join, json, name_of, numbered};
 use crate::modules::spelled;
 use crate::place;
 use crate::profile::{EntryKind, EntryPoint, Evidence, Framework};
 use crate::project::Project;
+use crate::repository_text::{NameKind, RepositoryTexts};
 use crate::rules::{RULES, Role};
 use crate::source::CallSite;
 use crate::survey::{FileFact, Survey};
@@ -25,7 +26,7 @@ pub(crate) fn of_project(
     frameworks: &[Framework],
 ) -> Vec<EntryPoint> {
     let folder = project.map_or("", |project| project.folder.as_str());
-    let mut found = Found { survey: looks.survey, points: BTreeMap::new() };
+    let mut found = Found { survey: looks.survey, texts: &looks.texts, points: BTreeMap::new() };
     for manifest in project.into_iter().flat_map(|project| &project.manifests) {
         found.programs(folder, &manifest.path, &manifest.programs);
         found.conventional(manifest);
@@ -51,6 +52,7 @@ pub(crate) fn of_project(
 
 struct Found<'a> {
     survey: &'a Survey,
+    texts: &'a RepositoryTexts,
     points: BTreeMap<String, EntryPoint>,
 }
 
@@ -70,9 +72,11 @@ impl Found<'_> {
     fn programs(&mut self, folder: &str, source: &str, programs: &[Program]) {
         for program in programs.iter().take(MOST_PROGRAMS) {
             let Some(path) = resolve(self.survey, folder, &program.start) else { continue };
-            let evidence = Evidence::new(source, program.line, format!("{} starts {path}", program.says));
+            let says = program.says.words(self.texts, source, program.line);
+            let fact = format!("{says} starts {}", self.texts.file(&path));
+            let evidence = Evidence::new(source, program.line, fact);
             let kind = if program.is_imported { EntryKind::Imported } else { EntryKind::Declared };
-            self.add(&path, 1, kind, program.says.clone(), evidence);
+            self.add(&path, 1, kind, says, evidence);
         }
     }
 
@@ -146,7 +150,8 @@ impl Found<'_> {
             let script = rest.split('"').next().unwrap_or_default().trim_start_matches(['.', '/']);
             let path = join(folder, script);
             if self.survey.find(&path).is_some_and(|file| file.language.is_some_and(Language::has_parser)) {
-                let evidence = Evidence::new(&page, line, format!("the page loads {path}"));
+                let evidence =
+                    Evidence::new(&page, line, format!("the page loads {}", self.texts.file(&path)));
                 self.add(&path, 1, EntryKind::Declared, "the page loads it".to_owned(), evidence);
             }
         }
@@ -162,8 +167,9 @@ impl Found<'_> {
             }
             let Some(seen) = looks.get(path) else { continue };
             if let Some(made) = seen.makers.iter().find(|made| begins(made, seen)) {
-                let says = format!("makes {}(…)", made.what);
-                let evidence = Evidence::new(path, made.line, format!("calls {}(…)", made.what));
+                let what = self.texts.name(NameKind::Identifier, &made.what, path, made.line);
+                let says = format!("makes {what}(…)");
+                let evidence = Evidence::new(path, made.line, format!("calls {what}(…)"));
                 self.add(path, made.line, EntryKind::Made, says, evidence);
             }
             // Cargo knows its programs by their place.
@@ -242,7 +248,7 @@ fn started_by(looks: &Looks<'_>, path: &str) -> Vec<Program> {
 fn procfile(text: &str) -> Vec<Program> {
     let lines = numbered(text).filter_map(|(line, written)| Some((line, written.split_once(':')?)));
     lines
-        .flat_map(|(line, (name, command))| Program::of_command(command, line, &format!("Procfile `{name}`")))
+        .flat_map(|(line, (name, command))| Program::of_command(command, line, Says::named("Procfile", name)))
         .collect()
 }
 
@@ -275,16 +281,15 @@ fn langgraph(text: &str) -> Vec<Program> {
     let Ok(document) = json(text) else { return Vec::new() };
     let graph = |(name, target): (&str, &crate::manifest::Node)| {
         let text = target.as_text().or_else(|| target.get("path").as_text())?;
-        Some(file_or_module(text, target.line, format!("graph `{name}`")))
+        Some(file_or_module(text, target.line, Says::named("graph", name)))
     };
     let http = document.at(["http", "app"]);
-    let app =
-        http.as_text().map(|text| file_or_module(text, http.line, "the app of langgraph.json".to_owned()));
+    let app = http.as_text().map(|text| file_or_module(text, http.line, "the app of langgraph.json".into()));
     document.get("graphs").entries().filter_map(graph).chain(app).collect()
 }
 
 /// `./src/graph.py:graph` or `package.graph:graph`.
-fn file_or_module(target: &str, line: u32, says: String) -> Program {
+fn file_or_module(target: &str, line: u32, says: Says) -> Program {
     let (place, _) = target.rsplit_once(':').unwrap_or((target, ""));
     if place.contains('/') || place.ends_with(".py") {
         Program::file(place, line, says)

@@ -10,6 +10,7 @@ use crate::manifest::{Dependency, Manifest, Scope, join, name_of};
 use crate::place;
 use crate::profile::{Anchor, Evidence, Framework};
 use crate::project::Project;
+use crate::repository_text::NameKind;
 use crate::rules::{self, RULES, Rule, RuleId};
 use crate::source;
 use crate::survey::FileFact;
@@ -109,7 +110,7 @@ pub(crate) fn of_project(
     let mut found = BTreeMap::new();
     for (id, mut evidence) in gathered {
         if let Some((manifest, dependency)) = declared.get(&id) {
-            evidence.declared(manifest, dependency);
+            evidence.declared(looks, manifest, dependency);
         }
         if let Some(project) = project {
             evidence.configured(looks, &RULES[id], project, files);
@@ -162,7 +163,10 @@ fn look(
                 .or_insert_with(evidence);
         }
         for made in &seen.makers {
-            let evidence = || Evidence::new(path, made.line, format!("calls {}(…)", made.what));
+            let evidence = || {
+                let what = looks.texts.name(NameKind::Identifier, &made.what, path, made.line);
+                Evidence::new(path, made.line, format!("calls {what}(…)"))
+            };
             let entry = gathered.entry(made.rule).or_default();
             entry.kinds.entry(kind(Kind::Made)).or_insert_with(evidence);
             entry.tried += 1;
@@ -193,7 +197,7 @@ struct Gathered {
 }
 
 impl Gathered {
-    fn declared(&mut self, manifest: &Manifest, dependency: &Dependency) {
+    fn declared(&mut self, looks: &Looks<'_>, manifest: &Manifest, dependency: &Dependency) {
         let requirement = dependency.requirement.as_deref().filter(|text| is_range(text));
         let requirement = requirement.map(|text| format!(" {text}")).unwrap_or_default();
         let scope = match dependency.scope {
@@ -201,7 +205,8 @@ impl Gathered {
             Scope::Optional => " as an extra",
             Scope::Dev => " for development",
         };
-        let fact = format!("declares {}{requirement}{scope}", dependency.name);
+        let name = looks.texts.name(NameKind::Package, &dependency.name, &manifest.path, dependency.line);
+        let fact = format!("declares {name}{requirement}{scope}");
         self.kinds.insert(Kind::Declared, Evidence::new(&manifest.path, dependency.line, fact));
     }
 
@@ -276,9 +281,8 @@ impl Gathered {
 fn is_range(text: &str) -> bool {
     let words = ["workspace:", "catalog:", "latest", "next"];
     let begins = text.trim_start_matches(['=', '<', '>', '~', '^', '!', ' ', 'v', '(', '[']);
-    let plain = |c: char| c.is_ascii_alphanumeric() || " .,<>=!~^*+-|:()[]".contains(c);
     text.len() <= 40
-        && text.chars().all(plain)
+        && NameKind::Version.is_plain(text)
         && (begins.starts_with(|c: char| c.is_ascii_digit() || c == '*')
             || words.iter().any(|w| begins.starts_with(w)))
 }

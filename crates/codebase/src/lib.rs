@@ -29,6 +29,7 @@ mod plain;
 pub mod plan;
 mod profile;
 mod project;
+mod repository_text;
 mod routes;
 pub mod rules;
 pub mod sandbox;
@@ -45,5 +46,6 @@ pub use profile::{
     Agent, Anchor, Does, EntryKind, EntryPoint, Evidence, Framework, LanguageShare, Parameter, Part, Profile,
     ProjectProfile, Risk, Route, Stats,
 };
+pub use repository_text::{NameKind, RepositoryText, RepositoryTexts};
 pub use source::Given;
 pub use survey::Reading;

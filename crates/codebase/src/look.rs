@@ -13,6 +13,7 @@ use crate::lock;
 use crate::manifest::{Ecosystem, folder_of, join, name_of};
 use crate::plain;
 use crate::project::Projects;
+use crate::repository_text::{NameKind, RepositoryTexts};
 use crate::rules::{self, RULES, RuleId};
 use crate::source::{self, Import, Source};
 use crate::survey::{Survey, mentions};
@@ -54,6 +55,8 @@ pub(crate) struct Looks<'a> {
     pub(crate) left_out: BTreeSet<String>,
     /// Versions that lock files were asked for. A workspace of five hundred packages has one lock file.
     locked: Mutex<Locks>,
+    /// Puts names into sentences.
+    pub(crate) texts: RepositoryTexts,
 }
 
 /// A version and its line, or that there is none.
@@ -90,6 +93,7 @@ impl<'a> Looks<'a> {
             locked: Mutex::default(),
             facts: 0,
             left_out: BTreeSet::new(),
+            texts: RepositoryTexts::default(),
         }
     }
 
@@ -193,7 +197,8 @@ impl<'a> Looks<'a> {
         let Some(ecosystem) = language.ecosystem() else { return seen };
         for import in &source.imports {
             if let Some(rule) = self.library(path, ecosystem, import) {
-                let what = format!("imports {}", import.module);
+                let module = self.texts.name(NameKind::Module, &import.module, path, import.line);
+                let what = format!("imports {module}");
                 seen.imports.push(Mention { rule, line: import.line, what, at_top: true, in_method: false });
             }
         }

@@ -16,11 +16,12 @@ mod ruby;
 mod text;
 
 pub(crate) use document::{Broken, Node, json, toml, xml, yaml};
-pub(crate) use programs::{Program, Start};
+pub(crate) use programs::{Program, Says, Start};
 pub(crate) use python::join;
 pub(crate) use text::{numbered, without_comments};
 
 use crate::manager::Manager;
+use crate::repository_text::NameKind;
 
 /// Where packages of a kind come from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -151,6 +152,13 @@ impl Manifest {
             "gradle" if self.path.ends_with(".toml") => folder_of(folder),
             _ => folder,
         }
+    }
+
+    /// That there is a file of this name is the sign.
+    fn hint_by_file(&mut self, manager: Manager, weight: Weight, line: u32) {
+        let name = name_of(&self.path);
+        let fact = if NameKind::File.is_plain(name) { name } else { "the file itself" }.to_owned();
+        self.hint(manager, weight, line, fact);
     }
 
     fn hint(&mut self, manager: Manager, weight: Weight, line: u32, fact: impl Into<String>) {

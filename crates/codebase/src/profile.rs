@@ -7,6 +7,7 @@ use tree::{Cut, Skipped};
 use crate::language::Language;
 use crate::manager::Manager;
 use crate::manifest::Ecosystem;
+use crate::repository_text::RepositoryTexts;
 use crate::rules::Role;
 use crate::source::Given;
 
@@ -58,6 +59,8 @@ pub struct Profile {
     pub cuts: BTreeSet<Cut>,
     /// Other limits that were met, in words: what was seen, but not looked at closely.
     pub left_out: BTreeSet<String>,
+    /// What of the repository is not repeated in sentences: in those of this profile, and in those made from it.
+    pub texts: RepositoryTexts,
 }
 
 /// A language and how much of it there is.

@@ -9,6 +9,7 @@ use crate::lock;
 use crate::look::Looks;
 use crate::manager::Manager;
 use crate::manifest::{self, Dependency, Ecosystem, Manifest, Scope, Weight, folder_of, name_of};
+use crate::repository_text::NameKind;
 use crate::rules;
 use crate::survey::Survey;
 
@@ -211,16 +212,24 @@ impl Projects {
             return Some(version);
         }
         if let Some(version) = written(dependency) {
-            let fact = format!("declares {} {version}", dependency.name);
+            let fact = fact(looks, &manifest.path, dependency, "declares", &version);
             return Some((version, Evidence::new(&manifest.path, dependency.line, fact)));
         }
         self.around(&project.folder).flat_map(|at| &self.all[at].manifests).find_map(|outer| {
             let shared = outer.shared.iter().find(|shared| shared_name(&shared.name) == dependency.name)?;
             let version = written(shared)?;
-            let fact = format!("shares {} {version}", dependency.name);
+            let shared = Dependency { line: shared.line, ..dependency.clone() };
+            let fact = fact(looks, &outer.path, &shared, "shares", &version);
             Some((version, Evidence::new(&outer.path, shared.line, fact)))
         })
     }
+}
+
+/// "declares x 1.2.3".
+fn fact(looks: &Looks<'_>, path: &str, dependency: &Dependency, verb: &str, version: &str) -> String {
+    let name = looks.texts.name(NameKind::Package, &dependency.name, path, dependency.line);
+    let version = looks.texts.name(NameKind::Version, version, path, dependency.line);
+    format!("{verb} {name} {version}")
 }
 
 /// What the nearest lock file of the project's manager says.
@@ -237,7 +246,9 @@ fn locked(
         names.map(|name| manifest::join(folder, name)).find(|path| looks.survey.has(path))
     })?;
     let (version, line) = looks.locked(&path, &project.folder, package)?;
-    let fact = format!("locks {package} at {version}");
+    let name = looks.texts.name(NameKind::Package, package, &path, line);
+    let shown = looks.texts.name(NameKind::Version, &version, &path, line);
+    let fact = format!("locks {name} at {shown}");
     Some((version, Evidence::new(&path, line, fact)))
 }
 

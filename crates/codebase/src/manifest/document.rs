@@ -233,7 +233,7 @@ pub(crate) fn xml(text: &str) -> Result<Node, Broken> {
     let mut open: Vec<Element> = vec![Element::default()];
     loop {
         let at = usize::try_from(reader.buffer_position()).unwrap_or(0);
-        let event = reader.read_event().map_err(|error| broken(lines.at(at), error))?;
+        let event = reader.read_event().map_err(|error| broken(lines.at(at), xml_words(&error)))?;
         match event {
             Event::Start(start) if open.len() < DEEPEST => open.push(Element::of(&start, lines.at(at + 1))),
             Event::Start(_) => return Err(broken(lines.at(at), "nested too deep")),
@@ -257,6 +257,15 @@ pub(crate) fn xml(text: &str) -> Result<Node, Broken> {
     }
     let root = open.into_iter().next().unwrap_or_default();
     Ok(Node { line: 1, data: Data::Map(root.children) })
+}
+
+/// What is wrong, without the words of the file that the parser repeats.
+fn xml_words(error: &quick_xml::Error) -> &'static str {
+    match error {
+        quick_xml::Error::Syntax(_) => "a tag, comment or declaration does not end",
+        quick_xml::Error::IllFormed(_) => "elements are not closed in the order in which they begin",
+        _ => "it is not well-formed XML",
+    }
 }
 
 #[derive(Default)]

@@ -7,7 +7,7 @@ pub(super) fn project(path: &str, text: &str) -> Result<Manifest, Broken> {
     let document = xml(text)?;
     let project = document.get("Project");
     let mut manifest = Manifest::new(path, Ecosystem::Dotnet);
-    manifest.hint(Manager::Nuget, Weight::Own, 1, super::name_of(path));
+    manifest.hint_by_file(Manager::Nuget, Weight::Own, 1);
     manifest.name = super::name_of(path).rsplit_once('.').map(|(stem, _)| stem.to_owned());
     // `Sdk="Microsoft.NET.Sdk.Web"` is what makes it a web project.
     let sdk = project.get("@Sdk");

@@ -46,7 +46,7 @@ fn coordinates(node: &Node) -> Option<String> {
 
 pub(super) fn gradle(path: &str, text: &str) -> Result<Manifest, Broken> {
     let mut manifest = Manifest::new(path, Ecosystem::Jvm);
-    manifest.hint(Manager::Gradle, Weight::Own, 1, super::name_of(path));
+    manifest.hint_by_file(Manager::Gradle, Weight::Own, 1);
     let text = without_comments(text, "//", Some(("/*", "*/")));
     for (line, written) in numbered(&text) {
         let written = written.trim();

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{Broken, Dependency, Ecosystem, Manifest, Program, Scope, Weight, json, yaml};
+use super::{Broken, Dependency, Ecosystem, Manifest, Program, Says, Scope, Weight, json, yaml};
 use crate::manager::Manager;
 
 pub(super) fn package(path: &str, text: &str) -> Result<Manifest, Broken> {
@@ -50,7 +50,7 @@ fn programs(document: &super::Node, manifest: &mut Manifest) {
         let stem = name.split(':').next().unwrap_or(name);
         if matches!(stem, "start" | "dev" | "serve" | "server" | "develop") {
             let command = script.as_text().unwrap_or_default();
-            manifest.programs.extend(Program::of_command(command, script.line, &format!("script `{name}`")));
+            manifest.programs.extend(Program::of_command(command, script.line, Says::named("script", name)));
         }
     }
     let bin = document.get("bin");
@@ -78,7 +78,7 @@ pub(super) fn deno(path: &str, text: &str) -> Result<Manifest, Broken> {
     for (name, task) in document.get("tasks").entries() {
         let command = task.as_text().or_else(|| task.get("command").as_text()).unwrap_or_default();
         if matches!(name.split(':').next(), Some("start" | "dev" | "serve" | "preview")) {
-            manifest.programs.extend(Program::of_command(command, task.line, &format!("task `{name}`")));
+            manifest.programs.extend(Program::of_command(command, task.line, Says::named("task", name)));
         }
     }
     Ok(manifest)

@@ -1,14 +1,44 @@
 //! What starts, as a manifest or a command line says.
 
+use crate::repository_text::{NameKind, RepositoryTexts};
+
 /// Something that can be started.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Program {
     pub(crate) start: Start,
     pub(crate) line: u32,
-    /// What says so: "script `start`".
-    pub(crate) says: String,
+    /// What says so.
+    pub(crate) says: Says,
     /// It is what others import, not what anybody starts.
     pub(crate) is_imported: bool,
+}
+
+/// What says that something is started: "script `start`".
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Says {
+    what: &'static str,
+    /// Its name, as it is written in the repository.
+    name: Option<String>,
+}
+
+impl Says {
+    pub(crate) fn named(what: &'static str, name: &str) -> Self {
+        Self { what, name: Some(name.to_owned()) }
+    }
+
+    /// In words, for a sentence. `path` and `line` say where it is written.
+    pub(crate) fn words(&self, texts: &RepositoryTexts, path: &str, line: u32) -> String {
+        match &self.name {
+            Some(name) => format!("{} `{}`", self.what, texts.name(NameKind::Script, name, path, line)),
+            None => self.what.to_owned(),
+        }
+    }
+}
+
+impl From<&'static str> for Says {
+    fn from(what: &'static str) -> Self {
+        Self { what, name: None }
+    }
 }
 
 /// How it is named.
@@ -21,7 +51,7 @@ pub(crate) enum Start {
 }
 
 impl Program {
-    pub(crate) fn file(path: &str, line: u32, says: impl Into<String>) -> Self {
+    pub(crate) fn file(path: &str, line: u32, says: impl Into<Says>) -> Self {
         Self {
             start: Start::File(path.trim_start_matches("./").to_owned()),
             line,
@@ -31,17 +61,18 @@ impl Program {
     }
 
     /// `package.module:function`.
-    pub(crate) fn module(target: &str, line: u32, says: impl Into<String>) -> Self {
+    pub(crate) fn module(target: &str, line: u32, says: impl Into<Says>) -> Self {
         let module = target.split([':', '[']).next().unwrap_or(target).trim();
         Self { start: Start::Module(module.to_owned()), line, says: says.into(), is_imported: false }
     }
 
     /// What a command line starts, as far as its words tell.
-    pub(crate) fn of_command(command: &str, line: u32, says: &str) -> Vec<Self> {
+    pub(crate) fn of_command(command: &str, line: u32, says: impl Into<Says>) -> Vec<Self> {
+        let says = says.into();
         command
             .split(['&', '|', ';'])
             .filter_map(|part| started(&words(part)))
-            .map(|start| Self { start, line, says: says.to_owned(), is_imported: false })
+            .map(|start| Self { start, line, says: says.clone(), is_imported: false })
             .collect()
     }
 }

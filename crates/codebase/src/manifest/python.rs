@@ -1,7 +1,7 @@
 //! Python's many manifests.
 
 use super::text::numbered;
-use super::{Broken, Dependency, Ecosystem, Manifest, Node, Program, Scope, Weight, toml, yaml};
+use super::{Broken, Dependency, Ecosystem, Manifest, Node, Program, Says, Scope, Weight, toml, yaml};
 use crate::language::Language;
 use crate::manager::Manager;
 use crate::source::{self, Argument};
@@ -64,7 +64,7 @@ pub(super) fn pyproject(path: &str, text: &str) -> Result<Manifest, Broken> {
             manifest.programs.push(Program::module(
                 target_text,
                 target.line,
-                format!("console script `{name}`"),
+                Says::named("console script", name),
             ));
         }
     }
@@ -115,7 +115,7 @@ pub(super) fn pipfile(path: &str, text: &str) -> Result<Manifest, Broken> {
     table_of(document.get("dev-packages"), Scope::Dev, &mut manifest);
     for (name, script) in document.get("scripts").entries() {
         let command = script.as_text().unwrap_or_default();
-        manifest.programs.extend(Program::of_command(command, script.line, &format!("script `{name}`")));
+        manifest.programs.extend(Program::of_command(command, script.line, Says::named("script", name)));
     }
     Ok(manifest)
 }
@@ -128,7 +128,7 @@ pub(super) fn conda(path: &str, text: &str) -> Result<Manifest, Broken> {
         return Ok(manifest); // a file of that name for something else
     }
     manifest.name = document.get("name").as_text().map(str::to_owned);
-    manifest.hint(Manager::Conda, Weight::Own, dependencies.line, super::name_of(path));
+    manifest.hint_by_file(Manager::Conda, Weight::Own, dependencies.line);
     for item in dependencies.items() {
         if let Some(text) = item.as_text() {
             let plain = text.rsplit("::").next().unwrap_or(text);
@@ -153,7 +153,7 @@ pub(super) fn requirements(path: &str, text: &str) -> Result<Manifest, Broken> {
         false if path.contains("extras/") || name.contains("optional") => Scope::Optional,
         false => Scope::Main,
     };
-    manifest.hint(Manager::Pip, Weight::Default, 1, super::name_of(path));
+    manifest.hint_by_file(Manager::Pip, Weight::Default, 1);
     for (line, written) in numbered(text) {
         let written = written.split(" #").next().unwrap_or(written).trim();
         if written.starts_with('#') || written.is_empty() {
@@ -231,7 +231,7 @@ fn setup_value(section: &str, key: &str, value: &str, line: u32, manifest: &mut 
         }
         ("options.entry_points", "console_scripts") => {
             if let Some((name, target)) = value.split_once('=') {
-                let says = format!("console script `{}`", name.trim());
+                let says = Says::named("console script", name.trim());
                 manifest.programs.push(Program::module(target, line, says));
             }
         }
@@ -266,7 +266,7 @@ pub(super) fn setup_py(path: &str, text: &str) -> Result<Manifest, Broken> {
             if let Argument::Text(text) = item
                 && let Some((name, target)) = text.split_once('=')
             {
-                let says = format!("console script `{}`", name.trim());
+                let says = Says::named("console script", name.trim());
                 manifest.programs.push(Program::module(target, setup.line, says));
             }
         }

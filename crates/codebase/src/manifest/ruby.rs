@@ -6,7 +6,7 @@ use crate::manager::Manager;
 
 pub(super) fn gemfile(path: &str, text: &str) -> Result<Manifest, Broken> {
     let mut manifest = Manifest::new(path, Ecosystem::Ruby);
-    manifest.hint(Manager::Bundler, Weight::Own, 1, super::name_of(path));
+    manifest.hint_by_file(Manager::Bundler, Weight::Own, 1);
     let text = without_comments(text, "#", Some(("\n=begin", "\n=end")));
     let mut blocks: Vec<bool> = Vec::new();
     for (line, written) in numbered(&text) {
@@ -31,7 +31,7 @@ pub(super) fn gemfile(path: &str, text: &str) -> Result<Manifest, Broken> {
 
 pub(super) fn gemspec(path: &str, text: &str) -> Result<Manifest, Broken> {
     let mut manifest = Manifest::new(path, Ecosystem::Ruby);
-    manifest.hint(Manager::Bundler, Weight::Configured, 1, super::name_of(path));
+    manifest.hint_by_file(Manager::Bundler, Weight::Configured, 1);
     manifest.is_library = true;
     for (line, written) in numbered(&without_comments(text, "#", None)) {
         if written.contains(".executables") {

@@ -1,4 +1,9 @@
 use super::*;
+use crate::repository_text::RepositoryTexts;
+
+fn says(program: &Program) -> String {
+    program.says.words(&RepositoryTexts::default(), "x", program.line)
+}
 
 /// A manifest in one line each.
 fn facts(path: &str, text: &str) -> Vec<String> {
@@ -15,8 +20,8 @@ fn facts(path: &str, text: &str) -> Vec<String> {
             .map(|d| format!("{} shared {} {}", d.line, d.name, d.requirement.as_deref().unwrap_or("-"))),
     );
     facts.extend(manifest.programs.iter().map(|p| match &p.start {
-        Start::File(file) => format!("{} starts {file} ({})", p.line, p.says),
-        Start::Module(module) => format!("{} starts module {module} ({})", p.line, p.says),
+        Start::File(file) => format!("{} starts {file} ({})", p.line, says(p)),
+        Start::Module(module) => format!("{} starts module {module} ({})", p.line, says(p)),
     }));
     facts.extend(manifest.includes.iter().map(|file| format!("includes {file}")));
     facts.extend(manifest.hints.iter().map(|h| format!("{} {:?} {}", h.line, h.weight, h.manager.name())));

@@ -1,6 +1,7 @@
 //! What is said about a plan.
 
 use crate::invisible::reveal;
+use crate::repository_text::{NameKind, RepositoryTexts};
 
 /// Whether it can be applied all the same.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -71,15 +72,26 @@ impl Finding {
     pub fn advice(&self) -> String {
         match self.fix.as_str() {
             "" => self.sentence(),
-            fix => format!("{} ({fix})", self.sentence()),
+            fix => format!("{} ({})", self.sentence(), self.in_words(fix)),
+        }
+    }
+
+    /// A sentence about its file, which is named by a stand-in if it has no plain name.
+    fn in_words(&self, sentence: &str) -> String {
+        match &self.path {
+            Some(path) if !path.is_empty() && !NameKind::File.is_plain(path) => {
+                sentence.replace(path, &RepositoryTexts::default().file(path))
+            }
+            _ => sentence.to_owned(),
         }
     }
 
     /// The whole sentence: `Edit #0: …`.
     pub fn sentence(&self) -> String {
+        let says = self.in_words(&self.says);
         match self.edit {
-            Some(edit) => format!("Edit #{edit}: {}", self.says),
-            None => self.says.clone(),
+            Some(edit) => format!("Edit #{edit}: {says}"),
+            None => says,
         }
     }
 }
