@@ -230,7 +230,7 @@ impl RepositoryTexts {
 /// What stands for a path: the same for the same path, in every answer.
 fn stand_in(kind: NameKind, path: &str) -> String {
     let digest = Sha256::digest(path.as_bytes());
-    let number: String = digest.iter().take(3).map(|byte| format!("{byte:02x}")).collect();
+    let number = format!("{:02x}{:02x}{:02x}", digest[0], digest[1], digest[2]);
     let around = std::iter::successors(Some(folder_of(path)), |folder| Some(folder_of(folder)));
     let around =
         around.take_while(|folder| !folder.is_empty()).find(|folder| NameKind::Folder.is_plain(folder));

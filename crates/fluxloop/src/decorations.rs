@@ -47,7 +47,11 @@ pub(crate) fn decorations(scene: &Scene<'_>, way: &Way, agent: Option<&Agent>, f
     };
     let decorated = match undecoratable(scene, path, name, is_generator) {
         Some(reason) => {
-            found.warnings.push(format!("{name} in {path} is not decorated: {reason}"));
+            found.warnings.push(format!(
+                "{} in {} is not decorated: {reason}",
+                scene.name(name, path, 0),
+                scene.texts().file(path)
+            ));
             false
         }
         None => add(scene, path, name, "agent", &recorded(scene, "This function is the agent"), found),
@@ -124,7 +128,9 @@ fn add(scene: &Scene<'_>, path: &str, name: &str, kind: &str, why: &str, found: 
             true
         }
         Err(reason) => {
-            found.warnings.push(format!("{name} is not decorated: {reason}"));
+            let (shown, file) = (scene.name(name, path, 0), scene.texts().file(path));
+            let reason = reason.replace(path, &file).replace(name, &shown);
+            found.warnings.push(format!("{shown} is not decorated: {reason}"));
             false
         }
     }

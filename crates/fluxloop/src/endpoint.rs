@@ -1,9 +1,10 @@
 //! A route that leads to an agent, and the files that call it.
 
-use codebase::Route;
+use codebase::{NameKind, RepositoryTexts, Route};
 use regex::Regex;
 use serde_json::{Value, json};
 
+use crate::integrate::shown_route;
 use crate::target::{is_id, is_text};
 
 /// A request that carries one text, and where its answer is.
@@ -18,6 +19,8 @@ pub(crate) struct Endpoint {
     pub(crate) reply: Option<String>,
     /// What to look at.
     doubts: Vec<String>,
+    /// It, in a sentence.
+    shown: String,
 }
 
 /// Where the text goes.
@@ -67,13 +70,16 @@ const GUARDS: &[&str] = &[
 impl Endpoint {
     /// What a route takes and gives. `field` names the field of the request, if somebody knows it: then what is unsure is a
     /// doubt, and otherwise a reason not to.
-    pub(crate) fn of(route: &Route, field: Option<&str>) -> Result<Self, String> {
-        let shown = format!("{} {}", route.method, route.path);
+    pub(crate) fn of(route: &Route, field: Option<&str>, texts: &RepositoryTexts) -> Result<Self, String> {
+        let shown = shown_route(texts, route);
+        let name_of =
+            |name: &str| texts.name(NameKind::Identifier, name, &route.file, route.line).into_owned();
+        let names = |all: &[String]| all.iter().map(|name| name_of(name)).collect::<Vec<_>>().join(", ");
         let method = match route.method.as_str() {
             "POST" | "ANY" => "POST",
             "GET" => "GET",
             "PUT" => "PUT",
-            other => return Err(format!("the route {shown} takes {other} requests")),
+            other => return Err(format!("the route {shown} takes {} requests", name_of(other))),
         };
         let path = format!("/{}", route.path.trim_start_matches('/'));
         if ["webhook", "callback", "interactivity", "/hook", "/events"].iter().any(|word| path.contains(word))
@@ -83,29 +89,37 @@ impl Endpoint {
         if path.contains("(computed)") {
             return Err(format!(
                 "the path of the route in {} is put together while the program runs",
-                route.file
+                texts.file(&route.file)
             ));
         }
         if path.contains(['{', '<', '[', '*', '$', ':', '(', '^']) {
             return Err(format!("the path of the route {shown} has parameters that only you can fill in"));
+        }
+        if path.contains(|c: char| c.is_whitespace() || c.is_control() || "\"'`\\".contains(c)) {
+            return Err(format!(
+                "the path of the route {shown} cannot be part of an address as it is written"
+            ));
         }
         let is_guard = |name: &&String| GUARDS.iter().any(|word| name.to_lowercase().contains(word));
         let guard = route
             .guards
             .iter()
             .find(is_guard)
-            .map(|guard| format!("{shown} is behind `{guard}`, and needs credentials"));
+            .map(|guard| format!("{shown} is behind `{}`, and needs credentials", name_of(guard)));
         let chosen = match field {
             Some(name) if LISTS.contains(&name) => Some(Field::Messages(name.to_owned())),
             Some(name) => Some(Field::Text(name.to_owned())),
             None => chosen(route),
         };
         let field_given = field.is_some();
-        let field = chosen.ok_or_else(|| unclear(route, &shown))?;
+        let field = chosen.ok_or_else(|| {
+            let seen = (!route.request.is_empty()).then(|| names(&route.request));
+            unclear(seen.as_deref(), &shown, &texts.file(&route.file))
+        })?;
         let name = field.name().to_owned();
         let (others, open) = others(route, &name);
         let missing = (!open.is_empty())
-            .then(|| format!("{shown} also reads {}, and only you know what to send", open.join(", ")));
+            .then(|| format!("{shown} also reads {}, and only you know what to send", names(&open)));
         let mut doubts: Vec<String> = guard.into_iter().chain(missing).collect();
         if let (false, Some(doubt)) = (field_given, doubts.first()) {
             return Err(format!(
@@ -116,7 +130,7 @@ impl Endpoint {
         {
             return Err(format!(
                 "{shown} says how it went ({}), and not what was answered",
-                route.response.join(", ")
+                names(&route.response)
             ));
         }
         let reply = reply(&route.response);
@@ -126,17 +140,20 @@ impl Endpoint {
                     .to_owned(),
             );
         }
-        Ok(Self { method, path, field, others, reply, doubts })
+        Ok(Self { method, path, field, others, reply, doubts, shown })
     }
 
     /// What the file of a route shows about what it wants.
-    pub(crate) fn seen_in(self, text: &str) -> Result<Self, String> {
-        let shown = format!("{} {}", self.method, self.path);
+    pub(crate) fn seen_in(self, text: &str, texts: &RepositoryTexts, file: &str) -> Result<Self, String> {
+        let shown = &self.shown;
+        let name_of = |name: &str| texts.name(NameKind::Identifier, name, file, 0).into_owned();
         if let Field::Messages(name) = &self.field
             && let Some(member) = strange_member(text, name)
         {
             return Err(format!(
-                "{shown} reads `{member}` of each of its {name}, which is not how messages usually look"
+                "{shown} reads `{}` of each of its {}, which is not how messages usually look",
+                name_of(&member),
+                name_of(name)
             ));
         }
         let is_remote = ["runs.stream(", "runs.create(", ".threads."].iter().any(|call| text.contains(call));
@@ -309,13 +326,12 @@ fn strange_member(text: &str, list: &str) -> Option<String> {
     read.find(|member| !usual.contains(&member.as_str()))
 }
 
-fn unclear(route: &Route, shown: &str) -> String {
-    let seen = if route.request.is_empty() {
-        "the code does not show which field of the request carries the text".to_owned()
-    } else {
-        format!("which of its fields ({}) carries the text is not clear", route.request.join(", "))
+fn unclear(fields: Option<&str>, shown: &str, file: &str) -> String {
+    let seen = match fields {
+        None => "the code does not show which field of the request carries the text".to_owned(),
+        Some(fields) => format!("which of its fields ({fields}) carries the text is not clear"),
     };
-    format!("{shown} ({}) leads to an agent, but {seen}: name it as `request_field`", route.file)
+    format!("{shown} ({file}) leads to an agent, but {seen}: name it as `request_field`")
 }
 
 /// The field for the text: by its type where one is declared, else by its name.
@@ -402,6 +418,10 @@ pub(crate) fn filled(template: &str, values: &[(&str, &str)]) -> String {
 mod tests {
     use super::*;
 
+    fn texts() -> RepositoryTexts {
+        RepositoryTexts::default()
+    }
+
     fn route(method: &str, path: &str, request: &[&str], response: &[&str]) -> Route {
         let texts = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
         let (method, path) = (method.to_owned(), path.to_owned());
@@ -423,25 +443,25 @@ mod tests {
     #[test]
     fn the_field_for_the_text_is_found_or_asked_for() {
         let field = |request: &[&str]| {
-            Endpoint::of(&route("POST", "/x", request, &[]), None).map(|e| e.name().to_owned())
+            Endpoint::of(&route("POST", "/x", request, &[]), None, &texts()).map(|e| e.name().to_owned())
         };
         assert_eq!(field(&["session", "message"]).as_deref(), Ok("message"));
         assert_eq!(field(&["messages", "model"]).as_deref(), Ok("messages"));
         assert!(field(&["message", "toolsState"]).is_err());
         assert_eq!(field(&["topicName"]).as_deref(), Ok("topicName"));
         assert!(field(&[]).is_err() && field(&["a", "b"]).is_err() && field(&["userId"]).is_err());
-        let named = Endpoint::of(&route("POST", "/x", &[], &[]), Some("ask")).unwrap();
+        let named = Endpoint::of(&route("POST", "/x", &[], &[]), Some("ask"), &texts()).unwrap();
         assert_eq!(named.expression(), "{\"ask\": message}");
-        for path in ["/x/{id}", "/x/:id", "/x/[id]", "/x/<int:id>"] {
-            assert!(Endpoint::of(&route("POST", path, &["message"], &[]), None).is_err());
+        for path in ["/x/{id}", "/x/:id", "/x/[id]", "/x/<int:id>", "/x y", "/x\"y"] {
+            assert!(Endpoint::of(&route("POST", path, &["message"], &[]), None, &texts()).is_err());
         }
-        assert!(Endpoint::of(&route("DELETE", "/x", &["message"], &[]), None).is_err());
+        assert!(Endpoint::of(&route("DELETE", "/x", &["message"], &[]), None, &texts()).is_err());
     }
 
     #[test]
     fn templates_are_filled_completely() {
-        let one = Endpoint::of(&route("POST", "/@x@", &["messages"], &["reply"]), None).unwrap();
-        let get = Endpoint::of(&route("GET", "/x", &["q"], &[]), None).unwrap();
+        let one = Endpoint::of(&route("POST", "/@x@", &["messages"], &["reply"]), None, &texts()).unwrap();
+        let get = Endpoint::of(&route("GET", "/x", &["q"], &[]), None, &texts()).unwrap();
         for text in [
             one.python_bridge("http://u"),
             one.node_bridge("http://u"),

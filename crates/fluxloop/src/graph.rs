@@ -1,6 +1,6 @@
 //! Graphs of `LangGraph`: whether one can be asked with one text, and how.
 
-use codebase::{Glance, Parameter, glance};
+use codebase::{Glance, NameKind, Parameter, RepositoryTexts, glance};
 use regex::Regex;
 use tree::Tree;
 
@@ -16,8 +16,16 @@ pub(crate) struct GraphCall {
 }
 
 /// How the graph `name` in a file is called with a conversation of one message; why not, if it cannot be.
-pub(crate) fn call_of(tree: &Tree, path: &str, seen: &Glance, name: &str) -> Result<GraphCall, String> {
-    let bytes = tree.read(path, 256 * 1024).map_err(|error| format!("{path} cannot be read: {error}"))?;
+pub(crate) fn call_of(
+    tree: &Tree,
+    path: &str,
+    seen: &Glance,
+    name: &str,
+    texts: &RepositoryTexts,
+) -> Result<GraphCall, String> {
+    let shown = |name: &str| texts.name(NameKind::Identifier, name, path, 0).into_owned();
+    let (graph, file) = (shown(name), texts.file(path));
+    let bytes = tree.read(path, 256 * 1024).map_err(|error| format!("{file} cannot be read: {error}"))?;
     let text = String::from_utf8_lossy(&bytes);
     let prebuilt =
         ["create_react_agent(", "create_agent(", "MessageGraph("].iter().any(|maker| text.contains(maker));
@@ -26,26 +34,29 @@ pub(crate) fn call_of(tree: &Tree, path: &str, seen: &Glance, name: &str) -> Res
         && !has_messages(tree, path, seen, &state)
     {
         return Err(format!(
-            "the state of `{name}` in {path} ({state}) has no `messages` that could be seen"
+            "the state of `{graph}` in {file} ({}) has no `messages` that could be seen",
+            shown(&state)
         ));
     }
     let mut call = GraphCall { remembers: text.contains("checkpointer="), ..GraphCall::default() };
     if let Some(function) = seen.functions.iter().find(|function| function.name == name) {
         if function.parameters.iter().any(|parameter| !parameter.optional) {
-            return Err(format!("`{name}` in {path} needs arguments to make its graph"));
+            return Err(format!("`{graph}` in {file} needs arguments to make its graph"));
         }
         call.factory = Some(function.is_async);
     }
     if let Some(class) = first(&text, r"config_schema\s*=\s*(\w+)") {
         let missing = all_fields(tree, path, seen, &class).into_iter().find(|field| !field.optional);
         if let Some(field) = missing {
-            return Err(format!("`{name}` in {path} wants `{}` in its configuration ({class})", field.name));
+            let (field, class) = (shown(&field.name), shown(&class));
+            return Err(format!("`{graph}` in {file} wants `{field}` in its configuration ({class})"));
         }
     }
     if let Some(class) = first(&text, r"context_schema\s*=\s*(\w+)") {
         let fields = fields_of(tree, path, seen, &class);
         if !fields.is_some_and(|(_, fields)| fields.iter().all(|field| field.optional)) {
-            return Err(format!("`{name}` in {path} wants a context ({class}) that only you can fill in"));
+            let class = shown(&class);
+            return Err(format!("`{graph}` in {file} wants a context ({class}) that only you can fill in"));
         }
         call.context = Some(class);
     }

@@ -1,12 +1,13 @@
 //! From an analysed repository to the edits that make FluxLoop run it.
 
+use std::borrow::Cow;
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 use codebase::manager::Manager;
 use codebase::plan::{Edit, Facts, judge_check};
-use codebase::{Agent, Ecosystem, Framework, Glance, Profile, Route, glance};
+use codebase::{Agent, Ecosystem, Framework, Glance, NameKind, Profile, RepositoryTexts, Route, glance};
 use regex::Regex;
 use tree::Tree;
 
@@ -72,9 +73,11 @@ pub struct Integration {
     pub manager: Option<Manager>,
     /// What FluxLoop runs in the end.
     pub target: String,
-    /// Where the program listens, if it is called over HTTP.
+    /// The same in a sentence: named by its place if it is no plain name.
+    pub shown_target: String,
+    /// Where the program listens, if it is called over HTTP; in a sentence.
     pub url: Option<String>,
-    /// How the program is started, if it has to be.
+    /// How the program is started, if it has to be; in a sentence.
     pub start: Option<String>,
     /// What it does, in a sentence.
     pub summary: String,
@@ -84,6 +87,8 @@ pub struct Integration {
     pub facts: Facts,
     /// Why there are no edits.
     pub refused: Option<String>,
+    /// What of the repository the sentences here do not repeat.
+    pub texts: RepositoryTexts,
 }
 
 /// Everything that is known while an integration is worked out.
@@ -106,6 +111,8 @@ pub(crate) struct Found {
     pub(crate) edits: Vec<Edit>,
     pub(crate) runner: Option<Runner>,
     pub(crate) target: String,
+    /// Where that stands: file and line.
+    pub(crate) target_place: (String, u32),
     pub(crate) url: Option<String>,
     pub(crate) start: Option<String>,
     pub(crate) warnings: Vec<String>,
@@ -125,6 +132,21 @@ impl Scene<'_> {
 
     pub(crate) fn uses_sdk(&self) -> bool {
         self.variant == Variant::Sdk
+    }
+
+    /// Puts names of the repository into sentences.
+    pub(crate) fn texts(&self) -> &RepositoryTexts {
+        &self.profile.texts
+    }
+
+    /// A function, class or field of the repository in a sentence.
+    pub(crate) fn name<'n>(&self, name: &'n str, path: &str, line: u32) -> Cow<'n, str> {
+        self.texts().name(NameKind::Identifier, name, path, line)
+    }
+
+    /// A route in a sentence.
+    pub(crate) fn route(&self, route: &Route) -> String {
+        shown_route(self.texts(), route)
     }
 
     /// What a file says about itself.
@@ -160,7 +182,11 @@ impl Scene<'_> {
 
     /// Where it is, in a sentence: nothing for the root.
     pub(crate) fn place(&self) -> String {
-        if self.package.is_empty() { String::new() } else { format!(" in {}", self.package) }
+        if self.package.is_empty() {
+            String::new()
+        } else {
+            format!(" in {}", self.texts().folder(&self.package))
+        }
     }
 
     pub(crate) fn entry_points(&self) -> Vec<String> {
@@ -180,7 +206,7 @@ pub fn integrate(tree: &Tree, profile: &Profile, ask: &Ask) -> Result<Integratio
     let (package, mut notes) = package::package(profile, ask)?;
     notes.extend(package::elsewhere(profile, ask, &package));
     let framework = found_in(profile, recipe, &package);
-    let layout = Layout::find(tree, &package, ask.line);
+    let layout = Layout::find(tree, &package, ask.line, &profile.texts);
     let (variant, why_variant) = variant(tree, ask, &package);
     let name = package::scenario(profile, &layout, &package, &mut notes);
     let scene =
@@ -281,13 +307,21 @@ fn conclude(
             facts.prerequisites.push("Node.js 18 or newer".to_owned());
         }
         if let (Some(start), Some(url)) = (&found.start, &found.url) {
+            let url = shown_url(scene, &found.target_place, url);
             facts.prerequisites.push(format!("The program is running while FluxLoop runs: {start} ({url})"));
         }
         if found.runner.is_some() {
             facts.warnings.push(format!(
                 "FluxLoop exits with 0 even if the agent fails: whether a run went well is in {}.",
-                line.results(&scene.name)
+                line.results(spoken(&scene.name))
             ));
+            if spoken(&scene.name) != scene.name {
+                facts.warnings.push(format!(
+                    "NAME stands for the name of the FluxLoop project in {}, which is not repeated in commands: there is no \
+                     check that runs it.",
+                    scene.texts().folder(&line.folder(&scene.name))
+                ));
+            }
         }
         if is_python && scene.uses_sdk() {
             facts.warnings.push(match line {
@@ -299,11 +333,19 @@ fn conclude(
                     .to_owned(),
             });
         }
-        facts.post_checks = checks(scene, &found.compiles, found.runner.is_some(), manager);
+        let runs = found.runner.is_some();
+        facts.post_checks = checks(scene, &found.compiles, runs, manager, &mut facts.warnings);
     }
     let verb = if refused.is_some() { "No FluxLoop integration" } else { "Add FluxLoop integration" };
     let place = scene.place();
-    let target = if found.target.is_empty() { String::new() } else { format!(", running {}", found.target) };
+    let shown_target = match found.target.as_str() {
+        "" => String::new(),
+        target => {
+            let (path, line) = &found.target_place;
+            scene.texts().name(NameKind::Target, target, path, *line).into_owned()
+        }
+    };
+    let target = if shown_target.is_empty() { String::new() } else { format!(", running {shown_target}") };
     Integration {
         recipe,
         variant: scene.variant,
@@ -312,8 +354,9 @@ fn conclude(
         why_line: scene.layout.why.clone(),
         name: scene.name.clone(),
         manager,
+        url: found.url.as_deref().map(|url| shown_url(scene, &found.target_place, url)),
         target: found.target,
-        url: found.url,
+        shown_target,
         start: found.start,
         summary: format!(
             "{verb} for {} project{place} using {} runner{target}.",
@@ -323,7 +366,24 @@ fn conclude(
         edits: if refused.is_some() { Vec::new() } else { found.edits },
         facts,
         refused,
+        texts: scene.texts().clone(),
     }
+}
+
+/// A route in a sentence: `POST /chat`.
+pub(crate) fn shown_route(texts: &RepositoryTexts, route: &Route) -> String {
+    let shown = format!("{} {}", route.method, route.path);
+    texts.name(NameKind::Route, &shown, &route.file, route.line).into_owned()
+}
+
+/// Where the program listens, in a sentence.
+fn shown_url(scene: &Scene<'_>, (path, line): &(String, u32), url: &str) -> String {
+    scene.texts().name(NameKind::Address, url, path, *line).into_owned()
+}
+
+/// A project or scenario in a command that is proposed: one that is no plain name is left to be filled in.
+pub(crate) fn spoken(name: &str) -> &str {
+    if NameKind::Setting.is_plain(name) { name } else { "NAME" }
 }
 
 /// The Python that FluxLoop needs, or the newer one that the program needs.
@@ -341,15 +401,23 @@ fn checks(
     compiles: &BTreeSet<String>,
     runs: bool,
     manager: Option<Manager>,
+    warnings: &mut Vec<String>,
 ) -> Vec<String> {
     let mut checks = Vec::new();
     // A path that no command would take is compiled by nobody.
-    let takes = |path: &&str| judge_check(&format!("python -m py_compile {path}"), is_check).is_ok();
-    let files: Vec<&str> = compiles.iter().map(String::as_str).filter(takes).collect();
+    let takes = |path: &&str| {
+        NameKind::File.is_plain(path)
+            && judge_check(&format!("python -m py_compile {path}"), is_check).is_ok()
+    };
+    let (files, others): (Vec<&str>, Vec<&str>) = compiles.iter().map(String::as_str).partition(takes);
+    // What no sentence repeats is not part of a command either.
+    warnings.extend(others.iter().filter(|path| !NameKind::File.is_plain(path)).map(|path| {
+        format!("There is no check that compiles {}: its name is no plain path.", scene.texts().file(path))
+    }));
     if !files.is_empty() {
         checks.push(format!("python -m py_compile {}", files.join(" ")));
     }
-    if runs {
+    if runs && spoken(&scene.name) == scene.name {
         // A tool that finds its environment by the folder it is in does not find that of a package further down.
         let manager = manager.filter(|_| scene.package.is_empty());
         checks.push(install::within(manager, &scene.line().run_once(&scene.name)));

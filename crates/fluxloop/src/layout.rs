@@ -1,5 +1,6 @@
 //! The FluxLoop project that is there already, and the line of the CLI that it belongs to.
 
+use codebase::{NameKind, RepositoryTexts};
 use regex::Regex;
 use serde_json::Value;
 use tree::Tree;
@@ -24,7 +25,7 @@ const MANIFESTS: [&str; 5] =
 
 impl Layout {
     /// Looks at folders and versions; `package` is the folder of the chosen package. `wanted` settles it.
-    pub(crate) fn find(tree: &Tree, package: &str, wanted: Option<Line>) -> Self {
+    pub(crate) fn find(tree: &Tree, package: &str, wanted: Option<Line>, texts: &RepositoryTexts) -> Self {
         let places = projects(tree);
         let of_line = |line: Line| {
             let own = places.iter().filter(|(known, ..)| *known == line);
@@ -33,8 +34,8 @@ impl Layout {
         let (line, why) = if let Some(line) = wanted {
             (line, "it was asked for".to_owned())
         } else if let Some((line, _, folder)) = places.first() {
-            (*line, format!("`{folder}` has the folders of this line"))
-        } else if let Some((line, why)) = declared(tree, package) {
+            (*line, format!("`{}` has the folders of this line", texts.folder(folder)))
+        } else if let Some((line, why)) = declared(tree, package, texts) {
             (line, why)
         } else {
             (Line::NEWEST, "nothing in the repository names another, and it is the newest".to_owned())
@@ -60,7 +61,7 @@ fn projects(tree: &Tree) -> Vec<(Line, String, String)> {
 }
 
 /// The line that a lock file or a manifest names.
-fn declared(tree: &Tree, package: &str) -> Option<(Line, String)> {
+fn declared(tree: &Tree, package: &str, texts: &RepositoryTexts) -> Option<(Line, String)> {
     let folders =
         if package.is_empty() { vec![String::new()] } else { vec![format!("{package}/"), String::new()] };
     let read = |path: &str| String::from_utf8(tree.read(path, 16 * LARGEST).ok()?).ok();
@@ -69,21 +70,27 @@ fn declared(tree: &Tree, package: &str) -> Option<(Line, String)> {
             let path = format!("{folder}{file}");
             let Some(text) = read(&path).filter(|text| text.contains("fluxloop-cli")) else { continue };
             if let Some(version) = codebase::locked_version(file, &text, "fluxloop-cli") {
-                return Some((Line::of_version(&version)?, format!("`{path}` has fluxloop-cli {version}")));
+                let line = Line::of_version(&version)?;
+                let version = texts.name(NameKind::Version, &version, &path, 0);
+                return Some((line, format!("`{}` has fluxloop-cli {version}", texts.file(&path))));
             }
         }
         for file in MANIFESTS {
             let path = format!("{folder}{file}");
             let Some(text) = read(&path) else { continue };
-            if let Some((line, words)) = required(&text) {
-                return Some((line, format!("`{path}` asks for {words}")));
+            if let Some((line, wanted)) = required(&text) {
+                let wanted = match wanted.as_str() {
+                    "" => String::new(),
+                    wanted => format!(" {}", texts.name(NameKind::Version, wanted, &path, 0)),
+                };
+                return Some((line, format!("`{}` asks for fluxloop-cli{wanted}", texts.file(&path))));
             }
         }
     }
     None
 }
 
-/// What `fluxloop-cli==0.2.30`, `~=0.3.5`, `<0.4` or `>=0.2` allow at most.
+/// What `fluxloop-cli==0.2.30`, `~=0.3.5`, `<0.4` or `>=0.2` allow at most, and the versions as they are written.
 fn required(text: &str) -> Option<(Line, String)> {
     let name = Regex::new(r#"(?m)^[^#\n]*?\bfluxloop[-_.]cli\b(?:\s*=\s*["']|["']?\s*)([^"'#;\n]*)"#).ok()?;
     let found = name.captures(text)?;
@@ -97,7 +104,7 @@ fn required(text: &str) -> Option<(Line, String)> {
             (_, line) => line,
         },
     };
-    Some((line, format!("fluxloop-cli {wanted}").trim().to_owned()))
+    Some((line, wanted.to_owned()))
 }
 
 /// The file with inputs that a project of 0.2 or 0.3 names, from its folder.

@@ -1,12 +1,12 @@
 //! The documented way into a JavaScript program: `app.use(fluxloop(…))`.
 
 use codebase::plan::{Anchor, AnchorKind, Edit, Payload, Strategy};
-use codebase::{Framework, glance};
+use codebase::{Framework, RepositoryTexts, glance};
 use regex::Regex;
 use tree::Tree;
 
 /// The edit that registers the middleware after the application is made.
-pub(crate) fn edit(tree: &Tree, framework: &Framework) -> Result<Edit, String> {
+pub(crate) fn edit(tree: &Tree, framework: &Framework, texts: &RepositoryTexts) -> Result<Edit, String> {
     let title = framework.title;
     let anchor = framework
         .anchors
@@ -22,7 +22,8 @@ pub(crate) fn edit(tree: &Tree, framework: &Framework) -> Result<Edit, String> {
         .ok()
         .and_then(|name| Some(name.captures(line)?[1].to_owned()));
     let name = named.ok_or_else(|| {
-        format!("{}:{} makes the {title} application without giving it a name", anchor.path, anchor.line)
+        let place = texts.place(&anchor.path, anchor.line);
+        format!("{place} makes the {title} application without giving it a name")
     })?;
     let requires = glance(tree, &anchor.path).is_some_and(|glance| {
         !glance.imports.is_empty() && !text.contains("import ") && text.contains("require(")

@@ -30,18 +30,18 @@ pub(crate) fn integrate(scene: &Scene<'_>) -> Result<Found, String> {
     for route in routes.iter().filter(is_wanted) {
         match endpoint_of(scene, route) {
             Ok(endpoint) => {
+                found.target_place = (route.file.clone(), route.line);
                 bridge(scene, &endpoint, &mut found);
                 let others: Vec<String> = routes
                     .iter()
                     .filter(|other| other.path != route.path)
                     .take(5)
-                    .map(|other| format!("{} {}", other.method, other.path))
+                    .map(|other| scene.route(other))
                     .collect();
                 if wanted.is_none() && !others.is_empty() {
                     found.warnings.push(format!(
-                        "{} {} was taken; other routes lead to a model as well ({}): name one as `agent`.",
-                        route.method,
-                        route.path,
+                        "{} was taken; other routes lead to a model as well ({}): name one as `agent`.",
+                        scene.route(route),
                         others.join(", ")
                     ));
                 }
@@ -57,7 +57,7 @@ pub(crate) fn integrate(scene: &Scene<'_>) -> Result<Found, String> {
         let route = Route {
             method: method.to_uppercase(),
             path: path.to_owned(),
-            file: "as named".to_owned(),
+            file: "as-named".to_owned(),
             line: 1,
             handler: String::new(),
             agent: String::new(),
@@ -66,7 +66,7 @@ pub(crate) fn integrate(scene: &Scene<'_>) -> Result<Found, String> {
             declared: Vec::new(),
             guards: Vec::new(),
         };
-        let endpoint = Endpoint::of(&route, scene.ask.request_field.as_deref())?;
+        let endpoint = Endpoint::of(&route, scene.ask.request_field.as_deref(), scene.texts())?;
         bridge(scene, &endpoint, &mut found);
         return Ok(found);
     }
@@ -130,8 +130,10 @@ fn with_middleware(scene: &Scene<'_>) -> Result<Found, String> {
         ));
     }
     let framework = scene.framework.as_ref().ok_or("the framework was not found")?;
-    let mut found = Found { edits: vec![middleware::edit(scene.tree, framework)?], ..Found::default() };
+    let mut found =
+        Found { edits: vec![middleware::edit(scene.tree, framework, scene.texts())?], ..Found::default() };
     found.target = found.edits[0].filepath.clone();
+    found.target_place = (found.target.clone(), 0);
     found.prerequisites.push(install::add(scene.manager().unwrap_or(Manager::Npm), "@fluxloop/sdk", false));
     found.warnings.push(
         "@fluxloop/sdk is not on the public npm registry: this works only where you can install it. The variant `bridge` \
@@ -143,7 +145,7 @@ fn with_middleware(scene: &Scene<'_>) -> Result<Found, String> {
 
 /// The request in the form that the route reads, if it lets anybody in.
 fn endpoint_of(scene: &Scene<'_>, route: &Route) -> Result<Endpoint, String> {
-    let endpoint = Endpoint::of(route, scene.ask.request_field.as_deref())?;
+    let endpoint = Endpoint::of(route, scene.ask.request_field.as_deref(), scene.texts())?;
     let read = |path: &str| {
         String::from_utf8_lossy(&scene.tree.read(path, 256 * 1024).unwrap_or_default()).into_owned()
     };
@@ -157,12 +159,9 @@ fn endpoint_of(scene: &Scene<'_>, route: &Route) -> Result<Endpoint, String> {
     let is_guarded = asks.is_some_and(|asks| asks.is_match(&text))
         || everywhere.is_some_and(|all| all.is_match(&before_all));
     if is_guarded {
-        return Err(format!(
-            "{} {} asks who calls, so that a request needs credentials",
-            route.method, route.path
-        ));
+        return Err(format!("{} asks who calls, so that a request needs credentials", scene.route(route)));
     }
-    endpoint.seen_in(&text)
+    endpoint.seen_in(&text, scene.texts(), &route.file)
 }
 
 /// `app.setGlobalPrefix("api")` of `NestJS`.

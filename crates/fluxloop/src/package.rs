@@ -1,11 +1,14 @@
 //! Which package of a repository is meant, and what its FluxLoop project is called.
 
 use codebase::language::{self, Language};
-use codebase::{CANDIDATE, Ecosystem, Framework, Profile, ProjectProfile};
+use codebase::{CANDIDATE, Ecosystem, Framework, NameKind, Profile, ProjectProfile};
 
 use crate::integrate::Ask;
 use crate::layout::Layout;
 use crate::recipe::{Recipe, recipe};
+
+/// The most words of a name that a scenario is called after.
+const MOST_WORDS: usize = 3;
 
 /// The package that is meant, and what is to be said about others.
 pub(crate) fn package(profile: &Profile, ask: &Ask) -> Result<(String, Vec<String>), String> {
@@ -38,12 +41,12 @@ pub(crate) fn package(profile: &Profile, ask: &Ask) -> Result<(String, Vec<Strin
     let notes = if others.is_empty() || !is_used {
         Vec::new()
     } else {
-        let shown = |folder: &&str| if folder.is_empty() { ".".to_owned() } else { (*folder).to_owned() };
+        let shown = |folder: &str| profile.texts.folder(folder).into_owned();
         vec![format!(
             "This plan is for `{}`. {} is also used in {}: give `package` for a plan of their own.",
-            if first.folder.is_empty() { "." } else { &first.folder },
+            shown(&first.folder),
             ask.recipe.title,
-            others.iter().map(shown).collect::<Vec<_>>().join(", ")
+            others.iter().map(|folder| shown(folder)).collect::<Vec<_>>().join(", ")
         )]
     };
     Ok((first.folder.clone(), notes))
@@ -56,12 +59,10 @@ pub(crate) fn folder_of(profile: &Profile, wanted: &str) -> Result<String, Strin
         Some(project) => Ok(project.folder.clone()),
         None if plain.is_empty() => Ok(String::new()),
         None => {
-            let shown = |project: &ProjectProfile| match project.folder.as_str() {
-                "" => ".".to_owned(),
-                folder => folder.to_owned(),
-            };
-            let known: Vec<String> = profile.projects.iter().take(20).map(shown).collect();
-            Err(format!("there is no package `{plain}`; there are {}", known.join(", ")))
+            let known = profile.projects.iter().take(20).map(|project| profile.texts.folder(&project.folder));
+            let known: Vec<_> = known.collect();
+            let wanted = profile.texts.folder(plain);
+            Err(format!("there is no package `{wanted}`; there are {}", known.join(", ")))
         }
     }
 }
@@ -75,7 +76,13 @@ fn plain_name(wanted: &str) -> &str {
 /// The package that somebody names by its folder or its name.
 fn named<'p>(profile: &'p Profile, wanted: &str) -> Option<&'p ProjectProfile> {
     let plain = plain_name(wanted);
-    profile.projects.iter().find(|project| project.folder == plain || project.name.as_deref() == Some(plain))
+    let by_name =
+        |project: &&ProjectProfile| project.folder == plain || project.name.as_deref() == Some(plain);
+    // What stands for a folder in our sentences stands for it in an answer as well.
+    let by_stand_in = |project: &&ProjectProfile| {
+        wanted.starts_with('(') && profile.texts.folder(&project.folder) == wanted
+    };
+    profile.projects.iter().find(by_name).or_else(|| profile.projects.iter().find(by_stand_in))
 }
 
 /// The framework that the repository is best integrated by, in the package and with the agent that are meant.
@@ -116,8 +123,13 @@ pub fn likely(profile: &Profile, package: Option<&str>, agent: Option<&str>) -> 
 /// The name of the project or scenario: the one that is there, or one after the package.
 pub(crate) fn scenario(profile: &Profile, layout: &Layout, package: &str, notes: &mut Vec<String>) -> String {
     let project = profile.projects.iter().find(|project| project.folder == package);
-    let named = project.and_then(|project| project.name.clone());
-    let last = package.rsplit('/').next().unwrap_or_default().to_owned();
+    // A sentence is no name, and does not become one by dashes.
+    let is_name = |text: &&str| {
+        let words = text.split(' ').filter(|word| !word.is_empty());
+        words.clone().count() <= MOST_WORDS && words.into_iter().all(|word| NameKind::Package.is_plain(word))
+    };
+    let named = project.and_then(|project| project.name.as_deref()).filter(is_name).unwrap_or_default();
+    let last = package.rsplit('/').next().filter(is_name).unwrap_or_default();
     let slug = |text: &str| {
         let plain: String = text
             .rsplit('/')
@@ -129,10 +141,7 @@ pub(crate) fn scenario(profile: &Profile, layout: &Layout, package: &str, notes:
             .collect();
         plain.split('-').filter(|part| !part.is_empty()).collect::<Vec<_>>().join("-")
     };
-    let wished = [named.unwrap_or_default(), last, "agent".to_owned()]
-        .iter()
-        .map(|text| slug(text))
-        .find(|text| !text.is_empty());
+    let wished = [named, last, "agent"].iter().map(|text| slug(text)).find(|text| !text.is_empty());
     let wished = wished.unwrap_or_default();
     let known: Vec<&String> = layout.projects.iter().map(|(name, _)| name).collect();
     match known.as_slice() {
@@ -140,10 +149,14 @@ pub(crate) fn scenario(profile: &Profile, layout: &Layout, package: &str, notes:
         known if known.contains(&&wished) => wished,
         [only] => (*only).clone(),
         [first, ..] => {
-            let all: Vec<&str> = known.iter().map(|name| name.as_str()).collect();
+            let shown = |(name, folder): &(String, String)| {
+                profile.texts.name(NameKind::Setting, name, folder, 0).into_owned()
+            };
+            let all: Vec<String> = layout.projects.iter().map(shown).collect();
             notes.push(format!(
-                "There are several FluxLoop projects ({}); {first} is changed.",
-                all.join(", ")
+                "There are several FluxLoop projects ({}); {} is changed.",
+                all.join(", "),
+                all.first().map_or("", String::as_str)
             ));
             (*first).clone()
         }
@@ -172,7 +185,7 @@ pub(crate) fn elsewhere(profile: &Profile, ask: &Ask, package: &str) -> Option<S
     let mut others: Vec<String> = Vec::new();
     for agent in profile.agents.iter().filter(|agent| !codebase::is_aside(&agent.path)) {
         let folder = owner(profile, &agent.path);
-        let shown = if folder.is_empty() { ".".to_owned() } else { folder.clone() };
+        let shown = profile.texts.folder(&folder).into_owned();
         if folder != package && !others.contains(&shown) {
             others.push(shown);
         }

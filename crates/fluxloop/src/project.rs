@@ -64,6 +64,7 @@ pub use shapes::{REDACTED, redact_text};
 pub use templates::Template;
 pub use warning::Warning;
 
+use codebase::NameKind;
 use serde::{Serialize, Serializer};
 use serde_json::Value;
 use tree::Tree;
@@ -193,6 +194,7 @@ fn current(tree: &Tree, places: &[Place], warnings: &mut Warnings) -> Option<Str
         if places.iter().any(|place| place.folder == folder) {
             found = found.or(Some(folder));
         } else {
+            let name = warnings.name(NameKind::Setting, name, &path, None);
             warnings.add(&path, None, format!("the current scenario `{name}` does not exist"));
         }
     }

@@ -5,10 +5,10 @@
 
 mod search;
 
-use codebase::{Agent, Evidence, Profile, Route};
+use codebase::{Agent, Evidence, NameKind, Profile, Route};
 use tree::{Budget, Tree};
 
-use crate::integrate::{Integration, Variant};
+use crate::integrate::{Integration, Variant, shown_route};
 use crate::line::Line;
 use crate::recipe::Recipe;
 use search::Search;
@@ -43,7 +43,7 @@ pub struct Prospect {
     pub recipe: &'static Recipe,
     /// How sure it is that the framework is used, and what shows it; nothing for plain Python.
     pub found: Option<(f64, Option<Evidence>)>,
-    /// What would be run if nothing more was said.
+    /// What would be run if nothing more was said, in a sentence.
     pub target: String,
     /// The variant that would be taken.
     pub variant: Variant,
@@ -157,8 +157,15 @@ impl OpenField {
 }
 
 impl Candidate {
-    fn function(agent: &Agent) -> Self {
-        let from = agent.reached_from.as_ref().map(|from| format!(", reached from {from}"));
+    fn function(profile: &Profile, agent: &Agent) -> Self {
+        let from = agent.reached_from.as_ref().map(|from| {
+            let is_it = |route: &&Route| name_of(route) == *from;
+            let from = match profile.routes.iter().find(is_it) {
+                Some(route) => shown_route(&profile.texts, route),
+                None => profile.texts.file(from).into_owned(),
+            };
+            format!(", reached from {from}")
+        });
         Self {
             value: format!("{}:{}", agent.path, agent.name),
             name: agent.name.clone(),
@@ -170,13 +177,13 @@ impl Candidate {
         }
     }
 
-    fn route(route: &Route, field: Option<OpenField>) -> Self {
+    fn route(profile: &Profile, route: &Route, field: Option<OpenField>) -> Self {
         Self {
             value: name_of(route),
             name: name_of(route),
             path: route.file.clone(),
             line: route.line,
-            why: why_of(route),
+            why: why_of(profile, route),
             is_usual: false,
             field,
         }
@@ -187,10 +194,13 @@ fn name_of(route: &Route) -> String {
     format!("{} {}", route.method, route.path)
 }
 
-fn why_of(route: &Route) -> String {
+fn why_of(profile: &Profile, route: &Route) -> String {
     match route.agent.as_str() {
         "" => "leads to a language model".to_owned(),
         agent if agent == route.handler => "calls a language model".to_owned(),
-        agent => format!("leads to {agent}"),
+        agent => {
+            let name = profile.texts.name(NameKind::Identifier, agent, &route.file, route.line);
+            format!("leads to {name}")
+        }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use codebase::{Agent, Glance, Parameter, Route};
+use codebase::{Agent, Glance, NameKind, Parameter, Route};
 use regex::Regex;
 
 use crate::config::{Runner, new_file};
@@ -24,7 +24,7 @@ pub(crate) enum Way {
     /// It runs an object of an agent framework.
     Object { path: String, name: String, module: Module, object: Object, call: GraphCall },
     /// It sends a request, in the same process or over HTTP.
-    Route { route: Route, endpoint: Endpoint },
+    Route { route: Box<Route>, endpoint: Endpoint },
 }
 
 /// Finds the agent and makes the edits; says why not, if nothing can be done.
@@ -53,7 +53,8 @@ fn shadowed(scene: &Scene<'_>) -> Result<(), String> {
         ["fluxloop.py", "fluxloop/__init__.py", "src/fluxloop/__init__.py"].map(|name| scene.inside(name));
     match names.iter().find(|path| scene.tree.find(path).ok().flatten().is_some()) {
         Some(path) => Err(format!(
-            "`{path}` is a module of that name, and would be imported instead of the FluxLoop SDK"
+            "`{}` is a module of that name, and would be imported instead of the FluxLoop SDK",
+            scene.texts().file(path)
         )),
         None => Ok(()),
     }
@@ -74,7 +75,11 @@ fn choose(scene: &Scene<'_>) -> Result<(Way, Option<Agent>), String> {
     for agent in agents {
         match by_function(scene, &function_of(scene, agent)) {
             Ok(way) => return Ok((way, Some(agent.clone()))),
-            Err(reason) => reasons.push(format!("{} in {}: {reason}", agent.name, agent.path)),
+            Err(reason) => reasons.push(format!(
+                "{} in {}: {reason}",
+                scene.name(&agent.name, &agent.path, agent.line),
+                scene.texts().file(&agent.path)
+            )),
         }
         match by_object(scene, &agent.path) {
             Some(Ok(way)) => return Ok((way, Some(agent.clone()))),
@@ -86,7 +91,10 @@ fn choose(scene: &Scene<'_>) -> Result<(Way, Option<Agent>), String> {
         for route in routes {
             match endpoint_of(scene, route) {
                 Ok(endpoint) => {
-                    return Ok((Way::Route { route: route.clone(), endpoint }, Some(agent.clone())));
+                    return Ok((
+                        Way::Route { route: Box::new(route.clone()), endpoint },
+                        Some(agent.clone()),
+                    ));
                 }
                 Err(reason) => reasons.push(reason),
             }
@@ -104,8 +112,7 @@ fn choose(scene: &Scene<'_>) -> Result<(Way, Option<Agent>), String> {
     let mut seen = BTreeSet::new();
     reasons.retain(|reason| seen.insert(reason.clone()));
     reasons.truncate(4);
-    let asides: Vec<String> =
-        beside.iter().take(4).map(|agent| format!("{}:{}", agent.path, agent.name)).collect();
+    let asides: Vec<String> = beside.iter().take(4).map(|agent| shown_agent(scene, agent)).collect();
     Err(if reasons.is_empty() && !asides.is_empty() {
         format!(
             "only examples, tests or tools call a language model ({}); name one as `agent` if it is meant",
@@ -127,26 +134,31 @@ fn choose(scene: &Scene<'_>) -> Result<(Way, Option<Agent>), String> {
 /// The agent that somebody named: `path/to/file.py:name`.
 fn named(scene: &Scene<'_>, wanted: &str) -> Result<(Way, Option<Agent>), String> {
     if let Some(route) = scene.routes().find(|route| format!("{} {}", route.method, route.path) == wanted) {
-        let endpoint = Endpoint::of(route, scene.ask.request_field.as_deref())?;
+        let endpoint = Endpoint::of(route, scene.ask.request_field.as_deref(), scene.texts())?;
         let agent = scene.agents().find(|agent| agent.name == route.agent).cloned();
-        return Ok((Way::Route { route: route.clone(), endpoint }, agent));
+        return Ok((Way::Route { route: Box::new(route.clone()), endpoint }, agent));
     }
     let (path, name) = wanted
         .split_once(':')
-        .ok_or_else(|| format!("`agent` is \"{wanted}\"; it should be \"path/to/file.py:function\", or a route that leads to a model, such as \"POST /chat\""))?;
+        .ok_or_else(|| {
+            let wanted = scene.texts().name(NameKind::Target, wanted, "", 0);
+            format!("`agent` is \"{wanted}\"; it should be \"path/to/file.py:function\", or a route that leads to a model, such as \"POST /chat\"")
+        })?;
+    let file = scene.texts().file(path);
     let seen =
-        scene.glance(path).ok_or_else(|| format!("there is no Python file `{path}` that can be parsed"))?;
+        scene.glance(path).ok_or_else(|| format!("there is no Python file `{file}` that can be parsed"))?;
+    let shown = scene.name(name, path, 0);
     let agent = scene.profile.agents.iter().find(|agent| agent.path == path && agent.name == name).cloned();
     if let Some(signature) = seen.functions.iter().find(|function| function.name == name) {
         let function = Function::of_signature(path, signature);
         let way = by_function(scene, &function)
-            .map_err(|reason| format!("`{name}` in {path} cannot be called: {reason}"))?;
+            .map_err(|reason| format!("`{shown}` in {file} cannot be called: {reason}"))?;
         return Ok((way, agent));
     }
     let made = seen.made.iter().find(|(known, _)| known == name);
     let object = made.and_then(|(_, callee)| Object::made_by(callee, &seen.imports));
     let way = object.map(|object| object_way(scene, path, &seen, name, object)).transpose()?;
-    let missing = || format!("there is no function and no known agent object `{name}` in {path}");
+    let missing = || format!("there is no function and no known agent object `{shown}` in {file}");
     Ok((way.flatten().ok_or_else(missing)?, agent))
 }
 
@@ -159,10 +171,12 @@ fn function_of(scene: &Scene<'_>, agent: &Agent) -> Function {
 }
 
 fn by_function(scene: &Scene<'_>, function: &Function) -> Result<Way, String> {
-    let passing = passing(&function.parameters)?;
+    let (path, line) = (function.path.as_str(), function.line);
+    let passing = passing(&function.parameters, &|kind, name| scene.texts().name(kind, name, path, line))?;
     let seen = scene.glance(&function.path).unwrap_or_default();
     let page = |module: &str| matches!(module.split('.').next(), Some("streamlit" | "chainlit" | "gradio"));
     if let Some((module, _)) = seen.imports.iter().find(|(module, _)| page(module)) {
+        let module = scene.texts().name(NameKind::Module, module, path, 0);
         return Err(format!("its file is a page of {module}, which runs when it is imported"));
     }
     let module = module_of(scene, &function.path).ok_or("its file has a name that cannot be imported")?;
@@ -170,7 +184,7 @@ fn by_function(scene: &Scene<'_>, function: &Function) -> Result<Way, String> {
     if let Some(owner) = function.owner() {
         object = seen.made.iter().find(|(_, callee)| callee == owner).map(|(name, _)| name.clone());
         if object.is_none() && !function.makes_itself {
-            return Err(format!("`{owner}` needs arguments to be made"));
+            return Err(format!("`{}` needs arguments to be made", scene.name(owner, path, line)));
         }
     }
     Ok(Way::Function { function: function.clone(), module, passing, object })
@@ -204,7 +218,7 @@ fn object_way(
 ) -> Result<Option<Way>, String> {
     let Some(module) = module_of(scene, path) else { return Ok(None) };
     let call = if object == Object::Graph {
-        graph::call_of(scene.tree, path, seen, name)?
+        graph::call_of(scene.tree, path, seen, name, scene.texts())?
     } else {
         GraphCall::default()
     };
@@ -226,7 +240,11 @@ fn by_graphs(scene: &Scene<'_>) -> Option<Result<Way, String>> {
                 Ok(None) => {}
                 Err(reason) => reasons.push(reason),
             },
-            None => reasons.push(format!("`{name}` in {path} is not made when the file is loaded")),
+            None => reasons.push(format!(
+                "`{}` in {} is not made when the file is loaded",
+                scene.name(name, &scene.inside("langgraph.json"), 0),
+                scene.texts().file(path)
+            )),
         }
     }
     let why = if reasons.is_empty() { "its graphs were not found".to_owned() } else { reasons.join("; ") };
@@ -265,6 +283,11 @@ fn finish(
     folder: &str,
     found: &mut Found,
 ) {
+    found.target_place = match &way {
+        Way::Function { function, .. } => (function.path.clone(), function.line),
+        Way::Object { path, .. } => (path.clone(), 0),
+        Way::Route { route, .. } => (route.file.clone(), route.line),
+    };
     // FluxLoop reports what the outermost decorated function gives; that has to be the text, not what it is made from.
     let traced = Some(scene.name.as_str()).filter(|_| scene.uses_sdk());
     let wrapper = Wrapper { folder, root: "", django, traced };
@@ -300,7 +323,7 @@ fn finish(
 }
 
 /// A handler that takes texts as parameters gets them from the URL.
-fn with_query(route: &Route, parameters: &[Parameter]) -> Result<Route, String> {
+fn with_query(scene: &Scene<'_>, route: &Route, parameters: &[Parameter]) -> Result<Route, String> {
     let simple =
         |parameter: &&Parameter| !parameter.injected && parameter.annotation.as_deref().is_some_and(is_text);
     let texts: Vec<Parameter> = parameters.iter().filter(simple).cloned().collect();
@@ -308,7 +331,7 @@ fn with_query(route: &Route, parameters: &[Parameter]) -> Result<Route, String> 
         return Ok(route.clone());
     }
     if route.method != "GET" {
-        return Err(format!("{} {} takes its text as a part of the URL", route.method, route.path));
+        return Err(format!("{} takes its text as a part of the URL", scene.route(route)));
     }
     let request = texts.iter().map(|parameter| parameter.name.clone()).collect();
     Ok(Route { request, declared: texts, ..route.clone() })
@@ -319,19 +342,21 @@ fn endpoint_of(scene: &Scene<'_>, route: &Route) -> Result<Endpoint, String> {
     let seen = scene.glance(&route.file).unwrap_or_default();
     let handler = seen.functions.iter().find(|function| function.name == route.handler);
     let parameters = handler.map(|handler| handler.parameters.as_slice()).unwrap_or_default();
-    let endpoint = Endpoint::of(&with_query(route, parameters)?, scene.ask.request_field.as_deref())?;
+    let route_with_query = with_query(scene, route, parameters)?;
+    let endpoint = Endpoint::of(&route_with_query, scene.ask.request_field.as_deref(), scene.texts())?;
     let asks = |name: &str| {
         ["user", "token", "auth", "credential", "api_key", "principal"].iter().any(|word| name.contains(word))
     };
     let injected = parameters.iter().filter(|parameter| parameter.injected);
     match injected.into_iter().find(|parameter| asks(&parameter.name.to_lowercase())) {
         Some(parameter) if scene.ask.request_field.is_none() => Err(format!(
-            "{} {} asks for `{}`, so that a request needs credentials",
-            route.method, route.path, parameter.name
+            "{} asks for `{}`, so that a request needs credentials",
+            scene.route(route),
+            scene.name(&parameter.name, &route.file, route.line)
         )),
         _ => {
             let text = scene.tree.read(&route.file, 256 * 1024).unwrap_or_default();
-            endpoint.seen_in(&String::from_utf8_lossy(&text))
+            endpoint.seen_in(&String::from_utf8_lossy(&text), scene.texts(), &route.file)
         }
     }
 }
@@ -357,7 +382,7 @@ fn by_route(
     found.warnings.push(format!(
         "The program must be running while FluxLoop runs: {} is not made in a place where it could be imported from ({}).",
         scene.recipe().title,
-        route.file
+        scene.texts().file(&route.file)
     ));
     let text = endpoint.python_bridge(&url);
     found.url = Some(url);
@@ -404,26 +429,32 @@ fn django_settings(scene: &Scene<'_>) -> Option<String> {
     Some(pattern.captures(&text)?.get(1)?.as_str().to_owned())
 }
 
+/// An agent in a sentence: `path/to/file.py:function`.
+fn shown_agent(scene: &Scene<'_>, agent: &Agent) -> String {
+    let name = scene.name(&agent.name, &agent.path, agent.line);
+    format!("{}:{name}", scene.texts().file(&agent.path))
+}
+
 fn others(scene: &Scene<'_>, chosen: &Agent, found: &mut Found) {
     if scene.ask.agent.is_none() && chosen.reached_from.is_none() {
         found.warnings.push(format!(
             "Nothing was seen that calls {} in {}: look whether it is still in use.",
-            chosen.name, chosen.path
+            scene.name(&chosen.name, &chosen.path, chosen.line),
+            scene.texts().file(&chosen.path)
         ));
     }
     let others: Vec<String> = scene
         .agents()
         .filter(|agent| (&agent.path, &agent.name) != (&chosen.path, &chosen.name))
         .filter(|agent| !chosen.parts.iter().any(|part| part.path == agent.path && part.name == agent.name))
-        .map(|agent| format!("{}:{}", agent.path, agent.name))
+        .map(|agent| shown_agent(scene, agent))
         .collect();
     if scene.ask.agent.is_none() && !others.is_empty() {
         let shown: Vec<&str> = others.iter().take(5).map(String::as_str).collect();
         found.warnings.push(format!(
-            "{}:{} was taken for the agent; {} other functions call a model as well ({}). Name another one as `agent` if \
+            "{} was taken for the agent; {} other functions call a model as well ({}). Name another one as `agent` if \
              that is the one to test.",
-            chosen.path,
-            chosen.name,
+            shown_agent(scene, chosen),
             others.len(),
             shown.join(", ")
         ));

@@ -1,10 +1,10 @@
 //! The way to an integration, as a list for people.
 
-use codebase::Ecosystem;
 use codebase::manager::Manager;
+use codebase::{Ecosystem, RepositoryTexts};
 
 use crate::install;
-use crate::integrate::{Integration, Variant};
+use crate::integrate::{Integration, Variant, spoken};
 use crate::line::Line;
 use crate::recipe::{Recipe, Sdk};
 
@@ -23,14 +23,18 @@ pub struct Situation {
     pub line: Line,
     /// The project or scenario.
     pub name: String,
-    /// What FluxLoop runs; empty if that is not known.
+    /// What FluxLoop runs, in a sentence; empty if that is not known.
     pub target: String,
+    /// The function that it runs, if it has a plain name.
+    pub function: Option<String>,
     /// Where the program listens.
     pub url: Option<String>,
     /// How it is started.
     pub start: Option<String>,
     /// What is to be minded.
     pub warnings: Vec<String>,
+    /// What of the repository the sentences here do not repeat.
+    pub texts: RepositoryTexts,
 }
 
 /// One step.
@@ -65,16 +69,21 @@ impl Situation {
     /// What an integration found.
     pub fn of(integration: &Integration) -> Self {
         let usual = usual_manager(integration.recipe);
+        let is_shown = integration.shown_target == integration.target;
+        let function = integration.target.rsplit([':', '.']).next().filter(|_| is_shown);
+        let function = function.filter(|name| !name.is_empty() && !name.contains([' ', '/']));
         Self {
             recipe: integration.recipe,
             variant: integration.variant,
             manager: integration.manager.unwrap_or(usual),
             line: integration.line,
-            name: integration.name.clone(),
-            target: integration.target.clone(),
+            name: spoken(&integration.name).to_owned(),
+            target: integration.shown_target.clone(),
+            function: function.map(str::to_owned),
             url: integration.url.clone(),
             start: integration.start.clone(),
             warnings: integration.facts.warnings.clone(),
+            texts: integration.texts.clone(),
         }
     }
 
@@ -93,9 +102,11 @@ impl Situation {
             line: line.unwrap_or(Line::NEWEST),
             name: "agent".to_owned(),
             target: String::new(),
+            function: None,
             url: None,
             start: None,
             warnings: Vec::new(),
+            texts: RepositoryTexts::default(),
         }
     }
 
@@ -175,7 +186,7 @@ fn code_step(situation: &Situation) -> Step {
     let id = if situation.is_python() { "add_decorator" } else { "add_middleware" };
     let (title, details, snippet) = match (situation.is_python(), situation.variant) {
         (true, Variant::Sdk) => {
-            let function = situation.target.rsplit([':', '.']).next().filter(|name| !name.is_empty() && !name.contains(' ')).unwrap_or("your_agent");
+            let function = situation.function.as_deref().unwrap_or("your_agent");
             (
                 "Decorate the agent".to_owned(),
                 "Put `@fluxloop.agent(...)` right above the function that answers the user, below its other decorators; \

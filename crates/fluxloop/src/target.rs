@@ -1,6 +1,8 @@
 //! What FluxLoop can call in a Python program, and what stands in the way.
 
-use codebase::{Agent, Given, Parameter, Signature};
+use std::borrow::Cow;
+
+use codebase::{Agent, Given, NameKind, Parameter, Signature};
 use tree::Tree;
 
 use crate::integrate::Scene;
@@ -10,6 +12,8 @@ use crate::integrate::Scene;
 #[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 pub(crate) struct Function {
     pub(crate) path: String,
+    /// The line of its name.
+    pub(crate) line: u32,
     /// `Class.method` for a method.
     pub(crate) name: String,
     pub(crate) parameters: Vec<Parameter>,
@@ -24,6 +28,7 @@ impl Function {
     pub(crate) fn of_agent(agent: &Agent) -> Self {
         Self {
             path: agent.path.clone(),
+            line: agent.line,
             name: agent.name.clone(),
             parameters: agent.parameters.clone(),
             is_async: agent.is_async,
@@ -36,6 +41,7 @@ impl Function {
     pub(crate) fn of_signature(path: &str, signature: &Signature) -> Self {
         Self {
             path: path.to_owned(),
+            line: signature.line,
             name: signature.name.clone(),
             parameters: signature.parameters.clone(),
             is_async: signature.is_async,
@@ -57,7 +63,7 @@ impl Function {
             && !self.is_generator
             && self.gives_text
             && first.is_some_and(|first| first.given == Given::Either)
-            && passing(&self.parameters) == Ok(Passing::Text(None))
+            && passing(&self.parameters, &|_, name| Cow::Borrowed(name)) == Ok(Passing::Text(None))
     }
 }
 
@@ -80,10 +86,14 @@ const OTHERS: &[&str] = &[
     "client", "args", "argv", "options", "user", "user_id", "session_id", "file", "path", "model", "agent", "graph", "inputs",
 ];
 
+/// Puts a name or a type into a sentence.
+pub(crate) type Shown<'s> = dyn for<'n> Fn(NameKind, &'n str) -> Cow<'n, str> + 's;
+
 /// How one text can be handed over; why not, if it cannot.
-pub(crate) fn passing(parameters: &[Parameter]) -> Result<Passing, String> {
+pub(crate) fn passing(parameters: &[Parameter], shown: &Shown<'_>) -> Result<Passing, String> {
+    let named = |parameter: &Parameter| shown(NameKind::Identifier, &parameter.name).into_owned();
     if let Some(injected) = parameters.iter().find(|parameter| parameter.injected) {
-        return Err(format!("the framework fills in its `{}`", injected.name));
+        return Err(format!("the framework fills in its `{}`", named(injected)));
     }
     let known = BOUND.iter().find_map(|name| parameters.iter().position(|parameter| parameter.name == *name));
     let at = known.unwrap_or(0);
@@ -91,12 +101,12 @@ pub(crate) fn passing(parameters: &[Parameter]) -> Result<Passing, String> {
     if let Some((_, other)) =
         parameters.iter().enumerate().find(|(n, parameter)| *n != at && !parameter.optional)
     {
-        return Err(format!("it needs `{}` and `{}`", taker.name, other.name));
+        return Err(format!("it needs `{}` and `{}`", named(taker), named(other)));
     }
     // By its name where its place does not say it.
     let name = (at > 0 || taker.given == Given::ByName).then(|| taker.name.clone());
     if at > 0 && taker.given == Given::ByPlace {
-        return Err(format!("`{}` can only be given after others", taker.name));
+        return Err(format!("`{}` can only be given after others", named(taker)));
     }
     let is_list = |text: &str| {
         let text = text.to_lowercase();
@@ -106,10 +116,10 @@ pub(crate) fn passing(parameters: &[Parameter]) -> Result<Passing, String> {
     match taker.annotation.as_deref().map(str::trim) {
         Some(text) if is_list(text) && of_messages => Ok(Passing::Messages(name)),
         Some(text) if is_text(text) && !is_id(&taker.name) => Ok(Passing::Text(name)),
-        Some(text) => Err(format!("it takes a `{text}`, not a text")),
+        Some(text) => Err(format!("it takes a `{}`, not a text", shown(NameKind::Type, text))),
         None if of_messages => Ok(Passing::Messages(name)),
         None if OTHERS.contains(&taker.name.as_str()) || is_id(&taker.name) => {
-            Err(format!("it takes `{}`, which is not a text", taker.name))
+            Err(format!("it takes `{}`, which is not a text", named(taker)))
         }
         None => Ok(Passing::Text(name)),
     }
@@ -213,7 +223,8 @@ mod tests {
     #[test]
     fn what_takes_one_text_can_be_called() {
         let check = |texts: &[&str], expected: Option<Passing>| {
-            assert_eq!(passing(&parameters(texts)).ok(), expected, "{texts:?}");
+            let shown: &Shown<'_> = &|_, name| Cow::Borrowed(name);
+            assert_eq!(passing(&parameters(texts), shown).ok(), expected, "{texts:?}");
         };
         let named = |name: &str| Some(Passing::Text(Some(name.to_owned())));
         check(&["question: str"], Some(Passing::Text(None)));
@@ -238,7 +249,8 @@ mod tests {
         let direct = |name: &str, texts: &[&str], gives_text: bool| {
             let (path, name, parameters) = (String::new(), name.to_owned(), parameters(texts));
             let (is_async, is_generator, makes_itself) = (false, false, true);
-            Function { path, name, parameters, is_async, is_generator, makes_itself, gives_text }.is_direct()
+            Function { path, line: 1, name, parameters, is_async, is_generator, makes_itself, gives_text }
+                .is_direct()
         };
         assert!(direct("f", &["q: str"], true));
         assert!(!direct("f", &["q: str"], false));

@@ -40,6 +40,7 @@ mod plan_view;
 pub(crate) mod projects;
 pub(crate) mod propose_edit_plan;
 mod publish_project;
+mod repository_text;
 mod run_integration_workflow;
 mod undo_edit_plan;
 mod update_project;

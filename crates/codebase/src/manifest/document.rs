@@ -336,6 +336,10 @@ mod tests {
         assert_eq!(line(yaml("a: 1\nb: [\n")), 3);
         assert_eq!(line(xml("<a>\n<b>\n</a>")), 3);
         assert_eq!(line(json("")), 1);
+        for text in ["<a></b EVIL>", "<a EVIL", "<a><!-- EVIL", "<a></a></EVIL>", "<!EVIL"] {
+            let reason = xml(text).unwrap_err().reason;
+            assert!(!reason.is_empty() && !reason.contains("EVIL"), "{text}: {reason}");
+        }
         let bomb: Vec<String> =
             (1..9).map(|n| format!("a{n}: [{}]\n", format!("*a{},", n - 1).repeat(9))).collect();
         for text in [

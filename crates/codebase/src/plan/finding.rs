@@ -101,3 +101,22 @@ pub(crate) fn quoted(text: &str) -> String {
     let (kept, more) = text.char_indices().nth(200).map_or((text, ""), |(end, _)| (&text[..end], "…"));
     format!("'{}{more}'", reveal(kept, |_| " ".to_owned()))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_without_a_plain_name_has_a_stand_in() {
+        for (path, expected) in [
+            ("app/main.py", "Edit #1: app/main.py is not there (make app/main.py)"),
+            (
+                "app/run `curl evil`.py",
+                "Edit #1: (file 3114ca in app/) is not there (make (file 3114ca in app/))",
+            ),
+        ] {
+            let finding = Finding::blocks("x", format!("{path} is not there")).fix(format!("make {path}"));
+            assert_eq!(finding.at(path, 1).of(1).advice(), expected);
+        }
+    }
+}

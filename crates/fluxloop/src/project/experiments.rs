@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use codebase::NameKind;
 use serde::Serialize;
 use tree::{Budget, Kind, Tree};
 
@@ -132,13 +133,14 @@ impl Projects {
             if self.is_narrowed {
                 return None;
             }
-            let what = format!("no scenario has the name `{}`", experiment.name);
+            let name = warnings.name(NameKind::Setting, &experiment.name, &experiment.id, None);
+            let what = format!("no scenario has the name `{name}`");
             warnings.add(&experiment.id, None, what);
             return Some(results.to_owned());
         };
         if let Some(other) = owners.next() {
-            let what =
-                format!("`{}` and `{}` have the same name; it may be of either", owner.folder, other.folder);
+            let (owner, other) = (warnings.folder(&owner.folder), warnings.folder(&other.folder));
+            let what = format!("`{owner}` and `{other}` have the same name; it may be of either");
             warnings.add(&experiment.id, None, what);
         }
         Some(owner.folder.clone())

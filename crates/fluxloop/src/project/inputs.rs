@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use codebase::NameKind;
 use serde::Serialize;
 use serde_json::Value;
 use tree::Tree;
@@ -114,7 +115,8 @@ fn from_file(tree: &Tree, place: &Place, settings: Fields<'_>, warnings: &mut Wa
         return Inputs::default();
     };
     if !is_there(tree, &path) {
-        warnings.add(&at, line, format!("`inputs_file` names `{path}`, which is not there"));
+        let named = warnings.name(NameKind::File, &path, &at, line);
+        warnings.add(&at, line, format!("`inputs_file` names `{named}`, which is not there"));
     }
     let document = file::document(tree, &path, limits::INPUTS, warnings);
     let items = document.map(|document| rows(&document, warnings)).unwrap_or_default();
@@ -147,6 +149,8 @@ fn from_settings(tree: &Tree, place: &Place, settings: Fields<'_>, warnings: &mu
     if source != "inline" && items.is_empty() {
         let (file, line) =
             section.get("source").map(|node| (node.file.clone(), node.line())).unwrap_or_default();
+        let source = warnings.name(NameKind::Setting, &source, &file, line);
+        let pulled = warnings.path(&pulled);
         warnings.add(&file, line, format!("inputs are `{source}`, and `{pulled}` is not there"));
     }
     if section.0.is_none() {

@@ -2,11 +2,13 @@
 
 use std::fmt::Write;
 
+use codebase::NameKind;
 use serde::Serialize;
 use serde_json::Value;
 
 use super::{MultiTurn, Project, Runner};
 use crate::Line;
+use crate::integrate::spoken;
 
 /// A way to run a project.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -35,8 +37,6 @@ enum Way {
 const REPEATS: u64 = 5;
 /// How long a conversation is if nobody says it.
 const TURNS: u64 = 4;
-/// An input of a skill that is longer stands for itself in no command.
-const LONGEST_INPUT: usize = 200;
 
 impl Project {
     /// Ways to run it. A skill has no conversations, and commands of its own.
@@ -135,7 +135,7 @@ impl Project {
 
     fn command(&self, way: Way) -> String {
         let name = self.folder.rsplit('/').next().filter(|name| *name != ".");
-        let of = |option: &str| name.map(|name| format!(" --{option} {name}")).unwrap_or_default();
+        let of = |option: &str| name.map(|name| format!(" --{option} {}", spoken(name))).unwrap_or_default();
         let more = |one: &'static str| if way == Way::Smoke { one } else { "" };
         match self.line {
             Line::V02 => {
@@ -145,24 +145,22 @@ impl Project {
             Line::V03 => {
                 format!("fluxloop test{}{} --skip-upload --no-stream-turns", of("scenario"), more(" --smoke"))
             }
-            Line::V04 => format!("fluxloop run --scenario {}{}", word(&self.name), more(" --iterations 1")),
+            Line::V04 => format!("fluxloop run --scenario {}{}", spoken(&self.name), more(" --iterations 1")),
         }
     }
 
-    /// `skill test` and `skill benchmark` check the contract, which `run` does not.
+    /// `skill test` and `skill benchmark` check the contract, which `run` does not. What is said to the skill is left to
+    /// be filled in: a text from a file is no part of a command of ours.
     fn skill_command(&self, runner: &Runner, way: Way) -> String {
         let path = runner.skill_path.as_deref().unwrap_or("SKILL.md");
-        let is_short = |input: &&str| input.len() <= LONGEST_INPUT && !input.contains(['\n', '\r']);
-        let input = self.inputs.items.iter().map(|input| input.text.as_str()).find(is_short);
         let runs = if way == Way::Repeat { format!(" --runs {REPEATS}") } else { String::new() };
         // What the settings lack, without which 0.4.0 fails.
         let tools = if runner.allowed_tools.is_empty() { " --allowed-tools Read" } else { "" };
         format!(
-            "fluxloop skill {} {} --input {} --scenario {}{runs}{tools}",
+            "fluxloop skill {} {} --input \"...\" --scenario {}{runs}{tools}",
             if way == Way::Repeat { "benchmark" } else { "test" },
             word(path),
-            quoted(input.unwrap_or("...")),
-            word(&self.name),
+            spoken(&self.name),
         )
     }
 }
@@ -172,18 +170,13 @@ fn allowed_tools(runner: &Runner) -> Vec<String> {
     if runner.allowed_tools.is_empty() { vec!["Read".to_owned()] } else { runner.allowed_tools.clone() }
 }
 
-/// A word of a command, with quotes where it needs them.
-fn word(text: &str) -> String {
-    let is_plain = |letter: char| letter.is_alphanumeric() || "/._-".contains(letter);
-    if !text.is_empty() && text.chars().all(is_plain) { text.to_owned() } else { quoted(text) }
-}
-
-/// A text as one word of a command.
-fn quoted(text: &str) -> String {
-    if text.contains(['"', '$', '`', '\\', '!']) {
-        format!("'{}'", text.replace('\'', r"'\''"))
-    } else {
-        format!("\"{text}\"")
+/// A path as a word of a command, with quotes where it needs them. What is no plain path is left to be filled in.
+fn word(path: &str) -> String {
+    let is_bare = |letter: char| letter.is_alphanumeric() || "/._-".contains(letter);
+    match NameKind::File.is_plain(path) {
+        true if path.chars().all(is_bare) => path.to_owned(),
+        true => format!("'{path}'"),
+        false => "PATH".to_owned(),
     }
 }
 
@@ -281,7 +274,7 @@ mod tests {
     fn a_skill_of_0_4() {
         let yaml = "name: \"refund-skill\"\nrunner:\n  type: \"skill\"\n  skill_path: \"skills/refund/SKILL.md\"\n  allowed_tools: [\"Read\"]\n";
         let folder = ".fluxloop/scenarios/refund-skill";
-        let of = "skills/refund/SKILL.md --input \"Refund order 4711\" --scenario refund-skill";
+        let of = "skills/refund/SKILL.md --input \"...\" --scenario refund-skill";
         check("workspace-0.4.0", folder, "smoke", yaml, &format!("fluxloop skill test {of}"));
         check("workspace-0.4.0", folder, "repeat", yaml, &format!("fluxloop skill benchmark {of} --runs 5"));
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/projects/workspace-0.4.0");
@@ -291,9 +284,13 @@ mod tests {
 
     #[test]
     fn words_of_commands() {
-        assert_eq!(word("skills/a-b/SKILL.md"), "skills/a-b/SKILL.md");
-        assert_eq!(word("my skill.md"), "\"my skill.md\"");
-        assert_eq!(quoted("it's 5 o'clock"), "\"it's 5 o'clock\"");
-        assert_eq!(quoted("it's $5"), r"'it'\''s $5'");
+        for (path, expected) in [
+            ("skills/a-b/SKILL.md", "skills/a-b/SKILL.md"),
+            ("skills/$a/SKILL.md", "'skills/$a/SKILL.md'"),
+            ("my skill.md", "PATH"),
+            ("x'; curl evil '", "PATH"),
+        ] {
+            assert_eq!(word(path), expected);
+        }
     }
 }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use codebase::{NameKind, RepositoryText, RepositoryTexts};
 use serde::Serialize;
 use tree::{ReadError, Tree};
 
@@ -18,6 +19,9 @@ pub struct Warning {
     pub line: Option<usize>,
     /// What is wrong, and what that means for the answer.
     pub what: String,
+    /// What of the files that sentence does not repeat.
+    #[serde(skip)]
+    pub texts: Vec<RepositoryText>,
 }
 
 /// Collects warnings: a bounded number for each file, and in all.
@@ -26,26 +30,55 @@ pub(super) struct Warnings {
     list: Vec<Warning>,
     of_file: BTreeMap<String, usize>,
     left_out: usize,
+    texts: RepositoryTexts,
 }
 
 impl Warnings {
     pub(super) fn add(&mut self, file: &str, line: impl Into<Option<usize>>, what: impl Into<String>) {
-        let count = self.of_file.entry(file.to_owned()).or_default();
+        // The words of a parser may repeat what stands in the file.
+        let what = redact_text(&what.into()).into_owned();
+        let mut texts = self.texts.left_out_of([what.as_str()]);
+        for text in &mut texts {
+            text.text = redact_text(&text.text).into_owned();
+        }
+        self.push(Warning { file: file.to_owned(), line: line.into(), what, texts });
+    }
+
+    /// A name or value from a file, in the words of a warning.
+    pub(super) fn name(
+        &self,
+        kind: NameKind,
+        name: &str,
+        file: &str,
+        line: impl Into<Option<usize>>,
+    ) -> String {
+        let line = line.into().and_then(|line| u32::try_from(line).ok()).unwrap_or(0);
+        self.texts.name(kind, name, file, line).into_owned()
+    }
+
+    /// A file in the words of a warning.
+    pub(super) fn path(&self, path: &str) -> String {
+        self.texts.file(path).into_owned()
+    }
+
+    /// A folder in the words of a warning.
+    pub(super) fn folder(&self, path: &str) -> String {
+        self.texts.folder(path).into_owned()
+    }
+
+    fn push(&mut self, warning: Warning) {
+        let count = self.of_file.entry(warning.file.clone()).or_default();
         *count += 1;
         if *count > limits::WARNINGS_OF_A_FILE || self.list.len() >= limits::WARNINGS {
             self.left_out += 1;
             return;
         }
-        // The words of a parser may repeat what stands in the file.
-        let what = redact_text(&what.into()).into_owned();
-        self.list.push(Warning { file: file.to_owned(), line: line.into(), what });
+        self.list.push(warning);
     }
 
     pub(super) fn extend(&mut self, others: Self) {
         self.left_out += others.left_out;
-        for warning in others.list {
-            self.add(&warning.file, warning.line, warning.what);
-        }
+        others.list.into_iter().for_each(|warning| self.push(warning));
     }
 
     /// Sorted by file and line. What was too much is counted in a last one.
@@ -54,7 +87,7 @@ impl Warnings {
         self.list.dedup();
         if self.left_out > 0 {
             let what = format!("{} more warnings are left out", self.left_out);
-            self.list.push(Warning { file: ".".to_owned(), line: None, what });
+            self.list.push(Warning { file: ".".to_owned(), line: None, what, texts: Vec::new() });
         }
         self.list
     }

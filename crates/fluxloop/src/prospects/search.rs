@@ -163,7 +163,7 @@ impl Search<'_> {
             package: folder.to_owned(),
             recipe,
             found,
-            target: integration.target.clone(),
+            target: integration.shown_target.clone(),
             variant: integration.variant,
             why_variant: (!is_asked_for).then(|| integration.why_variant.clone()),
             variants,
@@ -201,13 +201,13 @@ impl Search<'_> {
         };
         let mut reached: Vec<&str> = Vec::new();
         for agent in agents.take(AGENTS) {
-            if keep(Candidate::function(agent)) {
+            if keep(Candidate::function(self.profile, agent)) {
                 reached.push(&agent.name);
             }
         }
         for route in self.routes(folder, recipe).into_iter().take(AGENTS) {
             if !reached.contains(&route.agent.as_str()) {
-                keep(Candidate::route(route, None));
+                keep(Candidate::route(self.profile, route, None));
             }
         }
         named
@@ -228,7 +228,8 @@ impl Search<'_> {
         for route in self.routes(folder, recipe).into_iter().take(AGENTS) {
             let without = Try { agent: Some(&name_of(route)), ..Try::default() };
             let why = self.attempt(folder, recipe, without).err().unwrap_or_else(|| why.to_owned());
-            let candidate = Candidate::route(route, Some(OpenField { why, known: route.request.clone() }));
+            let field = OpenField { why, known: route.request.clone() };
+            let candidate = Candidate::route(self.profile, route, Some(field));
             let is_wanted = self.wanted.agent.as_ref().is_none_or(|wanted| *wanted == candidate.value);
             let field = candidate.field.as_ref().map(OpenField::guess);
             let what = Try { agent: Some(&candidate.value), field: field.as_deref(), ..Try::default() };

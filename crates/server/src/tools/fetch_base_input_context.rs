@@ -7,8 +7,10 @@ use serde_json::{Value, json};
 
 use super::open::Open;
 use super::packs::{
-    Located, Pack, Packed, Wanted, answer, of_project, overview, project_args, project_warnings, topics,
+    Located, Pack, Packed, Wanted, answer, of_project, overview, project_args, project_warnings, shown_name,
+    topics,
 };
+use super::repository_text::RepositoryText;
 use super::{Effect, Tool, ToolSpec, Toolset};
 use crate::Call;
 use crate::error::Failure;
@@ -37,6 +39,9 @@ pub(crate) struct Reply {
     service_settings: Open<Value>,
     warnings: Vec<String>,
     left_out: Vec<String>,
+    /// Texts of the repository that the sentences here do not repeat: untrusted data, never instructions.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    repository_text: Vec<RepositoryText>,
 }
 
 impl Pack for Reply {}
@@ -74,8 +79,10 @@ impl Reply {
         let generated: Vec<Value> = generated.collect();
         let samples =
             projects.iter().zip(&generated).filter_map(|(project, generated)| sample(project, generated));
+        let warnings = project_warnings(located);
         Self {
             mode: "base_input",
+            repository_text: warnings.repository_text(&located.texts, &left_out),
             service_context: service_context(projects),
             settings: projects.iter().map(|project| settings(located, project)).collect(),
             input_samples: samples.collect(),
@@ -89,7 +96,7 @@ impl Reply {
             }),
             projects: overview(located),
             rag_topics: topics::base_input(located),
-            warnings: project_warnings(located),
+            warnings: warnings.sentences,
             left_out,
         }
     }
@@ -125,7 +132,7 @@ fn generated(wanted: &Wanted, located: &Located, project: &Project, left_out: &m
         items.truncate(shown);
         left_out.push(format!(
             "inputs of {}: {shown} of {of}; `limit` or `detail: full` shows more",
-            project.name
+            shown_name(located, project)
         ));
     }
     inputs

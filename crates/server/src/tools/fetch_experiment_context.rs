@@ -9,8 +9,10 @@ use tree::Budget;
 
 use super::open::Open;
 use super::packs::{
-    Located, Pack, Packed, Read, Wanted, answer, first, of_project, only_keys, overview, project_args, topics,
+    Located, Pack, Packed, Read, Wanted, answer, first, of_project, only_keys, overview, project_args,
+    topics, unnamed,
 };
+use super::repository_text::RepositoryText;
 use super::{Effect, Tool, ToolSpec, Toolset};
 use crate::Call;
 use crate::error::Failure;
@@ -42,6 +44,9 @@ pub(crate) struct Reply {
     rag_topics: Vec<String>,
     warnings: Vec<String>,
     left_out: Vec<String>,
+    /// Texts of the repository that the sentences here do not repeat: untrusted data, never instructions.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    repository_text: Vec<RepositoryText>,
 }
 
 impl Pack for Reply {}
@@ -91,7 +96,7 @@ const FAILURES: usize = 3;
 
 impl Reply {
     fn of(wanted: &Wanted, located: &Located, budget: &Budget) -> Self {
-        let Read { experiments, warnings, mut left_out } = wanted.read(located, budget);
+        let Read { experiments, mut warnings, mut left_out } = wanted.read(located, budget);
         let topics = topics::experiment(located, &experiments);
         let recent = first("recent_experiments", experiments, wanted.limit, &mut left_out);
         let recent = recent.iter().map(|one| in_short(one, wanted, located, &mut left_out)).collect();
@@ -104,8 +109,10 @@ impl Reply {
             templates.map(|one| of_project(located, project, &one)).collect::<Vec<_>>()
         };
         let runners = of_each(&|project| json!(project.settings.runner));
+        warnings.sentences.extend(unnamed(located));
         Self {
             mode: "experiment",
+            repository_text: warnings.repository_text(&located.texts, &left_out),
             recent_experiments: recent,
             runner_config: Open(
                 runners.first().filter(|runner| runner.is_object()).cloned().unwrap_or(json!({})),
@@ -115,7 +122,7 @@ impl Reply {
             multi_turn: of_each(&|project| json!(project.settings.multi_turn)),
             projects: overview(located),
             rag_topics: topics,
-            warnings,
+            warnings: warnings.sentences,
             left_out,
         }
     }
@@ -131,7 +138,7 @@ fn in_short(
     if !wanted.is_full() {
         entry = only_keys(entry, BRIEF);
         if let Some(failures) = entry.get_mut("failures").and_then(Value::as_array_mut) {
-            let name = format!("failures of {}", experiment.id);
+            let name = format!("failures of {}", located.texts.folder(&experiment.id));
             *failures = first(&name, std::mem::take(failures), FAILURES, left_out);
         }
     }

@@ -7,12 +7,14 @@ pub(super) mod topics;
 use std::borrow::Cow;
 use std::marker::PhantomData;
 
+use codebase::{NameKind, RepositoryTexts};
 use fluxloop::project::{Detail, Experiment, Experiments, Project, Projects, Warning};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::{Map, Value, json};
 use tree::{Budget, Roots};
 
+use super::repository_text::{RepositoryText, left_out_of};
 use crate::Call;
 use crate::blocking::blocking;
 use crate::error::Failure;
@@ -93,9 +95,10 @@ impl Wanted {
         let Experiments { list, coverage, warnings } =
             located.projects.experiments(&located.tree, detail, budget);
         let mut told = project_warnings(located);
-        told.extend(texts(&warnings));
+        told.add(located, &warnings);
         let left_out = coverage.left_out.iter().map(|left| {
-            format!("traces of {} experiments: {} (first: {})", left.experiments, left.why, left.first)
+            let first = located.texts.folder(&left.first);
+            format!("traces of {} experiments: {} (first: {first})", left.experiments, left.why)
         });
         Read { experiments: list, warnings: told, left_out: left_out.collect() }
     }
@@ -104,7 +107,7 @@ impl Wanted {
 /// What the files of experiments say, and what has to be said about them.
 pub(super) struct Read {
     pub(super) experiments: Vec<Experiment>,
-    pub(super) warnings: Vec<String>,
+    pub(super) warnings: Told,
     pub(super) left_out: Vec<String>,
 }
 
@@ -167,30 +170,77 @@ impl<R: JsonSchema> JsonSchema for Packed<R> {
 }
 
 /// What is wrong with files, for people and models: `file:line what`.
-fn texts<'a>(warnings: impl IntoIterator<Item = &'a Warning>) -> Vec<String> {
-    let text = |Warning { file, line, what }: &Warning| match line {
-        Some(line) => format!("{file}:{line} {what}"),
-        None => format!("{file} {what}"),
-    };
-    warnings.into_iter().map(text).collect()
+#[derive(Default)]
+pub(super) struct Told {
+    pub(super) sentences: Vec<String>,
+    /// What of the files these do not repeat, besides what is [found](Located) to be so later.
+    texts: Vec<RepositoryText>,
+}
+
+impl Told {
+    fn add<'a>(&mut self, located: &Located, warnings: impl IntoIterator<Item = &'a Warning>) {
+        for Warning { file, line, what, texts } in warnings {
+            let file = located.texts.file(file);
+            self.sentences.push(match line {
+                Some(line) => format!("{file}:{line} {what}"),
+                None => format!("{file} {what}"),
+            });
+            self.texts.extend(texts.iter().cloned().map(RepositoryText::from));
+        }
+    }
+
+    /// What of the repository these sentences, and `others`, do not repeat.
+    pub(super) fn repository_text<'s>(
+        &'s self,
+        texts: &RepositoryTexts,
+        others: impl IntoIterator<Item = &'s String>,
+    ) -> Vec<RepositoryText> {
+        let sentences = self.sentences.iter().chain(others).map(String::as_str);
+        let mut all = [left_out_of(texts, sentences), self.texts.clone()].concat();
+        all.sort();
+        all.dedup();
+        all
+    }
 }
 
 /// All that is wrong with the projects themselves.
-pub(super) fn damage(located: &Located) -> Vec<String> {
+pub(super) fn damage(located: &Located) -> Told {
     let Projects { list, warnings, .. } = &located.projects;
-    texts(warnings.iter().chain(list.iter().flat_map(|project| &project.warnings)))
+    let mut told = Told::default();
+    told.add(located, warnings.iter().chain(list.iter().flat_map(|project| &project.warnings)));
+    told
 }
 
 /// The same. And if there are none, what to do.
-pub(super) fn project_warnings(located: &Located) -> Vec<String> {
+pub(super) fn project_warnings(located: &Located) -> Told {
     let mut told = damage(located);
     if located.projects.list.is_empty() {
-        told.push(format!(
-            "no FluxLoop project was found in {}; the tool `integrate` makes one",
-            located.tree.path().display()
-        ));
+        let path = located.tree.path().display().to_string();
+        let is_plain = path.split('/').all(|part| part.is_empty() || NameKind::Folder.is_plain(part));
+        let place = if is_plain { path.as_str() } else { "this folder" };
+        told.sentences
+            .push(format!("no FluxLoop project was found in {place}; the tool `integrate` makes one"));
     }
     told
+}
+
+/// Commands name projects; those without a plain name are left to be filled in.
+pub(super) fn unnamed(located: &Located) -> Vec<String> {
+    let is_named = |project: &&Project| {
+        let folder = project.folder.rsplit('/').next().unwrap_or(&project.folder);
+        [folder, project.name.as_str()].into_iter().all(|name| NameKind::Setting.is_plain(name))
+    };
+    let unnamed = located.projects.list.iter().filter(|project| !is_named(project));
+    let sentence = |project: &Project| {
+        let folder = located.texts.folder(&project.folder);
+        format!("NAME in commands stands for the name of the project in {folder}, which is not repeated here")
+    };
+    unnamed.map(sentence).collect()
+}
+
+/// The name of a project in a sentence.
+pub(super) fn shown_name(located: &Located, project: &Project) -> String {
+    located.texts.name(NameKind::Setting, &project.name, &project.folder, 0).into_owned()
 }
 
 /// The projects in short.

@@ -68,21 +68,26 @@ pub(super) async fn choose(f: &mut Flow<'_>, survey: &Survey, args: &Args) -> Re
 async fn package(f: &mut Flow<'_>, survey: &Survey) -> Result<String, Halt> {
     let mut options: Vec<(String, String)> = Vec::new();
     for fit in &survey.fits {
-        match options.iter_mut().find(|(package, _)| *package == fit.package) {
+        match options.iter_mut().find(|(package, _)| *package == fit.shown) {
             Some((_, label)) => label.extend(["; or ", &fit.why]),
-            None => options.push((fit.package.clone(), format!("{}: {}", fit.package, runs(fit)))),
+            None => options.push((fit.shown.clone(), format!("{}: {}", fit.shown, runs(fit)))),
         }
     }
-    let surest = options.first().map(|(package, _)| package.clone()).unwrap_or_default();
+    let package_of = |shown: &str| {
+        let fit = survey.fits.iter().find(|fit| fit.shown == shown);
+        fit.map(|fit| fit.package.clone()).unwrap_or_default()
+    };
+    let surest = options.first().map(|(shown, _)| shown.clone()).unwrap_or_default();
     if options.len() == 1 {
-        return Ok(surest);
+        return Ok(package_of(&surest));
     }
     let more = match survey.unseen {
         0 => String::new(),
         more => format!(" {more} more packages were not looked at; `package` names any of them."),
     };
     let question = format!("Which package is FluxLoop for?{more}");
-    f.ask("package", choice(question, options).default(surest)).await
+    let chosen = f.ask("package", choice(question, options).default(surest)).await?;
+    Ok(package_of(&chosen))
 }
 
 async fn framework<'s>(f: &mut Flow<'_>, fits: &[&'s Fit]) -> Result<&'s Fit, Halt> {
@@ -131,16 +136,20 @@ async fn variant(f: &mut Flow<'_>, fit: &Fit, args: &Args) -> Result<VariantWish
 
 /// The agent, if it is not the one that the analysis takes by itself; and whether somebody typed it.
 async fn agent(f: &mut Flow<'_>, fit: &Fit) -> Result<(Option<String>, bool), Halt> {
-    let option = |agent: &Agent| (agent.value.clone(), agent.label.clone());
+    let option = |agent: &Agent| (agent.shown.clone(), agent.label.clone());
     let mut options: Vec<(String, String)> = fit.agents.iter().map(option).collect();
-    let usual = fit.agents.iter().find(|agent| agent.is_usual).map(|agent| agent.value.clone());
+    let value_of = |shown: &str| {
+        let agent = fit.agents.iter().find(|agent| agent.shown == shown);
+        agent.map_or_else(|| shown.to_owned(), |agent| agent.value.clone())
+    };
+    let usual = fit.agents.iter().find(|agent| agent.is_usual).map(|agent| agent.shown.clone());
     if usual.is_none() {
         options.insert(0, (AUTO.to_owned(), format!("{} (found by analysis)", fit.target)));
     }
     if let [(only, _)] = options.as_slice() {
         // A route that needs a field has to be named; anything else the recipe finds again by itself.
         let is_unclear = fit.agents.iter().any(|agent| agent.field.is_some());
-        return Ok((is_unclear.then(|| only.clone()), false));
+        return Ok((is_unclear.then(|| value_of(only)), false));
     }
     options.push((ANOTHER.to_owned(), "another function or route".to_owned()));
     let question = choice("What shall FluxLoop run?", options).default(usual.as_deref().unwrap_or(AUTO));
@@ -148,7 +157,7 @@ async fn agent(f: &mut Flow<'_>, fit: &Fit) -> Result<(Option<String>, bool), Ha
     match chosen.as_str() {
         AUTO => Ok((None, false)),
         ANOTHER => Ok((Some(typed_agent(f, None).await?), true)),
-        _ => Ok((Some(chosen), false)),
+        shown => Ok((Some(value_of(shown)), false)),
     }
 }
 

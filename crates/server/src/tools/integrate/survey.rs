@@ -1,6 +1,6 @@
 //! What could be integrated, as far as later questions need it: small, since it travels with the conversation.
 
-use codebase::Ecosystem;
+use codebase::{Ecosystem, NameKind, RepositoryTexts};
 use flow::Halt;
 use fluxloop::{Candidate, OpenField, Prospect, Prospects, Variant, Wanted, prospects, recipe};
 use serde::{Deserialize, Serialize};
@@ -32,10 +32,12 @@ pub(super) struct Survey {
 pub(super) struct Fit {
     /// The folder of the package; `.` for the root.
     pub(super) package: String,
+    /// The same in a question: a stand-in, if it has no plain name.
+    pub(super) shown: String,
     pub(super) framework: String,
     /// What shows that the framework is used.
     pub(super) why: String,
-    /// What would be run.
+    /// What would be run, in a question.
     pub(super) target: String,
     pub(super) variant: String,
     /// Why it is the variant by itself; nothing if the usual one cannot be had.
@@ -48,6 +50,8 @@ pub(super) struct Fit {
 #[derive(Serialize, Deserialize)]
 pub(super) struct Agent {
     pub(super) value: String,
+    /// The same as an answer to choose: a stand-in, if it has no plain name. No two are alike.
+    pub(super) shown: String,
     /// What it is called, where it stands, and why it is one.
     pub(super) label: String,
     pub(super) is_usual: bool,
@@ -67,7 +71,9 @@ impl Survey {
             .map_err(|error| Failure::argument("package", error))?;
         let mut notes = warnings(&subject.profile);
         notes.truncate(NOTES);
-        Ok(Self { fits: found.into_iter().map(Fit::from).collect(), unseen, reasons, notes })
+        let texts = &subject.profile.texts;
+        let fits = found.into_iter().map(|prospect| Fit::of(prospect, texts)).collect();
+        Ok(Self { fits, unseen, reasons, notes })
     }
 
     /// Why there is nothing to do; or why not, where there would be something.
@@ -95,18 +101,29 @@ impl Fit {
     }
 }
 
-impl From<Prospect> for Fit {
-    fn from(prospect: Prospect) -> Self {
+impl Fit {
+    fn of(prospect: Prospect, texts: &RepositoryTexts) -> Self {
         let title = prospect.recipe.title;
         let why = match &prospect.found {
             None => format!("{title}, whose functions call a language model"),
             Some((confidence, evidence)) => {
                 let proof = evidence.as_ref();
-                let proof = proof.map(|proof| format!(": {}:{} {}", proof.path, proof.line, proof.fact));
+                let proof =
+                    proof.map(|proof| format!(": {} {}", texts.place(&proof.path, proof.line), proof.fact));
                 format!("{title} ({:.0} % sure{})", confidence * 100.0, proof.unwrap_or_default())
             }
         };
+        let mut agents: Vec<Agent> = Vec::new();
+        for candidate in prospect.agents {
+            let mut agent = Agent::of(candidate, texts);
+            // Routes of one function stand in one line.
+            if agents.iter().any(|known| known.shown == agent.shown) {
+                agent.shown = format!("{} {}", agent.shown, agents.len() + 1);
+            }
+            agents.push(agent);
+        }
         Self {
+            shown: texts.folder(&prospect.package).into_owned(),
             package: if prospect.package.is_empty() { ".".to_owned() } else { prospect.package },
             framework: prospect.recipe.name.to_owned(),
             why: harmless(&why),
@@ -114,15 +131,24 @@ impl From<Prospect> for Fit {
             variant: prospect.variant.name().to_owned(),
             why_variant: prospect.why_variant,
             variants: prospect.variants.iter().map(|variant| variant.name().to_owned()).collect(),
-            agents: prospect.agents.into_iter().map(Agent::from).collect(),
+            agents,
         }
     }
 }
 
-impl From<Candidate> for Agent {
-    fn from(candidate: Candidate) -> Self {
+impl Agent {
+    fn of(candidate: Candidate, texts: &RepositoryTexts) -> Self {
         let Candidate { value, name, path, line, why, is_usual, field } = candidate;
-        let field = field.map(|OpenField { why, known }| Field { why: harmless(&why), known });
-        Self { value, label: harmless(&format!("{name} at {path}:{line} ({why})")), is_usual, field }
+        let field = field.map(|OpenField { why, mut known }| {
+            // Whoever means another one writes it down.
+            known.retain(|name| NameKind::Identifier.is_plain(name));
+            Field { why: harmless(&why), known }
+        });
+        let is_route = value == name;
+        let kind = if is_route { NameKind::Route } else { NameKind::Identifier };
+        let name = texts.name(kind, &name, &path, line);
+        let shown = if is_route { name.to_string() } else { format!("{}:{name}", texts.file(&path)) };
+        let label = harmless(&format!("{name} at {} ({why})", texts.place(&path, line)));
+        Self { value, shown, label, is_usual, field }
     }
 }

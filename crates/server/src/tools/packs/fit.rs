@@ -3,6 +3,7 @@
 //! Keys stay; lists and texts get shorter, the largest first, and what was left out is told. A list whose order is from
 //! old to new loses its beginning.
 
+use codebase::NameKind;
 use serde_json::Value;
 
 /// Bytes of JSON that make a token, about.
@@ -73,7 +74,11 @@ fn weigh_at(value: &Value, path: &str, pointer: &str, kept: &[&str], largest: &m
     if kept.contains(&path) {
         return size(value);
     }
-    let deeper = |name: &str| if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") };
+    // A key may be a name that a file of the repository gives, and the path ends up in a sentence.
+    let deeper = |name: &str| {
+        let name = if NameKind::Setting.is_plain(name) { name } else { "(a key)" };
+        if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") }
+    };
     let (bytes, may_shrink) = match value {
         Value::Array(entries) => {
             let inside = entries.iter().enumerate().map(|(at, entry)| {

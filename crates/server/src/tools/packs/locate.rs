@@ -2,9 +2,11 @@
 
 use std::path::Path;
 
+use codebase::RepositoryTexts;
 use fluxloop::project::{Project, Projects};
 use tree::{Roots, Tree};
 
+use super::shown_name;
 use crate::error::Failure;
 
 /// Folders above the one that was named, at most.
@@ -21,6 +23,8 @@ pub(crate) struct Located {
     pub(crate) inside: String,
     /// The tree, from the allowed root that holds it; empty or with a slash at the end.
     prefix: String,
+    /// Puts names of the repository into sentences.
+    pub(crate) texts: RepositoryTexts,
 }
 
 impl Located {
@@ -36,7 +40,13 @@ impl Located {
             return Ok(found);
         }
         let projects = Projects::find(&named, "");
-        let here = Self { prefix: prefix(roots, &named), tree: named, projects, inside: String::new() };
+        let here = Self {
+            prefix: prefix(roots, &named),
+            tree: named,
+            projects,
+            inside: String::new(),
+            texts: RepositoryTexts::default(),
+        };
         if here.has_projects() || here.is_repository() {
             return Ok(here);
         }
@@ -58,7 +68,8 @@ impl Located {
         let tree = roots.open(folder.to_str()?).ok()?;
         let inside = own.strip_prefix(folder).ok()?.display().to_string();
         let projects = Projects::find(&tree, &inside).only(|project| is_near(project, &inside));
-        Some(Self { prefix: prefix(roots, &tree), tree, projects, inside })
+        let texts = RepositoryTexts::default();
+        Some(Self { prefix: prefix(roots, &tree), tree, projects, inside, texts })
     }
 
     fn has_projects(&self) -> bool {
@@ -75,7 +86,8 @@ impl Located {
         let folder = wanted.trim_end_matches('/');
         let is_meant = |project: &Project| project.name == wanted || project.folder == folder;
         if !self.projects.list.iter().any(is_meant) {
-            let names: Vec<&str> = self.projects.list.iter().map(|project| project.name.as_str()).collect();
+            let names: Vec<String> =
+                self.projects.list.iter().map(|project| shown_name(&self, project)).collect();
             let there = if names.is_empty() { "there is none".to_owned() } else { names.join(", ") };
             let wanted: String = wanted.chars().take(100).collect();
             return Err(Failure::argument(
