@@ -1,5 +1,6 @@
 //! `propose_edit_plan`: the edits that integrate FluxLoop, exactly, with their diff.
 
+use codebase::RepositoryTexts;
 use codebase::plan::{Edit, FileChange, Plan, Rollback};
 use jiff::Timestamp;
 use protocol::mcp::{Prompt, PromptArgument};
@@ -14,6 +15,7 @@ use super::integration::{
 };
 use super::open::Open;
 use super::plan_view::{editor_view, view};
+use super::repository_text::{RepositoryText, left_out_of};
 use super::{Effect, Tool, ToolSpec, Toolset};
 use crate::Call;
 use crate::blocking::blocking;
@@ -91,6 +93,9 @@ pub(crate) struct Reply {
     /// `fluxway://plans/{id}` has it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     withheld: Vec<String>,
+    /// Texts of the repository that the sentences name by their place.
+    #[serde(rename = "repository_text", skip_serializing_if = "Vec::is_empty")]
+    repository_text: Vec<RepositoryText>,
 }
 
 /// The tool.
@@ -115,13 +120,14 @@ impl Tool for ProposeEditPlan {
             let root = args.root.clone().or_else(|| root_of(profile)).unwrap_or_else(|| ".".to_owned());
             let subject = Subject::open(&reach, &root, hints(profile), budget)?;
             let integration = subject.integrate(&args.wishes().ask(recipe))?;
+            let texts = integration.texts.clone();
             let plan = plan(&subject.tree, integration, budget)?;
             let edit = args.workspace_edit.then(|| {
                 let path = subject.tree.path().to_string_lossy();
                 let root = format!("file://{}", codebase::plan::uri_path(&path));
                 Open(editor_view(&reader, &plan, &root))
             });
-            Ok((Proposed::new(plan, &subject.tree), edit))
+            Ok((Proposed::new(plan, texts, &subject.tree), edit))
         });
         let (proposed, edit) = proposed.await?;
         let kept_until = proposed.keep(&plans).await;
@@ -133,11 +139,12 @@ impl Tool for ProposeEditPlan {
 pub(super) struct Proposed {
     pub(super) plan: Plan,
     root: String,
+    texts: RepositoryTexts,
 }
 
 impl Proposed {
-    pub(super) fn new(plan: Plan, tree: &Tree) -> Self {
-        Self { plan, root: tree.path().display().to_string() }
+    pub(super) fn new(plan: Plan, texts: RepositoryTexts, tree: &Tree) -> Self {
+        Self { plan, root: tree.path().display().to_string(), texts }
     }
 
     /// Keeps it under its id.
@@ -149,7 +156,12 @@ impl Proposed {
     pub(super) fn reply(&self, call: &Call, kept_until: Option<Timestamp>) -> Reply {
         let shown = view(call, &self.plan);
         let plan = shown.plan;
+        let rationales = plan.edits.iter().map(|edit| &edit.rationale);
+        let sentences = std::iter::once(&plan.summary).chain(&plan.warnings).chain(&plan.prerequisites);
+        let sentences = sentences.chain(rationales).map(String::as_str);
+        let repository_text = left_out_of(&self.texts, sentences);
         Reply {
+            repository_text,
             schema: plan.schema,
             id: plan.id,
             summary: plan.summary,

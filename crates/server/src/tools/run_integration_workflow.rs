@@ -169,8 +169,9 @@ fn integrate(
 ) -> Result<[Value; 3], Failure> {
     let integration = subject.integrate(&wishes.ask(recipe))?;
     let steps = to_value(&steps::Reply::of(&Situation::of(&integration)))?;
+    let texts = integration.texts.clone();
     let plan = plan(&subject.tree, integration, budget)?;
-    let proposed = proposed.insert(Proposed::new(plan, &subject.tree));
+    let proposed = proposed.insert(Proposed::new(plan, texts, &subject.tree));
     let shown = to_value(&proposed.reply(call, None))?;
     if proposed.plan.edits.is_empty() {
         return Ok([steps, shown, skipped("the plan has no edits; its `warnings` say why")]);

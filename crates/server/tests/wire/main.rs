@@ -13,6 +13,7 @@ mod plans;
 mod projects;
 mod repositories;
 mod roots;
+mod repository_text;
 mod schema;
 mod surface;
 mod transcripts;

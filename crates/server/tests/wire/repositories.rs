@@ -24,3 +24,5 @@ pub(crate) const TWO_LANGUAGES: &str = include_str!("repositories/two-languages.
 pub(crate) const UNCLEAR_FIELD: &str = include_str!("repositories/unclear-field.txt");
 pub(crate) const SHADOWED: &str = include_str!("repositories/shadowed.txt");
 pub(crate) const ROMAN: &str = include_str!("repositories/roman.txt");
+pub(crate) const HOSTILE_PYTHON: &str = include_str!("repositories/hostile-python.txt");
+pub(crate) const HOSTILE_NODE: &str = include_str!("repositories/hostile-node.txt");

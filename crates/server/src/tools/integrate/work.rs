@@ -63,7 +63,7 @@ impl Integrate {
             if let Some(why) = integration.refused {
                 return Ok((Proposal::Refused(why), String::new()));
             }
-            let (variant, target) = (integration.variant.name().to_owned(), integration.target.clone());
+            let (variant, target) = (integration.variant.name().to_owned(), integration.shown_target.clone());
             let plan = plan(&subject.tree, integration, budget)?;
             if plan.edits.is_empty() {
                 let why = plan.warnings.first().cloned().unwrap_or_default();
