@@ -129,6 +129,7 @@ pub(crate) struct IndexArgs {
 
 /// What `apply` takes.
 #[derive(clap::Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag that can be typed")]
 pub(crate) struct ApplyArgs {
     /// The plan: a file, the id of a plan that was proposed within the last day, or `-` for stdin
     pub(crate) plan: PathBuf,

@@ -130,10 +130,7 @@ impl WishArgs {
 
 /// Takes a plan back.
 pub(crate) fn undo(config: Config, args: UndoArgs) -> Result<(), Failure> {
-    let asking = match args.yes {
-        true => Asking::FirstOption,
-        false => Asking::terminal(has_terminal()),
-    };
+    let asking = if args.yes { Asking::FirstOption } else { Asking::terminal(has_terminal()) };
     let mut arguments = Map::new();
     if let Some(id) = args.id {
         arguments.insert("plan_id".to_owned(), json!(id));

@@ -20,7 +20,7 @@ use crate::error::{Failure, PlanProblem};
 use crate::plans::{Author, Plans};
 
 /// Apply an edit plan: all of it or nothing, checked again first, with a journal for `undo_edit_plan`. Show the user the
-/// diff and ask before you call this.
+/// diff and ask first.
 #[derive(Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Args {

@@ -42,7 +42,7 @@ pub(crate) struct Args {
     /// `sdk`: decorators or middleware; `bridge`: no application code touched; `auto` chooses and says why.
     #[serde(default)]
     variant: VariantWish,
-    /// Line of the FluxLoop CLI; default: the one the repository uses, else the newest.
+    /// Line of the FluxLoop CLI; default: the repository's, else the newest.
     #[serde(default)]
     #[schemars(schema_with = "lines")]
     cli: Option<String>,

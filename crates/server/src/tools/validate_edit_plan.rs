@@ -19,7 +19,7 @@ use crate::plans::Plans;
 use crate::prompts::PromptEntry;
 
 /// Check an edit plan against the repository: structure, files, anchors, duplicates, paths, overlaps, staleness, syntax
-/// after the edit, post-checks. `issues` block, `warnings` do not. Any plan in the documented shape will do.
+/// after the edit, post-checks. `issues` block, `warnings` do not.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Args {
