@@ -149,7 +149,8 @@ async fn consent(f: &mut Flow<'_>, preview: &Preview) -> Result<Result<(), Strin
         return Ok(Err("the plan has no post-checks".to_owned()));
     }
     if let Some(why) = &preview.refused {
-        return Ok(Err(by_hand(why)));
+        // No advice to run the commands of a plan that may be anyone's.
+        return Ok(Err(why.clone()));
     }
     if !f.can_ask() {
         return Ok(Err(by_hand("commands are run only if the user agrees, and this client cannot ask them")));

@@ -137,6 +137,7 @@ impl Schemas {
             "notifications/cancelled" => "CancelledNotification",
             "notifications/subscriptions/acknowledged" => "SubscriptionsAcknowledgedNotification",
             "elicitation/create" => "ElicitRequest",
+            "roots/list" => "ListRootsRequest",
             // The document has no schema; a message of JSON-RPC it is all the same.
             flow if flow.starts_with("interaction.") && message["id"].is_string() => "JSONRPCRequest",
             "interaction.timeoutWarning" => "JSONRPCNotification",
