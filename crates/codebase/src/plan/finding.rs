@@ -86,9 +86,14 @@ impl Finding {
         }
     }
 
+    /// What is wrong, without the number of the edit, and with a stand-in for a file that has no plain name.
+    pub fn message(&self) -> String {
+        self.in_words(&self.says)
+    }
+
     /// The whole sentence: `Edit #0: …`.
     pub fn sentence(&self) -> String {
-        let says = self.in_words(&self.says);
+        let says = self.message();
         match self.edit {
             Some(edit) => format!("Edit #{edit}: {says}"),
             None => says,

@@ -75,7 +75,7 @@ impl From<&Finding> for Detail {
             edit: finding.edit,
             path: finding.path.clone(),
             line: finding.line,
-            message: finding.says.clone(),
+            message: finding.message(),
             fix: finding.fix.clone(),
         }
     }

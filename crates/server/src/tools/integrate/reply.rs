@@ -134,7 +134,8 @@ impl Reply {
     /// All of it in a sentence.
     pub(super) fn sentence(&self) -> String {
         let files = match self.files.as_slice() {
-            [only] => only.clone(),
+            [only] if codebase::NameKind::File.is_plain(only) => only.clone(),
+            [_] => "1 file".to_owned(),
             files => format!("{} files", files.len()),
         };
         let failed = self.checks.iter().filter(|check| !check.passed).count();
