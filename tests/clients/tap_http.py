@@ -147,7 +147,10 @@ async def main():
     keys(program, "revoke", old["id"])
     command = [program, "serve", "--http", "127.0.0.1:0", "--config", config]
     server = await asyncio.create_subprocess_exec(*command, stderr=subprocess.PIPE, stdout=sys.stderr)
-    greeting = (await asyncio.wait_for(server.stderr.readline(), PATIENCE)).decode()
+    greeting = ""
+    # A warning may come first: the server is started in a home folder, which is no root.
+    while "listens on" not in greeting and not server.stderr.at_eof():
+        greeting = (await asyncio.wait_for(server.stderr.readline(), PATIENCE)).decode()
     sys.stderr.write(greeting)
     host, port = re.search(r"//([0-9.]+):([0-9]+)/mcp", greeting).groups()
 
