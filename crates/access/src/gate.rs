@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 
-use crate::{AccessStore, Credential, KeyRecord, Pepper, Principal, Refused, StoreError};
+use crate::{AccessStore, Credential, Environment, KeyRecord, Pepper, Principal, Refused, StoreError};
 
 /// For how long an answer of the store counts: a revocation holds everywhere after this.
 const KEEP: Duration = Duration::from_secs(2);
@@ -19,6 +19,8 @@ const MOST: usize = 4096;
 pub struct Gate {
     store: Arc<dyn AccessStore>,
     pepper: Pepper,
+    /// Keys for trying out open it too.
+    accepts_test_keys: bool,
     remembered: Mutex<HashMap<String, Remembered>>,
 }
 
@@ -52,20 +54,38 @@ pub enum Denied {
 impl Gate {
     /// A gate in front of this store.
     pub fn new(store: Arc<dyn AccessStore>, pepper: Pepper) -> Self {
-        Self { store, pepper, remembered: Mutex::default() }
+        Self { store, pepper, accepts_test_keys: false, remembered: Mutex::default() }
+    }
+
+    /// Keys for trying out (`cf_test_…`) open it too, or not: they are handed around more freely than others.
+    #[must_use]
+    pub fn accept_test_keys(mut self, accept: bool) -> Self {
+        self.accepts_test_keys = accept;
+        self
     }
 
     /// Who holds this key.
     pub async fn enter(&self, key: &str, now: Timestamp) -> Result<Principal, Denied> {
-        let prefix = self.pepper.prefix(key).ok_or(Denied::Key(Refused::Malformed))?;
+        let prefix = self.prefix(key).inspect_err(|_| self.pepper.judge_in_vain(key)).map_err(Denied::Key)?;
         let found = match self.recall(prefix, now) {
             Recall::Fresh(found) => found,
             // What is remembered still counts if the store is out of reach.
             Recall::Aging(found) => self.ask(prefix, now).await.unwrap_or(found),
             Recall::Nothing => self.ask(prefix, now).await?,
         };
-        let found = found.ok_or(Denied::Key(Refused::Unknown))?;
+        let Some(found) = found else {
+            self.pepper.judge_in_vain(key);
+            return Err(Denied::Key(Refused::Unknown));
+        };
         self.pepper.judge(key, &found.0, &found.1, now).map_err(Denied::Key)
+    }
+
+    fn prefix<'k>(&self, key: &'k str) -> Result<&'k str, Refused> {
+        let prefix = self.pepper.prefix(key).ok_or(Refused::Malformed)?;
+        if Environment::from_key(key) == Some(Environment::Test) && !self.accepts_test_keys {
+            return Err(Refused::TestKey);
+        }
+        Ok(prefix)
     }
 
     fn recall(&self, prefix: &str, now: Timestamp) -> Recall {

@@ -45,6 +45,11 @@ impl Environment {
         [Self::Live, Self::Test].into_iter().find(|one| one.as_str() == name)
     }
 
+    /// The environment that a key or its prefix names.
+    pub(crate) fn from_key(key: &str) -> Option<Self> {
+        [Self::Live, Self::Test].into_iter().find(|one| key.starts_with(one.head()))
+    }
+
     const fn head(self) -> &'static str {
         match self {
             Self::Live => "cf_live_sk_",
@@ -100,6 +105,8 @@ pub enum Refused {
     Revoked,
     /// Ended by itself.
     Expired,
+    /// A key for trying out, on a server for real work.
+    TestKey,
 }
 
 impl Refused {
@@ -111,6 +118,7 @@ impl Refused {
             Self::Wrong => "wrong",
             Self::Revoked => "revoked",
             Self::Expired => "expired",
+            Self::TestKey => "test_key",
         }
     }
 }
@@ -172,15 +180,21 @@ impl Pepper {
 
     /// The prefix of what looks like a key of this server.
     pub fn prefix<'k>(&self, key: &'k str) -> Option<&'k str> {
-        let head = [Environment::Live, Environment::Test]
-            .into_iter()
-            .map(Environment::head)
-            .find(|head| key.starts_with(head))?;
+        let head = Environment::from_key(key)?.head();
         let body = &key[head.len()..];
         let fits =
             body.len() == DRAWN + PROOF + SECRET && body.bytes().all(|byte| byte.is_ascii_alphanumeric());
         let is_ours = fits && self.proof(&body[..DRAWN]) == body[DRAWN..DRAWN + PROOF];
         is_ours.then(|| &key[..head.len() + DRAWN + PROOF])
+    }
+
+    /// Does the work of [`judge`](Self::judge) for a key that is known to be refused, so that the time which a refusal takes
+    /// does not tell whether there is a key of this name.
+    pub(crate) fn judge_in_vain(&self, key: &str) {
+        use subtle::ConstantTimeEq;
+        const LONGEST: usize = 128;
+        let key = key.get(..LONGEST).unwrap_or(key);
+        std::hint::black_box(self.hash(key).ct_eq(&[0; 32]));
     }
 
     /// Whether this is the key that is kept, and good for something now.

@@ -9,9 +9,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::Duration;
 
-use jiff::Timestamp;
-
-use crate::{AccessStore, StoreError, Terms};
+use crate::{AccessStore, Moment, StoreError, Terms};
 
 /// Callers that are remembered at once.
 const MOST: usize = 16_384;
@@ -63,12 +61,12 @@ struct Caller {
 #[derive(Clone, Copy, Default)]
 struct Purse {
     tokens: u32,
-    /// When the tokens are worth nothing any more.
-    good_until: Timestamp,
+    /// The uptime at which the tokens are worth nothing any more.
+    good_until: Duration,
     /// What the store had left.
     left: u32,
-    /// Before this it is no use to ask the store.
-    nothing_before: Timestamp,
+    /// Before this uptime it is no use to ask the store.
+    nothing_before: Duration,
 }
 
 /// What a caller was given, and how they stand.
@@ -104,22 +102,21 @@ impl Limiter {
         &self,
         subject: &str,
         wanted: u32,
-        now: Timestamp,
+        now: Moment,
     ) -> Result<Option<Standing>, StoreError> {
         let Some(plan) = *self.plan.read().unwrap_or_else(PoisonError::into_inner) else { return Ok(None) };
-        let caller = self.caller(subject, now);
-        let mut granted = caller.purse().spend(wanted, now);
+        let caller = self.caller(subject, now.uptime);
+        let mut granted = caller.purse().spend(wanted, now.uptime);
         if granted < wanted {
             let _turn = caller.asking.lock().await;
             // Whoever asked meanwhile may have brought enough for both.
-            granted += caller.purse().spend(wanted - granted, now);
-            if granted < wanted && caller.purse().nothing_before <= now {
+            granted += caller.purse().spend(wanted - granted, now.uptime);
+            if granted < wanted && caller.purse().nothing_before <= now.uptime {
                 granted += self.refill(&caller, subject, plan, wanted - granted, now).await?;
             }
         }
         let purse = *caller.purse();
-        let retry_after =
-            purse.nothing_before.duration_since(now).max(jiff::SignedDuration::ZERO).unsigned_abs();
+        let retry_after = purse.nothing_before.saturating_sub(now.uptime);
         Ok(Some(Standing { granted, rate: plan.rate, remaining: purse.tokens + purse.left, retry_after }))
     }
 
@@ -130,7 +127,7 @@ impl Limiter {
         subject: &str,
         plan: Plan,
         missing: u32,
-        now: Timestamp,
+        now: Moment,
     ) -> Result<u32, StoreError> {
         let terms = Terms { block: plan.terms.block.max(missing), ..plan.terms };
         let lease = self.store.lease(subject, terms, now).await?;
@@ -138,21 +135,21 @@ impl Limiter {
         let mut purse = caller.purse();
         purse.left = lease.left;
         if spent < missing {
-            purse.nothing_before = now.checked_add(lease.next_in).unwrap_or(now);
+            purse.nothing_before = now.uptime.saturating_add(lease.next_in);
         }
         purse.tokens = lease.taken - spent;
-        purse.good_until = now.checked_add(plan.life).unwrap_or(now);
+        purse.good_until = now.uptime.saturating_add(plan.life);
         Ok(spent)
     }
 
-    fn caller(&self, subject: &str, now: Timestamp) -> Arc<Caller> {
+    fn caller(&self, subject: &str, uptime: Duration) -> Arc<Caller> {
         let mut callers = self.callers();
         if let Some(caller) = callers.get(subject) {
             return Arc::clone(caller);
         }
         if callers.len() >= MOST {
             // Whoever has nothing in hand loses nothing by being forgotten.
-            callers.retain(|_, caller| caller.purse().good_until > now);
+            callers.retain(|_, caller| caller.purse().good_until > uptime);
         }
         let caller = Arc::<Caller>::default();
         callers.insert(subject.to_owned(), Arc::clone(&caller));
@@ -171,8 +168,8 @@ impl Caller {
 }
 
 impl Purse {
-    fn spend(&mut self, wanted: u32, now: Timestamp) -> u32 {
-        if self.good_until <= now {
+    fn spend(&mut self, wanted: u32, uptime: Duration) -> u32 {
+        if self.good_until <= uptime {
             self.tokens = 0;
         }
         let spent = self.tokens.min(wanted);

@@ -43,6 +43,23 @@ pub struct Terms {
     pub block: u32,
 }
 
+/// A moment, by both clocks: the one that people set, which can jump, and the one that only goes forward.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Moment {
+    /// The date and time.
+    pub time: Timestamp,
+    /// How long the machine has been up: the same for all of its processes, and never set by anybody.
+    pub uptime: Duration,
+}
+
+/// A moment of clocks that were never set.
+impl From<Timestamp> for Moment {
+    fn from(time: Timestamp) -> Self {
+        let uptime = Duration::from_micros(u64::try_from(time.as_microsecond()).unwrap_or(0));
+        Self { time, uptime }
+    }
+}
+
 /// Tokens taken out of a bucket.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Lease {
@@ -80,9 +97,10 @@ pub trait AccessStore: Send + Sync {
         old_until: Timestamp,
     ) -> Stored<'a, Option<KeyRecord>>;
 
-    /// Takes tokens out of the bucket of this name, in one statement; a new bucket is full. `now` counts where the store
-    /// has no clock that all replicas share.
-    fn lease<'a>(&'a self, bucket: &'a str, terms: Terms, now: Timestamp) -> Stored<'a, Lease>;
+    /// Takes tokens out of the bucket of this name, in one statement; a new bucket is full. What has come in since is told
+    /// by a clock that all replicas share: that of the database, or the uptime of the machine that they run on. A jump of
+    /// that clock costs what came in meanwhile, and locks nobody out.
+    fn lease<'a>(&'a self, bucket: &'a str, terms: Terms, now: Moment) -> Stored<'a, Lease>;
 
     /// The secret of this name: what was kept first. `fresh` is kept if there is none.
     fn secret<'a>(&'a self, name: &'a str, fresh: &'a [u8]) -> Stored<'a, Vec<u8>>;

@@ -10,8 +10,8 @@ use std::time::Duration;
 use jiff::Timestamp;
 
 use crate::{
-    AccessStore, Credential, Environment, KeyListing, KeyRecord, Lease, Pepper, Scope, StoreError, Stored,
-    Terms,
+    AccessStore, Credential, Environment, KeyListing, KeyRecord, Lease, Moment, Pepper, Scope, StoreError,
+    Stored, Terms,
 };
 
 /// The store.
@@ -22,7 +22,7 @@ pub(crate) struct Fake {
     pub(crate) asked: AtomicU32,
     pub(crate) is_slow: AtomicBool,
     pub(crate) is_away: AtomicBool,
-    buckets: Mutex<HashMap<String, (f64, Timestamp)>>,
+    buckets: Mutex<HashMap<String, (f64, Duration)>>,
 }
 
 /// A time, in milliseconds after some noon.
@@ -78,11 +78,11 @@ impl Fake {
     }
 
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "small numbers")]
-    fn take(&self, bucket: &str, terms: Terms, now: Timestamp) -> Lease {
+    fn take(&self, bucket: &str, terms: Terms, now: Duration) -> Lease {
         let mut buckets = self.buckets.lock().unwrap();
         let full = f64::from(terms.capacity);
         let (tokens, last) = buckets.get(bucket).copied().unwrap_or((full, now));
-        let tokens = (tokens + now.duration_since(last).as_secs_f64() * terms.per_second).min(full);
+        let tokens = (tokens + now.saturating_sub(last).as_secs_f64() * terms.per_second).min(full);
         let taken = ((tokens + 1e-9).floor() as u32).min(terms.block);
         let rest = tokens - f64::from(taken);
         buckets.insert(bucket.to_owned(), (rest, now));
@@ -107,8 +107,8 @@ impl AccessStore for Fake {
         })
     }
 
-    fn lease<'a>(&'a self, bucket: &'a str, terms: Terms, now: Timestamp) -> Stored<'a, Lease> {
-        Box::pin(async move { self.reach().map(|()| self.take(bucket, terms, now)) })
+    fn lease<'a>(&'a self, bucket: &'a str, terms: Terms, now: Moment) -> Stored<'a, Lease> {
+        Box::pin(async move { self.reach().map(|()| self.take(bucket, terms, now.uptime)) })
     }
 
     fn has_usable_key(&self, _: Timestamp) -> Stored<'_, bool> {

@@ -177,6 +177,8 @@ pub(crate) enum ConfigError {
     NoDataFolder,
     #[error("{one} needs {other} beside it")]
     Alone { one: &'static str, other: &'static str },
+    #[error("trusted-proxy: `{0}` is no address or network; write it like 10.0.0.7 or 10.0.0.0/8")]
+    TrustedProxy(String),
     #[error("public-url: `{0}` is not like https://mcp.example.com, without a path")]
     PublicUrl(String),
 }

@@ -12,10 +12,11 @@ use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use crate::budget::BodyBudget;
+use crate::connections::{Admitted, Connections, Slot};
 use crate::pace::Pace;
 use crate::session::Sessions;
 use crate::{Settings, State, Tls, route};
@@ -33,7 +34,8 @@ const LAST_WORD: Duration = Duration::from_secs(9);
 
 /// Serves until `stop` is cancelled, then lets running requests come to their end.
 pub async fn serve(settings: Settings, listener: TcpListener, stop: CancellationToken) -> io::Result<()> {
-    let Settings { app, door, guard, metrics, store, public_url, tls, connections } = settings;
+    let Settings { app, door, guard, metrics, store, public_url, tls, connections, bodies, proxies } =
+        settings;
     let sessions = Sessions::default();
     let tasks = TaskTracker::new();
     let state = Arc::new(State {
@@ -44,11 +46,13 @@ pub async fn serve(settings: Settings, listener: TcpListener, stop: Cancellation
         store,
         public_url,
         sessions,
+        bodies: BodyBudget::new(bodies),
+        proxies,
         readiness: tokio::sync::Mutex::default(),
         tasks: tasks.clone(),
         time_is_up: CancellationToken::new(),
     });
-    let places = Arc::new(Semaphore::new(connections));
+    let connections = Connections::new(connections);
     let sweeper = tokio::spawn(sweep(Arc::clone(&state)));
     loop {
         let accepted = tokio::select! {
@@ -64,15 +68,27 @@ pub async fn serve(settings: Settings, listener: TcpListener, stop: Cancellation
                 continue;
             }
         };
-        let Ok(place) = Arc::clone(&places).try_acquire_owned() else {
-            state.metrics.refused("too_many_connections");
-            continue;
+        let address = Some(peer.ip()).filter(|address| !state.proxies.contains(*address));
+        let slot = match connections.admit(address) {
+            Admitted::Yes { slot, shed } => {
+                if shed {
+                    state.metrics.refused("connection_shed");
+                }
+                slot
+            }
+            Admitted::No => {
+                state.metrics.refused("too_many_connections");
+                continue;
+            }
         };
         let (state, tls, stop) = (Arc::clone(&state), tls.clone(), stop.clone());
         tasks.spawn(async move {
-            let _place = place;
             let _counted = state.metrics.connection();
-            if let Err(error) = connect(state, stream, peer, tls, stop).await {
+            let ended = tokio::select! {
+                ended = connect(state, stream, peer, Arc::clone(&slot), tls, stop) => ended,
+                () = slot.is_shed() => Err("closed to make room for others".into()),
+            };
+            if let Err(error) = ended {
                 tracing::debug!(%error, "a connection ended");
             }
         });
@@ -104,20 +120,24 @@ async fn sweep(state: Arc<State>) {
     }
 }
 
+/// Why a connection has ended.
+type Ended = Box<dyn std::error::Error + Send + Sync>;
+
 async fn connect(
     state: Arc<State>,
     stream: TcpStream,
     peer: SocketAddr,
+    slot: Arc<Slot>,
     tls: Option<Tls>,
     stop: CancellationToken,
-) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
+) -> Result<(), Ended> {
     // Small events must not wait for more to come.
     stream.set_nodelay(true)?;
     match tls {
-        None => talk(state, stream, peer, stop).await,
+        None => talk(state, stream, peer, slot, stop).await,
         Some(tls) => {
             let stream = tokio::time::timeout(HANDSHAKE, tls.accept(stream)).await??;
-            talk(state, stream, peer, stop).await
+            talk(state, stream, peer, slot, stop).await
         }
     }
 }
@@ -126,19 +146,20 @@ async fn talk(
     state: Arc<State>,
     stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
     peer: SocketAddr,
+    slot: Arc<Slot>,
     stop: CancellationToken,
-) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
+) -> Result<(), Ended> {
     let (stream, progress) = Pace::new(stream);
     let watched = progress.clone();
     let service = service_fn(move |request: hyper::Request<hyper::body::Incoming>| {
         // At once, and not when the answer is first asked for: the stream is read once more before that.
         let is_read = progress.is_read();
-        let (state, progress) = (Arc::clone(&state), progress.clone());
+        let (state, progress, slot) = (Arc::clone(&state), progress.clone(), Arc::clone(&slot));
         async move {
             let _is_read = is_read;
             let mut request = request.map(Body::new);
             request.extensions_mut().insert(progress);
-            Ok::<_, Infallible>(route::answer(&state, peer.ip(), request).await)
+            Ok::<_, Infallible>(route::answer(&state, peer.ip(), slot, request).await)
         }
     });
     let connection = http1::Builder::new()

@@ -1,7 +1,6 @@
 //! `POST /api/mcp`: one body, one answer, HTTP 200 whatever the answer says; but for the few cases that the CODEFLUSS document
 //! names.
 
-use std::net::IpAddr;
 use std::sync::Arc;
 
 use axum::extract::Request;
@@ -9,40 +8,33 @@ use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::Response;
 use server::{Answer, Connection, Delivery, Language, Outbox, Principal, Refusal, Rules, Scope};
 
-use crate::body::{self, Accepts};
+use crate::body::{self, Accepts, Received, Unread};
+use crate::caller::{Caller, Source};
 use crate::channel::Channel;
 use crate::door::Takes;
 use crate::reply::{self, First, HangUp};
 use crate::{State, oauth, route};
 
-/// The most that is read of a body whose sender is not let in, to find the id that the refusal should carry.
-const STRANGERS: usize = 64 * 1024;
-
 /// There are no streams here.
 const PLAIN: Accepts = Accepts { json: true, stream: false };
 
-pub(crate) async fn handle(state: &Arc<State>, from: IpAddr, request: Request) -> Response {
+pub(crate) async fn handle(state: &Arc<State>, source: &Source, request: Request) -> Response {
     let (parts, body) = request.into_parts();
     let rules = Rules::Codefluss(language(state, &parts.headers));
-    let outcome = async {
-        body::check_type(&parts.headers)?;
-        let entered = state.door.enter(&parts.headers, from, Takes::Keys, state.app.now()).await;
-        let most = state.app.longest_message();
-        match entered {
-            Ok(principal) => {
-                let bytes = body::read(body, most).await?;
-                match answer(state, principal, rules, &bytes).await {
-                    Ok(response) => Ok(response),
-                    Err(refusal) => Ok(turn_away(state, rules, &bytes, refusal).await),
-                }
-            }
-            Err(refusal) => {
-                let bytes = body::read(body, most.min(STRANGERS)).await.unwrap_or_default();
-                Ok(turn_away(state, rules, &bytes, refusal).await)
-            }
+    if let Err(refusal) = body::check_type(&parts.headers) {
+        return route::refuse(state, rules, refusal);
+    }
+    let received = match state.authenticate(source, &parts.headers, Takes::Keys).await {
+        Ok(caller) => body::receive(state, &caller, body).await.map(|received| (caller, received)),
+        Err(refusal) => {
+            let bytes = body::read_refused(state, source.address, body).await;
+            Err(Unread { refusal, bytes })
         }
     };
-    outcome.await.unwrap_or_else(|refusal| route::refuse(state, rules, refusal))
+    match received {
+        Ok((caller, received)) => answer(state, caller, rules, received).await,
+        Err(Unread { refusal, bytes }) => turn_away(state, rules, &bytes, refusal).await,
+    }
 }
 
 pub(crate) fn language(state: &State, headers: &HeaderMap) -> Language {
@@ -50,17 +42,13 @@ pub(crate) fn language(state: &State, headers: &HeaderMap) -> Language {
     header.map_or(state.app.language(), |header| state.app.language().preferred_by(header))
 }
 
-async fn answer(
-    state: &Arc<State>,
-    principal: Principal,
-    rules: Rules,
-    bytes: &[u8],
-) -> Result<Response, Refusal> {
-    let letter = state.app.decode(bytes);
-    let standing = state.door.count(&principal, letter.weight(), state.app.now()).await?;
+async fn answer(state: &Arc<State>, caller: Caller, rules: Rules, received: Received) -> Response {
+    // The memory of the body is held until there is an answer.
+    let Received { letter, standing, held: _held } = received;
     let channel = Channel::for_request(false);
     let outbox = Arc::clone(&channel) as Arc<dyn Outbox>;
-    let connection = Connection::new(Arc::clone(&state.app), principal, rules, Arc::clone(&outbox));
+    let connection =
+        Connection::new(Arc::clone(&state.app), caller.principal.clone(), rules, Arc::clone(&outbox));
     let is_answerable = connection.handle(letter, body::delivery(outbox, standing));
     let hang_up = HangUp(connection);
     let mut response = if is_answerable {
@@ -69,7 +57,7 @@ async fn answer(
         reply::empty(StatusCode::OK)
     };
     body::tell_standing(&mut response, standing);
-    Ok(response)
+    response
 }
 
 /// Refuses every message in the body, each with its own id.

@@ -1,47 +1,147 @@
 //! Bodies of requests, and the headers that say what they are.
+//!
+//! A caller is counted before the body is read, so that the memory for it is only taken for calls that may be made.
 
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::body::{Body, Bytes, to_bytes};
+use axum::body::{Body, Bytes, HttpBody};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
 use axum::response::Response;
+use futures_util::StreamExt;
 use server::access::Standing;
-use server::{Claims, Delivery, Outbox, Refusal};
+use server::{Claims, Delivery, Letter, Outbox, Refusal};
+
+use crate::State;
+use crate::budget::Reservation;
+use crate::caller::Caller;
 
 /// How long a body may take.
 const BODY: Duration = Duration::from_secs(30);
+/// The most that is read of a body whose request is refused, to find the id that the refusal should carry.
+const OF_REFUSED: usize = 64 * 1024;
+/// How long it may take to arrive.
+const REFUSED: Duration = Duration::from_secs(1);
+
+/// A body that was read, and how far its caller's limit goes.
+pub(crate) struct Received {
+    pub(crate) letter: Letter,
+    pub(crate) standing: Option<Standing>,
+    /// The memory that the message takes, until it is answered.
+    pub(crate) held: Reservation,
+}
+
+/// Why a body was not read to its end, and what of it was, for the id of the answer.
+pub(crate) struct Unread {
+    pub(crate) refusal: Refusal,
+    pub(crate) bytes: Bytes,
+}
+
+impl From<Refusal> for Unread {
+    fn from(refusal: Refusal) -> Self {
+        Self { refusal, bytes: Bytes::new() }
+    }
+}
+
+/// Reads the body of a caller who was let in: one call is counted before, the others of a batch after.
+pub(crate) async fn receive(state: &State, caller: &Caller, body: Body) -> Result<Received, Unread> {
+    let first = match state.door.count(&caller.principal, 1, state.app.moment()).await {
+        Ok(first) => first,
+        Err(refusal) => {
+            return Err(Unread { bytes: read_refused(state, caller.address, body).await, refusal });
+        }
+    };
+    let mut held = state.bodies.begin(caller.address, Some(caller.principal.subject()))?;
+    let longest = state.app.longest_message();
+    let bytes = match first {
+        // What is short is looked at all the same: it may be an answer that a call waits for, and those are not counted.
+        Some(Standing { granted: 0, retry_after, .. }) => {
+            let short = read(body, longest.min(OF_REFUSED), REFUSED, &mut held).await;
+            short.map_err(|_| Refusal::RateLimited { retry_after })?
+        }
+        _ => read(body, longest, BODY, &mut held).await?,
+    };
+    held.finish();
+    let letter = state.app.decode(&bytes);
+    let standing = match first {
+        Some(first) if first.granted > 0 && letter.weight() > 1 => {
+            let others = state.door.count(&caller.principal, letter.weight() - 1, state.app.moment()).await;
+            let others = others.map_err(|refusal| Unread { refusal, bytes })?;
+            others.map(|others| Standing { granted: others.granted + 1, ..others })
+        }
+        first => first,
+    };
+    Ok(Received { letter, standing, held })
+}
+
+/// The beginning of a body whose request is refused; nothing if it is long, slow or broken.
+pub(crate) async fn read_refused(state: &State, address: IpAddr, body: Body) -> Bytes {
+    let Ok(mut held) = state.bodies.begin(address, None) else { return Bytes::new() };
+    let most = state.app.longest_message().min(OF_REFUSED);
+    read(body, most, REFUSED, &mut held).await.unwrap_or_default()
+}
 
 /// Reads a body to its end, within its limits.
-pub(crate) async fn read(body: Body, limit: usize) -> Result<Bytes, Refusal> {
-    match tokio::time::timeout(BODY, to_bytes(body, limit)).await {
-        Ok(Ok(bytes)) => Ok(bytes),
-        Ok(Err(error)) if is_too_long(&error) => Err(Refusal::TooLarge { limit }),
-        Ok(Err(_)) => Err(Refusal::Broken),
-        Err(_) => Err(Refusal::TooSlow),
-    }
+async fn read(body: Body, limit: usize, time: Duration, held: &mut Reservation) -> Result<Bytes, Refusal> {
+    tokio::time::timeout(time, collect(body, limit, held)).await.unwrap_or(Err(Refusal::TooSlow))
 }
 
-/// Lets somebody who is refused send what they were sending, so that they are there to hear it.
-pub(crate) async fn drain(body: Body) {
-    const SOME: usize = 64 * 1024;
-    let _ = tokio::time::timeout(Duration::from_secs(1), to_bytes(body, SOME)).await;
-}
-
-fn is_too_long(error: &axum::Error) -> bool {
-    // The error that tells of the limit is the innermost.
-    let mut source: Option<&dyn std::error::Error> = Some(error);
-    while let Some(error) = source {
-        if error.to_string().contains("length limit") {
-            return true;
+async fn collect(body: Body, limit: usize, held: &mut Reservation) -> Result<Bytes, Refusal> {
+    let expected = HttpBody::size_hint(&body).exact().and_then(|bytes| usize::try_from(bytes).ok());
+    let mut chunks = body.into_data_stream();
+    let mut collected = Vec::new();
+    while let Some(chunk) = chunks.next().await {
+        let chunk = chunk.map_err(|_| Refusal::Broken)?;
+        if collected.len() + chunk.len() > limit {
+            discard(chunks, limit).await;
+            return Err(Refusal::TooLarge { limit });
         }
-        source = error.source();
+        held.grow(chunk.len())?;
+        if expected == Some(chunk.len()) {
+            return Ok(chunk);
+        }
+        // A length that is only announced gets no memory; that of a body which is well on its way does, in one piece.
+        let rest = expected
+            .filter(|_| collected.len() > OF_REFUSED)
+            .map_or(0, |all| all.min(limit) - collected.len());
+        collected.reserve(rest.max(chunk.len()));
+        collected.extend_from_slice(&chunk);
     }
-    false
+    Ok(collected.into())
 }
 
-/// The body says that it is JSON.
+/// Lets a client that is refused send what it was sending, so that it is there to hear the answer. Nothing of it is kept.
+async fn discard(mut chunks: axum::body::BodyDataStream, most: usize) {
+    let mut left = most;
+    let all = async {
+        while let Some(Ok(chunk)) = chunks.next().await {
+            left = left.saturating_sub(chunk.len());
+            if left == 0 {
+                return;
+            }
+        }
+    };
+    let _ = tokio::time::timeout(REFUSED, all).await;
+}
+
+/// The same for a client whose body is not looked at.
+pub(crate) async fn drain(body: Body) {
+    discard(body.into_data_stream(), OF_REFUSED).await;
+}
+
+/// The body says that it is JSON, as it stands.
 pub(crate) fn check_type(headers: &HeaderMap) -> Result<(), Refusal> {
+    let is_plain = |value: &HeaderValue| {
+        value.to_str().is_ok_and(|codings| {
+            codings
+                .split(',')
+                .all(|coding| matches!(coding.trim(), "") || coding.trim().eq_ignore_ascii_case("identity"))
+        })
+    };
+    if !headers.get_all(header::CONTENT_ENCODING).iter().all(is_plain) {
+        return Err(Refusal::Encoded);
+    }
     let media_type =
         headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
     let is_json =
@@ -141,6 +241,27 @@ mod tests {
             assert_eq!(Accepts::of(&headers), Accepts { json, stream }, "{accept}");
         }
         assert_eq!(Accepts::of(&HeaderMap::new()), Accepts { json: false, stream: false });
+    }
+
+    #[test]
+    fn a_body_is_not_encoded() {
+        for (value, fits) in [
+            ("identity", true),
+            ("IDENTITY", true),
+            ("", true),
+            ("identity, identity", true),
+            ("gzip", false),
+            ("br", false),
+            ("identity, gzip", false),
+            ("zstd", false),
+            ("x", false),
+        ] {
+            let mut headers = HeaderMap::new();
+            headers.insert(header::CONTENT_TYPE, "application/json".parse().unwrap());
+            headers.append(header::CONTENT_ENCODING, "identity".parse().unwrap());
+            headers.append(header::CONTENT_ENCODING, value.parse().unwrap());
+            assert_eq!(check_type(&headers).is_ok(), fits, "{value}");
+        }
     }
 
     #[test]

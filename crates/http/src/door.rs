@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use axum::http::{HeaderMap, header};
 use secrecy::{ExposeSecret, SecretString};
-use server::access::{BadToken, Denied, Gate, Limiter, Rate, Standing, StoreError, Tokens};
+use server::access::{BadToken, Denied, Gate, Limiter, Moment, Rate, Standing, StoreError, Tokens};
 use server::{Principal, Refusal, Scope, Timestamp};
 
 use crate::guard::single;
@@ -147,7 +147,7 @@ impl Door {
         &self,
         principal: &Principal,
         weight: u32,
-        now: Timestamp,
+        now: Moment,
     ) -> Result<Option<Standing>, Refusal> {
         let Some(limiter) = &self.limiter else { return Ok(None) };
         limiter.take(principal.subject(), weight, now).await.map_err(|error| {

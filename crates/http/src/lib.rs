@@ -7,7 +7,11 @@
 mod accept;
 mod api_mcp;
 mod body;
+mod budget;
+mod caller;
 mod channel;
+mod client_address;
+mod connections;
 mod cors;
 mod door;
 mod guard;
@@ -31,11 +35,15 @@ use server::App;
 use server::access::AccessStore;
 
 pub use accept::serve;
+pub use budget::BodyLimits;
+pub use client_address::TrustedProxies;
+pub use connections::ConnectionLimits;
 pub use door::Door;
 pub use guard::Guard;
 pub use metrics::{Metrics, Watcher};
 pub use tls::Tls;
 
+use budget::BodyBudget;
 use session::Sessions;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -57,7 +65,11 @@ pub struct Settings {
     /// Certificates, if the server speaks TLS itself.
     pub tls: Option<Tls>,
     /// How many connections may be open at once.
-    pub connections: usize,
+    pub connections: ConnectionLimits,
+    /// How much memory the bodies of requests may take.
+    pub bodies: BodyLimits,
+    /// Proxies whose word about their clients is taken.
+    pub proxies: TrustedProxies,
 }
 
 /// What every request shares.
@@ -69,6 +81,8 @@ struct State {
     store: Option<Arc<dyn AccessStore>>,
     public_url: Option<String>,
     sessions: Sessions,
+    bodies: Arc<BodyBudget>,
+    proxies: TrustedProxies,
     /// What the store said last, and when.
     readiness: tokio::sync::Mutex<Option<(Instant, bool)>>,
     /// Connections, and what has become of them. The server waits for them when it ends.

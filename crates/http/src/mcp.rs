@@ -2,7 +2,6 @@
 //!
 //! A message that carries its version stands for itself. All others belong to a session, which `initialize` opens.
 
-use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -12,7 +11,8 @@ use axum::response::Response;
 use server::access::Standing;
 use server::{Connection, Letter, Outbox, Place, Principal, Refusal, Revision, Rules, Seat};
 
-use crate::body::{self, Accepts};
+use crate::body::{self, Accepts, Received, Unread};
+use crate::caller::{Caller, Source};
 use crate::channel::Channel;
 use crate::door::Takes;
 use crate::reply::{self, First, Flow, HangUp, Kept};
@@ -29,18 +29,17 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// A request, and who sends it.
 struct Visit<'a> {
     state: &'a Arc<State>,
-    principal: Principal,
+    caller: Caller,
     headers: HeaderMap,
     accepts: Accepts,
 }
 
-pub(crate) async fn handle(state: &Arc<State>, from: IpAddr, request: Request) -> Response {
+pub(crate) async fn handle(state: &Arc<State>, source: &Source, request: Request) -> Response {
     let (parts, body) = request.into_parts();
-    let entered = state.door.enter(&parts.headers, from, Takes::KeysAndTokens, state.app.now()).await;
-    let outcome = match entered {
-        Ok(principal) => {
+    let outcome = match state.authenticate(source, &parts.headers, Takes::KeysAndTokens).await {
+        Ok(caller) => {
             let accepts = Accepts::of(&parts.headers);
-            let visit = Visit { state, principal, headers: parts.headers, accepts };
+            let visit = Visit { state, caller, headers: parts.headers, accepts };
             match parts.method {
                 Method::POST => visit.post(body).await,
                 Method::GET => visit.get(),
@@ -56,14 +55,19 @@ pub(crate) async fn handle(state: &Arc<State>, from: IpAddr, request: Request) -
 }
 
 impl Visit<'_> {
+    fn principal(&self) -> &Principal {
+        &self.caller.principal
+    }
+
     async fn post(self, body: axum::body::Body) -> Result<Response, Refusal> {
         body::check_type(&self.headers)?;
         if !self.accepts.json && !self.accepts.stream {
             return Err(Refusal::NotAcceptable { offered: "application/json or text/event-stream" });
         }
-        let bytes = body::read(body, self.state.app.longest_message()).await?;
-        let letter = self.state.app.decode(&bytes);
-        let standing = self.state.door.count(&self.principal, letter.weight(), self.state.app.now()).await?;
+        let received = body::receive(self.state, &self.caller, body).await;
+        // The memory of the body is held until there is an answer.
+        let Received { letter, standing, held: _held } =
+            received.map_err(|Unread { refusal, .. }| refusal)?;
         let is_stateless = self.is_stateless(&letter)?;
         let mut response = if is_stateless {
             self.alone(letter, standing).await?
@@ -105,11 +109,11 @@ impl Visit<'_> {
 
     /// A message that stands for itself. When the client hangs up, nobody wants the answer any more.
     async fn alone(&self, letter: Letter, standing: Option<Standing>) -> Result<Response, Refusal> {
-        let seat = self.state.app.place(&self.principal, Place::Call)?;
+        let seat = self.state.app.place(self.principal(), Place::Call)?;
         let channel = Channel::for_request(self.accepts.stream);
         let outbox = Arc::clone(&channel) as Arc<dyn Outbox>;
         let connection =
-            Connection::new(Arc::clone(&self.state.app), self.principal.clone(), Rules::Stateless, outbox);
+            Connection::new(Arc::clone(&self.state.app), self.principal().clone(), Rules::Stateless, outbox);
         let delivery = body::delivery(Arc::clone(&channel) as Arc<dyn Outbox>, standing)
             .claiming(body::claims(&self.headers));
         if !connection.handle(letter, delivery) {
@@ -130,6 +134,7 @@ impl Visit<'_> {
     fn stream(&self, mut flow: Flow) -> Response {
         flow.pass = Some((Arc::clone(self.state), self.state.door.pass(&self.headers)));
         flow.kept.push(Box::new(self.state.metrics.stream()));
+        flow.kept.push(Box::new(self.caller.serving.another()));
         reply::stream(flow)
     }
 
@@ -148,12 +153,12 @@ impl Visit<'_> {
 
     fn session(&self) -> Result<Arc<Session>, Refusal> {
         let name = guard::single(&self.headers, &SESSION).ok_or(Refusal::SessionRequired)?;
-        self.state.sessions.find(name, Kind::Streamable, &self.principal)
+        self.state.sessions.find(name, Kind::Streamable, self.principal())
     }
 
     fn connect(&self, news: &Arc<Channel>) -> Arc<Connection> {
         let outbox = Arc::clone(news) as Arc<dyn Outbox>;
-        Connection::new(Arc::clone(&self.state.app), self.principal.clone(), Rules::Session, outbox)
+        Connection::new(Arc::clone(&self.state.app), self.principal().clone(), Rules::Session, outbox)
     }
 
     async fn in_no_session(&self, letter: Letter, standing: Option<Standing>) -> Response {
@@ -168,9 +173,9 @@ impl Visit<'_> {
 
     /// Many clients never end their sessions. At the limit, the one that was not used for longest makes room.
     fn seat_for_session(&self) -> Result<Seat, Refusal> {
-        let place = || self.state.app.place(&self.principal, Place::Session);
+        let place = || self.state.app.place(self.principal(), Place::Session);
         place().or_else(|full| {
-            let oldest = self.state.sessions.remove_unused(&self.principal).ok_or(full)?;
+            let oldest = self.state.sessions.remove_unused(self.principal()).ok_or(full)?;
             let seat = oldest.give_up_seat();
             tokio::spawn(async move { oldest.end(Duration::ZERO).await });
             seat.map_or_else(place, Ok)
@@ -182,7 +187,7 @@ impl Visit<'_> {
         let seat = self.seat_for_session()?;
         let news = Channel::for_session(true);
         let held = (seat, self.state.metrics.session());
-        let session = Session::new(Kind::Streamable, &self.principal, self.connect(&news), news, held);
+        let session = Session::new(Kind::Streamable, self.principal(), self.connect(&news), news, held);
         let mut response = self.in_this_session(&session, letter, standing).await?;
         if session.connection.negotiated().is_none() {
             session.end(Duration::ZERO).await;
@@ -205,11 +210,11 @@ impl Visit<'_> {
             return Err(Refusal::Busy);
         }
         // What needs no answer is always taken: it may be the answer that calls wait for.
-        let call = || self.state.app.place(&self.principal, Place::Call);
+        let call = || self.state.app.place(self.principal(), Place::Call);
         let seat = letter.wants_answer().then(call).transpose()?;
         let channel = Channel::for_session(self.accepts.stream);
         let delivery = body::delivery(Arc::clone(&channel) as Arc<dyn Outbox>, standing);
-        if !session.connection.handle(letter, delivery.by(self.principal.clone())) {
+        if !session.connection.handle(letter, delivery.by(self.principal().clone())) {
             return Ok(reply::empty(StatusCode::ACCEPTED));
         }
         let mut reader = channel.read_after(0);
@@ -241,7 +246,7 @@ impl Visit<'_> {
             return Err(Refusal::NotAcceptable { offered: "text/event-stream" });
         }
         let session = self.session()?;
-        let seat = self.state.app.place(&self.principal, Place::Stream)?;
+        let seat = self.state.app.place(self.principal(), Place::Stream)?;
         let last = guard::single(&self.headers, &LAST_EVENT).and_then(event_id);
         let number = last.map_or(NEWS, |(number, _)| number);
         // Clients come back for ever to a stream that ended without an answer, unless they hear that there is none.

@@ -1,6 +1,5 @@
 //! Whether the server lives, whether it is ready, and its figures.
 
-use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -9,6 +8,7 @@ use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::Response;
 use server::{Rules, Scope};
 
+use crate::caller::Source;
 use crate::door::Takes;
 use crate::{State, reply, route};
 
@@ -50,9 +50,9 @@ pub(crate) async fn ready(state: &State) -> Response {
 }
 
 /// The figures, for those who may see them.
-pub(crate) async fn metrics(state: &Arc<State>, from: IpAddr, headers: &HeaderMap) -> Response {
-    match state.door.enter(headers, from, Takes::Operators, state.app.now()).await {
-        Ok(principal) if state.door.is_open() || principal.may(Scope::Admin) => text(
+pub(crate) async fn metrics(state: &Arc<State>, source: &Source, headers: &HeaderMap) -> Response {
+    match state.authenticate(source, headers, Takes::Operators).await {
+        Ok(caller) if state.door.is_open() || caller.principal.may(Scope::Admin) => text(
             StatusCode::OK,
             "application/openmetrics-text; version=1.0.0; charset=utf-8",
             state.metrics.page(),

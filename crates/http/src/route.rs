@@ -10,6 +10,8 @@ use axum::http::{HeaderMap, HeaderValue, Method, header};
 use axum::response::Response;
 use server::{Refusal, Rules, refusal};
 
+use crate::caller::Source;
+use crate::connections::Slot;
 use crate::{State, api_mcp, cors, guard, mcp, oauth, probes, reply, sse, ws};
 
 /// The most bytes of headers. (The reader's own limit is a matter of buffers, and not exact.)
@@ -82,15 +84,16 @@ impl Endpoint {
 }
 
 /// Answers one request.
-pub(crate) async fn answer(state: &Arc<State>, from: IpAddr, request: Request) -> Response {
+pub(crate) async fn answer(state: &Arc<State>, peer: IpAddr, slot: Arc<Slot>, request: Request) -> Response {
     let began = Instant::now();
+    let source = Source { address: state.proxies.client(peer, request.headers()), slot };
     let id = request_id(request.headers());
     let method = request.method().clone();
     let endpoint = Endpoint::at(request.uri().path());
     let page = state.guard.allowed_origin(request.headers()).cloned();
     let mut response = match admit(state, endpoint, &request) {
         Ok(_) if method == Method::OPTIONS => cors::preflight(request.headers()),
-        Ok(endpoint) => enter(state, endpoint, from, request).await,
+        Ok(endpoint) => enter(state, endpoint, &source, request).await,
         Err(refusal) => refuse(state, rules(state, endpoint, request.headers()), refusal),
     };
     if let Some(page) = page {
@@ -126,17 +129,17 @@ fn admit(state: &State, endpoint: Option<Endpoint>, request: &Request) -> Result
     Ok(endpoint)
 }
 
-async fn enter(state: &Arc<State>, endpoint: Endpoint, from: IpAddr, request: Request) -> Response {
+async fn enter(state: &Arc<State>, endpoint: Endpoint, source: &Source, request: Request) -> Response {
     match endpoint {
-        Endpoint::Mcp => mcp::handle(state, from, request).await,
-        Endpoint::Api => api_mcp::handle(state, from, request).await,
-        Endpoint::Socket => ws::handle(state, from, request).await,
-        Endpoint::Sse => sse::open(state, from, request).await,
-        Endpoint::Messages => sse::message(state, from, request).await,
+        Endpoint::Mcp => mcp::handle(state, source, request).await,
+        Endpoint::Api => api_mcp::handle(state, source, request).await,
+        Endpoint::Socket => ws::handle(state, source, request).await,
+        Endpoint::Sse => sse::open(state, source, request).await,
+        Endpoint::Messages => sse::message(state, source, request).await,
         Endpoint::Metadata => oauth::metadata(state),
         Endpoint::Healthy => probes::healthy(),
         Endpoint::Ready => probes::ready(state).await,
-        Endpoint::Metrics => probes::metrics(state, from, &request.into_parts().0.headers).await,
+        Endpoint::Metrics => probes::metrics(state, source, &request.into_parts().0.headers).await,
     }
 }
 

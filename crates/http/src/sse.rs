@@ -1,6 +1,5 @@
 //! The way of 2024-11-05: `GET /sse` is the stream that everything comes on, `POST /messages` what the client says.
 
-use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -10,7 +9,8 @@ use axum::response::Response;
 use server::access::Standing;
 use server::{Connection, Outbox, Place, Refusal, Rules};
 
-use crate::body::{self, Accepts};
+use crate::body::{self, Accepts, Received, Unread};
+use crate::caller::Source;
 use crate::channel::Channel;
 use crate::door::Takes;
 use crate::reply::{self, Flow, HangUp, Kept};
@@ -31,10 +31,11 @@ impl Drop for Farewell {
     }
 }
 
-pub(crate) async fn open(state: &Arc<State>, from: IpAddr, request: Request) -> Response {
+pub(crate) async fn open(state: &Arc<State>, source: &Source, request: Request) -> Response {
     let headers = &request.into_parts().0.headers;
     let outcome = async {
-        let principal = state.door.enter(headers, from, Takes::KeysAndTokens, state.app.now()).await?;
+        let caller = state.authenticate(source, headers, Takes::KeysAndTokens).await?;
+        let principal = caller.principal;
         if !Accepts::of(headers).stream {
             return Err(Refusal::NotAcceptable { offered: "text/event-stream" });
         }
@@ -51,32 +52,38 @@ pub(crate) async fn open(state: &Arc<State>, from: IpAddr, request: Request) -> 
         let greeting = format!("event: endpoint\ndata: /messages?sessionId={name}\n\n");
         let farewell = Farewell { state: Arc::clone(state), name };
         let gauge = state.metrics.stream();
-        let kept: Vec<Kept> =
-            vec![Box::new(in_use), Box::new(seat), Box::new(hang_up), Box::new(gauge), Box::new(farewell)];
+        let kept: Vec<Kept> = vec![
+            Box::new(in_use),
+            Box::new(seat),
+            Box::new(hang_up),
+            Box::new(gauge),
+            Box::new(farewell),
+            Box::new(caller.serving),
+        ];
         let pass = Some((Arc::clone(state), state.door.pass(headers)));
         Ok(reply::stream(Flow { head: Some(greeting.into()), pass, kept, ..Flow::of(channel.read_after(0)) }))
     };
     outcome.await.unwrap_or_else(|refusal| route::refuse(state, Rules::Session, refusal))
 }
 
-pub(crate) async fn message(state: &Arc<State>, from: IpAddr, request: Request) -> Response {
+pub(crate) async fn message(state: &Arc<State>, source: &Source, request: Request) -> Response {
     let (parts, body) = request.into_parts();
     let outcome = async {
-        let principal = state.door.enter(&parts.headers, from, Takes::KeysAndTokens, state.app.now()).await?;
+        let caller = state.authenticate(source, &parts.headers, Takes::KeysAndTokens).await?;
         body::check_type(&parts.headers)?;
         let name =
             parts.uri.query().unwrap_or_default().split('&').find_map(|pair| pair.strip_prefix("sessionId="));
-        let session = state.sessions.find(name.ok_or(Refusal::SessionRequired)?, Kind::Pair, &principal)?;
-        let bytes = body::read(body, state.app.longest_message()).await?;
-        let letter = state.app.decode(&bytes);
-        let standing = state.door.count(&principal, letter.weight(), state.app.now()).await?;
+        let name = name.ok_or(Refusal::SessionRequired)?;
+        let session = state.sessions.find(name, Kind::Pair, &caller.principal)?;
+        let received = body::receive(state, &caller, body).await;
+        let Received { letter, standing, .. } = received.map_err(|Unread { refusal, .. }| refusal)?;
         if let Some(Standing { granted: 0, retry_after, .. }) = standing.filter(|_| letter.wants_answer()) {
             return Err(Refusal::RateLimited { retry_after });
         }
         if !session.connection.has_room() || session.is_far_behind() {
             return Err(Refusal::Busy);
         }
-        session.connection.handle(letter, body::delivery(session.news(), standing).by(principal));
+        session.connection.handle(letter, body::delivery(session.news(), standing).by(caller.principal));
         let mut response = reply::empty(StatusCode::ACCEPTED);
         body::tell_standing(&mut response, standing);
         Ok(response)

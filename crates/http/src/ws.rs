@@ -1,6 +1,5 @@
 //! `/ws`: a pipe through a WebSocket, one message in each text frame.
 
-use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -12,6 +11,7 @@ use server::transport::Queue;
 use server::{Connection, Delivery, Outbox, Place, Principal, Rules};
 use tokio::sync::mpsc;
 
+use crate::caller::Source;
 use crate::door::{Pass, Takes};
 use crate::pace::Progress;
 use crate::{State, body, route};
@@ -21,15 +21,15 @@ const TICK: Duration = Duration::from_secs(15);
 /// How long running calls may take to come to their end when the server ends.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-pub(crate) async fn handle(state: &Arc<State>, from: IpAddr, request: Request) -> Response {
+pub(crate) async fn handle(state: &Arc<State>, source: &Source, request: Request) -> Response {
     let (mut parts, _) = request.into_parts();
     let headers = &parts.headers;
     let entered = async {
-        let principal = state.door.enter(headers, from, Takes::KeysAndTokens, state.app.now()).await?;
-        let seat = state.app.place(&principal, Place::Stream)?;
-        Ok((principal, seat, state.door.pass(headers)))
+        let caller = state.authenticate(source, headers, Takes::KeysAndTokens).await?;
+        let seat = state.app.place(&caller.principal, Place::Stream)?;
+        Ok((caller, seat, state.door.pass(headers)))
     };
-    let (principal, seat, pass) = match entered.await {
+    let (caller, seat, pass) = match entered.await {
         Ok(entered) => entered,
         Err(refusal) => return route::refuse(state, Rules::Session, refusal),
     };
@@ -44,11 +44,23 @@ pub(crate) async fn handle(state: &Arc<State>, from: IpAddr, request: Request) -
     let state = Arc::clone(state);
     upgrade.protocols(["mcp"]).max_message_size(longest).max_frame_size(longest).on_upgrade(
         async move |socket| {
-            let _held = (seat, state.metrics.stream());
+            let _held = (seat, state.metrics.stream(), caller.serving);
             let tasks = state.tasks.clone();
-            tasks.track_future(Talk::new(state, principal, pass, socket).run()).await;
+            tasks.track_future(Talk::new(state, caller.principal, pass, socket).run()).await;
         },
     )
+}
+
+/// How to close a connection that cannot be read any more. `None`: it is gone.
+fn close_code_for(error: axum::Error) -> Option<(u16, &'static str)> {
+    use tungstenite::Error;
+    match *error.into_inner().downcast::<Error>().ok()? {
+        Error::Capacity(_) => Some((close_code::SIZE, "the message is too large")),
+        Error::Utf8(_) => Some((close_code::INVALID, "the message is not UTF-8")),
+        Error::Protocol(tungstenite::error::ProtocolError::ResetWithoutClosingHandshake) => None,
+        Error::Protocol(_) => Some((close_code::PROTOCOL, "the frame is not one of WebSocket")),
+        _ => None,
+    }
 }
 
 struct Talk {
@@ -86,7 +98,8 @@ impl Talk {
                 }
                 incoming = self.socket.recv(), if self.connection.has_room() => match incoming {
                     Some(Ok(message)) => if let Some(end) = self.take(message).await { break end },
-                    Some(Err(_)) | None => break None,
+                    Some(Err(error)) => break close_code_for(error),
+                    None => break None,
                 },
                 () = self.connection.room(), if !self.connection.has_room() => {}
                 _ = tick.tick() => {
@@ -125,10 +138,11 @@ impl Talk {
         }
         let letter = self.state.app.decode(text.as_bytes());
         let outbox = Arc::clone(&self.queue) as Arc<dyn Outbox>;
-        let delivery = match self.state.door.count(&self.principal, letter.weight(), now).await {
-            Ok(standing) => body::delivery(outbox, standing),
-            Err(refusal) => Delivery::to(outbox).granted(0, refusal),
-        };
+        let delivery =
+            match self.state.door.count(&self.principal, letter.weight(), self.state.app.moment()).await {
+                Ok(standing) => body::delivery(outbox, standing),
+                Err(refusal) => Delivery::to(outbox).granted(0, refusal),
+            };
         self.connection.handle(letter, delivery);
         None
     }

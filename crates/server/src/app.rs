@@ -5,7 +5,7 @@ use std::pin::Pin;
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
-use access::Principal;
+use access::{Moment, Principal};
 use flow::session::{Limits as FlowLimits, Memory, SessionStore, Sessions, StoreError};
 use flow::{Entropy, Seal, SealKey};
 use jiff::Timestamp;
@@ -78,8 +78,14 @@ pub enum CitationFormat {
 
 /// The time.
 pub trait Clock: Send + Sync {
-    /// Now.
+    /// Now. It can jump: people and time servers set it.
     fn now(&self) -> Timestamp;
+
+    /// How long the machine has been up: it only goes forward, and is the same for all processes of the machine. A clock
+    /// that is never set may tell it by the time.
+    fn uptime(&self) -> Duration {
+        Moment::from(self.now()).uptime
+    }
 }
 
 /// The clock of the machine.
@@ -89,6 +95,16 @@ impl Clock for SystemClock {
     #[expect(clippy::disallowed_methods, reason = "the one place where the clock is read")]
     fn now(&self) -> Timestamp {
         Timestamp::now()
+    }
+
+    fn uptime(&self) -> Duration {
+        use rustix::time::{ClockId, clock_gettime};
+        // Goes on while the machine sleeps, where there is such a clock.
+        #[cfg(target_os = "linux")]
+        let clock = ClockId::Boottime;
+        #[cfg(not(target_os = "linux"))]
+        let clock = ClockId::Monotonic;
+        Duration::try_from(clock_gettime(clock)).unwrap_or_default()
     }
 }
 
@@ -258,6 +274,11 @@ impl App {
     /// The time, by the clock that the server goes by.
     pub fn now(&self) -> Timestamp {
         self.clock.now()
+    }
+
+    /// The moment, by both clocks.
+    pub fn moment(&self) -> Moment {
+        Moment { time: self.clock.now(), uptime: self.clock.uptime() }
     }
 
     /// Random bytes.

@@ -19,6 +19,9 @@ pub(crate) fn rate(terms: Terms) -> f64 {
     if terms.per_second > 0.0 { terms.per_second.min(FASTEST) } else { 0.0 }
 }
 
+/// A clock that is set back by less than this may be that of calls which overtake each other.
+pub(crate) const JUMP: Duration = Duration::from_secs(10);
+
 /// How many leases are between two looks for buckets that nobody needs any more.
 pub(crate) const SWEEP_EVERY: u32 = 4096;
 

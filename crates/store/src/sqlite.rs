@@ -87,7 +87,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let store = Sqlite::open(Some(folder.path().join("store.db"))).await.unwrap();
         let terms = Terms { per_second: 1.0, capacity: 1, block: 1 };
-        store.lease("one", terms, Timestamp::UNIX_EPOCH).await.unwrap();
+        store.lease("one", terms, Timestamp::UNIX_EPOCH.into()).await.unwrap();
         for worker in [&store.writer, &store.readers] {
             for (pragma, expected) in [("synchronous", "2"), ("foreign_keys", "1"), ("journal_mode", "wal")] {
                 let sql = format!("SELECT CAST({pragma} AS TEXT) FROM pragma_{pragma}");

@@ -11,7 +11,7 @@ fn limiter(fake: &Arc<Fake>, per_minute: u32, burst: u32) -> Limiter {
 }
 
 fn take(limiter: &Limiter, wanted: u32, now: i64) -> Standing {
-    limiter.take("me", wanted, at(now)).now_or_never().unwrap().unwrap().unwrap()
+    limiter.take("me", wanted, at(now).into()).now_or_never().unwrap().unwrap().unwrap()
 }
 
 #[test]
@@ -35,6 +35,24 @@ fn a_burst_then_the_rate() {
         if granted == 0 {
             assert_eq!(standing.retry_after, Duration::from_millis(retry_after), "{now} ms");
         }
+    }
+}
+
+/// The wall clock is set by an hour, forward and back, while the machine runs on.
+#[test]
+fn a_clock_that_is_set_locks_nobody_out() {
+    for step in [3_600_000, -3_600_000] {
+        let fake = Arc::default();
+        let limiter = limiter(&fake, 60, 5);
+        let take = |time: i64, uptime: u64| {
+            let now = Moment { time: at(time), uptime: Duration::from_millis(uptime) };
+            limiter.take("me", 1, now).now_or_never().unwrap().unwrap().unwrap()
+        };
+        while take(0, 10_000).granted == 1 {}
+        let refused = take(step, 10_000);
+        assert_eq!((refused.granted, refused.retry_after), (0, Duration::from_secs(1)), "{step}");
+        assert_eq!(take(step, 11_000).granted, 1, "{step}");
+        assert_eq!(take(0, 11_000).granted, 0, "nothing comes in by setting it back: {step}");
     }
 }
 
@@ -70,7 +88,7 @@ fn callers_are_counted_apart() {
     let limiter = limiter(&fake, 60, 1);
     assert_eq!(take(&limiter, 1, 0).granted, 1);
     assert_eq!(take(&limiter, 1, 0).granted, 0);
-    let other = limiter.take("other", 1, at(0)).now_or_never().unwrap().unwrap().unwrap();
+    let other = limiter.take("other", 1, at(0).into()).now_or_never().unwrap().unwrap().unwrap();
     assert_eq!(other.granted, 1);
 }
 
@@ -91,7 +109,7 @@ fn a_store_that_is_away_is_an_error_and_not_a_no() {
     let fake: Arc<Fake> = Arc::default();
     let limiter = limiter(&fake, 60, 5);
     fake.is_away.store(true, Ordering::Relaxed);
-    assert!(limiter.take("me", 1, at(0)).now_or_never().unwrap().is_err());
+    assert!(limiter.take("me", 1, at(0).into()).now_or_never().unwrap().is_err());
     fake.is_away.store(false, Ordering::Relaxed);
     assert_eq!(take(&limiter, 1, 0).granted, 1);
 }
@@ -101,12 +119,12 @@ fn without_a_rate_nobody_counts() {
     let fake: Arc<Fake> = Arc::default();
     for rate in [None, Some(Rate { per_minute: 0, burst: 5 }), Some(Rate { per_minute: 5, burst: 0 })] {
         let limiter = Limiter::new(Arc::clone(&fake) as Arc<dyn AccessStore>, rate);
-        assert_eq!(limiter.take("me", 1000, at(0)).now_or_never().unwrap().unwrap(), None);
+        assert_eq!(limiter.take("me", 1000, at(0).into()).now_or_never().unwrap().unwrap(), None);
     }
     let limiter = limiter(&fake, 60, 1);
     assert_eq!((take(&limiter, 2, 0).granted, take(&limiter, 1, 0).granted), (1, 0));
     limiter.set_rate(None);
-    assert_eq!(limiter.take("me", 9, at(0)).now_or_never().unwrap().unwrap(), None);
+    assert_eq!(limiter.take("me", 9, at(0).into()).now_or_never().unwrap().unwrap(), None);
 }
 
 proptest! {

@@ -4,7 +4,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::path::Path;
 use std::sync::Arc;
 
-use http_transport::{Door, Guard, Metrics, Settings, Tls, Watcher};
+use http_transport::{BodyLimits, Door, Guard, Metrics, Settings, Tls, Watcher};
 use serde_json::json;
 use server::access::{AccessStore, Gate, Limiter, Tokens};
 use server::{App, CheckPolicy, Clock, Places, Scope, Seal, SealKey, SystemClock};
@@ -88,6 +88,8 @@ impl Http {
             public_url: serving.public_url.clone(),
             tls,
             connections: serving.connections,
+            bodies: BodyLimits::new(serving.body_memory, app.longest_message()),
+            proxies: serving.proxies.clone(),
         };
         if settings.tls.is_none() && !listening.ip().is_loopback() {
             tracing::warn!("keys travel in the clear unless a proxy in front of this server speaks TLS");
@@ -168,7 +170,8 @@ async fn door(
     }
     let pepper = kept::pepper(&mut config.serving, store.as_ref()).await?;
     let kept = || Arc::clone(&store) as Arc<dyn AccessStore>;
-    let door = Door::with_keys(Gate::new(kept(), pepper), Limiter::new(kept(), config.serving.rate), most);
+    let gate = Gate::new(kept(), pepper).accept_test_keys(config.serving.test_keys);
+    let door = Door::with_keys(gate, Limiter::new(kept(), config.serving.rate), most);
     Ok((door, Some(store)))
 }
 

@@ -1,8 +1,11 @@
 //! Settings for serving over HTTP, and for the store beneath.
 
+use std::net::IpAddr;
 use std::path::PathBuf;
 
 use clap::Args;
+use http_transport::{ConnectionLimits, TrustedProxies};
+use ipnet::IpNet;
 use secrecy::{ExposeSecret, SecretString};
 use serde::Deserialize;
 use server::access::{Pepper, Rate, Trust};
@@ -118,6 +121,19 @@ pub(super) struct ServingLayer {
         requires = "issuer"
     )]
     audience: Option<String>,
+    /// Accept test keys (cf_test_sk_...) beside live ones: for servers that hold no real data [default: false]
+    #[arg(long, global = true, hide_short_help = true, env = "FLUXWAY_TEST_KEYS", num_args = 0..=1, require_equals = true, default_missing_value = "true", value_name = "BOOL")]
+    test_keys: Option<bool>,
+    /// The address or network of a reverse proxy whose X-Forwarded-For header is believed, such as 10.0.0.0/8; may be given several times
+    #[arg(
+        long,
+        global = true,
+        hide_short_help = true,
+        value_name = "NETWORK",
+        env = "FLUXWAY_TRUSTED_PROXY",
+        value_delimiter = ','
+    )]
+    trusted_proxy: Option<Vec<String>>,
     /// Connections that may be open at once [default: 1024]
     #[arg(
         long,
@@ -127,6 +143,18 @@ pub(super) struct ServingLayer {
         env = "FLUXWAY_MAX_CONNECTIONS"
     )]
     max_connections: Option<usize>,
+    /// Connections that one address may have open at once; trusted proxies are exempt [default: a quarter of all]
+    #[arg(
+        long,
+        global = true,
+        hide_short_help = true,
+        value_name = "NUMBER",
+        env = "FLUXWAY_MAX_CONNECTIONS_PER_ADDRESS"
+    )]
+    max_connections_per_address: Option<usize>,
+    /// Memory for request bodies, in MiB: an address may take a quarter of it, a key an eighth [default: 256]
+    #[arg(long, global = true, hide_short_help = true, value_name = "MIB", env = "FLUXWAY_MAX_BODY_MEMORY")]
+    max_body_memory: Option<usize>,
     /// Streams that one key may have open at once [default: 8]
     #[arg(long, global = true, hide_short_help = true, value_name = "NUMBER", env = "FLUXWAY_MAX_STREAMS")]
     max_streams: Option<usize>,
@@ -154,7 +182,11 @@ pub(crate) struct Serving {
     pub(crate) origins: Vec<String>,
     pub(crate) tls: Option<(PathBuf, PathBuf)>,
     pub(crate) tokens: Option<(Trust, PathBuf)>,
-    pub(crate) connections: usize,
+    pub(crate) test_keys: bool,
+    pub(crate) proxies: TrustedProxies,
+    pub(crate) connections: ConnectionLimits,
+    /// Bytes of memory for request bodies.
+    pub(crate) body_memory: usize,
     pub(crate) streams: usize,
     pub(crate) pepper: Option<Pepper>,
 }
@@ -187,6 +219,13 @@ impl Serving {
         let mut origins = typed.allow_origin.or(file.allow_origin).unwrap_or_default();
         origins.extend(public_url.clone());
         let pepper = typed.key_pepper.or(file.key_pepper);
+        let total = typed.max_connections.or(file.max_connections).unwrap_or(1024).max(1);
+        let per_address = typed.max_connections_per_address.or(file.max_connections_per_address);
+        let usual = ConnectionLimits::new(total);
+        let connections = ConnectionLimits {
+            per_address: per_address.map_or(usual.per_address, |most| most.clamp(1, total)),
+            ..usual
+        };
         Ok(Self {
             database: location(typed.database.or(file.database), data)?,
             database_ca: typed.database_ca.or(file.database_ca),
@@ -198,11 +237,24 @@ impl Serving {
             origins,
             tls,
             tokens,
-            connections: typed.max_connections.or(file.max_connections).unwrap_or(1024).max(1),
+            test_keys: typed.test_keys.or(file.test_keys).unwrap_or(false),
+            proxies: proxies(typed.trusted_proxy.or(file.trusted_proxy).unwrap_or_default())?,
+            connections,
+            body_memory: typed.max_body_memory.or(file.max_body_memory).unwrap_or(256).clamp(1, 1 << 20)
+                << 20,
             streams: typed.max_streams.or(file.max_streams).unwrap_or(8).max(1),
             pepper: pepper.map(|text| pepper_of(&text)).transpose()?,
         })
     }
+}
+
+fn proxies(networks: Vec<String>) -> Result<TrustedProxies, ConfigError> {
+    let networks = networks.into_iter().map(|text| {
+        let text = text.trim();
+        let alone = || text.parse::<IpAddr>().ok().map(IpNet::from);
+        text.parse().ok().or_else(alone).ok_or_else(|| ConfigError::TrustedProxy(text.to_owned()))
+    });
+    networks.collect::<Result<_, _>>().map(TrustedProxies::new)
 }
 
 fn both<A, B>(

@@ -6,7 +6,8 @@ use std::time::Duration;
 use secrecy::ExposeSecret;
 use serde_json::{Value, json};
 use server::access::{
-    AccessStore, Credential, Environment, KeyListing, KeyRecord, Lease, Pepper, StoreError, Stored, Terms,
+    AccessStore, Credential, Environment, KeyListing, KeyRecord, Lease, Moment, Pepper, StoreError, Stored,
+    Terms,
 };
 use server::{Clock, Scope, Timestamp};
 
@@ -106,6 +107,23 @@ fn nobody_learns_why_a_key_opens_nothing() {
         let mut answers: Vec<_> = answers.collect();
         answers.dedup();
         assert_eq!(answers.len(), 1, "{answers:?}");
+    }
+}
+
+/// Test keys are handed around more freely than others, so they open only servers that were started for tests.
+#[test]
+fn a_test_key_opens_only_a_server_for_tests() {
+    for (test_keys, scope, environment, status) in [
+        (false, Scope::Read, Environment::Test, 401),
+        (false, Scope::Admin, Environment::Test, 401),
+        (false, Scope::Read, Environment::Live, 200),
+        (true, Scope::Read, Environment::Test, 200),
+        (true, Scope::Read, Environment::Live, 200),
+    ] {
+        let endpoint = Setup { keyed: true, test_keys, ..Setup::default() }.start();
+        let key = endpoint.key_with(scope, |record| record.environment = environment);
+        let answer = ask(&endpoint, "/mcp", &[("Authorization", &format!("Bearer {key}"))]);
+        assert_eq!(answer.status, status, "{test_keys} {environment:?}");
     }
 }
 
@@ -261,7 +279,7 @@ impl AccessStore for Away {
         unreachable()
     }
 
-    fn lease<'a>(&'a self, _: &'a str, _: Terms, _: Timestamp) -> Stored<'a, Lease> {
+    fn lease<'a>(&'a self, _: &'a str, _: Terms, _: Moment) -> Stored<'a, Lease> {
         unreachable()
     }
 

@@ -7,10 +7,13 @@ use std::sync::mpsc;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use http_transport::{Door, Guard, Metrics, Settings, Watcher, serve};
+use http_transport::{
+    BodyLimits, ConnectionLimits, Door, Guard, Metrics, Settings, TrustedProxies, Watcher, serve,
+};
+use jiff::SignedDuration;
 use secrecy::ExposeSecret;
 use serde_json::Value;
-use server::access::{AccessStore, Environment, Gate, KeyRecord, Limiter, Pepper, Rate};
+use server::access::{AccessStore, Environment, Gate, KeyRecord, Limiter, Moment, Pepper, Rate};
 use server::projects::ProjectStore;
 use server::tools::Toolset;
 use server::{App, Clock, Entropy, OpenProjects, OsEntropy, Places, Principal, Scope, Timestamp};
@@ -24,23 +27,34 @@ pub(crate) const DEADLINE: Duration = Duration::from_mins(1);
 /// The secret of every server here.
 const PEPPER: [u8; 32] = [7; 32];
 
-/// A clock that stands still until somebody moves its hands.
-pub(crate) struct Hands(Mutex<Timestamp>);
+/// A clock that stands still until a test moves its hands.
+pub(crate) struct Hands(Mutex<Moment>);
 
 impl Hands {
     fn new() -> Arc<Self> {
-        Arc::new(Self(Mutex::new("2026-03-02T12:00:00Z".parse().unwrap())))
+        Arc::new(Self(Mutex::new("2026-03-02T12:00:00Z".parse::<Timestamp>().unwrap().into())))
     }
 
+    /// Time passes.
     pub(crate) fn advance(&self, by: Duration) {
         let mut now = self.0.lock().unwrap();
-        *now += by;
+        now.time += by;
+        now.uptime += by;
+    }
+
+    /// The clock is set, forward or back, and no time passes.
+    pub(crate) fn set_by(&self, seconds: i64) {
+        self.0.lock().unwrap().time += SignedDuration::from_secs(seconds);
     }
 }
 
 impl Clock for Hands {
     fn now(&self) -> Timestamp {
-        *self.0.lock().unwrap()
+        self.0.lock().unwrap().time
+    }
+
+    fn uptime(&self) -> Duration {
+        self.0.lock().unwrap().uptime
     }
 }
 
@@ -48,9 +62,14 @@ impl Clock for Hands {
 pub(crate) struct Setup {
     /// Whether a key is needed.
     pub(crate) keyed: bool,
+    /// Whether test keys open it too.
+    pub(crate) test_keys: bool,
     pub(crate) rate: Option<Rate>,
     pub(crate) places: Places,
-    pub(crate) connections: usize,
+    pub(crate) connections: ConnectionLimits,
+    pub(crate) bodies: BodyLimits,
+    /// A network of trusted proxies.
+    pub(crate) proxy: Option<&'static str>,
     /// Pages of others that may call.
     pub(crate) origins: Vec<String>,
     /// Keys and limits come from here instead of a database in memory.
@@ -61,8 +80,18 @@ pub(crate) struct Setup {
 
 impl Default for Setup {
     fn default() -> Self {
-        let (places, origins) = (Places::default(), Vec::new());
-        Self { keyed: false, rate: None, places, connections: 64, origins, access: None, projects: None }
+        Self {
+            keyed: false,
+            test_keys: false,
+            rate: None,
+            places: Places::default(),
+            connections: ConnectionLimits { total: 64, per_address: 64 },
+            bodies: BodyLimits::new(256 << 20, 4 << 20),
+            proxy: None,
+            origins: Vec::new(),
+            access: None,
+            projects: None,
+        }
     }
 }
 
@@ -84,7 +113,7 @@ impl Setup {
         let door = Arc::new(match &access {
             None => Door::open(Principal::local_user(Scope::Write)),
             Some(store) => {
-                let gate = Gate::new(Arc::clone(store), Pepper::new(PEPPER));
+                let gate = Gate::new(Arc::clone(store), Pepper::new(PEPPER)).accept_test_keys(self.test_keys);
                 Door::with_keys(gate, Limiter::new(Arc::clone(store), self.rate), Scope::Admin)
             }
         });
@@ -106,6 +135,10 @@ impl Setup {
             public_url: Some("https://mcp.example.com".to_owned()),
             tls: None,
             connections: self.connections,
+            bodies: self.bodies,
+            proxies: TrustedProxies::new(
+                self.proxy.map(|network| network.parse().unwrap()).into_iter().collect(),
+            ),
         };
         let stop = CancellationToken::new();
         let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
@@ -223,7 +256,7 @@ impl Endpoint {
             revoked: None,
         };
         change(&mut record);
-        let (key, credential) = Pepper::new(PEPPER).issue(Environment::Live, |bytes| OsEntropy.fill(bytes));
+        let (key, credential) = Pepper::new(PEPPER).issue(record.environment, |bytes| OsEntropy.fill(bytes));
         wait_for(self.store.as_ref().unwrap().add_key(record, credential)).unwrap();
         key.expose_secret().to_owned()
     }

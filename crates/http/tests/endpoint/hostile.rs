@@ -375,22 +375,6 @@ fn a_thousand_bad_keys() {
     assert_eq!(endpoint.request("POST /api/mcp", &[("Authorization", &good)], PING).status, 200);
 }
 
-#[test]
-fn connections_beyond_the_limit_are_closed() {
-    let endpoint = Setup { connections: 2, ..Setup::default() }.start();
-    let open = || {
-        let mut stream = endpoint.connect();
-        let _ = stream.write_all(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n");
-        let mut begin = [0; 12];
-        stream.read_exact(&mut begin).ok().filter(|()| &begin == b"HTTP/1.1 200").map(|()| stream)
-    };
-    let mut held = vec![open().unwrap(), open().unwrap()];
-    assert!(open().is_none() && open().is_none(), "there is no place for a third");
-    held.pop();
-    eventually("there is one when another has left", || open().is_some());
-    eventually("which is given back again", || open().is_some());
-}
-
 /// A client may send the head first and the body when it has it.
 #[test]
 fn a_refusal_leaves_time_for_the_body() {

@@ -11,6 +11,7 @@ mod log;
 mod mcp_session;
 mod mcp_stateless;
 mod old_pair;
+mod pressure;
 mod projects;
 mod tokens;
 mod ws;

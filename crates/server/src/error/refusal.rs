@@ -63,6 +63,23 @@ pub enum Refusal {
         /// The most that is taken.
         limit: usize,
     },
+    /// The body is compressed, or encoded in another way.
+    #[error("the body must not be encoded; send it without Content-Encoding")]
+    Encoded,
+    /// Too many bodies of this caller have begun and not ended.
+    #[error("{limit} request bodies of this caller are still arriving; send fewer at once")]
+    TooManyBodies {
+        /// The most that a caller may have.
+        limit: usize,
+    },
+    /// The bodies of this caller, or from this address, take too much memory.
+    #[error(
+        "request bodies of this caller or address take up {limit} bytes already; send fewer or smaller ones at once"
+    )]
+    TooManyBytes {
+        /// The most that they may take.
+        limit: usize,
+    },
     /// The headers are too large.
     #[error("the headers are longer than {limit} bytes; send fewer or shorter ones")]
     HeadersTooLarge {
@@ -132,6 +149,9 @@ impl Refusal {
             Self::NotJson => "not_json",
             Self::TooLarge { .. } => "message_too_large",
             Self::HeadersTooLarge { .. } => "headers_too_large",
+            Self::Encoded => "encoding_not_supported",
+            Self::TooManyBodies { .. } => "too_many_bodies",
+            Self::TooManyBytes { .. } => "too_many_bytes",
             Self::TooSlow => "too_slow",
             Self::Broken => "broken_body",
             Self::SessionRequired => "session_required",
@@ -152,6 +172,8 @@ impl Refusal {
             | Self::TooManyCalls { .. }
             | Self::TooManySessions { .. }
             | Self::TooManyStreams { .. }
+            | Self::TooManyBodies { .. }
+            | Self::TooManyBytes { .. }
                 if is_codefluss =>
             {
                 codefluss::LIMITED
@@ -172,14 +194,16 @@ impl Refusal {
             Self::RateLimited { .. }
             | Self::TooManyCalls { .. }
             | Self::TooManySessions { .. }
-            | Self::TooManyStreams { .. } => 429,
+            | Self::TooManyStreams { .. }
+            | Self::TooManyBodies { .. }
+            | Self::TooManyBytes { .. } => 429,
             Self::StoreUnavailable | Self::Busy if is_codefluss => 500,
             Self::StoreUnavailable | Self::Busy => 503,
             Self::HostNotAllowed | Self::OriginNotAllowed => 403,
             Self::NoSuchPath | Self::SessionUnknown => 404,
             Self::MethodNotAllowed { .. } => 405,
             Self::NotAcceptable { .. } => 406,
-            Self::NotJson => 415,
+            Self::NotJson | Self::Encoded => 415,
             Self::TooLarge { .. } => 413,
             Self::HeadersTooLarge { .. } => 431,
             Self::TooSlow => 408,
@@ -194,7 +218,9 @@ impl Refusal {
         match self {
             Self::RateLimited { retry_after } => Some(*retry_after),
             Self::StoreUnavailable => Some(Duration::from_secs(2)),
-            Self::Busy => Some(Duration::from_secs(1)),
+            Self::Busy | Self::TooManyBodies { .. } | Self::TooManyBytes { .. } => {
+                Some(Duration::from_secs(1))
+            }
             _ => None,
         }
     }
@@ -203,6 +229,9 @@ impl Refusal {
         match self {
             Self::NoKey | Self::BadKey => json!({ "reason": "Invalid or missing API key" }),
             Self::RateLimited { retry_after } => json!({ "retryAfter": whole_seconds(*retry_after) }),
+            Self::TooManyBodies { limit } | Self::TooManyBytes { limit } => {
+                json!({ "limit": limit, "retryAfter": 1 })
+            }
             Self::TooManyCalls { limit }
             | Self::TooManySessions { limit }
             | Self::TooManyStreams { limit }

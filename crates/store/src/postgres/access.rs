@@ -3,7 +3,8 @@
 use std::sync::atomic::Ordering;
 
 use access::{
-    AccessStore, Credential, Environment, KeyListing, KeyRecord, Lease, Scope, StoreError, Stored, Terms,
+    AccessStore, Credential, Environment, KeyListing, KeyRecord, Lease, Moment, Scope, StoreError, Stored,
+    Terms,
 };
 use jiff::Timestamp;
 use tokio_postgres::Row;
@@ -69,6 +70,8 @@ const LIST: &str = concat!(
 );
 
 /// Name, capacity, block, tokens per second, seconds to fill an empty bucket. The time is read once, in `VALUES`.
+/// By the clock of the database. If that is set back by more than [`lease::JUMP`], or another machine has taken over, tokens
+/// come in from there on.
 const LEASE: &str = "INSERT INTO rate_buckets AS b (name, tokens, taken, updated, full_by)
     VALUES ($1, $2::float8 - least($2, $3::float8), least($2, $3), clock_timestamp(),
         clock_timestamp() + make_interval(secs => $5::float8))
@@ -77,7 +80,8 @@ const LEASE: &str = "INSERT INTO rate_buckets AS b (name, tokens, taken, updated
             SELECT held, since, floor(least($3, held + 1e-9)) AS granted FROM (
                 SELECT least($2, b.tokens + $4::float8
                         * greatest(0, extract(epoch FROM excluded.updated - b.updated)::float8)) AS held,
-                    greatest(b.updated, excluded.updated) AS since) AS filled) AS shared)
+                    CASE WHEN b.updated - excluded.updated > make_interval(secs => $6::float8) THEN excluded.updated
+                        ELSE greatest(b.updated, excluded.updated) END AS since) AS filled) AS shared)
     RETURNING taken, tokens";
 
 /// A day later, so that clocks which differ do no harm. What belongs to a key stays: it tells its last use.
@@ -178,7 +182,7 @@ impl AccessStore for Postgres {
         })
     }
 
-    fn lease<'a>(&'a self, bucket: &'a str, terms: Terms, _now: Timestamp) -> Stored<'a, Lease> {
+    fn lease<'a>(&'a self, bucket: &'a str, terms: Terms, _now: Moment) -> Stored<'a, Lease> {
         Box::pin(async move {
             check_name("a bucket", bucket)?;
             if self.leases.fetch_add(1, Ordering::Relaxed).is_multiple_of(lease::SWEEP_EVERY) {
@@ -187,7 +191,8 @@ impl AccessStore for Postgres {
             let (capacity, block) = (f64::from(terms.capacity), f64::from(terms.block));
             let (rate, fill_time) = (lease::rate(terms), lease::fill_time(terms).as_secs_f64());
             // Sent twice it takes twice: the caller gets less than they may have, never more.
-            let step = Step { sql: LEASE, values: &[&bucket, &capacity, &block, &rate, &fill_time] };
+            let jump = lease::JUMP.as_secs_f64();
+            let step = Step { sql: LEASE, values: &[&bucket, &capacity, &block, &rate, &fill_time, &jump] };
             let rows = self.run_one(Work::Alone(step)).await?;
             let row = rows.first().ok_or_else(|| unreadable("a lease"))?;
             Ok(lease::answer(terms, get(row, 0)?, get(row, 1)?))

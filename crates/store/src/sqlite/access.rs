@@ -1,8 +1,11 @@
 //! Keys, limits and secrets in SQLite.
 
 use std::sync::atomic::Ordering;
+use std::time::Duration;
 
-use access::{AccessStore, Credential, Environment, KeyListing, KeyRecord, Lease, Scope, Stored, Terms};
+use access::{
+    AccessStore, Credential, Environment, KeyListing, KeyRecord, Lease, Moment, Scope, Stored, Terms,
+};
 use jiff::Timestamp;
 use rusqlite::{Connection, OptionalExtension, Result, Row, TransactionBehavior, params};
 
@@ -58,13 +61,16 @@ const LIST: &str = concat!(
     ORDER BY k.created, k.id, s.ordinal DESC"
 );
 
-/// Name, capacity, block, tokens per second, now, time to fill an empty bucket.
-const LEASE: &str = "INSERT INTO rate_buckets (name, tokens, taken, updated, full_by)
-    VALUES (?1, ?2 - min(?2, ?3), min(?2, ?3), ?5, ?5 + ?6)
-    ON CONFLICT (name) DO UPDATE SET (tokens, taken, updated, full_by) = (
-        SELECT max(0.0, held - granted), granted, since, since + ?6 FROM (
+/// Name, capacity, block, tokens per second, now, time to fill an empty bucket, uptime, the largest step back that is no jump.
+/// Tokens come in by uptime, which no one sets. Calls that overtake each other on their way here differ by moments; more than
+/// that is another machine, or this one after a restart, and tokens come in from there on.
+const LEASE: &str = "INSERT INTO rate_buckets (name, tokens, taken, updated, full_by, uptime)
+    VALUES (?1, ?2 - min(?2, ?3), min(?2, ?3), ?5, ?5 + ?6, ?7)
+    ON CONFLICT (name) DO UPDATE SET (tokens, taken, updated, full_by, uptime) = (
+        SELECT max(0.0, held - granted), granted, ?5, ?5 + ?6, since FROM (
             SELECT held, since, CAST(min(?3, held + 1e-9) AS INTEGER) AS granted FROM (
-                SELECT min(?2, tokens + max(0, ?5 - updated) * ?4 / 1e6) AS held, max(updated, ?5) AS since)))
+                SELECT min(?2, tokens + max(0, ?7 - uptime) * ?4 / 1e6) AS held,
+                    iif(uptime - ?7 > ?8, ?7, max(uptime, ?7)) AS since)))
     RETURNING taken, tokens";
 
 /// A day later, so that clocks which differ do no harm. What belongs to a key stays: it tells its last use.
@@ -150,16 +156,16 @@ impl AccessStore for Sqlite {
         })
     }
 
-    fn lease<'a>(&'a self, bucket: &'a str, terms: Terms, now: Timestamp) -> Stored<'a, Lease> {
+    fn lease<'a>(&'a self, bucket: &'a str, terms: Terms, now: Moment) -> Stored<'a, Lease> {
         Box::pin(async move {
             check_name("a bucket", bucket)?;
-            let (bucket, now) = (bucket.to_owned(), now.as_microsecond());
+            let bucket = bucket.to_owned();
             let sweeps = self.leases.fetch_add(1, Ordering::Relaxed).is_multiple_of(lease::SWEEP_EVERY);
             self.writer
                 .run(move |connection| {
                     without_sync(connection, |connection| {
                         if sweeps {
-                            connection.prepare_cached(SWEEP)?.execute([now])?;
+                            connection.prepare_cached(SWEEP)?.execute([now.time.as_microsecond()])?;
                         }
                         take(connection, &bucket, terms, now)
                     })
@@ -201,10 +207,12 @@ fn without_sync<T>(connection: &Connection, work: impl FnOnce(&Connection) -> Re
     result
 }
 
-fn take(connection: &Connection, bucket: &str, terms: Terms, now: i64) -> Result<Lease> {
+fn take(connection: &Connection, bucket: &str, terms: Terms, now: Moment) -> Result<Lease> {
     let (capacity, block) = (f64::from(terms.capacity), f64::from(terms.block));
-    let fill_time = i64::try_from(lease::fill_time(terms).as_micros()).unwrap_or(i64::MAX);
-    let values = params![bucket, capacity, block, lease::rate(terms), now, fill_time];
+    let microseconds = |time: Duration| i64::try_from(time.as_micros()).unwrap_or(i64::MAX);
+    let (fill_time, uptime) = (microseconds(lease::fill_time(terms)), microseconds(now.uptime));
+    let (time, jump) = (now.time.as_microsecond(), microseconds(lease::JUMP));
+    let values = params![bucket, capacity, block, lease::rate(terms), time, fill_time, uptime, jump];
     let (taken, tokens) =
         connection.prepare_cached(LEASE)?.query_row(values, |row| Ok((row.get(0)?, row.get(1)?)))?;
     Ok(lease::answer(terms, taken, tokens))

@@ -7,7 +7,7 @@ use access::{Lease, Terms};
 use jiff::Timestamp;
 use store::Store;
 
-use crate::harness::{Place, credential, key, now};
+use crate::harness::{self, Place, credential, key, now};
 
 on_both!(
     a_new_bucket_is_full,
@@ -18,6 +18,7 @@ on_both!(
     many_callers_get_no_more_than_the_capacity,
     many_callers_get_no_more_than_comes_in,
     a_lease_tells_when_a_key_was_used,
+    a_clock_that_was_set_back_locks_no_caller_out,
 );
 
 /// So slow that nothing comes in during a test.
@@ -29,7 +30,7 @@ fn terms(per_second: f64, capacity: u32, block: u32) -> Terms {
 
 async fn a_new_bucket_is_full(place: &Place) {
     let store = place.open().await;
-    let lease = async || store.lease("one", terms(NOTHING, 5, 2), now()).await.unwrap();
+    let lease = async || store.lease("one", terms(NOTHING, 5, 2), now().into()).await.unwrap();
     assert_eq!(lease().await, Lease { taken: 2, left: 3, next_in: Duration::ZERO });
     assert_eq!(lease().await, Lease { taken: 2, left: 1, next_in: Duration::ZERO });
     let last = lease().await;
@@ -42,17 +43,17 @@ async fn a_new_bucket_is_full(place: &Place) {
 
 async fn a_bucket_is_cut_to_a_smaller_capacity(place: &Place) {
     let store = place.open().await;
-    store.lease("one", terms(NOTHING, 100, 1), now()).await.unwrap();
-    let cut = store.lease("one", terms(NOTHING, 10, 4), now()).await.unwrap();
+    store.lease("one", terms(NOTHING, 100, 1), now().into()).await.unwrap();
+    let cut = store.lease("one", terms(NOTHING, 10, 4), now().into()).await.unwrap();
     assert_eq!((cut.taken, cut.left), (4, 6));
-    let grown = store.lease("one", terms(NOTHING, 100, 4), now()).await.unwrap();
+    let grown = store.lease("one", terms(NOTHING, 100, 4), now().into()).await.unwrap();
     assert_eq!((grown.taken, grown.left), (4, 2), "more room is no more tokens");
 }
 
 async fn buckets_do_not_know_each_other(place: &Place) {
     let store = place.open().await;
     for name in ["one", "ONE", "one ", "key:one"] {
-        let lease = store.lease(name, terms(NOTHING, 3, 3), now()).await.unwrap();
+        let lease = store.lease(name, terms(NOTHING, 3, 3), now().into()).await.unwrap();
         assert_eq!((lease.taken, lease.left), (3, 0), "{name}");
     }
 }
@@ -64,7 +65,7 @@ async fn strange_terms_do_no_harm(place: &Place) {
         for (capacity, block) in [(0, 0), (0, 5), (5, 0), (u32::MAX, u32::MAX)] {
             for _ in 0..2 {
                 let bucket = format!("{number} {capacity} {block}");
-                let lease = store.lease(&bucket, terms(rate, capacity, block), now()).await.unwrap();
+                let lease = store.lease(&bucket, terms(rate, capacity, block), now().into()).await.unwrap();
                 assert!(lease.taken <= block.min(capacity), "{bucket} {lease:?}");
                 assert!(lease.left <= capacity, "{bucket} {lease:?}");
             }
@@ -75,14 +76,14 @@ async fn strange_terms_do_no_harm(place: &Place) {
 async fn who_waits_as_told_gets_a_token(place: &Place) {
     let store = place.open().await;
     let terms = terms(30.0, 1, 1);
-    assert_eq!(store.lease("one", terms, now()).await.unwrap().taken, 1);
+    assert_eq!(store.lease("one", terms, now().into()).await.unwrap().taken, 1);
     for _ in 0..10 {
-        let wait = store.lease("one", terms, now()).await.unwrap();
+        let wait = store.lease("one", terms, now().into()).await.unwrap();
         if wait.taken == 0 {
             assert!(wait.next_in <= Duration::from_millis(34), "{wait:?}");
             // The clock of `now` counts whole microseconds.
             tokio::time::sleep(wait.next_in + Duration::from_micros(1)).await;
-            assert_eq!(store.lease("one", terms, now()).await.unwrap().taken, 1);
+            assert_eq!(store.lease("one", terms, now().into()).await.unwrap().taken, 1);
         }
     }
 }
@@ -96,7 +97,7 @@ async fn taken_by_many(place: &Place, terms: Terms, calls: u32) -> u64 {
             tokio::spawn(async move {
                 let mut taken = 0;
                 for _ in 0..calls {
-                    taken += u64::from(store.lease("one", terms, now()).await.unwrap().taken);
+                    taken += u64::from(store.lease("one", terms, now().into()).await.unwrap().taken);
                 }
                 taken
             })
@@ -124,12 +125,29 @@ async fn many_callers_get_no_more_than_comes_in(place: &Place) {
     assert!(taken >= f64::from(capacity), "{taken} taken");
 }
 
+/// The clock that tokens come in by was an hour ahead: the machine was started anew, or another database has taken over.
+async fn a_clock_that_was_set_back_locks_no_caller_out(place: &Place) {
+    let store = place.open().await;
+    let terms = terms(30.0, 1, 1);
+    assert_eq!(store.lease("one", terms, now().into()).await.unwrap().taken, 1);
+    if place.url.starts_with("sqlite:") {
+        let file = rusqlite::Connection::open(place.file()).unwrap();
+        file.execute_batch("UPDATE rate_buckets SET uptime = uptime + 3600000000").unwrap();
+    } else {
+        harness::execute(place, "UPDATE rate_buckets SET updated = updated + interval '1 hour'").await;
+    }
+    let wait = store.lease("one", terms, now().into()).await.unwrap();
+    assert_eq!(wait.taken, 0, "nothing came in meanwhile");
+    tokio::time::sleep(wait.next_in + Duration::from_micros(1)).await;
+    assert_eq!(store.lease("one", terms, now().into()).await.unwrap().taken, 1);
+}
+
 async fn a_lease_tells_when_a_key_was_used(place: &Place) {
     let store = place.open().await;
     store.add_key(key("used"), credential("u")).await.unwrap();
     store.add_key(key("unused"), credential("n")).await.unwrap();
     let before = now();
-    store.lease("key:used", terms(1.0, 5, 1), now()).await.unwrap();
+    store.lease("key:used", terms(1.0, 5, 1), now().into()).await.unwrap();
     let after = now();
     let listings = store.keys(Some("acme")).await.unwrap();
     let last_used = |id: &str| listings.iter().find(|listing| listing.key.id == id).unwrap().last_used;

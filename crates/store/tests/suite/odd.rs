@@ -43,7 +43,7 @@ async fn odd_strings_come_back_as_they_were(place: &Place) {
         let listed = store.keys(Some(&name)).await.unwrap();
         assert_eq!(listed.len(), 1);
         assert_eq!((&listed[0].key, listed[0].prefixes.as_slice()), (&odd, &[name.clone()][..]));
-        store.lease(&format!("key:{name}"), wide_terms(), now()).await.unwrap();
+        store.lease(&format!("key:{name}"), wide_terms(), now().into()).await.unwrap();
         assert!(store.keys(Some(&name)).await.unwrap()[0].last_used.is_some());
         assert_eq!(store.secret(&name, text.as_bytes()).await.unwrap(), text.as_bytes());
         assert!(store.revoke_key(&name, now()).await.unwrap().is_some());
@@ -66,7 +66,7 @@ async fn the_longest_names_fit(place: &Place) {
     let owned = KeyRecord { tenant: longest(), ..key(&id) };
     store.add_key(owned.clone(), credential(&prefix)).await.unwrap();
     assert_eq!(store.key_by_prefix(&prefix).await.unwrap().unwrap().0, owned);
-    store.lease(&longest(), wide_terms(), now()).await.unwrap();
+    store.lease(&longest(), wide_terms(), now().into()).await.unwrap();
     store.secret(&longest(), b"fresh").await.unwrap();
     assert!(store.rotate_key(&id, credential(&longest()), now()).await.unwrap().is_some());
 }
@@ -87,7 +87,7 @@ async fn nul_and_endless_names_are_refused(place: &Place) {
                 .unwrap_err(),
             store.add_key(key("k"), credential(name)).await.unwrap_err(),
             store.rotate_key("k", credential(name), now()).await.unwrap_err(),
-            store.lease(name, wide_terms(), now()).await.unwrap_err(),
+            store.lease(name, wide_terms(), now().into()).await.unwrap_err(),
             store.secret(name, b"fresh").await.unwrap_err(),
         ];
         for error in refused {

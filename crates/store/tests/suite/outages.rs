@@ -43,7 +43,7 @@ async fn broken_connections_are_not_noticed() {
         break_connections(&place).await;
         assert!(store.key_by_prefix(&id).await.unwrap().is_some(), "round {round}");
         break_connections(&place).await;
-        store.lease(&id, terms, now()).await.unwrap();
+        store.lease(&id, terms, now().into()).await.unwrap();
         break_connections(&place).await;
     }
     assert_eq!(store.keys(None).await.unwrap().len(), 10);

@@ -21,14 +21,14 @@ async fn what_was_kept_is_there_after_reopening(place: &Place) {
     let terms = Terms { per_second: 1e-6, capacity: 5, block: 2 };
     store.add_key(key("one"), credential("p-1")).await.unwrap();
     store.rotate_key("one", credential("p-2"), later(60)).await.unwrap();
-    store.lease("key:one", terms, now()).await.unwrap();
+    store.lease("key:one", terms, now().into()).await.unwrap();
     store.secret("pepper", b"hot").await.unwrap();
     let before = store.keys(None).await.unwrap();
     drop(store);
     let store = place.open().await;
     assert_eq!(store.keys(None).await.unwrap(), before);
     assert_eq!(before[0].prefixes, ["p-2", "p-1"]);
-    assert_eq!(store.lease("key:one", terms, now()).await.unwrap().left, 1);
+    assert_eq!(store.lease("key:one", terms, now().into()).await.unwrap().left, 1);
     assert_eq!(store.secret("pepper", b"cold").await.unwrap(), b"hot");
 }
 
@@ -100,7 +100,7 @@ async fn a_newer_sqlite_file_is_refused() {
     let error = refusal(&place).await.to_string();
     assert!(
         error.ends_with(
-            "was made by a newer fluxway (schema 7, this one knows 3); use that version or another database"
+            "was made by a newer fluxway (schema 7, this one knows 4); use that version or another database"
         ),
         "{error}"
     );
@@ -160,6 +160,7 @@ async fn what_was_kept_before_there_were_projects_stays(place: &Place) {
         for name in names {
             file.execute_batch(&format!("PRAGMA foreign_keys = OFF; DROP TABLE {name}")).unwrap();
         }
+        file.execute_batch("ALTER TABLE rate_buckets DROP COLUMN uptime").unwrap();
         file.pragma_update(None, "user_version", 2).unwrap();
     } else {
         let drop_all = "DO $$ DECLARE name text; BEGIN
@@ -248,10 +249,10 @@ async fn old_buckets_are_swept_but_those_of_keys() {
     let slow = Terms { per_second: 1e-6, ..terms };
     let store = place.open().await;
     for (name, terms) in [("ip:1", terms), ("key:one", terms), ("ip:slow", slow)] {
-        store.lease(name, terms, now()).await.unwrap();
+        store.lease(name, terms, now().into()).await.unwrap();
     }
     // The first lease of a store sweeps.
-    place.open().await.lease("ip:2", terms, later(2 * 86400)).await.unwrap();
+    place.open().await.lease("ip:2", terms, later(2 * 86400).into()).await.unwrap();
     let file = Connection::open(place.file()).unwrap();
     let mut statement = file.prepare("SELECT name FROM rate_buckets ORDER BY name").unwrap();
     let names =

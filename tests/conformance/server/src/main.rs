@@ -8,7 +8,9 @@ use std::io::Write;
 use std::sync::Arc;
 
 use fixtures::Fixtures;
-use http_transport::{Door, Guard, Metrics, Settings, Watcher, serve};
+use http_transport::{
+    BodyLimits, ConnectionLimits, Door, Guard, Metrics, Settings, TrustedProxies, Watcher, serve,
+};
 use server::{App, Places, Principal, Scope};
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
@@ -34,7 +36,9 @@ async fn main() -> Result<(), Box<dyn Error>> {
         store: None,
         public_url: None,
         tls: None,
-        connections: 1024,
+        connections: ConnectionLimits { total: 1024, per_address: 1024 },
+        bodies: BodyLimits::new(256 << 20, 4 << 20),
+        proxies: TrustedProxies::default(),
     };
     writeln!(std::io::stderr(), "listening on http://{address}/mcp")?;
     serve(settings, listener, CancellationToken::new()).await?;

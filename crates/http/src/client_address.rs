@@ -1,0 +1,83 @@
+//! Where a request comes from, also where a proxy stands in front of the server.
+
+use std::net::{IpAddr, SocketAddr};
+
+use axum::http::{HeaderMap, HeaderName};
+use ipnet::IpNet;
+
+const FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
+
+/// Proxies whose word about their clients is taken. All others' is ignored.
+#[derive(Clone, Debug, Default)]
+pub struct TrustedProxies(Vec<IpNet>);
+
+impl TrustedProxies {
+    /// Proxies in these networks.
+    pub fn new(networks: Vec<IpNet>) -> Self {
+        Self(networks)
+    }
+
+    /// Whether this is one of them.
+    pub(crate) fn contains(&self, address: IpAddr) -> bool {
+        let address = address.to_canonical();
+        self.0.iter().any(|network| network.contains(&address))
+    }
+
+    /// The client of a request that came from `peer`: the last address in `X-Forwarded-For` that is no trusted proxy.
+    /// What stands before it could have been written by the client itself.
+    pub(crate) fn client(&self, peer: IpAddr, headers: &HeaderMap) -> IpAddr {
+        let mut client = peer.to_canonical();
+        if !self.contains(client) {
+            return client;
+        }
+        let values: Vec<&str> =
+            headers.get_all(FORWARDED_FOR).iter().map(|value| value.to_str().unwrap_or_default()).collect();
+        for hop in values.iter().rev().flat_map(|value| value.rsplit(',')) {
+            // An entry that is no address says nothing: the proxy that wrote it stands for its client.
+            let Some(address) = parse(hop.trim()) else { break };
+            client = address;
+            if !self.contains(client) {
+                break;
+            }
+        }
+        client
+    }
+}
+
+/// An address as proxies write it: alone, or with a port.
+fn parse(text: &str) -> Option<IpAddr> {
+    let alone = || text.trim_start_matches('[').trim_end_matches(']').parse().ok();
+    let with_port = || text.parse::<SocketAddr>().ok().map(|address| address.ip());
+    alone().or_else(with_port).map(|address: IpAddr| address.to_canonical())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_trusted_proxies_say_who_their_client_is() {
+        let proxies = TrustedProxies::new(vec!["10.0.0.0/8".parse().unwrap(), "fd00::/8".parse().unwrap()]);
+        for (peer, headers, client) in [
+            ("192.0.2.1", &["203.0.113.9"][..], "192.0.2.1"),
+            ("10.0.0.1", &[], "10.0.0.1"),
+            ("10.0.0.1", &["203.0.113.9"], "203.0.113.9"),
+            ("::ffff:10.0.0.1", &["203.0.113.9"], "203.0.113.9"),
+            ("10.0.0.1", &["198.51.100.7, 203.0.113.9"], "203.0.113.9"),
+            ("10.0.0.1", &["198.51.100.7, 203.0.113.9, 10.9.9.9"], "203.0.113.9"),
+            ("10.0.0.1", &["198.51.100.7", "203.0.113.9,10.1.1.1"], "203.0.113.9"),
+            ("10.0.0.1", &["10.2.2.2, 10.1.1.1"], "10.2.2.2"),
+            ("10.0.0.1", &["203.0.113.9:4711"], "203.0.113.9"),
+            ("fd00::1", &["[2001:db8::9]:4711"], "2001:db8::9"),
+            ("fd00::1", &["2001:db8::9"], "2001:db8::9"),
+            ("10.0.0.1", &["203.0.113.9, unknown"], "10.0.0.1"),
+            ("10.0.0.1", &["203.0.113.9, unknown, 10.1.1.1"], "10.1.1.1"),
+            ("10.0.0.1", &["", ""], "10.0.0.1"),
+        ] {
+            let mut map = HeaderMap::new();
+            headers.iter().for_each(|value| _ = map.append(FORWARDED_FOR, value.parse().unwrap()));
+            let expected: IpAddr = client.parse().unwrap();
+            assert_eq!(proxies.client(peer.parse().unwrap(), &map), expected, "{peer} {headers:?}");
+        }
+    }
+}

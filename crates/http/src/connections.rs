@@ -1,0 +1,324 @@
+//! Which connections may be open: shares per address, room made by closing the one that has waited longest, and a reserve
+//! for health checks and callers with keys.
+//!
+//! A connection *serves* while a request of a caller who was let in is being answered, or a stream of theirs is open. All
+//! others only *wait*: for a first byte, for the rest of a head, for a key that opens something, for the next request. Only
+//! those that wait are closed to make room, so silence never shuts out a caller who has something to say.
+
+use std::collections::HashMap;
+use std::net::{IpAddr, Ipv6Addr};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
+
+use tokio_util::sync::CancellationToken;
+
+/// How many connections may be open.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ConnectionLimits {
+    /// From all clients together, without the reserve.
+    pub total: usize,
+    /// From one address. Trusted proxies are exempt: they carry the connections of many.
+    pub per_address: usize,
+}
+
+impl ConnectionLimits {
+    /// So many in all, and a quarter of them from one address.
+    pub fn new(total: usize) -> Self {
+        Self { total, per_address: (total / 4).max(1) }
+    }
+
+    /// Beyond the total, for requests with keys and for health checks.
+    fn for_keys(self) -> usize {
+        (self.total / 32).clamp(2, 64)
+    }
+
+    /// Beyond those, for health checks alone.
+    fn for_probes(self) -> usize {
+        (self.total / 64).clamp(2, 32)
+    }
+}
+
+/// What a connection may be used for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Admits {
+    Everything,
+    /// It took a place of the reserve: only callers who are let in, and health checks.
+    KeysAndProbes,
+    /// It took one of the last places.
+    ProbesOnly,
+}
+
+/// Addresses that count as one. Whoever has an IPv6 network has all of its addresses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct AddressGroup(IpAddr);
+
+impl AddressGroup {
+    pub(crate) fn new(address: IpAddr) -> Self {
+        Self(match address.to_canonical() {
+            IpAddr::V6(address) => {
+                const NETWORK: u128 = !(u64::MAX as u128);
+                IpAddr::V6(Ipv6Addr::from_bits(address.to_bits() & NETWORK))
+            }
+            address @ IpAddr::V4(_) => address,
+        })
+    }
+}
+
+/// What is known about one connection while it is open.
+struct Activity {
+    /// Requests being answered and streams that are open.
+    serving: AtomicUsize,
+    /// A caller who was let in has used it.
+    is_known: AtomicBool,
+    /// Since when it waits, in microseconds after the table was made.
+    waiting_since: AtomicU64,
+}
+
+struct Entry {
+    group: Option<AddressGroup>,
+    activity: Arc<Activity>,
+    close: CancellationToken,
+}
+
+#[derive(Default)]
+struct Table {
+    next: u64,
+    entries: HashMap<u64, Entry>,
+    per_address: HashMap<AddressGroup, usize>,
+}
+
+/// All connections that are open.
+pub(crate) struct Connections {
+    limits: ConnectionLimits,
+    began: Instant,
+    table: Mutex<Table>,
+}
+
+/// A connection's place, which is given back when the connection and all that it serves have ended.
+pub(crate) struct Slot {
+    connections: Arc<Connections>,
+    number: u64,
+    close: CancellationToken,
+    activity: Arc<Activity>,
+    pub(crate) admits: Admits,
+}
+
+/// A request is being answered, or a stream is open: the connection is not closed to make room.
+pub(crate) struct Serving(Arc<Slot>);
+
+/// What became of a new connection.
+pub(crate) enum Admitted {
+    /// It has a slot. `shed`: another connection was closed for it.
+    Yes {
+        slot: Arc<Slot>,
+        shed: bool,
+    },
+    No,
+}
+
+impl Connections {
+    pub(crate) fn new(limits: ConnectionLimits) -> Arc<Self> {
+        Arc::new(Self { limits, began: Instant::now(), table: Mutex::default() })
+    }
+
+    /// A place for a connection from this address; `None` for a proxy, whose address says nothing about its clients.
+    pub(crate) fn admit(self: &Arc<Self>, address: Option<IpAddr>) -> Admitted {
+        let group = address.map(AddressGroup::new);
+        let mut table = self.lock();
+        let mut shed = false;
+        if let Some(group) = group
+            && table.per_address.get(&group).is_some_and(|open| *open >= self.limits.per_address)
+        {
+            if !table.shed(|entry| entry.group == Some(group)) {
+                return Admitted::No;
+            }
+            shed = true;
+        }
+        let total = self.limits.total;
+        if table.entries.len() >= total {
+            shed |= table.shed(|_| true);
+        }
+        let for_keys = total + self.limits.for_keys();
+        let admits = match table.entries.len() {
+            open if open < total => Admits::Everything,
+            open if open < for_keys => Admits::KeysAndProbes,
+            open if open < for_keys + self.limits.for_probes() => Admits::ProbesOnly,
+            _ => return Admitted::No,
+        };
+        let activity = Arc::new(Activity {
+            serving: AtomicUsize::new(0),
+            is_known: AtomicBool::new(false),
+            waiting_since: AtomicU64::new(self.now()),
+        });
+        let close = CancellationToken::new();
+        let number = table.next;
+        table.next += 1;
+        if let Some(group) = group {
+            *table.per_address.entry(group).or_default() += 1;
+        }
+        table.entries.insert(number, Entry { group, activity: Arc::clone(&activity), close: close.clone() });
+        let slot = Arc::new(Slot { connections: Arc::clone(self), number, close, activity, admits });
+        Admitted::Yes { slot, shed }
+    }
+
+    fn now(&self) -> u64 {
+        u64::try_from(self.began.elapsed().as_micros()).unwrap_or(u64::MAX)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Table> {
+        self.table.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Table {
+    /// Closes, of those that may go, the connection that has waited longest: first one that no caller with a key has used.
+    fn shed(&mut self, may_go: impl Fn(&Entry) -> bool) -> bool {
+        let waiting = self
+            .entries
+            .iter()
+            .filter(|(_, entry)| entry.activity.serving.load(Ordering::Relaxed) == 0 && may_go(entry));
+        let longest = waiting.min_by_key(|(_, entry)| {
+            let Activity { is_known, waiting_since, .. } = &*entry.activity;
+            (is_known.load(Ordering::Relaxed), waiting_since.load(Ordering::Relaxed))
+        });
+        let Some(number) = longest.map(|(number, _)| *number) else { return false };
+        if let Some(entry) = self.remove(number) {
+            entry.close.cancel();
+        }
+        true
+    }
+
+    fn remove(&mut self, number: u64) -> Option<Entry> {
+        let entry = self.entries.remove(&number)?;
+        if let Some(group) = entry.group
+            && let Some(open) = self.per_address.get_mut(&group)
+        {
+            *open -= 1;
+            if *open == 0 {
+                self.per_address.remove(&group);
+            }
+        }
+        Some(entry)
+    }
+}
+
+impl Slot {
+    /// Resolves when the connection is to make room for another.
+    pub(crate) async fn is_shed(&self) {
+        self.close.cancelled().await;
+    }
+
+    /// A caller who was let in is being answered, until this is dropped.
+    pub(crate) fn serve(self: &Arc<Self>) -> Serving {
+        self.activity.serving.fetch_add(1, Ordering::Relaxed);
+        self.activity.is_known.store(true, Ordering::Relaxed);
+        Serving(Arc::clone(self))
+    }
+}
+
+impl Drop for Slot {
+    fn drop(&mut self) {
+        self.connections.lock().remove(self.number);
+    }
+}
+
+impl Serving {
+    /// The same for something that goes on by itself, such as a stream.
+    pub(crate) fn another(&self) -> Self {
+        self.0.serve()
+    }
+}
+
+impl Drop for Serving {
+    fn drop(&mut self) {
+        let Slot { connections, activity, .. } = &*self.0;
+        activity.waiting_since.store(connections.now(), Ordering::Relaxed);
+        activity.serving.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn address(last: u8) -> Option<IpAddr> {
+        Some(IpAddr::from([192, 0, 2, last]))
+    }
+
+    fn slot(admitted: Admitted) -> Option<Arc<Slot>> {
+        match admitted {
+            Admitted::Yes { slot, .. } => Some(slot),
+            Admitted::No => None,
+        }
+    }
+
+    fn is_shed(slot: &Arc<Slot>) -> bool {
+        slot.close.is_cancelled()
+    }
+
+    #[test]
+    fn the_one_that_has_waited_longest_makes_room() {
+        let connections = Connections::new(ConnectionLimits { total: 3, per_address: 3 });
+        let mut open: Vec<_> = (0..3).map(|n| slot(connections.admit(address(n))).unwrap()).collect();
+        // The first serves, and has then waited least; the second is in use.
+        drop(open[0].serve());
+        let serving = open[1].serve();
+        open.push(slot(connections.admit(address(9))).unwrap());
+        assert_eq!(open.iter().map(is_shed).collect::<Vec<_>>(), [false, false, true, false]);
+        // A connection that a caller with a key has used stays before one that none has.
+        open.push(slot(connections.admit(address(9))).unwrap());
+        assert_eq!(open.iter().map(is_shed).collect::<Vec<_>>(), [false, false, true, true, false]);
+        assert!(open.iter().filter(|one| !is_shed(one)).all(|one| one.admits == Admits::Everything));
+        drop(serving);
+    }
+
+    #[test]
+    fn an_address_has_its_share_and_closes_only_its_own() {
+        let connections = Connections::new(ConnectionLimits { total: 8, per_address: 2 });
+        let other = slot(connections.admit(address(1))).unwrap();
+        let own: Vec<_> = (0..4).map(|_| slot(connections.admit(address(2))).unwrap()).collect();
+        assert_eq!(own.iter().map(is_shed).collect::<Vec<_>>(), [true, true, false, false]);
+        assert!(!is_shed(&other));
+        let serving: Vec<_> = own[2..].iter().map(|one| one.serve()).collect();
+        assert!(slot(connections.admit(address(2))).is_none(), "all of its share serves");
+        assert!(slot(connections.admit(address(3))).is_some());
+        assert!((0..6).all(|_| slot(connections.admit(None)).is_some()), "a proxy has no share");
+        drop(serving);
+        drop((own, other));
+        let table = connections.lock();
+        assert!(table.entries.is_empty() && table.per_address.is_empty(), "all places were given back");
+    }
+
+    #[test]
+    fn where_all_serve_a_reserve_is_left_for_keys_and_then_for_probes() {
+        let connections = Connections::new(ConnectionLimits { total: 2, per_address: 100 });
+        let mut open = Vec::new();
+        while let Some(slot) = slot(connections.admit(address(1))) {
+            let serving = slot.serve();
+            open.push((slot, serving));
+        }
+        let admits: Vec<_> = open.iter().map(|(slot, _)| slot.admits).collect();
+        use Admits::{Everything, KeysAndProbes, ProbesOnly};
+        assert_eq!(admits, [Everything, Everything, KeysAndProbes, KeysAndProbes, ProbesOnly, ProbesOnly]);
+        // One that only waits in the reserve makes room like any other.
+        let (last, serving) = open.pop().unwrap();
+        drop(serving);
+        assert!(slot(connections.admit(address(1))).is_some_and(|new| new.admits == ProbesOnly));
+        assert!(is_shed(&last));
+    }
+
+    #[test]
+    fn addresses_of_one_network_are_one() {
+        for (one, other, are_same) in [
+            ("192.0.2.1", "192.0.2.1", true),
+            ("192.0.2.1", "192.0.2.2", false),
+            ("192.0.2.1", "::ffff:192.0.2.1", true),
+            ("2001:db8:1:2::1", "2001:db8:1:2:ffff::9", true),
+            ("2001:db8:1:2::1", "2001:db8:1:3::1", false),
+        ] {
+            let group = |text: &str| AddressGroup::new(text.parse().unwrap());
+            assert_eq!(group(one) == group(other), are_same, "{one} {other}");
+        }
+    }
+}
