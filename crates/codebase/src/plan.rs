@@ -31,8 +31,8 @@ mod validate;
 mod view;
 
 pub use apply::{
-    Applied, ApplyError, Conflict, Outcome, Undoable, Undone, apply, can_undo, is_undone, recover, undo,
-    undo_by_plan, undoable,
+    Applied, ApplyError, Conflict, Outcome, Undoable, Undone, apply, can_undo, clean_up, has_leftovers,
+    is_undone, recover, undo, undo_by_plan, undoable,
 };
 pub use check::{Checked, is_number, is_path, judge as judge_check, run as run_check};
 pub use diff::unified;

@@ -27,6 +27,7 @@ mod guest;
 mod guests;
 mod interaction;
 mod language;
+mod leftovers;
 mod letter;
 mod lifecycle;
 mod observe;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use server::{App, CheckPolicy};
+use server::{App, CheckPolicy, Scope};
 use tokio::runtime::Builder;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
@@ -37,7 +37,11 @@ async fn serve(mut config: Config, sources: Sources) -> Result<(), Failure> {
     exit::survive_file_limits();
     let stop = CancellationToken::new();
     if let Some(address) = config.http {
+        let may_write = !config.read_only;
         let http = Http::prepare(config, address).await?;
+        if may_write {
+            http.app.clean_up_roots().await;
+        }
         handle_signals(&http.app, Some(http.live.clone()), sources, &stop)?;
         return http.serve(stop).await;
     }
@@ -52,6 +56,9 @@ async fn serve(mut config: Config, sources: Sources) -> Result<(), Failure> {
         .checks(CheckPolicy::ProposedPlans)
         .asks_client_roots(true)
         .build();
+    if principal.may(Scope::Write) {
+        app.clean_up_roots().await;
+    }
     handle_signals(&app, None, sources, &stop)?;
     tokio::spawn(watch_parent(stop.clone()));
     server::transport::stdio::serve(app, principal, stdin()?, stdout()?, stop).await;

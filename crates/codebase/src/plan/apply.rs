@@ -149,6 +149,17 @@ pub fn recover(tree: &Tree, signer: &dyn Signer) -> Result<Vec<String>, ApplyErr
     Ok(recover_locked(tree, signer)?)
 }
 
+/// Whether it looks as if a process was killed while it applied or undid a plan in this tree.
+pub fn has_leftovers(tree: &Tree) -> Result<bool, ApplyError> {
+    Ok(journal::has_leftovers(tree)?)
+}
+
+/// Puts back what a killed process left half done, and removes what it had only begun. Gives the ids of what was put back.
+pub fn clean_up(tree: &Tree, signer: &dyn Signer) -> Result<Vec<String>, ApplyError> {
+    let _lock = locked(tree)?;
+    Ok(recover_locked(tree, signer)?)
+}
+
 /// Who is at it is done in a moment.
 fn locked(tree: &Tree) -> Result<Lock, ApplyError> {
     const TRIES: u32 = 25;

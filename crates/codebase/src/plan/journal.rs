@@ -349,6 +349,29 @@ pub(crate) fn sweep(tree: &Tree) -> io::Result<()> {
     Ok(())
 }
 
+/// Whether it looks as if a process was killed at work: a plan has no journal, or one that does not say it was applied. Only
+/// a look: what the journals say is not verified.
+pub(crate) fn has_leftovers(tree: &Tree) -> io::Result<bool> {
+    struct Anything;
+    impl Signer for Anything {
+        fn sign(&self, _: &str, _: &[u8]) -> String {
+            String::new()
+        }
+
+        fn verify(&self, _: &str, _: &[u8], _: &str) -> bool {
+            true
+        }
+    }
+    for id in ids(tree)? {
+        match read(tree, &id, &Anything)? {
+            None => return Ok(true),
+            Some(Ok(journal)) if journal.progress != Progress::Applied => return Ok(true),
+            Some(_) => {}
+        }
+    }
+    Ok(false)
+}
+
 /// Whether something was left half done.
 pub(crate) fn is_half_done(tree: &Tree, signer: &dyn Signer) -> io::Result<bool> {
     Ok(all(tree, signer)?.known.iter().any(|journal| journal.progress != Progress::Applied))
