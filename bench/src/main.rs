@@ -15,6 +15,7 @@ mod http;
 mod idle;
 mod peer;
 mod plans;
+mod pressure;
 mod projects;
 mod provision;
 mod retrieval;
@@ -48,11 +49,12 @@ fn main() -> Outcome<()> {
         "idle" => idle::run(quick),
         "retrieval" => retrieval::run(quick, &given),
         "plans" => plans::run(quick),
+        "pressure" => pressure::run(quick),
         "contexts" => contexts::run(quick),
         "tree" => tree::run(quick, given.first().map(std::path::PathBuf::from)),
         _ => {
             println!(
-                "usage: cargo run --release -p bench -- stdio|flow|turn|sessions|projects [tokens] [beside] [scale]|http|idle|robust|plans|contexts|retrieval [--data FOLDER]…|tree [FOLDER] [--quick]"
+                "usage: cargo run --release -p bench -- stdio|flow|turn|sessions|projects [tokens] [beside] [scale]|http|idle|robust|pressure|plans|contexts|retrieval [--data FOLDER]…|tree [FOLDER] [--quick]"
             );
             Ok(())
         }

@@ -141,6 +141,10 @@ impl Running {
     }
 
     /// Memory in use now, in megabytes.
+    pub(crate) fn process(&self) -> u32 {
+        self.child.id()
+    }
+
     pub(crate) fn memory(&self) -> Outcome<f64> {
         memory(self.child.id())
     }

@@ -65,7 +65,9 @@ pub(crate) fn run(quick: bool) -> Outcome<()> {
     let seed = 0x5EED_2026;
     let mut running = provision::fluxway()?.start()?;
     let before = running.memory()?;
+    let process = running.process();
     let (input, output) = running.halves();
+    let mut memory = vec![before];
     let (expected, answers, nameless, most) = std::thread::scope(|scope| -> Outcome<_> {
         let writer = scope.spawn(move || -> std::io::Result<Expected> {
             let (mut dice, mut expected) = (Dice(seed), Expected::default());
@@ -84,7 +86,10 @@ pub(crate) fn run(quick: bool) -> Outcome<()> {
         });
         let (mut answers, mut nameless) = (HashMap::<u64, u32>::new(), 0);
         let mut line = Vec::new();
-        loop {
+        for count in 1_usize.. {
+            if count.is_multiple_of(messages / 8) {
+                memory.push(crate::peer::memory(process)?);
+            }
             line.clear();
             if output.read_until(b'\n', &mut line)? == 0 {
                 return Err("the server stopped".into());
@@ -106,10 +111,9 @@ pub(crate) fn run(quick: bool) -> Outcome<()> {
         expected.ids,
         answers.len()
     );
-    println!(
-        "{} broken lines, {nameless} errors without an id; memory {before:.1} MB before, {after:.1} MB after",
-        expected.nameless
-    );
+    println!("{} broken lines, {nameless} errors without an id", expected.nameless);
+    let memory: Vec<_> = memory.iter().map(|megabytes| format!("{megabytes:.1}")).collect();
+    println!("memory, MB, before, at each eighth and after: {} {after:.1}", memory.join(" "));
     if (expected.ids, expected.nameless, 1) == (answers.len(), nameless, most) {
         return Ok(());
     }

@@ -48,6 +48,10 @@ impl Server {
         Err(format!("{} did not listen: {all}", program.display()).into())
     }
 
+    pub(crate) fn process(&self) -> u32 {
+        self.child.id()
+    }
+
     pub(crate) fn cpu(&self) -> Outcome<Duration> {
         peer::cpu(self.child.id())
     }
