@@ -1,9 +1,9 @@
 //! Tokens of an authorization server on `/mcp`.
 
 use base64::Engine as _;
-use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
-use jsonwebtoken::jwk::Jwk;
-use jsonwebtoken::{Algorithm, EncodingKey, Header, encode};
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use ring::hmac;
+use ring::signature::{Ed25519KeyPair, KeyPair as _};
 use serde_json::{Value, json};
 use server::access::{Tokens, Trust};
 use server::{Clock, Scope};
@@ -15,18 +15,14 @@ const ISSUER: &str = "https://id.example.com";
 const AUDIENCE: &str = "https://mcp.example.com/mcp";
 const METADATA: &str = "https://mcp.example.com/.well-known/oauth-protected-resource/mcp";
 
-/// The frame of an Ed25519 key, and a secret that everybody knows.
-fn signer(secret: u8) -> EncodingKey {
-    let mut der = STANDARD.decode("MC4CAQAwBQYDK2VwBCIEIA==").unwrap();
-    der.extend([secret; 32]);
-    EncodingKey::from_ed_der(&der)
+/// A signer with a secret that everyone knows.
+fn signer(secret: u8) -> Ed25519KeyPair {
+    Ed25519KeyPair::from_seed_unchecked(&[secret; 32]).unwrap()
 }
 
 fn jwk() -> Value {
-    let mut jwk =
-        serde_json::to_value(Jwk::from_encoding_key(&signer(7), Algorithm::EdDSA).unwrap()).unwrap();
-    jwk["kid"] = "one".into();
-    jwk
+    let x = URL_SAFE_NO_PAD.encode(signer(7).public_key());
+    json!({ "kty": "OKP", "crv": "Ed25519", "kid": "one", "x": x })
 }
 
 /// A server that takes keys, and tokens too.
@@ -43,9 +39,21 @@ fn claims(endpoint: &Endpoint) -> Value {
     json!({ "iss": ISSUER, "aud": AUDIENCE, "sub": "ann", "exp": now + 300, "scope": "read" })
 }
 
+/// A token that this function signs.
+fn token(header: &Value, claims: &Value, sign: impl Fn(&[u8]) -> Vec<u8>) -> String {
+    let part = |value: &Value| URL_SAFE_NO_PAD.encode(value.to_string());
+    let message = format!("{}.{}", part(header), part(claims));
+    let signature = URL_SAFE_NO_PAD.encode(sign(message.as_bytes()));
+    format!("{message}.{signature}")
+}
+
+fn signed_by(secret: u8, kid: &str, claims: &Value) -> String {
+    let header = json!({ "alg": "EdDSA", "kid": kid });
+    token(&header, claims, |message| signer(secret).sign(message).as_ref().to_vec())
+}
+
 fn signed(kid: &str, claims: &Value) -> String {
-    let header = Header { kid: Some(kid.to_owned()), ..Header::new(Algorithm::EdDSA) };
-    encode(&header, claims, &signer(7)).unwrap()
+    signed_by(7, kid, claims)
 }
 
 fn with(mut claims: Value, name: &str, value: Value) -> String {
@@ -66,28 +74,21 @@ fn a_good_token_opens_and_no_other() {
     let endpoint = endpoint();
     let claims = claims(&endpoint);
     let now = endpoint.clock.now().as_second();
-    let plain = |value: &Value| URL_SAFE_NO_PAD.encode(value.to_string());
     let public = jwk()["x"].as_str().unwrap().to_owned();
     let shared = |secret: &[u8]| {
-        let header = Header { kid: Some("one".to_owned()), ..Header::new(Algorithm::HS256) };
-        encode(&header, &claims, &EncodingKey::from_secret(secret)).unwrap()
-    };
-    let by_another = {
-        let header = Header { kid: Some("one".to_owned()), ..Header::new(Algorithm::EdDSA) };
-        encode(&header, &claims, &signer(8)).unwrap()
+        let key = hmac::Key::new(hmac::HMAC_SHA256, secret);
+        token(&json!({ "alg": "HS256", "kid": "one" }), &claims, |message| {
+            hmac::sign(&key, message).as_ref().to_vec()
+        })
     };
     let mut no_scope = claims.clone();
     no_scope.as_object_mut().unwrap().remove("scope");
     for (why, token, status) in [
         ("good", signed("one", &claims), 200),
-        (
-            "no algorithm",
-            format!("{}.{}.", plain(&json!({ "alg": "none", "kid": "one" })), plain(&claims)),
-            401,
-        ),
+        ("no algorithm", token(&json!({ "alg": "none", "kid": "one" }), &claims, |_| Vec::new()), 401),
         ("the public key as a secret", shared(public.as_bytes()), 401),
         ("its bytes as a secret", shared(&URL_SAFE_NO_PAD.decode(&public).unwrap()), 401),
-        ("signed by another", by_another, 401),
+        ("signed by another", signed_by(8, "one", &claims), 401),
         ("for another server", with(claims.clone(), "aud", "https://other.example.com".into()), 401),
         ("of another issuer", with(claims.clone(), "iss", "https://evil.example.com".into()), 401),
         ("expired", with(claims.clone(), "exp", (now - 61).into()), 401),

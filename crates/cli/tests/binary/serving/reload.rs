@@ -3,10 +3,11 @@
 use std::io::{BufReader, Write};
 use std::process::{Command, Stdio};
 
-use jsonwebtoken::jwk::Jwk;
-use jsonwebtoken::{Algorithm, EncodingKey, Header, encode};
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use ring::signature::{Ed25519KeyPair, KeyPair as _};
 use rustix::process::Signal;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::host::{Host, Site, eventually};
 use super::http::{Answer, Way, read_answer};
@@ -53,15 +54,14 @@ const AUDIENCE: &str = "https://mcp.example.com/mcp";
 
 /// A signer that was made for this test, and is good for nothing else: its key set, and a token.
 fn signer(secret: u8) -> (String, String) {
-    // The frame of an Ed25519 key, and a secret that everybody knows.
-    let mut der = vec![48, 46, 2, 1, 0, 48, 5, 6, 3, 43, 101, 112, 4, 34, 4, 32];
-    der.extend([secret; 32]);
-    let key = EncodingKey::from_ed_der(&der);
-    let jwk = Jwk::from_encoding_key(&key, Algorithm::EdDSA).unwrap();
+    let key = Ed25519KeyPair::from_seed_unchecked(&[secret; 32]).unwrap();
+    let part = |value: Value| URL_SAFE_NO_PAD.encode(value.to_string());
     let in_2100 = 4_102_444_800_u64;
     let claims = json!({ "iss": ISSUER, "aud": AUDIENCE, "sub": "ann", "exp": in_2100, "scope": "read" });
-    let token = encode(&Header::new(Algorithm::EdDSA), &claims, &key).unwrap();
-    (json!({ "keys": [jwk] }).to_string(), token)
+    let message = format!("{}.{}", part(json!({ "alg": "EdDSA", "typ": "JWT" })), part(claims));
+    let signature = URL_SAFE_NO_PAD.encode(key.sign(message.as_bytes()));
+    let jwk = json!({ "kty": "OKP", "crv": "Ed25519", "x": URL_SAFE_NO_PAD.encode(key.public_key()) });
+    (json!({ "keys": [jwk] }).to_string(), format!("{message}.{signature}"))
 }
 
 #[test]
