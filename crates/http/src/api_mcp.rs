@@ -7,7 +7,7 @@ use std::sync::Arc;
 use axum::extract::Request;
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::Response;
-use server::{Answer, Connection, Delivery, Language, Outbox, Principal, Refusal, Rules, Scope};
+use server::{Answer, Connection, Correlation, Delivery, Language, Outbox, Principal, Refusal, Rules, Scope};
 
 use crate::body::{self, Accepts};
 use crate::channel::Channel;
@@ -24,6 +24,7 @@ const PLAIN: Accepts = Accepts { json: true, stream: false };
 pub(crate) async fn handle(state: &Arc<State>, from: IpAddr, request: Request) -> Response {
     let (parts, body) = request.into_parts();
     let rules = Rules::Codefluss(language(state, &parts.headers));
+    let correlation = || body::correlation(&parts.extensions);
     let outcome = async {
         body::check_type(&parts.headers)?;
         let entered = state.door.enter(&parts.headers, from, Takes::Keys, state.app.now()).await;
@@ -31,14 +32,14 @@ pub(crate) async fn handle(state: &Arc<State>, from: IpAddr, request: Request) -
         match entered {
             Ok(principal) => {
                 let bytes = body::read(body, most).await?;
-                match answer(state, principal, rules, &bytes).await {
+                match answer(state, principal, rules, &bytes, correlation()).await {
                     Ok(response) => Ok(response),
-                    Err(refusal) => Ok(turn_away(state, rules, &bytes, refusal).await),
+                    Err(refusal) => Ok(turn_away(state, rules, &bytes, refusal, correlation()).await),
                 }
             }
             Err(refusal) => {
                 let bytes = body::read(body, most.min(STRANGERS)).await.unwrap_or_default();
-                Ok(turn_away(state, rules, &bytes, refusal).await)
+                Ok(turn_away(state, rules, &bytes, refusal, correlation()).await)
             }
         }
     };
@@ -55,13 +56,14 @@ async fn answer(
     principal: Principal,
     rules: Rules,
     bytes: &[u8],
+    correlation: Correlation,
 ) -> Result<Response, Refusal> {
     let letter = state.app.decode(bytes);
     let standing = state.door.count(&principal, letter.weight(), state.app.now()).await?;
     let channel = Channel::for_request(false);
     let outbox = Arc::clone(&channel) as Arc<dyn Outbox>;
     let connection = Connection::new(Arc::clone(&state.app), principal, rules, Arc::clone(&outbox));
-    let is_answerable = connection.handle(letter, body::delivery(outbox, standing));
+    let is_answerable = connection.handle(letter, body::delivery(outbox, standing, correlation));
     let hang_up = HangUp(connection);
     let mut response = if is_answerable {
         answered(reply::first_of(state, &hang_up.0, &mut channel.read_after(0), PLAIN).await)
@@ -73,7 +75,13 @@ async fn answer(
 }
 
 /// Refuses every message in the body, each with its own id.
-async fn turn_away(state: &Arc<State>, rules: Rules, bytes: &[u8], refusal: Refusal) -> Response {
+async fn turn_away(
+    state: &Arc<State>,
+    rules: Rules,
+    bytes: &[u8],
+    refusal: Refusal,
+    correlation: Correlation,
+) -> Response {
     state.metrics.refused(refusal.kind());
     let whole = server::refusal(rules, refusal.clone());
     let (status, retry_after) = (whole.status, whole.retry_after);
@@ -81,8 +89,8 @@ async fn turn_away(state: &Arc<State>, rules: Rules, bytes: &[u8], refusal: Refu
     let outbox = Arc::clone(&channel) as Arc<dyn Outbox>;
     let nobody = Principal::local_user(Scope::Read);
     let connection = Connection::new(Arc::clone(&state.app), nobody, rules, Arc::clone(&outbox));
-    let is_answered = !bytes.is_empty()
-        && connection.handle(state.app.decode(bytes), Delivery::to(outbox).granted(0, refusal));
+    let delivery = Delivery::to(outbox).granted(0, refusal).correlated(correlation);
+    let is_answered = !bytes.is_empty() && connection.handle(state.app.decode(bytes), delivery);
     let response = match reply::first_if(is_answered, &channel).await {
         // Whatever the entries say, it is refused as a whole.
         Some(message) => reply::plain(Answer { message: message.to_vec(), status, retry_after }),

@@ -4,10 +4,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::body::{Body, Bytes, to_bytes};
-use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
+use axum::http::{Extensions, HeaderMap, HeaderName, HeaderValue, header};
 use axum::response::Response;
 use server::access::Standing;
-use server::{Claims, Delivery, Outbox, Refusal};
+use server::{Claims, Correlation, Delivery, Outbox, Refusal};
 
 /// How long a body may take.
 const BODY: Duration = Duration::from_secs(30);
@@ -93,9 +93,18 @@ pub(crate) fn claims(headers: &HeaderMap) -> Claims {
     }
 }
 
+/// What logs call the request that these are the extensions of.
+pub(crate) fn correlation(extensions: &Extensions) -> Correlation {
+    extensions.get::<Correlation>().cloned().unwrap_or_default()
+}
+
 /// A delivery that goes as far as the caller's limit.
-pub(crate) fn delivery(outbox: Arc<dyn Outbox>, standing: Option<Standing>) -> Delivery {
-    let delivery = Delivery::to(outbox);
+pub(crate) fn delivery(
+    outbox: Arc<dyn Outbox>,
+    standing: Option<Standing>,
+    correlation: Correlation,
+) -> Delivery {
+    let delivery = Delivery::to(outbox).correlated(correlation);
     match standing {
         Some(Standing { granted, retry_after, .. }) => {
             delivery.granted(granted, Refusal::RateLimited { retry_after })
