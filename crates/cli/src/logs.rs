@@ -17,12 +17,14 @@ pub(crate) fn start(config: &Config) {
     let lines = fmt::layer().with_writer(paint::Logs::open);
     let lines = match config.log_format {
         LogFormat::Text => lines.with_ansi(paint::on_stderr()).boxed(),
-        LogFormat::Json => lines.json().flatten_event(true).boxed(),
+        LogFormat::Json => {
+            lines.json().flatten_event(true).with_current_span(true).with_span_list(false).boxed()
+        }
     };
     tracing_subscriber::registry().with(lines.with_filter(wanted)).init();
-    // A panic is caught where it happens and answered; the log says where, and not what: messages can hold data.
     std::panic::set_hook(Box::new(|panic| {
-        let place = panic.location().map(ToString::to_string).unwrap_or_default();
-        tracing::error!(place, "something panicked");
+        if let Err(site) = server::note_panic(panic) {
+            tracing::error!(error = site.to_string(), "a thread panicked");
+        }
     }));
 }

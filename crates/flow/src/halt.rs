@@ -58,7 +58,7 @@ pub enum Halt {
     Overtaken,
     /// What keeps the journal cannot be reached. What was done so far may have to be looked after.
     #[error("the state of the conversation cannot be kept at the moment; try again")]
-    NotKept,
+    NotKept(Cause),
 }
 
 /// An error of somebody else. Two are the same if they say the same.
@@ -69,6 +69,11 @@ pub struct Cause {
 }
 
 impl Cause {
+    /// The error itself, for logs.
+    pub fn into_error(self) -> Arc<dyn Error + Send + Sync> {
+        self.error
+    }
+
     /// The error, for whoever knows its type.
     pub fn error<E: Error + 'static>(&self) -> Option<&E> {
         self.error.downcast_ref()
@@ -106,6 +111,11 @@ impl Halt {
         Self::Because(Cause { kind, error: Arc::new(error) })
     }
 
+    /// What keeps the journal cannot be reached, because of this.
+    pub fn not_kept(error: impl Error + Send + Sync + 'static) -> Self {
+        Self::NotKept(Cause { kind: "store_unavailable", error: Arc::new(error) })
+    }
+
     /// A stable name for programs.
     pub fn kind(&self) -> &'static str {
         match self {
@@ -119,7 +129,7 @@ impl Halt {
             Self::Unsupported(_) => "prompt_unsupported",
             Self::TooLong => "conversation_too_long",
             Self::Overtaken => "conversation_overtaken",
-            Self::NotKept => "store_unavailable",
+            Self::NotKept(_) => "store_unavailable",
         }
     }
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use axum::extract::Request;
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::Response;
-use server::{Answer, Connection, Delivery, Language, Outbox, Principal, Refusal, Rules, Scope};
+use server::{Answer, Connection, Correlation, Delivery, Language, Outbox, Principal, Refusal, Rules, Scope};
 
 use crate::body::{self, Accepts, Received, Unread};
 use crate::caller::{Caller, Source};
@@ -24,6 +24,7 @@ pub(crate) async fn handle(state: &Arc<State>, source: &Source, request: Request
     if let Err(refusal) = body::check_type(&parts.headers) {
         return route::refuse(state, rules, refusal);
     }
+    let correlation = body::correlation(&parts.extensions);
     let received = match state.authenticate(source, &parts.headers, Takes::Keys).await {
         Ok(caller) => body::receive(state, &caller, body).await.map(|received| (caller, received)),
         Err(refusal) => {
@@ -32,8 +33,8 @@ pub(crate) async fn handle(state: &Arc<State>, source: &Source, request: Request
         }
     };
     match received {
-        Ok((caller, received)) => answer(state, caller, rules, received).await,
-        Err(Unread { refusal, bytes }) => turn_away(state, rules, &bytes, refusal).await,
+        Ok((caller, received)) => answer(state, caller, rules, received, correlation).await,
+        Err(Unread { refusal, bytes }) => turn_away(state, rules, &bytes, refusal, correlation).await,
     }
 }
 
@@ -42,14 +43,20 @@ pub(crate) fn language(state: &State, headers: &HeaderMap) -> Language {
     header.map_or(state.app.language(), |header| state.app.language().preferred_by(header))
 }
 
-async fn answer(state: &Arc<State>, caller: Caller, rules: Rules, received: Received) -> Response {
+async fn answer(
+    state: &Arc<State>,
+    caller: Caller,
+    rules: Rules,
+    received: Received,
+    correlation: Correlation,
+) -> Response {
     // The memory of the body is held until there is an answer.
     let Received { letter, standing, held: _held } = received;
     let channel = Channel::for_request(false);
     let outbox = Arc::clone(&channel) as Arc<dyn Outbox>;
     let connection =
         Connection::new(Arc::clone(&state.app), caller.principal.clone(), rules, Arc::clone(&outbox));
-    let is_answerable = connection.handle(letter, body::delivery(outbox, standing));
+    let is_answerable = connection.handle(letter, body::delivery(outbox, standing, correlation));
     let hang_up = HangUp(connection);
     let mut response = if is_answerable {
         answered(reply::first_of(state, &hang_up.0, &mut channel.read_after(0), PLAIN).await)
@@ -61,7 +68,13 @@ async fn answer(state: &Arc<State>, caller: Caller, rules: Rules, received: Rece
 }
 
 /// Refuses every message in the body, each with its own id.
-async fn turn_away(state: &Arc<State>, rules: Rules, bytes: &[u8], refusal: Refusal) -> Response {
+async fn turn_away(
+    state: &Arc<State>,
+    rules: Rules,
+    bytes: &[u8],
+    refusal: Refusal,
+    correlation: Correlation,
+) -> Response {
     state.metrics.refused(refusal.kind());
     let whole = server::refusal(rules, refusal.clone());
     let (status, retry_after) = (whole.status, whole.retry_after);
@@ -69,8 +82,8 @@ async fn turn_away(state: &Arc<State>, rules: Rules, bytes: &[u8], refusal: Refu
     let outbox = Arc::clone(&channel) as Arc<dyn Outbox>;
     let nobody = Principal::local_user(Scope::Read);
     let connection = Connection::new(Arc::clone(&state.app), nobody, rules, Arc::clone(&outbox));
-    let is_answered = !bytes.is_empty()
-        && connection.handle(state.app.decode(bytes), Delivery::to(outbox).granted(0, refusal));
+    let delivery = Delivery::to(outbox).granted(0, refusal).correlated(correlation);
+    let is_answered = !bytes.is_empty() && connection.handle(state.app.decode(bytes), delivery);
     let response = match reply::first_if(is_answered, &channel).await {
         // Whatever the entries say, it is refused as a whole.
         Some(message) => reply::plain(Answer { message: message.to_vec(), status, retry_after }),

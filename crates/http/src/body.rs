@@ -7,11 +7,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::body::{Body, Bytes, HttpBody};
-use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
+use axum::http::{Extensions, HeaderMap, HeaderName, HeaderValue, header};
 use axum::response::Response;
 use futures_util::StreamExt;
 use server::access::Standing;
-use server::{Claims, Delivery, Letter, Outbox, Refusal};
+use server::{Claims, Correlation, Delivery, Letter, Outbox, Refusal};
 
 use crate::State;
 use crate::budget::Reservation;
@@ -193,9 +193,18 @@ pub(crate) fn claims(headers: &HeaderMap) -> Claims {
     }
 }
 
+/// What logs call the request that these are the extensions of.
+pub(crate) fn correlation(extensions: &Extensions) -> Correlation {
+    extensions.get::<Correlation>().cloned().unwrap_or_default()
+}
+
 /// A delivery that goes as far as the caller's limit.
-pub(crate) fn delivery(outbox: Arc<dyn Outbox>, standing: Option<Standing>) -> Delivery {
-    let delivery = Delivery::to(outbox);
+pub(crate) fn delivery(
+    outbox: Arc<dyn Outbox>,
+    standing: Option<Standing>,
+    correlation: Correlation,
+) -> Delivery {
+    let delivery = Delivery::to(outbox).correlated(correlation);
     match standing {
         Some(Standing { granted, retry_after, .. }) => {
             delivery.granted(granted, Refusal::RateLimited { retry_after })

@@ -3,11 +3,12 @@
 use std::collections::HashMap;
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::time::Instant;
 
 use axum::http::{HeaderMap, header};
 use secrecy::{ExposeSecret, SecretString};
 use server::access::{BadToken, Denied, Gate, Limiter, Moment, Rate, Standing, StoreError, Tokens};
-use server::{Principal, Refusal, Scope, Timestamp};
+use server::{LogThrottle, Principal, Refusal, Scope, Timestamp};
 
 use crate::guard::single;
 
@@ -24,6 +25,7 @@ pub struct Door {
     /// Nobody may do more than this here.
     most: Scope,
     failures: Mutex<HashMap<IpAddr, (i64, u32)>>,
+    store_failures: LogThrottle,
 }
 
 enum Entry {
@@ -54,13 +56,20 @@ impl Door {
             limiter: None,
             most,
             failures: Mutex::default(),
+            store_failures: LogThrottle::default(),
         }
     }
 
     /// Holders of keys, as often as the limiter allows.
     pub fn with_keys(gate: Gate, limiter: Limiter, most: Scope) -> Self {
-        let (tokens, failures) = (RwLock::default(), Mutex::default());
-        Self { entry: Entry::Keys(gate), tokens, limiter: Some(limiter), most, failures }
+        Self {
+            entry: Entry::Keys(gate),
+            tokens: RwLock::default(),
+            limiter: Some(limiter),
+            most,
+            failures: Mutex::default(),
+            store_failures: LogThrottle::default(),
+        }
     }
 
     /// Also takes tokens from now on, or no longer.
@@ -110,8 +119,7 @@ impl Door {
                 Err(self.count_failure(from, now))
             }
             Err(Turned::NobodyKnows(error)) => {
-                tracing::error!(%error, "nobody can say whether a key is good");
-                Err(Refusal::StoreUnavailable)
+                Err(self.store_failed(&error, "the store failed, so no key can be checked"))
             }
         }
     }
@@ -150,10 +158,16 @@ impl Door {
         now: Moment,
     ) -> Result<Option<Standing>, Refusal> {
         let Some(limiter) = &self.limiter else { return Ok(None) };
-        limiter.take(principal.subject(), weight, now).await.map_err(|error| {
-            tracing::error!(%error, "nobody can say how often somebody has called");
-            Refusal::StoreUnavailable
-        })
+        let taken = limiter.take(principal.subject(), weight, now).await;
+        taken.map_err(|error| self.store_failed(&error, "the store failed, so no call can be counted"))
+    }
+
+    /// Logs an outage now and then, not for each of its requests.
+    fn store_failed(&self, error: &StoreError, message: &'static str) -> Refusal {
+        if let Some(suppressed) = self.store_failures.admit(Instant::now()) {
+            tracing::error!(error = error.to_string(), suppressed, message);
+        }
+        Refusal::StoreUnavailable
     }
 
     /// One more failure from this address. Who fails again and again is told to wait: a right key is still let in.

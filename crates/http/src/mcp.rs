@@ -9,7 +9,9 @@ use axum::extract::Request;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
 use axum::response::Response;
 use server::access::Standing;
-use server::{Connection, Letter, Outbox, Place, Principal, Refusal, Revision, Rules, Seat};
+use server::{
+    Connection, Correlation, Delivery, Letter, Outbox, Place, Principal, Refusal, Revision, Rules, Seat,
+};
 
 use crate::body::{self, Accepts, Received, Unread};
 use crate::caller::{Caller, Source};
@@ -32,6 +34,7 @@ struct Visit<'a> {
     caller: Caller,
     headers: HeaderMap,
     accepts: Accepts,
+    correlation: Correlation,
 }
 
 pub(crate) async fn handle(state: &Arc<State>, source: &Source, request: Request) -> Response {
@@ -39,7 +42,8 @@ pub(crate) async fn handle(state: &Arc<State>, source: &Source, request: Request
     let outcome = match state.authenticate(source, &parts.headers, Takes::KeysAndTokens).await {
         Ok(caller) => {
             let accepts = Accepts::of(&parts.headers);
-            let visit = Visit { state, caller, headers: parts.headers, accepts };
+            let correlation = body::correlation(&parts.extensions);
+            let visit = Visit { state, caller, headers: parts.headers, accepts, correlation };
             match parts.method {
                 Method::POST => visit.post(body).await,
                 Method::GET => visit.get(),
@@ -114,8 +118,7 @@ impl Visit<'_> {
         let outbox = Arc::clone(&channel) as Arc<dyn Outbox>;
         let connection =
             Connection::new(Arc::clone(&self.state.app), self.principal().clone(), Rules::Stateless, outbox);
-        let delivery = body::delivery(Arc::clone(&channel) as Arc<dyn Outbox>, standing)
-            .claiming(body::claims(&self.headers));
+        let delivery = self.delivery(&channel, standing).claiming(body::claims(&self.headers));
         if !connection.handle(letter, delivery) {
             return Ok(reply::empty(StatusCode::ACCEPTED));
         }
@@ -129,6 +132,10 @@ impl Visit<'_> {
                 self.stream(Flow { first, kept, ..Flow::of(reader) })
             }
         })
+    }
+
+    fn delivery(&self, channel: &Arc<Channel>, standing: Option<Standing>) -> Delivery {
+        body::delivery(Arc::clone(channel) as Arc<dyn Outbox>, standing, self.correlation.clone())
     }
 
     fn stream(&self, mut flow: Flow) -> Response {
@@ -163,8 +170,7 @@ impl Visit<'_> {
 
     async fn in_no_session(&self, letter: Letter, standing: Option<Standing>) -> Response {
         let channel = Channel::for_request(false);
-        self.connect(&channel)
-            .handle(letter, body::delivery(Arc::clone(&channel) as Arc<dyn Outbox>, standing));
+        self.connect(&channel).handle(letter, self.delivery(&channel, standing));
         match reply::first(&mut channel.read_after(0), Accepts { json: true, stream: false }).await {
             First::Plain(response) => response,
             First::Stream(_) | First::Nothing => reply::empty(StatusCode::ACCEPTED),
@@ -213,7 +219,7 @@ impl Visit<'_> {
         let call = || self.state.app.place(self.principal(), Place::Call);
         let seat = letter.wants_answer().then(call).transpose()?;
         let channel = Channel::for_session(self.accepts.stream);
-        let delivery = body::delivery(Arc::clone(&channel) as Arc<dyn Outbox>, standing);
+        let delivery = self.delivery(&channel, standing);
         if !session.connection.handle(letter, delivery.by(self.principal().clone())) {
             return Ok(reply::empty(StatusCode::ACCEPTED));
         }

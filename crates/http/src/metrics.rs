@@ -144,7 +144,8 @@ impl Observer for Watcher {
         };
         if seen.changes || event == "denied" {
             let (subject, tenant) = (seen.principal.subject(), seen.principal.tenant());
-            tracing::info!(target: "audit", event, subject, tenant, tool, outcome);
+            let tell = || tracing::info!(target: "audit", event, subject, tenant, tool, outcome);
+            seen.request.in_scope(tell);
         }
     }
 }

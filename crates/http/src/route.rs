@@ -6,9 +6,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
 use axum::extract::Request;
-use axum::http::{HeaderMap, HeaderValue, Method, header};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, header};
 use axum::response::Response;
-use server::{Refusal, Rules, refusal};
+use server::{Correlation, Refusal, Rules, TraceId, refusal};
+use tracing::Instrument;
 
 use crate::caller::Source;
 use crate::connections::Slot;
@@ -16,6 +17,8 @@ use crate::{State, api_mcp, cors, guard, mcp, oauth, probes, reply, sse, ws};
 
 /// The most bytes of headers. (The reader's own limit is a matter of buffers, and not exact.)
 pub(crate) const HEADER_BYTES: usize = 64 * 1024;
+
+const TRACEPARENT: HeaderName = HeaderName::from_static("traceparent");
 
 /// Where a request may go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -84,16 +87,26 @@ impl Endpoint {
 }
 
 /// Answers one request.
-pub(crate) async fn answer(state: &Arc<State>, peer: IpAddr, slot: Arc<Slot>, request: Request) -> Response {
+pub(crate) async fn answer(
+    state: &Arc<State>,
+    peer: IpAddr,
+    slot: Arc<Slot>,
+    mut request: Request,
+) -> Response {
     let began = Instant::now();
     let source = Source { address: state.proxies.client(peer, request.headers()), slot };
-    let id = request_id(request.headers());
+    let id: Arc<str> = request_id(request.headers()).into();
+    let trace_id = guard::single(request.headers(), &TRACEPARENT).and_then(TraceId::from_traceparent);
+    let named_trace = trace_id.map(|id| id.to_string());
+    // At this level it is enabled whenever any line can be, and lines are written before a message is read.
+    let span = tracing::error_span!("http", request = &*id, trace_id = named_trace.as_deref());
+    request.extensions_mut().insert(Correlation { request: Some(Arc::clone(&id)), trace_id });
     let method = request.method().clone();
     let endpoint = Endpoint::at(request.uri().path());
     let page = state.guard.allowed_origin(request.headers()).cloned();
     let mut response = match admit(state, endpoint, &request) {
         Ok(_) if method == Method::OPTIONS => cors::preflight(request.headers()),
-        Ok(endpoint) => enter(state, endpoint, &source, request).await,
+        Ok(endpoint) => enter(state, endpoint, &source, request).instrument(span).await,
         Err(refusal) => refuse(state, rules(state, endpoint, request.headers()), refusal),
     };
     if let Some(page) = page {
@@ -102,10 +115,10 @@ pub(crate) async fn answer(state: &Arc<State>, peer: IpAddr, slot: Arc<Slot>, re
     let status = response.status().as_u16();
     let name = endpoint.map_or("none", Endpoint::name);
     state.metrics.replied(name, status);
-    tracing::debug!(request = id.as_str(), %method, endpoint = name, status, took = ?began.elapsed(), "answered");
+    tracing::debug!(request = &*id, %method, endpoint = name, status, took = ?began.elapsed(), "answered");
     let headers = response.headers_mut();
     headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
-    if let Ok(id) = HeaderValue::try_from(id) {
+    if let Ok(id) = HeaderValue::try_from(&*id) {
         headers.insert("x-request-id", id);
     }
     response

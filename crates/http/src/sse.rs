@@ -83,7 +83,8 @@ pub(crate) async fn message(state: &Arc<State>, source: &Source, request: Reques
         if !session.connection.has_room() || session.is_far_behind() {
             return Err(Refusal::Busy);
         }
-        session.connection.handle(letter, body::delivery(session.news(), standing).by(caller.principal));
+        let delivery = body::delivery(session.news(), standing, body::correlation(&parts.extensions));
+        session.connection.handle(letter, delivery.by(caller.principal));
         let mut response = reply::empty(StatusCode::ACCEPTED);
         body::tell_standing(&mut response, standing);
         Ok(response)

@@ -8,8 +8,9 @@ use axum::extract::ws::{CloseFrame, Message, Utf8Bytes, WebSocket, WebSocketUpgr
 use axum::extract::{FromRequestParts, Request};
 use axum::response::{IntoResponse, Response};
 use server::transport::Queue;
-use server::{Connection, Delivery, Outbox, Place, Principal, Rules};
+use server::{Connection, Correlation, Delivery, Outbox, Place, Principal, Rules};
 use tokio::sync::mpsc;
+use tracing::{Instrument, Span};
 
 use crate::caller::Source;
 use crate::door::{Pass, Takes};
@@ -40,13 +41,16 @@ pub(crate) async fn handle(state: &Arc<State>, source: &Source, request: Request
     if let Some(progress) = parts.extensions.get::<Progress>() {
         progress.is_upgraded();
     }
+    let correlation = body::correlation(&parts.extensions);
     let longest = state.app.longest_message();
     let state = Arc::clone(state);
+    let span = Span::current();
     upgrade.protocols(["mcp"]).max_message_size(longest).max_frame_size(longest).on_upgrade(
         async move |socket| {
             let _held = (seat, state.metrics.stream(), caller.serving);
             let tasks = state.tasks.clone();
-            tasks.track_future(Talk::new(state, caller.principal, pass, socket).run()).await;
+            let talk = Talk::new(state, caller.principal, pass, socket, correlation).run();
+            tasks.track_future(talk.instrument(span)).await;
         },
     )
 }
@@ -71,16 +75,25 @@ struct Talk {
     connection: Arc<Connection>,
     outgoing: mpsc::UnboundedReceiver<Vec<u8>>,
     queue: Arc<Queue>,
+    /// What logs call the request that opened the socket; each message is numbered after it.
+    correlation: Correlation,
+    messages: u64,
 }
 
 impl Talk {
-    fn new(state: Arc<State>, principal: Principal, pass: Pass, socket: WebSocket) -> Self {
+    fn new(
+        state: Arc<State>,
+        principal: Principal,
+        pass: Pass,
+        socket: WebSocket,
+        correlation: Correlation,
+    ) -> Self {
         let (queue, outgoing) = Queue::new();
         let queue = Arc::new(queue);
         let outbox = Arc::clone(&queue) as Arc<dyn Outbox>;
         let connection = Connection::new(Arc::clone(&state.app), principal.clone(), Rules::Pipe, outbox);
         tokio::spawn(Arc::clone(&connection).announce_changes());
-        Self { state, principal, pass, socket, connection, outgoing, queue }
+        Self { state, principal, pass, socket, connection, outgoing, queue, correlation, messages: 0 }
     }
 
     async fn run(mut self) {
@@ -138,13 +151,21 @@ impl Talk {
         }
         let letter = self.state.app.decode(text.as_bytes());
         let outbox = Arc::clone(&self.queue) as Arc<dyn Outbox>;
-        let delivery =
-            match self.state.door.count(&self.principal, letter.weight(), self.state.app.moment()).await {
-                Ok(standing) => body::delivery(outbox, standing),
-                Err(refusal) => Delivery::to(outbox).granted(0, refusal),
-            };
+        let moment = self.state.app.moment();
+        let delivery = match self.state.door.count(&self.principal, letter.weight(), moment).await {
+            Ok(standing) => body::delivery(outbox, standing, self.next_message()),
+            Err(refusal) => Delivery::to(outbox).granted(0, refusal).correlated(self.next_message()),
+        };
         self.connection.handle(letter, delivery);
         None
+    }
+
+    /// What logs call the next message.
+    fn next_message(&mut self) -> Correlation {
+        self.messages += 1;
+        let Correlation { request, trace_id } = &self.correlation;
+        let request = request.as_ref().map(|opened| format!("{opened}.{}", self.messages).into());
+        Correlation { request, trace_id: *trace_id }
     }
 
     async fn finish(mut self, end: Option<(u16, &'static str)>) {

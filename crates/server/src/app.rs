@@ -19,6 +19,7 @@ use crate::desk::{OpenProjects, Shelves};
 use crate::documents::{DocumentSettings, Documents};
 use crate::error::{Failure, Refusal};
 use crate::observe::Observer;
+use crate::request::{self, Throttles};
 use crate::subscriptions::{self, News};
 use crate::tools::{Catalog, ToolEntry, Toolset};
 use crate::{Guest, Language, Letter};
@@ -177,6 +178,8 @@ pub struct App {
     tools: Vec<Arc<ToolEntry>>,
     catalog: RwLock<Arc<Catalog>>,
     news: broadcast::Sender<News>,
+    /// How often failures that many requests share are logged.
+    pub(crate) throttles: Arc<Throttles>,
 }
 
 impl App {
@@ -228,8 +231,10 @@ impl App {
 
     /// Opens the store of interactive sessions, so that what has ended there is cleaned away also if no new ones come.
     pub async fn open_sessions(&self) {
-        // That it cannot be opened is told; who begins a session tries again.
-        let _ = self.sessions().await;
+        // The first request that needs a session tries again.
+        if let Err(failure) = self.sessions().await {
+            tracing::error!(error = request::chain(&failure), "the store of sessions cannot be opened");
+        }
     }
 
     /// Whether interactive sessions outlive this process, as far as that is known before the first of them.
@@ -250,10 +255,10 @@ impl App {
             tokio::spawn(sweeping);
             Ok(Sessions::new(store, seal, self.flow.limits))
         };
-        self.sessions.get_or_try_init(open).await.map_err(|error: StoreError| {
-            tracing::error!(%error, "the store of sessions cannot be opened");
-            Refusal::StoreUnavailable.into()
-        })
+        self.sessions
+            .get_or_try_init(open)
+            .await
+            .map_err(|error: StoreError| Failure::store_unavailable(error))
     }
 
     /// A place for something that a caller may have only so much of.
@@ -541,6 +546,7 @@ impl AppBuilder {
             tools,
             catalog,
             news,
+            throttles: Arc::default(),
         })
     }
 }

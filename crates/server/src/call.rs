@@ -21,7 +21,7 @@ use crate::{App, CitationFormat, Outbox};
 #[derive(Clone)]
 pub struct Call {
     /// Who calls.
-    pub principal: Principal,
+    pub principal: Arc<Principal>,
     /// Where progress and log messages go.
     pub outlet: Outlet,
     /// Cancelled when the client no longer wants the answer. Work on other threads has to look at it.

@@ -14,6 +14,7 @@ use serde_json::{Map, Value, json};
 use crate::Rules;
 use crate::context::Context;
 use crate::error::Failure;
+use crate::request::in_request_span;
 use crate::uri::decoded;
 
 /// The name under which 2026-07-28 asks for them.
@@ -131,7 +132,7 @@ async fn ask(ctx: &Context) -> ClientRoots {
     let answer = tokio::time::timeout(PATIENCE, asked).await.ok().and_then(Result::ok);
     let listed = answer.and_then(|answer| serde_json::from_value::<ListRootsResult>(answer).ok());
     if listed.is_none() {
-        tracing::warn!("the client has roots but did not list them");
+        in_request_span(|| tracing::warn!("the client has roots but did not list them"));
     }
     listed.map_or(ClientRoots::Unlimited, |listed| ClientRoots::Listed(listed.folders()))
 }

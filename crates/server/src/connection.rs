@@ -1,6 +1,6 @@
 //! One client's connection: bytes come in, answers go to the outbox.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -21,24 +21,31 @@ use crate::letter::is_answerable;
 use crate::observe::{Notes, Watch};
 use crate::outbox::{Batch, Destination, Responder};
 use crate::peer::Peer;
+use crate::request::{RequestNumber, RequestSpan, TraceId};
 use crate::session::Session;
 use crate::subscriptions::{self, News};
 use crate::work::{Spoken, Workload};
-use crate::{App, Call, CitationFormat, Claims, Delivery, Letter, Outbox, Outlet, Rules, dispatch, envelope};
+use crate::{
+    App, Call, CitationFormat, Claims, Correlation, Delivery, Letter, Outbox, Outlet, Rules, dispatch,
+    envelope,
+};
 
 /// What goes with a message on its way.
 #[derive(Clone, Copy)]
 struct Way<'a> {
     outbox: &'a Arc<dyn Outbox>,
-    sender: &'a Principal,
+    sender: &'a Arc<Principal>,
     claims: Option<&'a Claims>,
+    correlation: &'a Correlation,
     in_batch: bool,
 }
 
 /// One client's connection.
 pub struct Connection {
     app: Arc<App>,
-    principal: Principal,
+    principal: Arc<Principal>,
+    /// How many requests came in that the transport has no id for.
+    counted: AtomicU64,
     rules: Rules,
     outbox: Arc<dyn Outbox>,
     session: Session,
@@ -58,7 +65,8 @@ impl Connection {
             peer: Peer::new(),
             client_roots: Mutex::default(),
             app,
-            principal,
+            principal: Arc::new(principal),
+            counted: AtomicU64::new(0),
             rules,
             outbox,
             session: Session::new(),
@@ -108,8 +116,14 @@ impl Connection {
 
     /// The same for what is decoded already, with answers to wherever the delivery says.
     pub fn handle(self: &Arc<Self>, letter: Letter, delivery: Delivery) -> bool {
-        let sender = delivery.sender.as_ref().unwrap_or(&self.principal);
-        let way = Way { outbox: &delivery.outbox, sender, claims: delivery.claims.as_ref(), in_batch: false };
+        let sender = delivery.sender.map_or_else(|| Arc::clone(&self.principal), Arc::new);
+        let way = Way {
+            outbox: &delivery.outbox,
+            sender: &sender,
+            claims: delivery.claims.as_ref(),
+            correlation: &delivery.correlation,
+            in_batch: false,
+        };
         let to = || Destination::Outbox(Arc::clone(&delivery.outbox));
         match letter.0 {
             Incoming::One(message) => {
@@ -119,7 +133,7 @@ impl Connection {
                 let answerable = is_answerable(&message);
                 match delivery.refusal.filter(|_| answerable && delivery.granted == 0) {
                     None => self.take(message, to(), way),
-                    Some(refusal) => self.turn_away(&message, to(), refusal),
+                    Some(refusal) => self.turn_away(&message, to(), refusal, way),
                 }
                 answerable
             }
@@ -131,7 +145,13 @@ impl Connection {
     }
 
     /// Refuses a message before anybody has looked at what it wants.
-    fn turn_away(&self, message: &Result<Message, Malformed>, to: Destination, refusal: Refusal) {
+    fn turn_away(
+        &self,
+        message: &Result<Message, Malformed>,
+        to: Destination,
+        refusal: Refusal,
+        way: Way<'_>,
+    ) {
         let usual = self.default_dialect();
         let (dialect, id) = match message {
             Ok(Message::Request(request)) => (usual, Some(request.id.clone())),
@@ -142,24 +162,53 @@ impl Connection {
             Err(malformed) => (usual, malformed.id.clone()),
             Ok(_) => (usual, None),
         };
-        self.observe_refused(refusal.kind());
-        self.responder(to, dialect, id).fail(&refusal.into());
+        let request = self.unread(way, id);
+        self.observe_refused(&request, refusal.kind());
+        self.responder(to, dialect, request).fail(&refusal.into());
     }
 
     /// A request is over before it began.
-    fn observe_refused(&self, kind: &'static str) {
-        Watch::start(&self.app, &self.principal, "unknown", &Notes::default()).end(Some(kind));
+    fn observe_refused(&self, request: &RequestSpan, kind: &'static str) {
+        Watch::start(&self.app, request, "unknown", &Notes::default()).end(Some(kind));
     }
 
-    fn responder(&self, to: Destination, dialect: Dialect, id: Option<Id>) -> Responder {
-        Responder::new(to, Manner { dialect, language: self.rules.language(), is_flow: false }, id)
+    fn responder(&self, to: Destination, dialect: Dialect, request: Arc<RequestSpan>) -> Responder {
+        Responder::new(to, Manner { dialect, language: self.rules.language(), is_flow: false }, request)
+    }
+
+    /// What logs say about a request.
+    fn request(
+        &self,
+        way: Way<'_>,
+        id: Option<Id>,
+        method: String,
+        trace_id: Option<TraceId>,
+    ) -> Arc<RequestSpan> {
+        let number = match &way.correlation.request {
+            Some(name) => RequestNumber::Named(Arc::clone(name)),
+            None => RequestNumber::Counted(self.counted.fetch_add(1, Ordering::Relaxed) + 1),
+        };
+        let trace_id = trace_id.or(way.correlation.trace_id);
+        let throttles = Arc::clone(&self.app.throttles);
+        RequestSpan::new(number, id, method, Arc::clone(way.sender), trace_id, throttles)
+    }
+
+    /// The same for what is refused before its method is read.
+    fn unread(&self, way: Way<'_>, id: Option<Id>) -> Arc<RequestSpan> {
+        self.request(way, id, String::new(), None)
     }
 
     /// Answers for a line that was longer than a message may be.
     pub fn receive_too_long(self: &Arc<Self>) {
         let problem = Problem::TooLarge { limit: self.app.limits.bytes };
         let malformed = Malformed { id: None, problem, envelope: None };
-        let way = Way { outbox: &self.outbox, sender: &self.principal, claims: None, in_batch: false };
+        let way = Way {
+            outbox: &self.outbox,
+            sender: &self.principal,
+            claims: None,
+            correlation: &Correlation::default(),
+            in_batch: false,
+        };
         self.take(Err(malformed), Destination::Outbox(Arc::clone(&self.outbox)), way);
     }
 
@@ -178,7 +227,8 @@ impl Connection {
         self.speaks_envelope.store(false, Ordering::Relaxed);
         if let Some(revision) = self.revision_without_batches() {
             let to = Destination::Outbox(Arc::clone(way.outbox));
-            self.responder(to, Dialect::Mcp(revision), None).fail(&Failure::BatchNotAllowed(revision));
+            let request = self.unread(way, None);
+            self.responder(to, Dialect::Mcp(revision), request).fail(&Failure::BatchNotAllowed(revision));
             return true;
         }
         let slots = messages.iter().filter(|message| is_answerable(message)).count();
@@ -190,7 +240,7 @@ impl Connection {
             let answerable = is_answerable(&message);
             match refusal.clone().filter(|_| answerable && slot >= granted) {
                 None => self.take(message, to, way),
-                Some(refusal) => self.turn_away(&message, to, refusal),
+                Some(refusal) => self.turn_away(&message, to, refusal, way),
             }
             slot += usize::from(answerable);
         }
@@ -229,30 +279,28 @@ impl Connection {
                 }
             }
             Ok(Message::Envelope(request)) => self.start_envelope(request, to, way),
-            Err(malformed) => self.refuse(malformed, to, way.in_batch),
+            Err(malformed) => self.refuse(malformed, to, way),
         }
     }
 
-    fn refuse(&self, malformed: Malformed, to: Destination, in_batch: bool) {
+    fn refuse(&self, malformed: Malformed, to: Destination, way: Way<'_>) {
         let speaks_envelope =
             malformed.envelope.unwrap_or_else(|| self.speaks_envelope.load(Ordering::Relaxed));
         let dialect = match self.rules {
-            Rules::Pipe if speaks_envelope && !in_batch => Dialect::Envelope,
+            Rules::Pipe if speaks_envelope && !way.in_batch => Dialect::Envelope,
             _ => self.default_dialect(),
         };
-        self.responder(to, dialect, malformed.id).fail(&Failure::Malformed(malformed.problem));
+        self.responder(to, dialect, self.unread(way, malformed.id))
+            .fail(&Failure::Malformed(malformed.problem));
     }
 
     fn start_envelope(self: &Arc<Self>, request: EnvelopeRequest, to: Destination, way: Way<'_>) {
         if self.rules != Rules::Pipe || way.in_batch {
             let problem = Problem::MissingField { field: "jsonrpc" };
-            return self.refuse(
-                Malformed { id: request.id, problem, envelope: Some(false) },
-                to,
-                way.in_batch,
-            );
+            return self.refuse(Malformed { id: request.id, problem, envelope: Some(false) }, to, way);
         }
-        let responder = self.responder(to, Dialect::Envelope, request.id.clone());
+        let span = self.request(way, request.id.clone(), "envelope".to_owned(), None);
+        let responder = self.responder(to, Dialect::Envelope, span);
         if let Err(failure) = self.session.admit("handshake or tool", false) {
             return responder.fail(&failure);
         }
@@ -268,17 +316,25 @@ impl Connection {
     fn start(self: &Arc<Self>, request: Request, to: Destination, way: Way<'_>) {
         let Request { id, method, params } = request;
         let default = self.default_dialect();
-        let (dialect, meta, params) = match self.identify(&method, params, way.claims) {
+        let trace_id = match &params {
+            Params::Object(params) => TraceId::from_params(params),
+            Params::NotAnObject(_) => None,
+        };
+        let request = self.request(way, Some(id.clone()), method, trace_id);
+        let (dialect, meta, params) = match self.identify(request.method(), params, way.claims) {
             Ok((dialect, meta, params)) => (dialect, meta, params),
             Err(failure) => {
-                self.observe_refused(failure.kind());
-                return self.responder(to, default, Some(id)).fail(&failure);
+                self.observe_refused(&request, failure.kind());
+                return self.responder(to, default, request).fail(&failure);
             }
         };
-        let manner =
-            Manner { dialect, language: self.rules.language(), is_flow: interaction::is_method(&method) };
-        let responder = Responder::new(to, manner, Some(id.clone()));
-        if let Err(failure) = self.admit(dialect, &method, &id, way.in_batch) {
+        let manner = Manner {
+            dialect,
+            language: self.rules.language(),
+            is_flow: interaction::is_method(request.method()),
+        };
+        let responder = Responder::new(to, manner, Arc::clone(&request));
+        if let Err(failure) = self.admit(dialect, request.method(), &id, way.in_batch) {
             return responder.fail(&failure);
         }
         let (client, log_level) = match &meta.stateless {
@@ -292,8 +348,8 @@ impl Connection {
         let context =
             Context { connection, dialect, client, id, call, claims, notes, afterwards: Mutex::default() };
         self.work.run(Some(key), stop, responder, async move {
-            let watch = Watch::start(context.app(), &context.call.principal, &method, &context.notes);
-            let outcome = dispatch::dispatch(&context, &method, params).await;
+            let watch = Watch::start(context.app(), &request, request.method(), &context.notes);
+            let outcome = dispatch::dispatch(&context, request.method(), params).await;
             watch.end(outcome.as_ref().err().map(Failure::kind));
             let afterwards = context.afterwards.into_inner().unwrap_or_else(PoisonError::into_inner);
             outcome.map(|answer| Spoken { answer, afterwards })
@@ -370,7 +426,7 @@ impl Connection {
         stop: CancellationToken,
     ) -> Call {
         Call {
-            principal: way.sender.clone(),
+            principal: Arc::clone(way.sender),
             outlet: Outlet::new(Arc::clone(way.outbox), revision, progress_token, log_level, stop.clone()),
             stop,
             roots: Arc::clone(&self.app.roots),

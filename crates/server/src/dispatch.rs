@@ -7,6 +7,44 @@ use crate::context::Context;
 use crate::error::Failure;
 use crate::{completion, guests, interaction, lifecycle, prompts, resources, subscriptions, tools};
 
+/// The methods below and the envelope, for logs: a name that a client made up is not written there.
+const METHODS: [&str; 29] = [
+    "initialize",
+    "server/discover",
+    "ping",
+    "logging/setLevel",
+    "tools/list",
+    "tools/call",
+    "completion/complete",
+    "resources/list",
+    "resources/templates/list",
+    "resources/read",
+    "resources/subscribe",
+    "resources/unsubscribe",
+    "prompts/list",
+    "prompts/get",
+    "capabilities",
+    "interaction.start",
+    "interaction.respond",
+    "interaction.continue",
+    "interaction.complete",
+    "interaction.cancel",
+    "interaction.getState",
+    "interaction/start",
+    "interaction/respond",
+    "interaction/continue",
+    "interaction/complete",
+    "interaction/cancel",
+    "interaction/getState",
+    "subscriptions/listen",
+    "envelope",
+];
+
+/// The method as logs name it.
+pub(crate) fn known_method(method: &str) -> &'static str {
+    METHODS.iter().find(|known| **known == method).copied().unwrap_or("unknown")
+}
+
 /// Answers one JSON-RPC request.
 pub(crate) async fn dispatch(
     ctx: &Context,
@@ -53,5 +91,22 @@ async fn ours(ctx: &Context, method: &str, params: Map<String, Value>) -> Result
 
         "subscriptions/listen" if stateless => subscriptions::listen(ctx, params).await,
         other => Err(Failure::MethodNotFound { method: other.chars().take(128).collect() }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::METHODS;
+
+    /// The table for logs cannot be derived from a `match`, so it is compared with its text.
+    #[test]
+    fn logs_know_every_method_that_is_dispatched() {
+        let text = include_str!("dispatch.rs");
+        let (_, ours) = text.split_once("async fn ours").unwrap();
+        let (ours, _) = ours.split_once("other =>").unwrap();
+        let dispatched: Vec<&str> = ours.split('"').skip(1).step_by(2).collect();
+        assert!(dispatched.len() > 20, "{dispatched:?}");
+        let known = METHODS.iter().filter(|method| **method != "envelope").copied();
+        assert_eq!(known.collect::<std::collections::BTreeSet<_>>(), dispatched.into_iter().collect());
     }
 }

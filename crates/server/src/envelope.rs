@@ -45,7 +45,9 @@ pub(crate) async fn answer(
             match tools::run(connection, &tool, call, invocation).await? {
                 Outcome::Done(reply) => Ok(encode::envelope_response(id, &reply.structured)),
                 // The envelope has no way to ask, and the front for it never does.
-                Outcome::InputRequired(_) => Err(Failure::Internal),
+                Outcome::InputRequired(_) => Err(Failure::internal(
+                    "a tool asked for input in the envelope, which cannot carry questions",
+                )),
             }
         }
     }

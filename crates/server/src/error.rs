@@ -3,6 +3,8 @@
 //! Domain crates have error enums without numbers. [`Failure::policy`] is exhaustive: a new failure does not compile
 //! until somebody has decided who reads it.
 
+use std::io;
+use std::sync::Arc;
 use std::time::Duration;
 
 use flow::session::Problem as SessionProblem;
@@ -104,9 +106,19 @@ pub(crate) enum Failure {
     Session { id: Option<String>, problem: SessionProblem },
     #[error("{error}")]
     BadResponse { error: String },
+    #[error("{}", Refusal::StoreUnavailable)]
+    StoreUnavailable { source: SharedError },
+    #[error(
+        "the server could not start a thread: {source}; it may be out of memory or at a limit on processes; try again, or \
+         raise the limit"
+    )]
+    OutOfResources { source: Arc<io::Error> },
     #[error("Internal error")]
-    Internal,
+    Internal { source: SharedError },
 }
+
+/// A cause that several copies of a failure share. It is for logs: callers never see it.
+pub(crate) type SharedError = Arc<dyn std::error::Error + Send + Sync>;
 
 /// What a conversation could not do ends it, under its own name.
 impl From<Failure> for Halt {
@@ -181,6 +193,32 @@ impl Policy {
 }
 
 impl Failure {
+    /// Something that must not happen did. Callers learn only that; the cause is logged where the request ends.
+    pub(crate) fn internal(source: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
+        Self::Internal { source: Arc::from(source.into()) }
+    }
+
+    /// The store cannot be reached for now. The cause is logged where the request ends.
+    pub(crate) fn store_unavailable(source: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
+        Self::StoreUnavailable { source: Arc::from(source.into()) }
+    }
+
+    /// The operating system refused to start a thread.
+    pub(crate) fn no_thread(source: io::Error) -> Self {
+        Self::OutOfResources { source: Arc::new(source) }
+    }
+
+    /// The refusal that callers see of it, if it is one.
+    fn refusal(&self) -> Option<&Refusal> {
+        match self {
+            Self::Refused(refusal) => Some(refusal),
+            Self::StoreUnavailable { .. } | Self::Session { problem: SessionProblem::Store(_), .. } => {
+                Some(&Refusal::StoreUnavailable)
+            }
+            _ => None,
+        }
+    }
+
     pub(crate) fn params(field: impl Into<String>, error: impl Into<String>) -> Self {
         Self::InvalidParams { field: field.into(), error: error.into() }
     }
@@ -261,7 +299,15 @@ impl Failure {
             Self::TooManyAttempts { .. } => Policy::model("too_many_attempts", codefluss::VALIDATION),
             Self::Session { problem, .. } => sessions::policy(problem),
             Self::BadResponse { .. } => Policy::client("validation_failed", sessions::VALIDATION_FAILED),
-            Self::Internal => Policy::client("internal", codes::INTERNAL_ERROR).envelope("internal_error"),
+            Self::StoreUnavailable { .. } => {
+                Policy::client(Refusal::StoreUnavailable.kind(), Refusal::StoreUnavailable.code(dialect))
+            }
+            Self::OutOfResources { .. } => {
+                Policy::model("out_of_resources", codes::INTERNAL_ERROR).envelope("internal_error")
+            }
+            Self::Internal { .. } => {
+                Policy::client("internal", codes::INTERNAL_ERROR).envelope("internal_error")
+            }
         }
     }
 
@@ -288,14 +334,13 @@ impl Failure {
     fn status(&self, dialect: Dialect) -> u16 {
         let is_mcp = matches!(dialect, Dialect::Mcp(_));
         let is_stateless = dialect.revision().is_some_and(Revision::is_stateless);
+        if let Some(refusal) = self.refusal() {
+            return refusal.status(dialect);
+        }
         match self {
-            Self::Refused(refusal) => refusal.status(dialect),
-            Self::Session { problem: SessionProblem::Store(_), .. } => {
-                Refusal::StoreUnavailable.status(dialect)
-            }
             Self::Malformed(Problem::TooLarge { .. }) => 413,
             Self::Malformed(_) | Self::BatchNotAllowed(_) if is_mcp => 400,
-            Self::ShuttingDown if is_mcp => 503,
+            Self::ShuttingDown | Self::OutOfResources { .. } if is_mcp => 503,
             Self::Forbidden(_) | Self::BoundToProject if is_mcp => 403,
             Self::MethodNotFound { .. } if is_stateless => 404,
             Self::MissingCapability { .. } if is_stateless => 400,
@@ -305,12 +350,11 @@ impl Failure {
     }
 
     fn retry_after(&self) -> Option<Duration> {
+        if let Some(refusal) = self.refusal() {
+            return refusal.retry_after();
+        }
         match self {
-            Self::Refused(refusal) => refusal.retry_after(),
-            Self::Session { problem: SessionProblem::Store(_), .. } => {
-                Refusal::StoreUnavailable.retry_after()
-            }
-            Self::ShuttingDown => Some(Duration::from_secs(1)),
+            Self::ShuttingDown | Self::OutOfResources { .. } => Some(Duration::from_secs(1)),
             _ => None,
         }
     }
@@ -344,6 +388,7 @@ impl Failure {
             Self::NoRoomForAnswer | Self::AnswerTooLarge => json!({ "limit": LARGEST_ANSWER, "of": "bytes" }),
             Self::BoundToProject => json!({ "reason": self.to_string() }),
             Self::Refused(refusal) => refusal.data(),
+            Self::OutOfResources { .. } => json!({ "retryable": true }),
             Self::Session { id, problem } => sessions::data(problem, id.as_deref()),
             Self::BadResponse { error } => json!({ "field": "response", "error": error }),
             _ => json!({}),
@@ -429,7 +474,8 @@ pub(crate) struct Manner {
 pub(crate) fn render(failure: &Failure, manner: Manner, id: Option<&Id>) -> Answer {
     let Manner { dialect, language, is_flow } = manner;
     let Policy { kind, mut code, envelope, audience } = failure.policy(dialect);
-    if audience == Audience::Model && (is_flow || matches!(dialect, Dialect::Mcp(_))) {
+    let is_server_at_fault = matches!(failure, Failure::OutOfResources { .. });
+    if audience == Audience::Model && !is_server_at_fault && (is_flow || matches!(dialect, Dialect::Mcp(_))) {
         // Meant for a model and asked for where no model reads: the codes of CODEFLUSS have no place in MCP.
         code = codes::INVALID_PARAMS;
     }
@@ -440,7 +486,7 @@ pub(crate) fn render(failure: &Failure, manner: Manner, id: Option<&Id>) -> Answ
     let says_something = ["detail", "error", "reason", "method", "uri", "retryAfter"]
         .iter()
         .any(|name| !data[*name].is_null());
-    if dialect == Dialect::Codefluss && !says_something && !matches!(failure, Failure::Internal) {
+    if dialect == Dialect::Codefluss && !says_something && !matches!(failure, Failure::Internal { .. }) {
         // Elsewhere the message says it; there, the message is only a name.
         data["detail"] = failure.to_string().into();
     }

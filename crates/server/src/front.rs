@@ -108,10 +108,10 @@ fn halted(halt: flow::Halt) -> Failure {
             cause.error().cloned().unwrap_or_else(|| Failure::Halted(flow::Halt::Because(cause)))
         }
         // A suspended conversation has a question open, and comes out as that; alone it is a tool's mistake.
-        flow::Halt::Suspended => Failure::Internal,
+        flow::Halt::Suspended => Failure::internal("a conversation was suspended without an open question"),
         // A state that was used already is as good as one that never was.
         flow::Halt::Overtaken => Failure::BadState(flow::SealError::Invalid),
-        flow::Halt::NotKept => crate::error::Refusal::StoreUnavailable.into(),
+        flow::Halt::NotKept(cause) => Failure::StoreUnavailable { source: cause.into_error() },
         other => Failure::Halted(other),
     }
 }

@@ -144,7 +144,7 @@ impl From<GuestFault> for Failure {
         match fault {
             GuestFault::Params { field, error } => Self::params(field, error),
             GuestFault::MissingCapability(required) => Self::MissingCapability { required },
-            GuestFault::Unanswered => Self::Internal,
+            GuestFault::Unanswered => Self::internal("the client did not answer a question of a guest tool"),
         }
     }
 }

@@ -4,18 +4,19 @@ mod push;
 mod render;
 mod warnings;
 
+use std::pin::Pin;
 use std::sync::Mutex;
 use std::time::Duration;
 
 use flow::session::{Begin, Clerk, Owner, Pause, Problem, Response, Standing, State, Which};
-use flow::{Converse, Progress};
+use flow::{Answers, Converse, Halt, Journal, Progress, Turn, World};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use crate::client_roots;
 use crate::context::{self, Context};
 use crate::error::Failure;
-use crate::{App, Call, FlowMode, tools};
+use crate::{App, Call, FlowMode, request, tools};
 
 pub(crate) use warnings::Warnings;
 
@@ -248,6 +249,29 @@ impl Named {
     }
 }
 
+/// A conversation whose failures are logged: a session keeps only the text of a failure, and the request ends well.
+struct Reporting(Box<dyn Converse>);
+
+impl Converse for Reporting {
+    fn advance<'a>(
+        &'a self,
+        journal: &'a mut Journal,
+        input: Option<Answers>,
+        world: &'a World<'a>,
+    ) -> Pin<Box<dyn Future<Output = Turn> + Send + 'a>> {
+        Box::pin(async move {
+            let turn = self.0.advance(journal, input, world).await;
+            if let Turn::Halted(Halt::Because(cause)) = &turn
+                && let Some(failure) = cause.error::<Failure>()
+                && let Some(request) = request::current()
+            {
+                request.report(failure);
+            }
+            turn
+        })
+    }
+}
+
 /// Where sessions are dealt with, for one request.
 struct Desk<'a> {
     ctx: &'a Context,
@@ -301,7 +325,11 @@ impl<'a> Desk<'a> {
         let tool = self.ctx.app().catalog().find(name)?;
         let is_allowed = tool.spec.admit(&self.ctx.call.principal).is_ok();
         let _ = self.ctx.notes.tool.set((tool.spec.name, tool.changes()));
-        tool.talk(call).filter(|_| is_allowed)
+        if let Some(request) = request::current() {
+            request.set_tool(tool.spec.name);
+        }
+        let talk = tool.talk(call).filter(|_| is_allowed)?;
+        Some(Box::new(Reporting(talk)))
     }
 
     async fn start(&self, begin: Begin) -> Result<Standing, Failure> {

@@ -6,7 +6,7 @@ use access::Principal;
 use protocol::{Incoming, Malformed, Message, Params};
 
 use crate::error::Refusal;
-use crate::{Claims, Outbox};
+use crate::{Claims, Correlation, Outbox};
 
 /// One line, frame or body, decoded.
 pub struct Letter(pub(crate) Incoming);
@@ -71,12 +71,21 @@ pub struct Delivery {
     pub sender: Option<Principal>,
     /// What the headers say about it, where they have to go with it.
     pub claims: Option<Claims>,
+    /// What logs call it.
+    pub correlation: Correlation,
 }
 
 impl Delivery {
     /// Everything may be handled.
     pub fn to(outbox: Arc<dyn Outbox>) -> Self {
-        Self { outbox, granted: u32::MAX, refusal: None, sender: None, claims: None }
+        Self {
+            outbox,
+            granted: u32::MAX,
+            refusal: None,
+            sender: None,
+            claims: None,
+            correlation: Correlation::default(),
+        }
     }
 
     /// Only this many messages may be handled; the others are refused for this reason.
@@ -90,6 +99,13 @@ impl Delivery {
     #[must_use]
     pub fn by(mut self, sender: Principal) -> Self {
         self.sender = Some(sender);
+        self
+    }
+
+    /// Logs call it this.
+    #[must_use]
+    pub fn correlated(mut self, correlation: Correlation) -> Self {
+        self.correlation = correlation;
         self
     }
 

@@ -8,6 +8,7 @@ use serde_json::{Map, Value, json};
 use crate::context::{self, Context};
 use crate::error::Failure;
 use crate::interaction;
+use crate::request::in_request_span;
 
 /// `initialize`.
 pub(crate) fn initialize(ctx: &Context, params: Map<String, Value>) -> Result<Vec<u8>, Failure> {
@@ -18,7 +19,7 @@ pub(crate) fn initialize(ctx: &Context, params: Map<String, Value>) -> Result<Ve
     let revision = if codefluss { ctx.revision() } else { Revision::negotiate(&params.protocol_version) };
     // As a quoted text: a name with line breaks must not look like two entries.
     let name: String = params.client_info.name.chars().take(128).collect();
-    tracing::info!(client.name = name, %revision, "client connected");
+    in_request_span(|| tracing::info!(client.name = name, %revision, "client connected"));
     if !codefluss {
         ctx.session().initialize(revision, params.capabilities);
     }

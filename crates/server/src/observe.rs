@@ -7,10 +7,13 @@ use access::Principal;
 use serde_json::{Map, Value};
 
 use crate::App;
+use crate::request::RequestSpan;
 
 /// A request that is over.
 #[derive(Debug)]
 pub struct Seen<'a> {
+    /// The request in the logs: lines about it are written inside its span.
+    pub request: &'a RequestSpan,
     /// Who asked.
     pub principal: &'a Principal,
     /// The method; `unknown` if there is none of this name, or the request did not get that far. So there are only so many.
@@ -53,7 +56,7 @@ impl Notes {
 /// Looks on while a request is at work, and tells when it is over, however that comes.
 pub(crate) struct Watch<'a> {
     app: &'a App,
-    principal: &'a Principal,
+    request: &'a RequestSpan,
     method: &'a str,
     notes: &'a Notes,
     began: Instant,
@@ -61,8 +64,8 @@ pub(crate) struct Watch<'a> {
 }
 
 impl<'a> Watch<'a> {
-    pub(crate) fn start(app: &'a App, principal: &'a Principal, method: &'a str, notes: &'a Notes) -> Self {
-        Self { app, principal, method, notes, began: Instant::now(), outcome: "cancelled" }
+    pub(crate) fn start(app: &'a App, request: &'a RequestSpan, method: &'a str, notes: &'a Notes) -> Self {
+        Self { app, request, method, notes, began: Instant::now(), outcome: "cancelled" }
     }
 
     /// It came to an end of its own: well, or with a failure of this kind.
@@ -84,7 +87,8 @@ impl Drop for Watch<'_> {
             self.notes.tool.get().map_or((None, false), |(tool, changes)| (Some(*tool), *changes));
         let changes = changes && self.notes.tried.get().is_none();
         observer.seen(&Seen {
-            principal: self.principal,
+            request: self.request,
+            principal: self.request.principal(),
             method: self.method,
             tool,
             changes,

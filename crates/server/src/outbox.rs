@@ -3,9 +3,10 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use protocol::{Id, encode};
+use protocol::encode;
 
 use crate::error::{self, Failure, LARGEST_ANSWER, Manner};
+use crate::request::RequestSpan;
 
 /// A finished answer, and how HTTP would put it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -52,7 +53,7 @@ pub trait Outbox: Send + Sync + 'static {
 pub(crate) struct Responder {
     to: Option<Destination>,
     manner: Manner,
-    id: Option<Id>,
+    request: Arc<RequestSpan>,
 }
 
 /// Where an answer goes: out, or into its place in a batch.
@@ -62,8 +63,12 @@ pub(crate) enum Destination {
 }
 
 impl Responder {
-    pub(crate) fn new(to: Destination, manner: Manner, id: Option<Id>) -> Self {
-        Self { to: Some(to), manner, id }
+    pub(crate) fn new(to: Destination, manner: Manner, request: Arc<RequestSpan>) -> Self {
+        Self { to: Some(to), manner, request }
+    }
+
+    pub(crate) fn request(&self) -> &Arc<RequestSpan> {
+        &self.request
     }
 
     /// Sends a finished answer.
@@ -71,9 +76,14 @@ impl Responder {
         self.send(Some(Answer::fine(message)));
     }
 
-    /// Sends the error that tells of this failure.
+    /// Sends the error that tells of this failure, and logs what only the operator may know.
     pub(crate) fn fail(mut self, failure: &Failure) {
-        self.send(Some(error::render(failure, self.manner, self.id.as_ref())));
+        self.send_failure(failure);
+    }
+
+    fn send_failure(&mut self, failure: &Failure) {
+        self.request.report(failure);
+        self.send(Some(error::render(failure, self.manner, self.request.id())));
     }
 
     /// Sends nothing, because the client said that it no longer wants to hear.
@@ -90,7 +100,7 @@ impl Responder {
                     if batch.has_room_for(answer.message.len()) {
                         return answer.message;
                     }
-                    error::render(&Failure::NoRoomForAnswer, self.manner, self.id.as_ref()).message
+                    error::render(&Failure::NoRoomForAnswer, self.manner, self.request.id()).message
                 };
                 batch.fill(slot, answer.map(fitting));
             }
@@ -102,8 +112,9 @@ impl Responder {
 impl Drop for Responder {
     fn drop(&mut self) {
         if self.to.is_some() {
-            self.send(Some(error::render(&Failure::Internal, self.manner, self.id.as_ref())));
+            self.send_failure(&Failure::internal("the request was dropped without an answer"));
         }
+        self.request.report_panic();
     }
 }
 

@@ -1,6 +1,7 @@
 //! Plans that the server has proposed and keeps under their ids: for their owner alone, sealed, for a day.
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use access::Principal;
 use codebase::plan::{Actor, FileChange, Plan, Signer};
@@ -12,7 +13,8 @@ use serde_json::{Value, json};
 
 use crate::Call;
 use crate::context::Context;
-use crate::error::{Failure, Refusal};
+use crate::error::Failure;
+use crate::request;
 use crate::tools::view;
 
 /// How long a plan is kept.
@@ -44,7 +46,7 @@ pub(crate) struct ListedPlan {
 /// What applying and undoing need to know about a caller; it can go to another thread.
 #[derive(Clone)]
 pub(crate) struct Author {
-    principal: Principal,
+    principal: Arc<Principal>,
     seal: Arc<Seal>,
     /// Whether another process will be able to verify what this one signs.
     pub(crate) is_lasting: bool,
@@ -85,7 +87,7 @@ impl<'a> Plans<'a> {
 
     pub(crate) fn author(&self) -> Author {
         Author {
-            principal: self.call.principal.clone(),
+            principal: Arc::clone(&self.call.principal),
             seal: Arc::clone(self.sessions.seal()),
             is_lasting: self.call.app.is_seal_given || self.sessions.store().is_lasting(),
         }
@@ -107,7 +109,7 @@ impl<'a> Plans<'a> {
         let expires = self.call.now.checked_add(LIFE).ok()?;
         let result = self.put(&plan.id, &bytes, expires).await;
         if let Err(error) = &result {
-            tracing::warn!(%error, "a plan could not be kept");
+            log_not_kept(error);
         }
         result.ok().map(|()| expires)
     }
@@ -135,16 +137,28 @@ impl<'a> Plans<'a> {
 
     /// The plan of this id, if the caller has one.
     pub(crate) async fn find(&self, id: &str) -> Result<Option<KeptPlan>, Failure> {
-        let bytes = self.documents().get(PLAN, id, self.call.now).await.map_err(unavailable)?;
+        let bytes =
+            self.documents().get(PLAN, id, self.call.now).await.map_err(Failure::store_unavailable)?;
         Ok(bytes.and_then(|bytes| serde_json::from_slice(&bytes).ok()))
     }
 
     /// All plans of the caller, the newest first.
     pub(crate) async fn list(&self) -> Result<Vec<ListedPlan>, Failure> {
-        let bytes = self.documents().get(INDEX, INDEX, self.call.now).await.map_err(unavailable)?;
+        let bytes =
+            self.documents().get(INDEX, INDEX, self.call.now).await.map_err(Failure::store_unavailable)?;
         let mut listed = read_index(bytes, self.call.now);
         listed.reverse();
         Ok(listed)
+    }
+}
+
+/// The call goes on without it, so this is not the end of a request.
+fn log_not_kept(error: &StoreError) {
+    let admitted =
+        request::current().map_or(Some(0), |request| request.throttles().store.admit(Instant::now()));
+    if let Some(suppressed) = admitted {
+        let error = request::chain(error);
+        request::in_request_span(|| tracing::warn!(error, suppressed, "a plan could not be kept"));
     }
 }
 
@@ -153,11 +167,6 @@ fn read_index(bytes: Option<Vec<u8>>, now: Timestamp) -> Vec<ListedPlan> {
     let mut listed = listed.unwrap_or_default();
     listed.retain(|plan| plan.expires > now);
     listed
-}
-
-fn unavailable(error: StoreError) -> Failure {
-    tracing::error!(%error, "kept plans cannot be read");
-    Refusal::StoreUnavailable.into()
 }
 
 /// Where a plan can be read.

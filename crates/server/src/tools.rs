@@ -69,7 +69,7 @@ use crate::client_roots::{self, Narrowed};
 use crate::context::{self, Context};
 use crate::error::{Audience, Failure};
 use crate::page::page;
-use crate::{App, Call, Connection, front};
+use crate::{App, Call, Connection, front, request};
 
 /// Every tool there is, in the order in which lists show them: first those of the envelope document in its order.
 pub(crate) fn all() -> Vec<ToolEntry> {
@@ -347,6 +347,9 @@ pub(crate) async fn call(ctx: &Context, mut params: Map<String, Value>) -> Resul
         Err(failure @ Failure::Forbidden(_)) if ctx.call.principal.came_by_token() => Err(failure),
         Err(failure) if failure.audience(ctx.dialect) == Audience::Model => {
             let _ = ctx.notes.failure.set(failure.kind());
+            if let Some(request) = request::current() {
+                request.report(&failure);
+            }
             Ok(ctx.result(&CallToolResult::failure(&failure.to_string())))
         }
         Err(failure) => Err(failure),
@@ -360,6 +363,9 @@ pub(crate) async fn run(
     call: Call,
     mut invocation: Invocation,
 ) -> Result<Outcome, Failure> {
+    if let Some(request) = request::current() {
+        request.set_tool(tool.spec.name);
+    }
     tool.spec.admit(&call.principal)?;
     // Models fill in `null` for what they leave out.
     invocation.arguments.retain(|_, value| !value.is_null());

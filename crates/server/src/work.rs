@@ -24,6 +24,7 @@ use crate::context::Afterwards;
 use crate::error::Failure;
 use crate::outbox::Responder;
 use crate::peer;
+use crate::request;
 use sleep::{Work, sleep};
 
 /// Calls of tools that may run at once on one connection.
@@ -94,7 +95,9 @@ impl Workload {
         work: impl Future<Output = Result<Spoken, Failure>> + Send + 'static,
     ) {
         let listing = Listing { workload: Arc::clone(self), key: key.clone() };
-        let work = Box::pin(finish(work, stop.clone(), self.closing.clone(), responder, listing));
+        let request = Arc::clone(responder.request());
+        let work = finish(work, stop.clone(), self.closing.clone(), responder, listing);
+        let work = Box::pin(request::work_on(request, work));
         self.go_on(Job { work, key, stop, is_listed: false });
     }
 
@@ -105,7 +108,7 @@ impl Workload {
 
     /// Waits for a place among the calls that run.
     pub(crate) async fn place(&self) -> Result<SemaphorePermit<'_>, Failure> {
-        self.places.acquire().await.map_err(|_| Failure::Internal)
+        self.places.acquire().await.map_err(Failure::internal)
     }
 
     /// The client answered this question: goes on with the job that asked it, if it waits for nothing else.
@@ -281,8 +284,8 @@ async fn finish(
         }
         Ok(Err(failure)) => responder.fail(&failure),
         Err(_panic) => {
-            tracing::error!("a tool panicked; its caller got an internal error");
-            responder.fail(&Failure::Internal);
+            let site = responder.request().take_panic().unwrap_or_default();
+            responder.fail(&Failure::internal(site));
         }
     }
 }

@@ -61,8 +61,10 @@ async fn serve(mut config: Config, sources: Sources) -> Result<(), Failure> {
     }
     handle_signals(&app, None, sources, &stop)?;
     tokio::spawn(watch_parent(stop.clone()));
-    server::transport::stdio::serve(app, principal, stdin()?, stdout()?, stop).await;
-    Ok(())
+    let what = "the server could not start a thread; it may be out of memory or at a limit on processes";
+    server::transport::stdio::serve(app, principal, stdin()?, stdout()?, stop)
+        .await
+        .map_err(Failure::io(what))
 }
 
 /// The pipe itself, without the buffers and locks of the standard library's handle.

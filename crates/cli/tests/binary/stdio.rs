@@ -127,6 +127,41 @@ fn a_tool_that_panics_harms_nothing_else() {
     assert_eq!(answers[2]["result"]["structuredContent"]["text"], "x");
 }
 
+/// Room for the server, but not for the stack of a thread that parses.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_server_without_room_for_threads_says_so_and_goes_on() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path().to_str().unwrap();
+    let line = format!("ulimit -v {}; exec \"$@\"", 400 << 10);
+    let mut command = Command::new("sh");
+    command.args(["-c", &line, "sh", BINARY, "serve", "--root", root]);
+    command.env_remove("FLUXWAY_CONFIG").env("XDG_CONFIG_HOME", "/nonexistent").env("XDG_DATA_HOME", root);
+    let mut server = Server::spawn(command.stderr(Stdio::piped()));
+    let about = json!({ "name": "test", "version": "1" });
+    let hello = json!({ "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": about });
+    server.send(&json!({ "jsonrpc": "2.0", "id": 0, "method": "initialize", "params": hello }));
+    server.receive();
+    server.send(&json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }));
+    for id in 1..=3 {
+        server.call(id, "analyze_repository", json!({}));
+        let answer = server.receive();
+        let text = answer["result"]["content"][0]["text"].as_str().unwrap_or_default();
+        assert!(text.starts_with("the server could not start a thread: "), "{answer}");
+        assert_eq!(answer["result"]["isError"], true, "{answer}");
+    }
+    // What needs no thread of its own is answered.
+    server.call(4, "tell_fortune", json!({ "category": "love" }));
+    assert!(server.receive()["result"].is_object());
+    drop(server.input.take());
+    let mut log = String::new();
+    server.child.stderr.take().unwrap().read_to_string(&mut log).unwrap();
+    assert!(server.child.wait().unwrap().success(), "{log}");
+    let told: Vec<&str> = log.lines().filter(|line| line.contains("no thread could be started")).collect();
+    assert_eq!(told.len(), 1, "{log}");
+    assert!(told[0].contains("rpc.id=\"1\"") && !log.contains("panic"), "{log}");
+}
+
 /// Its input stays open: that nobody reads is the only sign.
 #[test]
 fn a_client_that_stops_reading_ends_the_server() {

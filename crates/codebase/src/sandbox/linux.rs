@@ -24,9 +24,9 @@ const NEWEST: ABI = ABI::V9;
 /// The version of Landlock that the kernel enforces, 0 if it has none.
 pub(super) fn landlock() -> i32 {
     // Only a thread that is restricted gets to know; this one ends at once.
-    let status =
-        std::thread::spawn(|| ruleset().and_then(|rules| rules.restrict_self().map_err(io::Error::other)));
-    match status.join() {
+    let restrict = || ruleset().and_then(|rules| rules.restrict_self().map_err(io::Error::other));
+    let Ok(thread) = std::thread::Builder::new().spawn(restrict) else { return 0 };
+    match thread.join() {
         Ok(Ok(status)) if status.ruleset != RulesetStatus::NotEnforced => match status.landlock {
             LandlockStatus::Available { effective_abi, .. } => effective_abi as i32,
             _ => 0,

@@ -1,6 +1,6 @@
 //! What a program says: the end of both streams.
 
-use std::io::Read;
+use std::io::{self, Read};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
@@ -16,9 +16,9 @@ pub(super) struct Output {
 
 impl Output {
     /// Reads all of a stream and keeps the end.
-    pub(super) fn gather(&mut self, mut from: impl Read + Send + 'static) {
+    pub(super) fn gather(&mut self, mut from: impl Read + Send + 'static) -> io::Result<()> {
         let kept = Arc::clone(&self.kept);
-        self.readers.push(thread::spawn(move || {
+        self.readers.push(thread::Builder::new().spawn(move || {
             let mut piece = [0; 4096];
             while let Ok(count @ 1..) = from.read(&mut piece) {
                 let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
@@ -26,7 +26,8 @@ impl Output {
                 let excess = kept.len().saturating_sub(MOST);
                 kept.drain(..excess);
             }
-        }));
+        })?);
+        Ok(())
     }
 
     /// What was said. Where a process can leave the group, it may hold a stream open: it is not waited for long.

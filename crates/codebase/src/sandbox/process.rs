@@ -89,7 +89,8 @@ impl Running {
                 system::restrict_thread(order.places, order.isolation.landlock)?;
                 command.spawn()
             };
-            scope.spawn(start).join().unwrap_or_else(|_| Err(io::Error::other("a thread failed")))
+            let starter = thread::Builder::new().spawn_scoped(scope, start)?;
+            starter.join().unwrap_or_else(|_| Err(io::Error::other("a thread failed")))
         });
         let mut child = spawned?;
         let mut running = Self { input: child.stdin.take(), child, init: None, output: Output::default() };
@@ -106,7 +107,7 @@ impl Running {
         let (Some(mut said), Some(errors)) = (self.child.stdout.take(), self.child.stderr.take()) else {
             return Err(io::ErrorKind::BrokenPipe.into());
         };
-        self.output.gather(errors);
+        self.output.gather(errors)?;
         let process = self.child.id();
         await_sign(&mut said)?;
         system::limit(process)?;
@@ -119,7 +120,7 @@ impl Running {
             }
         }
         self.go_on()?;
-        self.output.gather(said);
+        self.output.gather(said)?;
         Ok(())
     }
 

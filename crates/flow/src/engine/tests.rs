@@ -161,7 +161,7 @@ impl crate::Keeper for Refusing {
 #[test]
 fn what_must_happen_once_needs_somebody_who_keeps_the_journal() {
     let arguments = object(json!({ "city": "Oslo", "from": "2026-03-01", "to": null, "ok": true }));
-    for refusal in [Halt::Overtaken, Halt::NotKept] {
+    for refusal in [Halt::Overtaken, Halt::not_kept(std::fmt::Error)] {
         let keeper = Refusing(refusal.clone());
         let world = World { ledger: Ledger::Kept(&keeper), ..World::for_tests(&arguments) };
         let refused = turn(&Trip::new(), &mut Journal::default(), None, &world);

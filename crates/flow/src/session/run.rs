@@ -14,7 +14,7 @@ use futures_util::lock::Mutex;
 use super::service::{Clerk, Held, Place, Sessions};
 use super::state::after;
 use super::{Problem, Session};
-use crate::{Answers, Converse, Halt, Journal, Keeper, Keeping, Ledger, Turn, World};
+use crate::{Answers, Cause, Converse, Halt, Journal, Keeper, Keeping, Ledger, Turn, World};
 
 /// A turn that takes longer than this is written down.
 const NOTICEABLE: Duration = Duration::from_millis(25);
@@ -63,7 +63,7 @@ pub(super) async fn turn(
         held.session.journal = ran.journal;
         match &ran.turn {
             Turn::Halted(Halt::Overtaken) => return Err(sessions.overtaken(clerk, held).await),
-            Turn::Halted(Halt::NotKept) => return Err(not_kept()),
+            Turn::Halted(Halt::NotKept(cause)) => return Err(not_kept(cause)),
             Turn::Halted(halt @ Halt::BadArgument { name, invalid }) if held.session.drop_argument(halt) => {
                 bad_arguments.push((name.clone(), invalid.clone()));
             }
@@ -76,8 +76,10 @@ pub(super) async fn turn(
     }
 }
 
-pub(super) fn not_kept() -> Problem {
-    super::StoreError::Unreachable("a session could not be written down".to_owned()).into()
+/// What keeps a conversation from being written down, as a problem of its session.
+pub(super) fn not_kept(cause: &Cause) -> Problem {
+    let unnamed = || super::StoreError::Unreachable(cause.to_string());
+    cause.error::<super::StoreError>().cloned().unwrap_or_else(unnamed).into()
 }
 
 async fn run(
@@ -165,7 +167,7 @@ impl Runner<'_> {
         match self.sessions.store().renew(self.clerk.owner, self.id, version, until).await {
             Ok(true) => Ok(()),
             Ok(false) => Err(Halt::Overtaken),
-            Err(_) => Err(Halt::NotKept),
+            Err(error) => Err(Halt::not_kept(error)),
         }
     }
 
@@ -183,7 +185,8 @@ impl Runner<'_> {
             }
             Ok(false) => Err(Halt::Overtaken),
             Err(Problem::Limit { .. }) => Err(Halt::TooLong),
-            Err(_) => Err(Halt::NotKept),
+            Err(Problem::Store(error)) => Err(Halt::not_kept(error)),
+            Err(problem) => Err(Halt::not_kept(problem)),
         }
     }
 

@@ -146,7 +146,7 @@ impl Held {
 
 /// Why a token could not be claimed. One that was used already is like one that never was.
 fn unclaimed(halt: Halt) -> Problem {
-    if halt == Halt::NotKept { run::not_kept() } else { Problem::NotFound }
+    if let Halt::NotKept(cause) = &halt { run::not_kept(cause) } else { Problem::NotFound }
 }
 
 /// The sessions of everybody.

@@ -39,7 +39,7 @@ impl<'a> Spending<'a> {
                 Ok(())
             }
             Ok(false) => Err(Halt::Overtaken),
-            Err(_) => Err(Halt::NotKept),
+            Err(error) => Err(Halt::not_kept(error)),
         }
     }
 }

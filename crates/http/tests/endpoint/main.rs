@@ -4,6 +4,7 @@
 
 mod access;
 mod codefluss;
+mod correlation;
 mod harness;
 mod hostile;
 mod interactive;

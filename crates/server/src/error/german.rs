@@ -54,8 +54,10 @@ fn sentence(failure: &Failure) -> Option<String> {
         Failure::Project(problem) => problem.german()?,
         Failure::BadCursor => "Der Cursor stammt nicht von dieser Liste; ohne ihn neu beginnen".to_owned(),
         Failure::ShuttingDown => "Der Server wird beendet und nimmt keine Anfragen mehr an".to_owned(),
-        Failure::Refused(refusal) => refused(refusal)?.to_owned(),
-        _ => return None,
+        Failure::OutOfResources { .. } => {
+            "Der Server konnte keinen Thread starten; später erneut versuchen".to_owned()
+        }
+        failure => refused(failure.refusal()?)?.to_owned(),
     };
     Some(text)
 }

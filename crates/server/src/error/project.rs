@@ -6,7 +6,7 @@ use projects::tokens::{EditError, Finding};
 use projects::{Error, Noun, Problem, Refusal as Refused, StoreError};
 use serde_json::{Value, json};
 
-use super::{Failure, Policy, Refusal, codefluss};
+use super::{Failure, Policy, codefluss};
 
 /// Why something was not done to a project. Nothing has changed.
 #[derive(Clone, Debug, thiserror::Error)]
@@ -119,14 +119,9 @@ impl From<Error> for Failure {
     fn from(error: Error) -> Self {
         match error {
             Error::Refused(refused) => refused.into(),
-            Error::Store(error) => {
-                tracing::error!(%error, "the store of projects failed");
-                match error {
-                    StoreError::Unreachable(_) => Refusal::StoreUnavailable.into(),
-                    // Trying again will not help.
-                    StoreError::Broken(_) => Self::Internal,
-                }
-            }
+            Error::Store(error @ StoreError::Unreachable(_)) => Self::store_unavailable(error),
+            // Trying again will not help.
+            Error::Store(error @ StoreError::Broken(_)) => Self::internal(error),
         }
     }
 }

@@ -34,7 +34,7 @@ struct Dues {
 struct Due {
     at: Timestamp,
     ends: Timestamp,
-    whose: Principal,
+    whose: Arc<Principal>,
 }
 
 impl Warnings {
@@ -47,7 +47,7 @@ impl Warnings {
         }
         let before = AHEAD.min(standing.session.timeout() / 5);
         let at = standing.ends.checked_sub(before).unwrap_or(standing.ends);
-        let whose = ctx.call.principal.clone();
+        let whose = Arc::clone(&ctx.call.principal);
         due.sessions.insert(standing.id.clone(), Due { at, ends: standing.ends, whose });
         let watched = due.watched;
         due.watched = Some(watched.map_or(at, |time| time.min(at)));

@@ -168,7 +168,7 @@ impl Tool for AnalyzeRepository {
         blocking(&call, move |budget| {
             let tree = roots.open(&root)?;
             let request = Request { globs, ..Request::new(&tree, Reading::Contents) };
-            let profile = analyze(&request, budget).map_err(|_| Failure::Internal)?;
+            let profile = analyze(&request, budget).map_err(Failure::no_thread)?;
             Ok(Reply::of(tree.path().display().to_string(), profile, limit))
         })
         .await

@@ -212,7 +212,7 @@ pub(super) fn write(
     // What an earlier process left half done is put right first, or the plan would be judged by it.
     let recovered =
         if dry_run { Vec::new() } else { plan::recover(tree, author).map_err(PlanProblem::from)? };
-    let verdict = validate(tree, plan, &rules(allow, budget)).map_err(|_| Failure::Internal)?;
+    let verdict = validate(tree, plan, &rules(allow, budget)).map_err(Failure::no_thread)?;
     let mut reply = apply(call, tree, &verdict, dry_run, author)?;
     reply
         .warnings

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::{Effect, InteractiveTool, ToolSpec, Toolset};
 use crate::Call;
 use crate::desk::{Changed, Desk, Guard};
-use crate::error::{Failure, Refusal};
+use crate::error::Failure;
 
 /// Delete a project with its blocks, assets and versions, for good. The user is asked for its name.
 #[derive(Deserialize, JsonSchema)]
@@ -113,7 +113,7 @@ impl Conversation for DeleteProject {
 /// A store that cannot be reached now may be there at the next try, and the conversation with it.
 fn unless_out_of_reach(failure: Failure) -> Halt {
     match failure {
-        Failure::Refused(Refusal::StoreUnavailable) => Halt::NotKept,
+        Failure::StoreUnavailable { source } => Halt::not_kept(source),
         failure => failure.into(),
     }
 }

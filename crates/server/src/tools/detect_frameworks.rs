@@ -161,7 +161,7 @@ fn detect(roots: &Roots, root: Option<String>, mut hints: Hints, budget: &Budget
         }
     };
     let request = Request { hints: hints.entry_points.clone(), ..Request::new(&tree, Reading::Names) };
-    let profile = analyze(&request, budget).map_err(|_| Failure::Internal)?;
+    let profile = analyze(&request, budget).map_err(Failure::no_thread)?;
     // A profile without a root may be about any folder; only if it fits this one is this one taken for proof.
     if wanted.is_none() && !hints.describe(&profile) {
         let text =

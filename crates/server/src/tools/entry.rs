@@ -98,7 +98,7 @@ impl<T: Tool> Callable for T {
         Box::pin(async move {
             let args = serde_path_to_error::deserialize(Value::Object(arguments)).map_err(unreadable)?;
             let reply = Tool::call(self, call, args).await?;
-            let structured = to_raw_value(&reply).map_err(|_| Failure::Internal)?;
+            let structured = to_raw_value(&reply).map_err(Failure::internal)?;
             // What was written is told, however long it is.
             if structured.get().len() > LARGEST_ANSWER && T::SPEC.effect == Effect::Reads {
                 return Err(Failure::AnswerTooLarge);
@@ -177,7 +177,7 @@ impl ToolEntry {
         let verdict = self.description().arguments.validate(&arguments).map_err(|error| self.refusal(&error));
         match (verdict, arguments) {
             (Ok(()), Value::Object(arguments)) => Ok(arguments),
-            (Ok(()), _) => Err(Failure::Internal), // it was an object a moment ago
+            (Ok(()), _) => Err(Failure::internal("the arguments are no longer an object after their check")),
             (Err(failure), _) => Err(failure),
         }
     }

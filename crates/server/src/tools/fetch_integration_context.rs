@@ -118,7 +118,7 @@ impl Reply {
         let runner = stages.integration_steps["runner_pattern"].as_str();
         let rag_topics = topics::integration(&subject.profile, runner, located);
         let workflow = workflow::Reply::of(subject, stages, limit);
-        let workflow = serde_json::to_value(&workflow).map_err(|_| Failure::Internal)?;
+        let workflow = serde_json::to_value(&workflow).map_err(Failure::internal)?;
         let warnings = damage(located);
         let listed = structure.agents.iter().chain(&structure.routes);
         let mut repository_text = warnings.repository_text(&located.texts, &left_out);

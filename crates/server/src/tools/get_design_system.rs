@@ -77,7 +77,7 @@ struct Raw(Box<RawValue>);
 
 impl Raw {
     fn of(value: &impl Serialize) -> Result<Self, Failure> {
-        to_raw_value(value).map(Self).map_err(|_| Failure::Internal)
+        to_raw_value(value).map(Self).map_err(Failure::internal)
     }
 }
 
@@ -177,7 +177,7 @@ impl Tool for GetDesignSystem {
         if (args.view, &args.path, args.version) == (View::Tokens, &None, None) {
             // Most often asked for, and kept as it is.
             let AtRevision { revision, value } = desk.store().design_text(&desk.account, &id).await?;
-            let tokens = RawValue::from_string(value).map(Raw).map_err(|_| Failure::Internal)?;
+            let tokens = RawValue::from_string(value).map(Raw).map_err(Failure::internal)?;
             return Ok(Reply { revision, tokens: Some(tokens), ..Reply::default() });
         }
         let AtRevision { revision, value: design } = document(&desk, &id, args.version).await?;
@@ -192,7 +192,7 @@ impl Tool for GetDesignSystem {
 
 fn seen(reply: Reply, design: &Document, args: Args) -> Result<Reply, Failure> {
     match args.view {
-        View::Tokens => Err(Failure::Internal), // was given at once
+        View::Tokens => Err(Failure::internal("the view `tokens` is answered before this point")),
         View::Resolved => resolved(reply, design, &args),
         View::Export => exported(reply, design, &args),
         View::Problems => {
@@ -232,7 +232,7 @@ async fn document(
 
 fn written(design: &Document, path: Option<&str>) -> Result<Raw, Failure> {
     let Some(path) = path.filter(|path| !path.is_empty()) else {
-        return RawValue::from_string(design.to_string()).map(Raw).map_err(|_| Failure::Internal);
+        return RawValue::from_string(design.to_string()).map(Raw).map_err(Failure::internal);
     };
     match design.get(path) {
         Some(part) => Raw::of(part),
@@ -286,7 +286,8 @@ impl ResolvedView {
 }
 
 fn exported(reply: Reply, design: &Document, args: &Args) -> Result<Reply, Failure> {
-    let format = args.format.ok_or(Failure::Internal)?; // `check` has seen it
+    let format =
+        args.format.ok_or_else(|| Failure::internal("an export passed its check without a format"))?;
     let options = Options { prefix: args.prefix.clone().unwrap_or_default(), ..Options::default() };
     let exported = format.export(design, &options);
     let findings = Some(exported.findings.iter().map(FindingView::of).collect());

@@ -160,7 +160,7 @@ impl Subject {
     ) -> Result<Self, Failure> {
         let tree = reach.open(root)?;
         let request = Request { hints, ..Request::new(&tree, Reading::Contents) };
-        let profile = analyze(&request, budget).map_err(|_| Failure::Internal)?;
+        let profile = analyze(&request, budget).map_err(Failure::no_thread)?;
         Ok(Self { tree, profile })
     }
 
@@ -177,7 +177,7 @@ pub(super) fn rules<'a>(consent: &'a [String], budget: &'a Budget) -> Rules<'a> 
 /// The plan of an integration, resolved in the tree. Edits that cannot be placed are no edits.
 pub(super) fn plan(tree: &Tree, mut integration: Integration, budget: &Budget) -> Result<Plan, Failure> {
     let edits = std::mem::take(&mut integration.edits);
-    let resolution = plan::resolve(tree, edits, &[], budget).map_err(|_| Failure::Internal)?;
+    let resolution = plan::resolve(tree, edits, &[], budget).map_err(Failure::no_thread)?;
     let mut facts = integration.facts;
     let blocking = resolution.findings.iter().filter(|finding| finding.is_blocking());
     let reasons: Vec<String> = blocking.map(plan::Finding::advice).collect();

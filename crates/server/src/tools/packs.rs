@@ -144,7 +144,7 @@ pub(crate) struct Packed<R> {
 impl<R: Pack> Packed<R> {
     /// Shortens what is too long. What was left out is named in `left_out`.
     pub(super) fn of(pack: &R, max_tokens: usize) -> Result<Self, Failure> {
-        let mut answer = serde_json::to_value(pack).map_err(|_| Failure::Internal)?;
+        let mut answer = serde_json::to_value(pack).map_err(Failure::internal)?;
         let left_out = fit(&mut answer, max_tokens, R::KEPT);
         if let Some(told) = answer["left_out"].as_array_mut() {
             told.extend(left_out.iter().map(LeftOut::text).map(Value::String));

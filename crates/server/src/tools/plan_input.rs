@@ -54,5 +54,5 @@ impl PlanInput {
 }
 
 fn exact(kept: &KeptPlan) -> Result<Value, Failure> {
-    serde_json::to_value(&kept.plan).map_err(|_| Failure::Internal)
+    serde_json::to_value(&kept.plan).map_err(Failure::internal)
 }

@@ -177,7 +177,7 @@ fn integrate(
         return Ok([steps, shown, skipped("the plan has no edits; its `warnings` say why")]);
     }
     let exact = to_value(&proposed.plan)?;
-    let verdict = validate(&subject.tree, &exact, &rules(&[], budget)).map_err(|_| Failure::Internal)?;
+    let verdict = validate(&subject.tree, &exact, &rules(&[], budget)).map_err(Failure::no_thread)?;
     Ok([steps, shown, to_value(&verdict::Reply::of(call, &verdict))?])
 }
 
@@ -186,5 +186,5 @@ fn skipped(why: &str) -> Value {
 }
 
 fn to_value(value: &impl Serialize) -> Result<Value, Failure> {
-    serde_json::to_value(value).map_err(|_| Failure::Internal)
+    serde_json::to_value(value).map_err(Failure::internal)
 }

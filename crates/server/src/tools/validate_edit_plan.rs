@@ -102,7 +102,7 @@ impl Tool for ValidateEditPlan {
         blocking(&call, move |budget| {
             let tree = reach.open(&input.root)?;
             let verdict =
-                validate(&tree, &input.value, &rules(&allow, budget)).map_err(|_| Failure::Internal)?;
+                validate(&tree, &input.value, &rules(&allow, budget)).map_err(Failure::no_thread)?;
             Ok(Reply::of(&reader, &verdict))
         })
         .await

@@ -4,7 +4,7 @@
 //! changes threads. What has to wait runs on the tokio runtime and is written by a second thread. While the client
 //! does not read its answers, nothing more is read from it.
 
-use std::io::{Read, Write};
+use std::io::{self, Read, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::Duration;
@@ -24,14 +24,15 @@ const TOO_FAR_BEHIND: usize = 8 * 1024 * 1024;
 /// How long running calls may take to come to their end.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Serves one client until its input ends, its output closes, or `stop` is cancelled. Then finishes what runs.
+/// Serves one client until its input ends, its output closes, or `stop` is cancelled. Then finishes what runs. Fails only if
+/// the threads that read and write cannot be started.
 pub async fn serve(
     app: Arc<App>,
     principal: Principal,
     input: impl Read + Send + 'static,
     output: impl Write + Send + 'static,
     stop: CancellationToken,
-) {
+) -> io::Result<()> {
     let output = Arc::new(Output::new(Box::new(output)));
     let connection = Connection::new(app, principal, Rules::Pipe, Arc::clone(&output) as Arc<dyn Outbox>);
     tokio::spawn(Arc::clone(&connection).announce_changes());
@@ -45,7 +46,7 @@ pub async fn serve(
             // Nobody waits for this if the server is stopping already.
             let _ = ended.send(());
         }
-    });
+    })?;
     let (written, all_written) = oneshot::channel();
     spawn_thread("writer", {
         let output = Arc::clone(&output);
@@ -53,7 +54,7 @@ pub async fn serve(
             output.write_when_asked();
             let _ = written.send(());
         }
-    });
+    })?;
 
     let client_is_gone = tokio::select! {
         _ = end => true,
@@ -64,11 +65,11 @@ pub async fn serve(
     output.end();
     // A client that does not read is not waited for.
     let _ = tokio::time::timeout(Duration::from_secs(1), all_written).await;
+    Ok(())
 }
 
-#[expect(clippy::expect_used, reason = "a process that cannot start a thread cannot serve")]
-fn spawn_thread(name: &str, work: impl FnOnce() + Send + 'static) {
-    std::thread::Builder::new().name(name.to_owned()).spawn(work).expect("a thread can be started");
+fn spawn_thread(name: &str, work: impl FnOnce() + Send + 'static) -> io::Result<()> {
+    std::thread::Builder::new().name(name.to_owned()).spawn(work).map(drop)
 }
 
 fn read(connection: &Arc<Connection>, output: &Output, mut input: impl Read, runtime: &Handle) {

@@ -9,6 +9,7 @@ mod fronts;
 mod harness;
 mod hostile;
 mod integrate;
+mod logs;
 mod plans;
 mod projects;
 mod repositories;

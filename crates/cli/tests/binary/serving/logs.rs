@@ -9,6 +9,11 @@ use super::http::Way;
 const FORGED: &str =
     "x\n{\"level\":\"ERROR\",\"message\":\"forged\"}\r\n\u{1b}[31mred\u{1b}[0m\u{2028}\u{85}\0";
 
+const PARENT: &str = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
+
+/// What becomes of them as the id of a request: a text of one line.
+const TOLD: &str = r#"x\n{"level":"ERROR","message":"forged"}\r\n\u{1b}[31mred\u{1b}[0m"#;
+
 /// A client that brings such texts wherever it can.
 fn visit(host: &Host, key: &str) {
     let mut client = host.client();
@@ -19,6 +24,11 @@ fn visit(host: &Host, key: &str) {
         client.call_in(&session, key, tool, json!({ "text": FORGED })).unwrap();
         client.call(Way::Api, key, tool, json!({})).unwrap();
     }
+    // The one place where a client's own text becomes part of a line about a failure.
+    let params = json!({ "name": "crash", "arguments": {}, "_meta": { "traceparent": PARENT } });
+    let forged = json!({ "jsonrpc": "2.0", "id": FORGED, "method": "tools/call", "params": params });
+    let answer = client.post("POST /api/mcp", key, &[], &forged).unwrap();
+    assert_eq!(answer.json()["error"]["code"], -32603, "{answer:?}");
     let odd = [("X-Request-Id", "a\u{1b}[31m"), ("User-Agent", "\u{1b}[31m")];
     let answer = client.exchange("GET /mcp?%0a", &odd, "").unwrap();
     assert!([400, 401].contains(&answer.status), "{answer:?}");
@@ -38,14 +48,23 @@ fn json_logs_are_an_object_a_line() {
     visit(&host, &key.text);
     let (out, log) = host.end();
     assert_eq!(out, "");
-    let (mut names, mut levels) = (Vec::new(), Vec::new());
+    let (mut names, mut levels, mut crashes) = (Vec::new(), Vec::new(), Vec::new());
     for line in events(&log) {
         let event: Value = serde_json::from_str(line).unwrap_or_else(|_| panic!("no JSON: {line:?}"));
         assert!(event["level"].is_string() && event["timestamp"].is_string(), "{line}");
         assert_ne!(event["message"], "forged", "{line}");
         names.extend(event["client.name"].as_str().map(str::to_owned));
+        if event["level"] == "ERROR" && event["span"]["trace_id"].is_string() {
+            crashes.push(event.clone());
+        }
         levels.push(event["level"].as_str().unwrap().to_owned());
     }
+    let [crash] = &crashes[..] else { panic!("{crashes:?}") };
+    let span = &crash["span"];
+    assert!(span["rpc.id"].as_str().is_some_and(|id| id.starts_with(TOLD)), "{crash}");
+    assert_eq!(span["trace_id"], "0af7651916cd43dd8448eb211c80319c", "{crash}");
+    assert_eq!((&span["tool"], &span["rpc.method"]), (&json!("crash"), &json!("tools/call")), "{crash}");
+    assert!(crash["error"].as_str().is_some_and(|error| error.contains("diagnostics.rs:")), "{crash}");
     assert!(names.iter().any(|name| name == FORGED), "{names:?}");
     assert!(["ERROR", "INFO", "DEBUG"].iter().all(|level| levels.iter().any(|found| found == level)));
     assert!(!log.contains('\u{1b}') && !log.contains(key.secret()));
@@ -74,6 +93,8 @@ fn text_logs_are_a_line_an_event() {
     for line in events(&log) {
         assert!(line.starts_with("20"), "a line without a time: {line:?}");
     }
+    let crash = log.lines().find(|line| line.contains("trace_id=\"0af7651916cd43dd8448eb211c80319c\""));
+    assert!(crash.is_some_and(|line| line.contains("rpc.id=\"x\\\\n{")), "{crash:?}");
     let controls = |text: &str| text.chars().any(|one| one.is_control() && one != '\n');
     assert!(!controls(&log), "{:?}", log.lines().find(|line| controls(line)));
     assert!(!log.contains(key.secret()));

@@ -86,7 +86,7 @@ impl Integrate {
 
     /// Writes the plan, all of it or nothing, as `apply_edit_plan` does.
     pub(super) async fn apply(&self, root: &str, plan: &Plan) -> Result<Applied, Halt> {
-        let plan = serde_json::to_value(plan).map_err(|_| halt(Failure::Internal))?;
+        let plan = serde_json::to_value(plan).map_err(|error| halt(Failure::internal(error)))?;
         let author = Plans::open(&self.call).await.map_err(halt)?.author();
         let (call, roots, root) = (self.call.clone(), Roots::new(self.call.roots.clone()), root.to_owned());
         let work = blocking_for(&self.call, apply::WALL, move |budget| {

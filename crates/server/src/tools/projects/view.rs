@@ -287,7 +287,8 @@ impl<T: Serialize> Selected<T> {
         }
         match serde_json::to_value(whole) {
             Ok(Value::Object(object)) => Ok(Self::Part(selection.apply(object))),
-            _ => Err(Failure::Internal),
+            Ok(_) => Err(Failure::internal("what was to be shown in part is not an object")),
+            Err(error) => Err(Failure::internal(error)),
         }
     }
 }
@@ -345,14 +346,14 @@ pub(crate) async fn listed<T: Serialize>(
 ) -> Result<(Box<RawValue>, Option<Cursor>), Failure> {
     let (mut shown, mut bytes) = (Vec::new(), 0);
     let add = |project: Project| {
-        let one = to_raw_value(&view(project)?).map_err(|_| Failure::Internal)?;
+        let one = to_raw_value(&view(project)?).map_err(Failure::internal)?;
         // With what stands between it and the next.
         bytes += one.get().len() + 1;
         shown.push(one);
         if bytes > LARGEST_ANSWER { Err(Failure::AnswerTooLarge) } else { Ok(()) }
     };
     let next = each(desk, page, add).await?;
-    Ok((to_raw_value(&shown).map_err(|_| Failure::Internal)?, next))
+    Ok((to_raw_value(&shown).map_err(Failure::internal)?, next))
 }
 
 /// The projects that a caller may see, from a place on.
