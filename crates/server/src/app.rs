@@ -2,11 +2,11 @@
 
 use std::path::PathBuf;
 use std::pin::Pin;
-use std::sync::{Arc, PoisonError, RwLock};
-use std::time::Duration;
+use std::sync::{Arc, LazyLock, PoisonError, RwLock};
+use std::time::{Duration, Instant};
 
 use access::Principal;
-use flow::session::{Limits as FlowLimits, Memory, SessionStore, Sessions, StoreError};
+use flow::session::{Limits as FlowLimits, Memory, Moment, SessionStore, Sessions, StoreError};
 use flow::{Entropy, Seal, SealKey};
 use jiff::Timestamp;
 use protocol::Limits;
@@ -80,6 +80,13 @@ pub enum CitationFormat {
 pub trait Clock: Send + Sync {
     /// Now.
     fn now(&self) -> Timestamp;
+
+    /// The moment, by a clock that is never set: for what came first in this process. Unless it says otherwise, a clock
+    /// takes its own time for that, which is right for one that a test holds.
+    fn moment(&self) -> Moment {
+        let reading = Duration::try_from(self.now().duration_since(Timestamp::UNIX_EPOCH));
+        Moment { instance: 0, reading: reading.unwrap_or_default() }
+    }
 }
 
 /// The clock of the machine.
@@ -89,6 +96,17 @@ impl Clock for SystemClock {
     #[expect(clippy::disallowed_methods, reason = "the one place where the clock is read")]
     fn now(&self) -> Timestamp {
         Timestamp::now()
+    }
+
+    fn moment(&self) -> Moment {
+        /// Drawn and read when it is first asked for.
+        static ORIGIN: LazyLock<(u64, Instant)> = LazyLock::new(|| {
+            let mut instance = [0; 8];
+            OsEntropy.fill(&mut instance);
+            (u64::from_le_bytes(instance), Instant::now())
+        });
+        let (instance, origin) = *ORIGIN;
+        Moment { instance, reading: origin.elapsed() }
     }
 }
 
@@ -258,6 +276,11 @@ impl App {
     /// The time, by the clock that the server goes by.
     pub fn now(&self) -> Timestamp {
         self.clock.now()
+    }
+
+    /// The moment, by the monotonic clock of this process.
+    pub(crate) fn moment(&self) -> Moment {
+        self.clock.moment()
     }
 
     /// Random bytes.

@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use serde_json::{Map, Value};
 
 use super::state::{Failed, PastTurn, Session, State, Written, after};
-use super::{Limits, Problem};
+use super::{Limits, Moment, Problem};
 use crate::{Answers, Asked, Halt, Invalid, Turn, check};
 
 /// What a user says to a prompt.
@@ -13,7 +13,7 @@ pub struct Response {
     /// The answer.
     pub value: Value,
     /// When it came in. It answers no prompt that was put after that.
-    pub received: Option<Timestamp>,
+    pub received: Option<Moment>,
     /// Which prompt it answers, if the client says so.
     pub prompt_id: Option<String>,
     /// What the client says about when it was given.
@@ -21,6 +21,9 @@ pub struct Response {
     /// What the client says besides. `action` may be `back` or `skip`.
     pub metadata: Option<Map<String, Value>>,
 }
+
+/// So many processes are remembered that have put a prompt of one session.
+const INSTANCES: usize = 8;
 
 /// What a response comes to.
 #[derive(Debug)]
@@ -40,23 +43,41 @@ impl Session {
         response: Response,
         limits: &Limits,
         now: Timestamp,
+        moment: Moment,
     ) -> Result<Taken, Problem> {
         self.expect_question()?;
         self.count(limits, now)?;
         let prompt_id = self.prompt_id();
-        let is_early = response.received.is_some_and(|received| received < self.asked);
-        if is_early || response.prompt_id.as_ref().is_some_and(|named| *named != prompt_id) {
+        if response.received.is_some_and(|received| self.is_early(received))
+            || response.prompt_id.as_ref().is_some_and(|named| *named != prompt_id)
+        {
             return Err(Problem::NoSuchPrompt { open: prompt_id });
         }
         if weight(&response) > limits.response {
             return Err(Problem::TooLarge { limit: limits.response });
         }
-        (self.active, self.asked) = (now, now);
+        self.active = now;
+        self.note_prompt(now, moment);
         match action(&response) {
             Some("back") => Ok(self.back()),
             Some("skip") => self.answer(Response { value: Value::Null, ..response }, limits, now),
             _ => self.answer(response, limits, now),
         }
+    }
+
+    /// Whether a response came in before the open prompt was put. A process knows that if it has put this prompt or one
+    /// since: the clocks of others say nothing. What came to another process is settled by the version that is written.
+    fn is_early(&self, received: Moment) -> bool {
+        self.put.iter().any(|put| received.is_before(*put))
+    }
+
+    /// A prompt is put from here on.
+    fn note_prompt(&mut self, now: Timestamp, moment: Moment) {
+        self.asked = now;
+        self.put.retain(|put| put.instance != moment.instance);
+        self.put.push(moment);
+        let excess = self.put.len().saturating_sub(INSTANCES);
+        self.put.drain(..excess);
     }
 
     fn expect_question(&self) -> Result<(), Problem> {
@@ -172,10 +193,11 @@ impl Session {
     }
 
     /// The conversation has run: this is where it stands now. What was wrong with the answers, if they were refused.
-    pub(super) fn settle(&mut self, turn: Turn, now: Timestamp) -> Option<Invalid> {
+    pub(super) fn settle(&mut self, turn: Turn, now: Timestamp, moment: Moment) -> Option<Invalid> {
         let answers = self.pending.take();
         self.open = None;
-        (self.active, self.asked) = (now, now);
+        self.active = now;
+        self.note_prompt(now, moment);
         match turn {
             Turn::Ask(asked) => return self.ask(*asked, answers.unwrap_or_default()),
             Turn::Done(done) => {

@@ -12,7 +12,7 @@ use serde_json::{Map, Value};
 use super::machine::{Response, Taken};
 use super::state::after;
 use super::token::{self, Carried};
-use super::{Documents, Limits, Owner, Problem, Row, Session, SessionStore, Spending, State, run};
+use super::{Documents, Limits, Moment, Owner, Problem, Row, Session, SessionStore, Spending, State, run};
 use crate::{Answers, Converse, Entropy, Halt, Invalid, Journal, Keeper, Progress, Seal};
 
 /// A pause, sooner or later over.
@@ -24,6 +24,8 @@ pub struct Clerk<'a> {
     pub owner: Owner<'a>,
     /// The time.
     pub clock: &'a (dyn Fn() -> Timestamp + Sync),
+    /// The moment, by the monotonic clock of this process.
+    pub moment: &'a (dyn Fn() -> Moment + Sync),
     /// Where random numbers come from.
     pub entropy: &'a dyn Entropy,
     /// Waits.
@@ -228,7 +230,7 @@ impl Sessions {
             return Err(Problem::WrongState { state });
         }
         let was_open = held.session.state().is_open();
-        let invalid = match held.session.take(response, &self.limits, (clerk.clock)()) {
+        let invalid = match held.session.take(response, &self.limits, (clerk.clock)(), (clerk.moment)()) {
             Ok(Taken::Refused(invalid)) => Some(invalid),
             Ok(Taken::NextField) => None,
             Ok(Taken::GoOn(input)) => run::turn(self, clerk, &mut held, input).await?,
