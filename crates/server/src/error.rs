@@ -310,6 +310,7 @@ impl Failure {
             Self::Session { problem: SessionProblem::Store(_), .. } => {
                 Refusal::StoreUnavailable.retry_after()
             }
+            Self::Session { problem: SessionProblem::Limit { retry_after, .. }, .. } => *retry_after,
             Self::ShuttingDown => Some(Duration::from_secs(1)),
             _ => None,
         }

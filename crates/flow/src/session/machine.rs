@@ -3,6 +3,7 @@
 use jiff::Timestamp;
 use serde_json::{Map, Value};
 
+use super::problem::whole_seconds_until;
 use super::state::{Failed, PastTurn, Session, State, Written, after};
 use super::{Limits, Moment, Problem};
 use crate::{Answers, Asked, Halt, Invalid, Turn, check};
@@ -91,11 +92,13 @@ impl Session {
     /// Responses are counted in windows of time.
     fn count(&mut self, limits: &Limits, now: Timestamp) -> Result<(), Problem> {
         let (most, window) = limits.rate;
-        if now >= after(self.counted.0, window) {
-            self.counted = (now, 0);
-        }
+        // A clock that is behind the one that began the window must not make anybody wait for longer than a window.
+        let start = self.counted.0.min(now);
+        let end = after(start, window);
+        self.counted = if now >= end { (now, 0) } else { (start, self.counted.1) };
         if self.counted.1 >= most {
-            return Err(Problem::Limit { what: "responses", most: most as usize });
+            let retry_after = Some(whole_seconds_until(end, now));
+            return Err(Problem::Limit { what: "responses", most: most as usize, retry_after });
         }
         self.counted.1 += 1;
         Ok(())
@@ -106,8 +109,8 @@ impl Session {
             self.fail("too_many_attempts", "the question got no usable answer", now);
             return Err(Problem::AttemptsUsedUp { attempts: limits.attempts });
         }
-        if self.turns.len() >= limits.turns {
-            let problem = Problem::Limit { what: "turns", most: limits.turns };
+        if self.answered() >= limits.turns {
+            let problem = Problem::Limit { what: "turns", most: limits.turns, retry_after: None };
             self.fail("conversation_too_long", &problem.to_string(), now);
             return Err(problem);
         }
@@ -121,6 +124,7 @@ impl Session {
         self.invalid = None;
         self.partial.insert(field.name.clone(), value.clone());
         let Response { timestamp, metadata, .. } = response;
+        self.answered = self.answered() + 1;
         self.turns.push(PastTurn {
             name: field.name,
             prompt: Written::of(&field.prompt),
@@ -143,6 +147,13 @@ impl Session {
         let fields = self.open.as_ref().map_or(&[][..], |open| &open.question.fields);
         let since = self.turns.len().saturating_sub(self.partial.len());
         self.turns[since..].sort_by_key(|turn| fields.iter().position(|field| field.name == turn.name));
+    }
+
+    /// How many answers were taken in all its life. Those that were gone back from count as well: who goes back and forth
+    /// would else go on for ever, with as many attempts at every question as they like.
+    fn answered(&self) -> usize {
+        // Older builds kept no count.
+        self.answered.max(self.turns.len())
     }
 
     fn refuse(&mut self, invalid: Invalid) -> Taken {

@@ -126,6 +126,9 @@ pub struct Session {
     pub(super) journal: Journal,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) turns: Vec<PastTurn>,
+    /// How many answers were taken, also those that were gone back from.
+    #[serde(default)]
+    pub(super) answered: usize,
     /// What is asked, all fields of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) open: Option<Asked>,
@@ -174,6 +177,7 @@ impl Session {
             state: State::Idle,
             journal: Journal::default(),
             turns: Vec::new(),
+            answered: 0,
             open: None,
             partial: Answers::new(),
             attempts: 0,

@@ -35,7 +35,9 @@ fn processes_whose_clocks_differ_take_turns() {
             let replica = &replicas[n % 2];
             let said = now(replica.send(&id, received(replica.moment())));
             assert_eq!(answer(said), "ask n", "{difference} ms, response {n}");
-            replicas.iter().for_each(|replica| replica.time.pass(Duration::from_millis(30)));
+            for replica in &replicas {
+                replica.time.pass(Duration::from_millis(30));
+            }
         }
     }
 }

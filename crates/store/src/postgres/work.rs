@@ -121,15 +121,20 @@ impl Postgres {
     /// Does what happens at most once, however often it is sent, and says `true` when it has. If a connection breaks, it
     /// is sent again. What says then that it has not happened may have done so the first time, and nobody knows.
     pub(super) async fn change(&self, step: Step<'_>) -> Result<bool, StoreError> {
+        Ok(self.change_telling(step).await?.0)
+    }
+
+    /// The same for what says more than that it has happened: also gives its row, if it is known.
+    pub(super) async fn change_telling(&self, step: Step<'_>) -> Result<(bool, Option<Row>), StoreError> {
         let work = Work::Alone(step);
         match self.attempt(&work).await {
-            Ok(answers) => happened(&answers),
+            Ok(answers) => Ok((happened(&answers)?, answers.into_iter().flatten().next())),
             Err(Failure::Failed(error)) => Err(error),
             Err(Failure::Lost(error)) => {
                 self.pool.retain(|_, _| false);
                 let again = self.attempt(&work).await;
                 let has_happened = again.is_ok_and(|answers| matches!(happened(&answers), Ok(true)));
-                if has_happened { Ok(true) } else { Err(perhaps_done(error)) }
+                if has_happened { Ok((true, None)) } else { Err(perhaps_done(error)) }
             }
         }
     }
