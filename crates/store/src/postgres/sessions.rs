@@ -69,7 +69,7 @@ impl SessionStore for Postgres {
                     &ended,
                 ],
             };
-            let answer = self.change_telling(step).await.map_err(in_flow)?;
+            let answer = self.change_telling(Work::For(tenant, step)).await.map_err(in_flow)?;
             let until = |row| get(row, 1).map_err(in_flow);
             match answer {
                 (true, _) => Ok(Admission::Begun),
@@ -85,7 +85,7 @@ impl SessionStore for Postgres {
             }
             let Owner { tenant, subject } = owner;
             let step = Step { sql: LOAD, values: &[&tenant, &subject, &id] };
-            let rows = self.run_one(Work::Alone(step)).await.map_err(in_flow)?;
+            let rows = self.run_one(Work::For(tenant, step)).await.map_err(in_flow)?;
             rows.first().map(session).transpose()
         })
     }
@@ -111,7 +111,7 @@ impl SessionStore for Postgres {
                     &body,
                 ],
             };
-            self.change(step).await.map_err(in_flow)
+            self.change(Work::For(tenant, step)).await.map_err(in_flow)
         })
     }
 
@@ -128,14 +128,14 @@ impl SessionStore for Postgres {
             }
             let Owner { tenant, subject } = owner;
             let step = Step { sql: RENEW, values: &[&tenant, &subject, &id, &version, &whole(leased_until)] };
-            self.change(step).await.map_err(in_flow)
+            self.change(Work::For(tenant, step)).await.map_err(in_flow)
         })
     }
 
     fn spend<'a>(&'a self, token: &'a [u8; 32], forgotten: Timestamp) -> Stored<'a, bool> {
         Box::pin(async move {
             let step = Step { sql: SPEND, values: &[&token.as_slice(), &whole(forgotten)] };
-            self.change(step).await.map_err(in_flow)
+            self.change(Work::Alone(step)).await.map_err(in_flow)
         })
     }
 
