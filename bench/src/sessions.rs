@@ -61,6 +61,7 @@ impl Client<'_> {
     fn clerk<'a>(&'a self, tools: &'a (dyn Fn(&str) -> Option<Box<dyn Converse>> + Sync)) -> Clerk<'a> {
         Clerk {
             owner: owner(self.subject),
+            moment: &|| flow::session::Moment { instance: 0, reading: Duration::ZERO },
             clock: &Timestamp::now,
             entropy: &OsEntropy,
             pause: &pause,

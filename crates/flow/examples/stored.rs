@@ -7,11 +7,12 @@
 #![expect(clippy::print_stdout, reason = "it tells what happens")]
 
 use std::error::Error;
-use std::sync::Arc;
-use std::time::Duration;
+use std::sync::{Arc, LazyLock};
+use std::time::{Duration, Instant};
 
 use flow::session::{
-    Begin, Clerk, Limits, Memory, Owner, Pause, Response, SessionStore, Sessions, Standing, State, Which,
+    Begin, Clerk, Limits, Memory, Moment, Owner, Pause, Response, SessionStore, Sessions, Standing, State,
+    Which,
 };
 use flow::{Answers, Conversation, Converse, Entropy, Flow, Halt, Seal, SealKey, confirm, integer, text};
 use jiff::Timestamp;
@@ -55,6 +56,16 @@ fn clerk() -> Clerk<'static> {
     fn clock() -> Timestamp {
         Timestamp::now()
     }
+    /// Time since the program started, and a number for the program.
+    fn moment() -> Moment {
+        static ORIGIN: LazyLock<(u64, Instant)> = LazyLock::new(|| {
+            let mut bytes = [0; 8];
+            Random.fill(&mut bytes);
+            (u64::from_le_bytes(bytes), Instant::now())
+        });
+        let (instance, origin) = *ORIGIN;
+        Moment { instance, reading: origin.elapsed() }
+    }
     fn pause(time: Duration) -> Pause {
         Box::pin(tokio::time::sleep(time))
     }
@@ -62,7 +73,15 @@ fn clerk() -> Clerk<'static> {
         (name == "coffee").then(|| Box::new(Coffee) as _)
     }
     let owner = Owner { tenant: "local", subject: "me" };
-    Clerk { owner, clock: &clock, entropy: &Random, pause: &pause, tools: &tools, progress: &|_| {} }
+    Clerk {
+        owner,
+        clock: &clock,
+        moment: &moment,
+        entropy: &Random,
+        pause: &pause,
+        tools: &tools,
+        progress: &|_| {},
+    }
 }
 
 fn process(store: &Arc<Memory>) -> Sessions {

@@ -89,6 +89,7 @@ pub async fn clarify<V: Into<String>, L: Into<String>>(
 ///     tools: &|name| (name == "booking").then(|| Box::new(Booking) as _),
 ///     // … and a clock, randomness, pauses.
 /// #   clock: &|| jiff::Timestamp::UNIX_EPOCH,
+/// #   moment: &|| flow::session::Moment { instance: 0, reading: std::time::Duration::ZERO },
 /// #   entropy: &Zeros,
 /// #   pause: &|_| Box::pin(std::future::pending()),
 /// #   progress: &|_| {},

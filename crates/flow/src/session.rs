@@ -9,6 +9,7 @@ mod document;
 mod limits;
 mod machine;
 mod memory;
+mod moment;
 mod problem;
 mod run;
 mod service;
@@ -21,11 +22,12 @@ pub use document::Documents;
 pub use limits::Limits;
 pub use machine::Response;
 pub use memory::Memory;
+pub use moment::Moment;
 pub use problem::Problem;
 pub use service::{Begin, Clerk, Pause, Responded, Sessions, Standing, Which};
 pub use spend::Spending;
 pub use state::{Failed, PastTurn, Session, State};
-pub use store::{Owner, Row, SessionStore, StoreError, Stored};
+pub use store::{Admission, Owner, Quota, Row, SESSION_PREFIX, SessionStore, StoreError, Stored};
 
 #[cfg(test)]
 mod tests;

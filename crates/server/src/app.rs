@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 use std::pin::Pin;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, LazyLock, PoisonError, RwLock};
 use std::time::Duration;
 
 use access::{Moment, Principal};
@@ -87,6 +87,11 @@ pub trait Clock: Send + Sync {
     fn uptime(&self) -> Duration {
         Moment::from(self.now()).uptime
     }
+
+    /// Which process reads the clock: uptimes of two machines have nothing to do with each other.
+    fn instance(&self) -> u64 {
+        0
+    }
 }
 
 /// The clock of the machine.
@@ -106,6 +111,15 @@ impl Clock for SystemClock {
         #[cfg(not(target_os = "linux"))]
         let clock = ClockId::Monotonic;
         Duration::try_from(clock_gettime(clock)).unwrap_or_default()
+    }
+
+    fn instance(&self) -> u64 {
+        static INSTANCE: LazyLock<u64> = LazyLock::new(|| {
+            let mut instance = [0; 8];
+            OsEntropy.fill(&mut instance);
+            u64::from_le_bytes(instance)
+        });
+        *INSTANCE
     }
 }
 
@@ -284,6 +298,11 @@ impl App {
     /// The moment, by both clocks.
     pub fn moment(&self) -> Moment {
         Moment { time: self.clock.now(), uptime: self.clock.uptime() }
+    }
+
+    /// The moment as this process reads it, for what came first in it.
+    pub(crate) fn reading(&self) -> flow::session::Moment {
+        flow::session::Moment { instance: self.clock.instance(), reading: self.clock.uptime() }
     }
 
     /// Random bytes.

@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use access::Principal;
 use flow::Entropy;
+use flow::session::Moment;
 use jiff::Timestamp;
 use protocol::mcp::{LogLevel, LogParams, ProgressParams};
 use protocol::{Revision, encode};
@@ -30,6 +31,8 @@ pub struct Call {
     pub roots: Arc<[PathBuf]>,
     /// The time of the call.
     pub now: Timestamp,
+    /// When it came in, by the monotonic clock of this process.
+    pub(crate) received: Moment,
     /// Where randomness comes from.
     pub entropy: Arc<dyn Entropy>,
     pub(crate) app: Arc<App>,

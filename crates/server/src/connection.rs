@@ -431,6 +431,7 @@ impl Connection {
             stop,
             roots: Arc::clone(&self.app.roots),
             now: self.app.clock.now(),
+            received: self.app.reading(),
             entropy: Arc::clone(&self.app.entropy),
             app: Arc::clone(&self.app),
             documents: Arc::clone(&self.app.documents),

@@ -354,6 +354,7 @@ impl Failure {
             return refusal.retry_after();
         }
         match self {
+            Self::Session { problem: SessionProblem::Limit { retry_after, .. }, .. } => *retry_after,
             Self::ShuttingDown | Self::OutOfResources { .. } => Some(Duration::from_secs(1)),
             _ => None,
         }

@@ -125,7 +125,7 @@ fn patience(milliseconds: u64) -> Result<Duration, Failure> {
 /// `interaction.respond`.
 pub(crate) async fn respond(ctx: &Context, mut params: Map<String, Value>) -> Result<Vec<u8>, Failure> {
     let mut response = response(&mut params)?;
-    response.received = Some(ctx.call.now);
+    response.received = Some(ctx.call.received);
     let named = Named::of(params)?;
     let responded = Desk::at(ctx, Some(&named)).respond(response).await?;
     note(ctx, &responded.standing);
@@ -298,7 +298,7 @@ impl<'a> Desk<'a> {
         }
         let _place = ctx.connection.work().place().await?;
         let sessions = app.sessions().await?;
-        let clock = || app.now();
+        let (clock, moment) = (|| app.now(), || app.reading());
         // Where the client's folders have nothing in common with ours, tools that need one get none.
         let roots = client_roots::narrow_silently(ctx).await.unwrap_or_default();
         let call = Call { roots, ..ctx.call.clone() };
@@ -307,6 +307,7 @@ impl<'a> Desk<'a> {
         let clerk = Clerk {
             owner: owner(&ctx.call.principal),
             clock: &clock,
+            moment: &moment,
             entropy: app.entropy.as_ref(),
             pause: &pause,
             tools: &find,

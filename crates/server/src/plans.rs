@@ -55,7 +55,7 @@ pub(crate) struct Author {
 impl Author {
     /// One that only verifies journals, on no caller's behalf.
     pub(crate) fn for_recovery(seal: Arc<Seal>) -> Self {
-        Self { principal: Principal::local_user(access::Scope::Write), seal, is_lasting: true }
+        Self { principal: Principal::local_user(access::Scope::Write).into(), seal, is_lasting: true }
     }
 
     pub(crate) fn actor(&self) -> Actor<'_> {

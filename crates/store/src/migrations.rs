@@ -5,7 +5,7 @@ pub(crate) const SQLITE: &[&str] = &[
     include_str!("../migrations/sqlite/0001_access.sql"),
     include_str!("../migrations/sqlite/0002_sessions.sql"),
     include_str!("../migrations/sqlite/0003_projects.sql"),
-    include_str!("../migrations/sqlite/0004_uptime.sql"),
+    include_str!("../migrations/sqlite/0004_limits.sql"),
 ];
 
 /// The steps of PostgreSQL.
@@ -13,7 +13,7 @@ pub(crate) const POSTGRES: &[&str] = &[
     include_str!("../migrations/postgres/0001_access.sql"),
     include_str!("../migrations/postgres/0002_sessions.sql"),
     include_str!("../migrations/postgres/0003_projects.sql"),
-    include_str!("../migrations/postgres/0004_uptime.sql"),
+    include_str!("../migrations/postgres/0004_limits.sql"),
 ];
 
 /// The schema that all steps together lead to.

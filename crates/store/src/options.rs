@@ -6,7 +6,8 @@ use std::time::Duration;
 /// What can be set about a store. PostgreSQL alone has any of it; SQLite needs nothing.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// The most connections that are open at a time. Of three or more, two are left to those who do not write to projects.
+    /// The most connections that are open at a time. Of three or more, two are left to those who do not write to projects;
+    /// of five or more, one is left to those who look up keys and limits. One tenant uses three quarters of them at most.
     pub connections: usize,
     /// How long to wait for a connection, whether it has to be made or is in use by others.
     pub connect_timeout: Duration,

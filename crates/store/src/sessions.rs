@@ -1,12 +1,17 @@
 //! What both databases have in common about sessions.
 
 use access::StoreError as Fault;
-use flow::session::{Owner, StoreError};
+use flow::session::{Owner, Quota, StoreError};
 
 use crate::names::{check_name, is_name};
 
 /// The most rows of a kind that one sweep takes.
 pub(crate) const SWEPT: i64 = 1000;
+
+/// How many sessions that have ended are kept, if that is limited.
+pub(crate) fn most_ended(quota: Quota) -> Option<i64> {
+    (quota.ended < u32::MAX).then_some(i64::from(quota.ended))
+}
 
 /// The same error in the words of `flow`, which does not know `access`.
 pub(crate) fn in_flow(error: Fault) -> StoreError {

@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use sha2::{Digest, Sha256};
 
 use super::token::about;
-use super::{Owner, Row, SessionStore, StoreError};
+use super::{Owner, Quota, Row, SessionStore, StoreError};
 use crate::{Entropy, Seal};
 
 /// How often a write is tried again that lost against another one.
@@ -75,8 +75,8 @@ impl<'a> Documents<'a> {
             };
             let is_kept = match version {
                 Some(version) => self.store.save(self.owner, &id, version, row).await?,
-                None => match self.store.begin(self.owner, &id, row, u32::MAX, now).await {
-                    Ok(is_kept) => is_kept,
+                None => match self.store.begin(self.owner, &id, row, Quota::NONE, now).await {
+                    Ok(admission) => admission.is_begun(),
                     // Two that begin at once: one of them finds the row of the other.
                     Err(error) => match self.store.load(self.owner, &id).await? {
                         Some(_) => false,

@@ -7,7 +7,9 @@ use std::time::Duration;
 pub struct Limits {
     /// Sessions that one owner may have open at once.
     pub sessions: u32,
-    /// Questions that may be answered in one session.
+    /// Sessions of one owner that have ended and are remembered. Beyond that the oldest are forgotten before their time.
+    pub ended: u32,
+    /// Questions that may be answered in one session, also those that were gone back from.
     pub turns: usize,
     /// Bytes of one session, all in all.
     pub bytes: usize,
@@ -37,6 +39,7 @@ impl Default for Limits {
     fn default() -> Self {
         Self {
             sessions: 100,
+            ended: 1000,
             turns: 200,
             bytes: 1024 * 1024,
             response: 512 * 1024,

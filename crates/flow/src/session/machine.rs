@@ -3,8 +3,9 @@
 use jiff::Timestamp;
 use serde_json::{Map, Value};
 
+use super::problem::whole_seconds_until;
 use super::state::{Failed, PastTurn, Session, State, Written, after};
-use super::{Limits, Problem};
+use super::{Limits, Moment, Problem};
 use crate::{Answers, Asked, Halt, Invalid, Turn, check};
 
 /// What a user says to a prompt.
@@ -13,7 +14,7 @@ pub struct Response {
     /// The answer.
     pub value: Value,
     /// When it came in. It answers no prompt that was put after that.
-    pub received: Option<Timestamp>,
+    pub received: Option<Moment>,
     /// Which prompt it answers, if the client says so.
     pub prompt_id: Option<String>,
     /// What the client says about when it was given.
@@ -21,6 +22,9 @@ pub struct Response {
     /// What the client says besides. `action` may be `back` or `skip`.
     pub metadata: Option<Map<String, Value>>,
 }
+
+/// So many processes are remembered that have put a prompt of one session.
+const INSTANCES: usize = 8;
 
 /// What a response comes to.
 #[derive(Debug)]
@@ -40,23 +44,41 @@ impl Session {
         response: Response,
         limits: &Limits,
         now: Timestamp,
+        moment: Moment,
     ) -> Result<Taken, Problem> {
         self.expect_question()?;
         self.count(limits, now)?;
         let prompt_id = self.prompt_id();
-        let is_early = response.received.is_some_and(|received| received < self.asked);
-        if is_early || response.prompt_id.as_ref().is_some_and(|named| *named != prompt_id) {
+        if response.received.is_some_and(|received| self.is_early(received))
+            || response.prompt_id.as_ref().is_some_and(|named| *named != prompt_id)
+        {
             return Err(Problem::NoSuchPrompt { open: prompt_id });
         }
         if weight(&response) > limits.response {
             return Err(Problem::TooLarge { limit: limits.response });
         }
-        (self.active, self.asked) = (now, now);
+        self.active = now;
+        self.note_prompt(now, moment);
         match action(&response) {
             Some("back") => Ok(self.back()),
             Some("skip") => self.answer(Response { value: Value::Null, ..response }, limits, now),
             _ => self.answer(response, limits, now),
         }
+    }
+
+    /// Whether a response came in before the open prompt was put. A process knows that if it has put this prompt or one
+    /// since: the clocks of others say nothing. What came to another process is settled by the version that is written.
+    fn is_early(&self, received: Moment) -> bool {
+        self.put.iter().any(|put| received.is_before(*put))
+    }
+
+    /// A prompt is put from here on.
+    fn note_prompt(&mut self, now: Timestamp, moment: Moment) {
+        self.asked = now;
+        self.put.retain(|put| put.instance != moment.instance);
+        self.put.push(moment);
+        let excess = self.put.len().saturating_sub(INSTANCES);
+        self.put.drain(..excess);
     }
 
     fn expect_question(&self) -> Result<(), Problem> {
@@ -70,11 +92,13 @@ impl Session {
     /// Responses are counted in windows of time.
     fn count(&mut self, limits: &Limits, now: Timestamp) -> Result<(), Problem> {
         let (most, window) = limits.rate;
-        if now >= after(self.counted.0, window) {
-            self.counted = (now, 0);
-        }
+        // A clock that is behind the one that began the window must not make anybody wait for longer than a window.
+        let start = self.counted.0.min(now);
+        let end = after(start, window);
+        self.counted = if now >= end { (now, 0) } else { (start, self.counted.1) };
         if self.counted.1 >= most {
-            return Err(Problem::Limit { what: "responses", most: most as usize });
+            let retry_after = Some(whole_seconds_until(end, now));
+            return Err(Problem::Limit { what: "responses", most: most as usize, retry_after });
         }
         self.counted.1 += 1;
         Ok(())
@@ -85,8 +109,8 @@ impl Session {
             self.fail("too_many_attempts", "the question got no usable answer", now);
             return Err(Problem::AttemptsUsedUp { attempts: limits.attempts });
         }
-        if self.turns.len() >= limits.turns {
-            let problem = Problem::Limit { what: "turns", most: limits.turns };
+        if self.answered() >= limits.turns {
+            let problem = Problem::Limit { what: "turns", most: limits.turns, retry_after: None };
             self.fail("conversation_too_long", &problem.to_string(), now);
             return Err(problem);
         }
@@ -100,6 +124,7 @@ impl Session {
         self.invalid = None;
         self.partial.insert(field.name.clone(), value.clone());
         let Response { timestamp, metadata, .. } = response;
+        self.answered = self.answered() + 1;
         self.turns.push(PastTurn {
             name: field.name,
             prompt: Written::of(&field.prompt),
@@ -122,6 +147,13 @@ impl Session {
         let fields = self.open.as_ref().map_or(&[][..], |open| &open.question.fields);
         let since = self.turns.len().saturating_sub(self.partial.len());
         self.turns[since..].sort_by_key(|turn| fields.iter().position(|field| field.name == turn.name));
+    }
+
+    /// How many answers were taken in all its life. Those that were gone back from count as well: who goes back and forth
+    /// would else go on for ever, with as many attempts at every question as they like.
+    fn answered(&self) -> usize {
+        // Older builds kept no count.
+        self.answered.max(self.turns.len())
     }
 
     fn refuse(&mut self, invalid: Invalid) -> Taken {
@@ -172,10 +204,11 @@ impl Session {
     }
 
     /// The conversation has run: this is where it stands now. What was wrong with the answers, if they were refused.
-    pub(super) fn settle(&mut self, turn: Turn, now: Timestamp) -> Option<Invalid> {
+    pub(super) fn settle(&mut self, turn: Turn, now: Timestamp, moment: Moment) -> Option<Invalid> {
         let answers = self.pending.take();
         self.open = None;
-        (self.active, self.asked) = (now, now);
+        self.active = now;
+        self.note_prompt(now, moment);
         match turn {
             Turn::Ask(asked) => return self.ask(*asked, answers.unwrap_or_default()),
             Turn::Done(done) => {

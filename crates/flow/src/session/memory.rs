@@ -1,11 +1,11 @@
 //! Sessions in memory, for tests and for programs that may forget.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use jiff::Timestamp;
 
-use super::store::{Owner, Row, SessionStore, Stored};
+use super::store::{Admission, Owner, Quota, Row, SESSION_PREFIX, SessionStore, Stored};
 
 /// A store that ends with the process.
 #[derive(Default)]
@@ -16,10 +16,29 @@ pub struct Memory {
 #[derive(Default)]
 struct Kept {
     sessions: HashMap<String, Session>,
-    /// When those end that may still go on, by owner and id: counting them must not take longer the more there are of
-    /// others.
-    open: HashMap<(String, String), HashMap<String, Timestamp>>,
+    /// By owner: counting theirs must not take longer the more there are of others.
+    owned: HashMap<(String, String), Owned>,
     spent: HashMap<[u8; 32], Timestamp>,
+}
+
+/// When the sessions of one owner end, and what is kept beside them.
+#[derive(Default)]
+struct Owned {
+    /// Those that may still go on.
+    open: HashMap<String, Timestamp>,
+    /// Sessions that may not, the oldest first.
+    ended: BTreeSet<(Timestamp, String)>,
+}
+
+impl Owned {
+    /// What was open and has ended is so no longer.
+    fn close_ended(&mut self, now: Timestamp) {
+        for (id, ends) in self.open.extract_if(|_, ends| *ends <= now) {
+            if id.starts_with(SESSION_PREFIX) {
+                self.ended.insert((ends, id));
+            }
+        }
+    }
 }
 
 struct Session {
@@ -36,12 +55,27 @@ impl Session {
 }
 
 impl Kept {
-    /// Counts it as open until then, or no longer.
-    fn count(&mut self, owner: Owner<'_>, id: &str, until: Option<Timestamp>) {
-        let open = self.open.entry((owner.tenant.to_owned(), owner.subject.to_owned())).or_default();
-        match until {
-            Some(until) => drop(open.insert(id.to_owned(), until)),
-            None => drop(open.remove(id)),
+    fn owned(&mut self, owner: Owner<'_>) -> &mut Owned {
+        self.owned.entry((owner.tenant.to_owned(), owner.subject.to_owned())).or_default()
+    }
+
+    /// Counts it as open or not, and no longer as it was when it was to end at another time.
+    fn count(
+        &mut self,
+        owner: Owner<'_>,
+        id: &str,
+        was: Option<Timestamp>,
+        (is_open, ends): (bool, Timestamp),
+    ) {
+        let theirs = self.owned(owner);
+        theirs.open.remove(id);
+        if let Some(was) = was {
+            theirs.ended.remove(&(was, id.to_owned()));
+        }
+        if is_open {
+            theirs.open.insert(id.to_owned(), ends);
+        } else if id.starts_with(SESSION_PREFIX) {
+            theirs.ended.insert((ends, id.to_owned()));
         }
     }
 
@@ -51,13 +85,14 @@ impl Kept {
         (session.belongs_to(owner) && session.version == version).then_some(session)
     }
 
-    /// How many of them may still go on. Those that have ended are not counted again.
-    fn counted(&mut self, owner: Owner<'_>, now: Timestamp) -> usize {
-        let open = self.open.get_mut(&(owner.tenant.to_owned(), owner.subject.to_owned()));
-        open.map_or(0, |open| {
-            open.retain(|_, ends| *ends > now);
-            open.len()
-        })
+    /// Forgets those of this owner that have ended, but for so many.
+    fn prune(&mut self, owner: Owner<'_>, most: u32) {
+        let ended = &mut self.owned(owner).ended;
+        let excess = ended.len().saturating_sub(most as usize);
+        let oldest: Vec<_> = std::iter::from_fn(|| ended.pop_first()).take(excess).collect();
+        for (_, id) in oldest {
+            self.sessions.remove(&id);
+        }
     }
 }
 
@@ -77,18 +112,22 @@ impl SessionStore for Memory {
         owner: Owner<'a>,
         id: &'a str,
         row: Row,
-        most: u32,
+        quota: Quota,
         now: Timestamp,
-    ) -> Stored<'a, bool> {
+    ) -> Stored<'a, Admission> {
         Box::pin(async move {
             let mut kept = self.lock();
-            if kept.counted(owner, now) >= most as usize {
-                return Ok(false);
+            let theirs = kept.owned(owner);
+            theirs.close_ended(now);
+            if theirs.open.len() >= quota.open as usize {
+                return Ok(Admission::Full { until: theirs.open.values().min().copied() });
             }
-            kept.count(owner, id, row.is_open.then_some(row.ends));
+            kept.count(owner, id, None, (row.is_open, row.ends));
+            kept.owned(owner).close_ended(now);
             let (tenant, subject) = (owner.tenant.to_owned(), owner.subject.to_owned());
             kept.sessions.insert(id.to_owned(), Session { tenant, subject, version: 1, row });
-            Ok(true)
+            kept.prune(owner, quota.ended);
+            Ok(Admission::Begun)
         })
     }
 
@@ -104,10 +143,10 @@ impl SessionStore for Memory {
         Box::pin(async move {
             let mut kept = self.lock();
             let Some(session) = kept.version(owner, id, version) else { return Ok(false) };
-            let until = row.is_open.then_some(row.ends);
+            let (was, is) = (session.row.ends, (row.is_open, row.ends));
             session.version += 1;
             session.row = row;
-            kept.count(owner, id, until);
+            kept.count(owner, id, Some(was), is);
             Ok(true)
         })
     }
@@ -131,6 +170,10 @@ impl SessionStore for Memory {
         Box::pin(async move { Ok(self.lock().spent.insert(*token, forgotten).is_none()) })
     }
 
+    fn is_spent<'a>(&'a self, token: &'a [u8; 32]) -> Stored<'a, bool> {
+        Box::pin(async move { Ok(self.lock().spent.contains_key(token)) })
+    }
+
     fn sweep(&self, now: Timestamp) -> Stored<'_, u64> {
         Box::pin(async move {
             let mut kept = self.lock();
@@ -142,10 +185,12 @@ impl SessionStore for Memory {
                 swept += usize::from(session.row.body.take().is_some());
                 session.row.is_open = false;
             }
-            let Kept { sessions, open, .. } = &mut *kept;
-            open.retain(|_, open| {
-                open.retain(|id, ends| *ends > now && sessions.contains_key(id));
-                !open.is_empty()
+            let Kept { sessions, owned, .. } = &mut *kept;
+            owned.retain(|_, owned| {
+                owned.close_ended(now);
+                owned.open.retain(|id, _| sessions.contains_key(id));
+                owned.ended.retain(|(_, id)| sessions.contains_key(id));
+                !owned.open.is_empty() || !owned.ended.is_empty()
             });
             Ok(swept as u64)
         })

@@ -1,5 +1,9 @@
 //! Why something cannot be done with a session.
 
+use std::time::Duration;
+
+use jiff::Timestamp;
+
 use super::{State, StoreError};
 
 /// Why something cannot be done with a session.
@@ -45,12 +49,14 @@ pub enum Problem {
     #[error("the session has been cancelled")]
     Cancelled,
     /// There is a limit, and it is reached.
-    #[error("{most} {what} are the most there may be")]
+    #[error("{most} {what} are the most there may be{}", when(*retry_after))]
     Limit {
         /// What there are too many of.
         what: &'static str,
         /// How many there may be.
         most: usize,
+        /// After so many whole seconds there is room again. `None`: waiting does not help.
+        retry_after: Option<Duration>,
     },
     /// Nobody can be asked questions by this tool.
     #[error("{tool} is not interactive; call it with all arguments")]
@@ -61,6 +67,17 @@ pub enum Problem {
     /// The store did not do it.
     #[error(transparent)]
     Store(#[from] StoreError),
+}
+
+/// How long to wait for a time: whole seconds, at least one, and never too few.
+pub(super) fn whole_seconds_until(then: Timestamp, now: Timestamp) -> Duration {
+    let left = Duration::try_from(then.duration_since(now)).unwrap_or_default();
+    let whole = left.as_secs().saturating_add(u64::from(left.subsec_nanos() > 0));
+    Duration::from_secs(whole.max(1))
+}
+
+fn when(retry_after: Option<Duration>) -> String {
+    retry_after.map_or_else(String::new, |wait| format!("; try again in {} s", wait.as_secs()))
 }
 
 fn state_name(state: State) -> &'static str {

@@ -68,7 +68,7 @@ pub(super) async fn turn(
                 bad_arguments.push((name.clone(), invalid.clone()));
             }
             _ => {
-                let refused = held.session.settle(ran.turn, (clerk.clock)());
+                let refused = held.session.settle(ran.turn, (clerk.clock)(), (clerk.moment)());
                 held.session.complain(bad_arguments);
                 return Ok(refused);
             }

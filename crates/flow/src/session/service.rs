@@ -8,11 +8,16 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use jiff::Timestamp;
 use serde_json::{Map, Value};
+use sha2::{Digest, Sha256};
 
 use super::machine::{Response, Taken};
+use super::problem::whole_seconds_until;
 use super::state::after;
 use super::token::{self, Carried};
-use super::{Documents, Limits, Owner, Problem, Row, Session, SessionStore, Spending, State, run};
+use super::{
+    Admission, Documents, Limits, Moment, Owner, Problem, Quota, Row, SESSION_PREFIX, Session, SessionStore,
+    Spending, State, run,
+};
 use crate::{Answers, Converse, Entropy, Halt, Invalid, Journal, Keeper, Progress, Seal};
 
 /// A pause, sooner or later over.
@@ -24,6 +29,8 @@ pub struct Clerk<'a> {
     pub owner: Owner<'a>,
     /// The time.
     pub clock: &'a (dyn Fn() -> Timestamp + Sync),
+    /// The moment, by the monotonic clock of this process.
+    pub moment: &'a (dyn Fn() -> Moment + Sync),
     /// Where random numbers come from.
     pub entropy: &'a dyn Entropy,
     /// Waits.
@@ -144,9 +151,9 @@ impl Held {
     }
 }
 
-/// Why a token could not be claimed. One that was used already is like one that never was.
-fn unclaimed(halt: Halt) -> Problem {
-    if let Halt::NotKept(cause) = &halt { run::not_kept(cause) } else { Problem::NotFound }
+/// What is noted when a session that its client keeps is cancelled.
+fn cancellation(id: &str) -> [u8; 32] {
+    Sha256::digest(format!("{id} cancelled")).into()
 }
 
 /// The sessions of everybody.
@@ -186,7 +193,7 @@ impl Sessions {
     pub async fn start(&self, clerk: &Clerk<'_>, begin: Begin) -> Result<Standing, Problem> {
         let mut random = [0; 24];
         clerk.entropy.fill(&mut random);
-        let id = format!("session_{}", URL_SAFE_NO_PAD.encode(random));
+        let id = format!("{SESSION_PREFIX}{}", URL_SAFE_NO_PAD.encode(random));
         let Begin { tool, arguments, context, timeout, is_stateless } = begin;
         let timeout = timeout.unwrap_or(self.limits.idle).min(self.limits.longest);
         let session = Session::new(tool, arguments, context, timeout, (clerk.clock)());
@@ -227,13 +234,15 @@ impl Sessions {
             let state = self.take_over(clerk, held).await?.session.state();
             return Err(Problem::WrongState { state });
         }
-        let was_open = held.session.state().is_open();
-        let invalid = match held.session.take(response, &self.limits, (clerk.clock)()) {
+        let counted = held.session.counted;
+        let invalid = match held.session.take(response, &self.limits, (clerk.clock)(), (clerk.moment)()) {
             Ok(Taken::Refused(invalid)) => Some(invalid),
             Ok(Taken::NextField) => None,
             Ok(Taken::GoOn(input)) => run::turn(self, clerk, &mut held, input).await?,
             Err(problem) => {
-                if was_open && !held.session.state().is_open() {
+                // What is refused was counted, or else refusals would be free. Where others write at the same time some
+                // are missed, but never all of them.
+                if held.session.counted != counted {
                     self.write(clerk, &mut held, None).await?;
                 }
                 return Err(problem);
@@ -302,7 +311,7 @@ impl Sessions {
             let mut held = self.load(clerk, which).await?;
             held.session.cancel(reason, (clerk.clock)())?;
             if let Some(spending) = held.spending(self) {
-                spending.claim(&Journal::default()).await.map_err(unclaimed)?;
+                self.cancel_tokens(&held, &spending).await?;
             }
             if self.write(clerk, &mut held, None).await? {
                 return self.finish_token(clerk, held);
@@ -311,12 +320,36 @@ impl Sessions {
         Err(Problem::WrongState { state: State::Processing })
     }
 
+    /// Cancels a session that its client keeps: whatever tokens of it there are, they are refused from now on.
+    async fn cancel_tokens(&self, held: &Held, spending: &Spending<'_>) -> Result<(), Problem> {
+        if spending.was_spent().await? {
+            // Something was done since: a token that was used already is like one that never was.
+            return Err(Problem::NotFound);
+        }
+        // Nobody has a token of it for longer: the last turn may begin when its time is all but over.
+        let Limits { longest, turn, grace, .. } = self.limits;
+        let forgotten = after(held.session.created(), longest.saturating_add(turn).saturating_add(grace));
+        if !self.store.spend(&cancellation(&held.id), forgotten).await? {
+            return Err(Problem::Cancelled);
+        }
+        // A turn that runs somewhere does nothing any more. What it has begun to do is done, as with sessions in a store.
+        match spending.claim(&Journal::default()).await {
+            Err(Halt::NotKept(cause)) => Err(run::not_kept(&cause)),
+            Ok(()) | Err(_) => Ok(()),
+        }
+    }
+
     async fn load(&self, clerk: &Clerk<'_>, which: Which<'_>) -> Result<Held, Problem> {
         let now = (clerk.clock)();
         match which {
             Which::Token(token) => {
                 let read = token::read(&self.seal, clerk.owner, token, now);
                 let (id, Carried { effects, session, .. }) = read.ok_or(Problem::NotFound)?;
+                // The token that came of the cancellation says so itself, and may be looked at.
+                let says_so = session.state() == State::Cancelled;
+                if !says_so && self.store.is_spent(&cancellation(&id)).await? {
+                    return Err(Problem::Cancelled);
+                }
                 let place = Place::Token { token: token.to_owned(), effects };
                 Ok(Held { id, session, place })
             }
@@ -353,7 +386,7 @@ impl Sessions {
         let carried = Carried { expires, effects, session: &held.session };
         let token = token::write(&self.seal, clerk.owner, &held.id, &carried, clerk.entropy);
         if token.len() > 2 * self.limits.bytes {
-            return Err(Problem::Limit { what: "bytes", most: self.limits.bytes });
+            return Err(Problem::Limit { what: "bytes", most: self.limits.bytes, retry_after: None });
         }
         Ok(self.standing(held.id, held.session, Some(token)))
     }
@@ -397,7 +430,7 @@ impl Sessions {
         }
         let plain = serde_json::to_vec(session).unwrap_or_default();
         if plain.len() > self.limits.bytes {
-            return Err(Problem::Limit { what: "bytes", most: self.limits.bytes });
+            return Err(Problem::Limit { what: "bytes", most: self.limits.bytes, retry_after: None });
         }
         let about = token::about(clerk.owner, id, "session");
         let ends = session.ends(&self.limits);
@@ -423,16 +456,27 @@ impl Sessions {
 
     /// Keeps a new session, in its first version.
     async fn begin(&self, clerk: &Clerk<'_>, id: &str, row: Row) -> Result<i64, Problem> {
-        let most = self.limits.sessions;
-        let has_room = self.store.begin(clerk.owner, id, row, most, (clerk.clock)()).await?;
-        has_room.then_some(1).ok_or(Problem::Limit { what: "sessions", most: most as usize })
+        let quota = Quota { open: self.limits.sessions, ended: self.limits.ended };
+        let now = (clerk.clock)();
+        match self.store.begin(clerk.owner, id, row, quota, now).await? {
+            Admission::Begun => Ok(1),
+            Admission::Full { until } => Err(Problem::Limit {
+                what: "sessions",
+                most: quota.open as usize,
+                retry_after: until.map(|until| whole_seconds_until(until, now)),
+            }),
+        }
     }
 
     /// Why somebody else was faster.
     pub(super) async fn overtaken(&self, clerk: &Clerk<'_>, held: &Held) -> Problem {
         if !held.place.is_stored() {
             // A token that was used already is like one that never was.
-            return Problem::NotFound;
+            return match self.store.is_spent(&cancellation(&held.id)).await {
+                Ok(false) => Problem::NotFound,
+                Ok(true) => Problem::Cancelled,
+                Err(error) => error.into(),
+            };
         }
         match self.load(clerk, Which::Id(&held.id)).await {
             Ok(held) if held.session.state() == State::Cancelled => Problem::Cancelled,

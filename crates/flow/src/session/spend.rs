@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use jiff::Timestamp;
 use sha2::{Digest, Sha256};
 
-use super::SessionStore;
+use super::{SessionStore, StoreError};
 use crate::{Halt, Journal, Keeper, Keeping};
 
 /// Sees to it that a token is not gone on from twice, once something is done. The client keeps the journal, so there is
@@ -27,6 +27,11 @@ impl<'a> Spending<'a> {
     /// Whether something was done.
     pub fn is_spent(&self) -> bool {
         self.is_spent.load(Ordering::Acquire)
+    }
+
+    /// Whether something was done by anybody from here.
+    pub(super) async fn was_spent(&self) -> Result<bool, StoreError> {
+        self.store.is_spent(&self.token).await
     }
 
     async fn spend(&self) -> Result<(), Halt> {

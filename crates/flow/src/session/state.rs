@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Map, Value};
 
-use super::Limits;
+use super::{Limits, Moment};
 use crate::{Answers, Asked, Field, Invalid, Journal, Progress, Prompt};
 
 /// The states of the MCP Flow document.
@@ -115,13 +115,20 @@ pub struct Session {
     pub(super) context: Map<String, Value>,
     pub(super) created: Timestamp,
     pub(super) active: Timestamp,
-    /// When the open prompt was put.
+    /// When the open prompt was put. Builds that do not know `put` cannot do without it, and replicas of both run side by
+    /// side while a server is brought up to date.
     pub(super) asked: Timestamp,
+    /// When each process last put a prompt, by its own clock; the open one is the last of them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) put: Vec<Moment>,
     pub(super) timeout: Duration,
     pub(super) state: State,
     pub(super) journal: Journal,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) turns: Vec<PastTurn>,
+    /// How many answers were taken, also those that were gone back from.
+    #[serde(default)]
+    pub(super) answered: usize,
     /// What is asked, all fields of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) open: Option<Asked>,
@@ -165,10 +172,12 @@ impl Session {
             created: now,
             active: now,
             asked: now,
+            put: Vec::new(),
             timeout,
             state: State::Idle,
             journal: Journal::default(),
             turns: Vec::new(),
+            answered: 0,
             open: None,
             partial: Answers::new(),
             attempts: 0,

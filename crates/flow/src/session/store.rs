@@ -42,19 +42,61 @@ pub struct Row {
     pub body: Option<Vec<u8>>,
 }
 
+/// What the ids of sessions begin with. Those of documents that are kept beside them begin with their kind.
+pub const SESSION_PREFIX: &str = "session_";
+
+/// How many sessions one owner may have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Quota {
+    /// Open at once.
+    pub open: u32,
+    /// Ended, and remembered.
+    pub ended: u32,
+}
+
+impl Quota {
+    /// As many as there are.
+    pub const NONE: Self = Self { open: u32::MAX, ended: u32::MAX };
+}
+
+/// What came of beginning a session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[must_use]
+pub enum Admission {
+    /// It is kept.
+    Begun,
+    /// The owner has as many open sessions as they may have.
+    Full {
+        /// When the first of them ends by itself. `None`: there is none, so they may have none.
+        until: Option<Timestamp>,
+    },
+}
+
+impl Admission {
+    /// Whether it is kept.
+    #[must_use]
+    pub fn is_begun(self) -> bool {
+        self == Self::Begun
+    }
+}
+
 /// Where sessions are kept. Every change names the version that it was made from, and does not happen if another change
 /// was faster: of many that happen at once, one succeeds.
 pub trait SessionStore: Send + Sync {
-    /// Keeps a new session as version 1. `false`: the owner has `most` sessions already that are open and have not ended
-    /// by `now`. Ids are drawn at random and never come twice.
+    /// Keeps a new session as version 1, unless the owner has as many sessions as the quota allows that are open and have
+    /// not ended by `now`. Ids are drawn at random and never come twice.
+    ///
+    /// Of the owner's sessions that are closed or have ended by then, the new one included, those that end latest are kept,
+    /// as many as the quota says; the others are deleted. Rows whose ids do not begin with [`SESSION_PREFIX`] are no
+    /// sessions, and stay.
     fn begin<'a>(
         &'a self,
         owner: Owner<'a>,
         id: &'a str,
         row: Row,
-        most: u32,
+        quota: Quota,
         now: Timestamp,
-    ) -> Stored<'a, bool>;
+    ) -> Stored<'a, Admission>;
 
     /// The session and its version, if there is one of this id and owner.
     fn load<'a>(&'a self, owner: Owner<'a>, id: &'a str) -> Stored<'a, Option<(i64, Row)>>;
@@ -74,6 +116,9 @@ pub trait SessionStore: Send + Sync {
     /// Notes that something was used that may be used once; it can be forgotten at `forgotten`. `false`: it was used
     /// before.
     fn spend<'a>(&'a self, token: &'a [u8; 32], forgotten: Timestamp) -> Stored<'a, bool>;
+
+    /// Whether it was noted, by [`spend`](Self::spend), that this was used, and is not forgotten yet.
+    fn is_spent<'a>(&'a self, token: &'a [u8; 32]) -> Stored<'a, bool>;
 
     /// Takes the bodies out of what has ended by `now`, which changes no version, and deletes what can be forgotten by then. Returns how many rows
     /// that concerned, at most about a thousand at a time: call it again while it finds many.

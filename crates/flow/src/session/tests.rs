@@ -61,10 +61,13 @@ impl Entropy for Counting {
     }
 }
 
+const MOMENT: Moment = Moment { instance: 1, reading: Duration::ZERO };
+
 fn clerk(entropy: &Counting) -> Clerk<'_> {
     Clerk {
         owner: Owner { tenant: "t", subject: "s" },
         clock: &|| Timestamp::UNIX_EPOCH,
+        moment: &|| MOMENT,
         entropy,
         pause: &|_| Box::pin(std::future::pending()),
         tools: &|_| Some(Box::new(Forms)),
@@ -127,17 +130,17 @@ fn every_step_is_one_of_the_document() {
     session.run(None);
     states.push(session.state());
     let first = turn(&mut session.journal, None);
-    assert_eq!(session.settle(first, now), None);
+    assert_eq!(session.settle(first, now, MOMENT), None);
     states.push(session.state());
     for value in [1, 2, 3, 4] {
         let response = Response { value: json!(value), ..Response::default() };
-        match session.take(response, &limits, now).unwrap() {
+        match session.take(response, &limits, now, MOMENT).unwrap() {
             Taken::NextField => states.push(session.state()),
             Taken::GoOn(input) => {
                 session.run(input.clone());
                 states.push(session.state());
                 let next = turn(&mut session.journal, input);
-                session.settle(next, now);
+                session.settle(next, now, MOMENT);
                 states.push(session.state());
             }
             Taken::Refused(invalid) => panic!("{invalid}"),
@@ -160,4 +163,22 @@ fn what_is_said_about_an_end_is_short() {
     let mut session = Session::new("x".to_owned(), Answers::new(), Answers::new(), Duration::ZERO, now);
     session.cancel(Some(&"ä".repeat(5000)), now).unwrap();
     assert_eq!(session.failed().unwrap().message.chars().count(), 500);
+}
+
+/// What builds wrote that knew less about a session. They are still read, and go on.
+#[test]
+fn a_session_of_an_older_build_goes_on() {
+    let (limits, now) = (Limits::default(), Timestamp::UNIX_EPOCH);
+    let mut session = Session::new("x".to_owned(), Answers::new(), Answers::new(), limits.idle, now);
+    session.run(None);
+    let first = turn(&mut session.journal, None);
+    session.settle(first, now, MOMENT);
+    let mut written = serde_json::to_value(&session).unwrap();
+    for unknown in ["put", "answered"] {
+        assert!(written.as_object_mut().unwrap().remove(unknown).is_some(), "{unknown}");
+    }
+    assert_eq!(written["asked"], json!(now), "older builds cannot read a session without it");
+    let mut read: Session = serde_json::from_value(written).unwrap();
+    let response = Response { value: json!(1), received: Some(MOMENT), ..Response::default() };
+    assert!(matches!(read.take(response, &limits, now, MOMENT), Ok(Taken::NextField)));
 }

@@ -9,7 +9,7 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use flow::session::{
-    Begin, Clerk, Limits, Memory, Owner, Pause, Problem, Responded, Response, SessionStore, Sessions,
+    Begin, Clerk, Limits, Memory, Moment, Owner, Pause, Problem, Responded, Response, SessionStore, Sessions,
     Standing, State, Which,
 };
 use flow::{Answers, Converse, Entropy, Seal, SealKey};
@@ -31,6 +31,16 @@ impl Time {
 
     pub(crate) fn now(&self) -> Timestamp {
         Timestamp::from_millisecond(self.0.load(Ordering::SeqCst)).unwrap()
+    }
+
+    /// The same as a reading of a monotonic clock.
+    fn reading(&self) -> Duration {
+        Duration::from_millis(self.0.load(Ordering::SeqCst).unsigned_abs())
+    }
+
+    /// A clock of its own, which differs from this one by so much.
+    pub(crate) fn off_by(&self, milliseconds: i64) -> Self {
+        Self(Arc::new((self.0.load(Ordering::SeqCst) + milliseconds).into()))
     }
 
     pub(crate) fn pass(&self, time: Duration) {
@@ -85,6 +95,7 @@ pub(crate) struct Replica {
     pub(crate) sessions: Sessions,
     pub(crate) time: Time,
     clock: Box<dyn Fn() -> Timestamp + Send + Sync>,
+    moment: Box<dyn Fn() -> Moment + Send + Sync>,
     pause: Box<dyn Fn(Duration) -> Pause + Send + Sync>,
     tools: Tools,
     dice: Dice,
@@ -104,11 +115,17 @@ impl Replica {
         limits: Limits,
         seed: u64,
     ) -> Self {
-        let (clock, pause) = (time.clone(), time.clone());
+        let (clock, pause, hand) = (time.clone(), time.clone(), time.clone());
+        let ticks = AtomicU64::new(0);
         Self {
             sessions: Sessions::new(store, seal, limits),
             time: time.clone(),
             clock: Box::new(move || clock.now()),
+            // A little later each time it is read.
+            moment: Box::new(move || {
+                let tick = Duration::from_nanos(ticks.fetch_add(1, Ordering::SeqCst));
+                Moment { instance: seed, reading: hand.reading() + tick }
+            }),
             pause: Box::new(move |duration| pause.pause(duration)),
             tools,
             dice: Dice::new(seed),
@@ -124,11 +141,17 @@ impl Replica {
         Clerk {
             owner,
             clock: &*self.clock,
+            moment: &*self.moment,
             entropy: &self.dice,
             pause: &*self.pause,
             tools: &*self.tools,
             progress: &|_| {},
         }
+    }
+
+    /// The moment, as this process has it.
+    pub(crate) fn moment(&self) -> Moment {
+        (self.moment)()
     }
 
     pub(crate) async fn begin(&self, begin: Begin) -> Result<Standing, Problem> {

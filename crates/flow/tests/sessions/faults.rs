@@ -5,7 +5,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::task::Poll;
 
-use flow::session::{Memory, Owner, Row, SessionStore, StoreError, Stored};
+use flow::session::{Admission, Memory, Owner, Quota, Row, SessionStore, StoreError, Stored};
 use jiff::Timestamp;
 
 /// How an operation goes wrong.
@@ -108,10 +108,10 @@ impl SessionStore for Faulty {
         owner: Owner<'a>,
         id: &'a str,
         row: Row,
-        most: u32,
+        quota: Quota,
         now: Timestamp,
-    ) -> Stored<'a, bool> {
-        self.maybe(move || self.inner.begin(owner, id, row, most, now))
+    ) -> Stored<'a, Admission> {
+        self.maybe(move || self.inner.begin(owner, id, row, quota, now))
     }
     fn load<'a>(&'a self, owner: Owner<'a>, id: &'a str) -> Stored<'a, Option<(i64, Row)>> {
         self.maybe(move || self.inner.load(owner, id))
@@ -130,6 +130,9 @@ impl SessionStore for Faulty {
     }
     fn spend<'a>(&'a self, token: &'a [u8; 32], forgotten: Timestamp) -> Stored<'a, bool> {
         self.maybe(move || self.inner.spend(token, forgotten))
+    }
+    fn is_spent<'a>(&'a self, token: &'a [u8; 32]) -> Stored<'a, bool> {
+        self.maybe(move || self.inner.is_spent(token))
     }
     fn sweep(&self, now: Timestamp) -> Stored<'_, u64> {
         self.maybe(move || self.inner.sweep(now))

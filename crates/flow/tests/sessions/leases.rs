@@ -314,6 +314,6 @@ fn too_many_sessions_end_a_slow_start_before_it_does_anything() {
     assert!(starting.go().is_none());
     replica.time.pass(NOTICEABLE);
     let refused = starting.go().expect("it is over as soon as it is known").unwrap_err();
-    assert!(matches!(refused, Problem::Limit { what: "sessions", most: 1 }), "{refused:?}");
+    assert!(matches!(refused, Problem::Limit { what: "sessions", most: 1, .. }), "{refused:?}");
     assert_eq!((code(&refused), deeds.worked()), (-32000, (2, 1)));
 }

@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test that fails should stop")]
 
 mod changes;
+mod clocks;
 mod crowd;
 mod desk;
 mod faults;

@@ -109,12 +109,12 @@ impl Model {
         if count >= limits().rate.0 {
             return "-32000".to_owned();
         }
+        self.window = (start, count + 1);
         match say {
             Say::WrongPrompt => return "-32003".to_owned(),
             Say::Huge => return "-32004".to_owned(),
             _ => {}
         }
-        self.window = (start, count + 1);
         self.active = now;
         match say {
             Say::Back => self.back(),
@@ -411,7 +411,11 @@ impl Walk {
         } else if was_open {
             let is_as_before = standing.session.state() == State::WaitingUser
                 && standing.session.prompt_id() == format!("prompt_{}", self.model.prompts);
-            if !is_as_before {
+            // What is refused puts no prompt, and is counted or not.
+            let counted = &everything(&standing)["counted"];
+            let is_counted = *counted == json!(after.window);
+            prop_assert!(is_counted || *counted == json!(self.model.window), "{counted}");
+            if !is_as_before || is_counted {
                 self.model = after;
             }
         }

@@ -227,9 +227,18 @@ fn what_is_cancelled_does_nothing_any_more() {
     assert_eq!(line(look(&replica, &token)), "cancelled");
     assert_eq!(answer(say(&replica, &token, json!(1))), "-32006");
     assert_eq!(line(cancel(&replica, &token)), "-32006");
-    assert_eq!(answer(say(&replica, &tokens[3], json!("b"))), "-32001");
-    assert_eq!(line(cancel(&replica, &tokens[3])), "-32001");
+    // Neither does any other token of it, as long as one could live.
+    replica.time.pass(Duration::from_secs(299));
+    for token in &tokens[1..] {
+        assert_eq!(answer(say(&replica, token, json!("b"))), "-32006");
+        assert_eq!(line(cancel(&replica, token)), "-32006");
+        assert_eq!(line(look(&replica, token)), "-32006");
+    }
+    now(replica.sessions.store().sweep(replica.time.now())).unwrap();
+    assert_eq!(line(look(&replica, &tokens[1])), "-32006", "it was not swept away");
     assert_eq!(deeds.held().len(), 0);
+    // Those of other sessions are not concerned.
+    assert_eq!(answer(say(&replica, &begin(&replica).token.unwrap(), json!("Oslo"))), "ask from");
 }
 
 #[test]
@@ -269,7 +278,7 @@ fn a_store_out_of_reach_is_not_a_missing_session() {
     let store = Arc::new(Faulty::default());
     let replica = Replica::new(store.clone(), &Time::new(), only(Trip(deeds.clone())), Limits::default());
     let tokens = walk(&replica, &all()[..3]);
-    assert_eq!(store.count(), 0, "nothing was done, so nothing was written");
+    assert_eq!(store.count(), 3, "each response asks whether it was cancelled, and nothing is written");
     store.from(0, Way::FailBefore);
     assert_eq!(line(cancel(&replica, &tokens[3])), "-32603");
     assert_eq!(answer(say(&replica, &tokens[3], json!("b"))), "-32603");

@@ -529,9 +529,12 @@ fn a_key_has_a_hundred_sessions() {
     let keys = [endpoint.key(Scope::Read), endpoint.key(Scope::Read)];
     let [mut greedy, mut other] = keys.each_ref().map(|key| Api::new(&endpoint, key));
     let sessions: Vec<Value> = (0..100).map(|_| greedy.start().0).collect();
-    let refused = greedy.ask("interaction.start", &booking());
-    let error = &refused["error"];
-    assert_eq!((&error["code"], &error["data"]["limit"]), (&json!(-32000), &json!(100)), "{refused}");
+    endpoint.clock.advance(Duration::from_millis(60_500));
+    let refused = greedy.post(&request("interaction.start", &booking()));
+    let error = refused.json()["error"].clone();
+    assert_eq!((&error["code"], &error["data"]["limit"]), (&json!(-32000), &json!(100)), "{refused:?}");
+    // They were begun with five minutes each.
+    assert_eq!((&error["data"]["retryAfter"], refused.header("retry-after")), (&json!(240), Some("240")));
     assert!(other.start().0.is_string(), "others are not held back");
     // Those that are open go on, and one that ends makes room for one.
     let named = |number: usize| json!({ "sessionId": sessions[number] });
@@ -542,6 +545,54 @@ fn a_key_has_a_hundred_sessions() {
     // So do those whose users fell silent.
     endpoint.clock.advance(Duration::from_secs(301));
     assert!(greedy.start().0.is_string());
+}
+
+/// Answers that are refused are not free.
+#[test]
+fn a_flood_of_refused_answers_has_to_wait() {
+    let endpoint = Endpoint::keyed(None);
+    let mut api = Api::new(&endpoint, &endpoint.key(Scope::Read));
+    let (session, prompt) = api.start();
+    let elsewhere =
+        json!({ "sessionId": session, "promptId": "prompt_99", "response": { "value": "Lisbon" } });
+    for _ in 0..100 {
+        assert_eq!(api.code("interaction.respond", &elsewhere), -32003);
+    }
+    endpoint.clock.advance(Duration::from_millis(2500));
+    for params in [elsewhere, response(&session, &prompt)] {
+        let refused = api.post(&request("interaction.respond", &params));
+        let error = refused.json()["error"].clone();
+        assert_eq!((&error["code"], &error["data"]["kind"]), (&json!(-32000), &json!("limit_reached")));
+        assert_eq!((&error["data"]["retryAfter"], refused.header("retry-after")), (&json!(8), Some("8")));
+    }
+    endpoint.clock.advance(Duration::from_secs(8));
+    assert_eq!(api.ask("interaction.respond", &response(&session, &prompt))["result"]["accepted"], true);
+}
+
+/// Row 20b of the contract: a token is no way around a cancellation.
+#[test]
+fn every_token_of_a_cancelled_session_is_refused() {
+    let endpoint = Endpoint::keyed(None);
+    let mut api = Api::new(&endpoint, &endpoint.key(Scope::Read));
+    let stateless = json!({ "toolName": "booking", "context": { "stateless": true } });
+    let started = api.ask("interaction.start", &stateless)["result"].clone();
+    let mut answer = response(&Value::Null, &started["initialPrompt"]);
+    answer["token"] = started["token"].clone();
+    let next = api.ask("interaction.respond", &answer)["result"].clone();
+    let cancelled = api.ask("interaction.cancel", &json!({ "token": next["token"] }))["result"].clone();
+    assert_eq!(cancelled["cancelled"], true);
+    for token in [&started["token"], &next["token"], &cancelled["token"]] {
+        answer["token"] = token.clone();
+        assert_eq!(api.code("interaction.respond", &answer), -32006);
+        assert_eq!(api.code("interaction.cancel", &json!({ "token": token })), -32006);
+    }
+    for token in [&started["token"], &next["token"]] {
+        for method in ["interaction.getState", "interaction.continue", "interaction.complete"] {
+            assert_eq!(api.code(method, &json!({ "token": token })), -32006, "{method}");
+        }
+    }
+    let state = api.ask("interaction.getState", &json!({ "token": cancelled["token"] }));
+    assert_eq!(state["result"]["state"], "cancelled");
 }
 
 /// F11 of the guide, for the way of 2026-07-28.

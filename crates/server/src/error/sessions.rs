@@ -58,7 +58,13 @@ pub(super) fn data(problem: &Problem, id: Option<&str>) -> Value {
         Problem::TooLarge { limit } => json!({ "limit": limit }),
         Problem::AttemptsUsedUp { attempts } => json!({ "attempts": attempts }),
         Problem::TimedOut { seconds } => json!({ "limit": seconds }),
-        Problem::Limit { what, most } => json!({ "limit": most, "of": what }),
+        Problem::Limit { what, most, retry_after } => {
+            let mut data = json!({ "limit": most, "of": what });
+            if let Some(wait) = retry_after {
+                data["retryAfter"] = whole_seconds(*wait).into();
+            }
+            data
+        }
         Problem::NotInteractive { tool } => json!({ "toolName": tool }),
         Problem::NotFound | Problem::Expired | Problem::Cancelled | Problem::Store(_) => json!({}),
     };

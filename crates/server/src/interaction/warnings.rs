@@ -106,6 +106,7 @@ async fn tell(connection: &Connection, session: &str, due: &Due) {
     let clerk = Clerk {
         owner: owner(&due.whose),
         clock: &|| app.now(),
+        moment: &|| app.reading(),
         entropy: app.entropy.as_ref(),
         pause: &pause,
         tools: &|_| None,

@@ -44,10 +44,11 @@ impl Postgres {
         F: Fn(Arc<Transaction<'a>>) -> D + Send + Sync,
         D: Future<Output = Result<T, Stop<Fault>>> + Send,
     {
-        let _turn = match aim {
+        let written = match aim {
             Aim::Read => None,
-            Aim::Write(to) | Aim::Rehearse(to) => Some(self.turns.wait(to).await.map_err(in_projects)?),
+            Aim::Write(to) | Aim::Rehearse(to) => Some(to),
         };
+        let _turn = self.turns.wait(view.tenant(), written).await.map_err(in_projects)?;
         let (mut was_lost, mut conflicts) = (false, 0);
         loop {
             match self.once(view, aim, &case).await {

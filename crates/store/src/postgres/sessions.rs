@@ -1,21 +1,23 @@
 //! Sessions in PostgreSQL.
 
-use flow::session::{Owner, Row, SessionStore, StoreError, Stored};
+use flow::session::{Admission, Owner, Quota, Row, SessionStore, StoreError, Stored};
 use jiff::Timestamp;
 
 use super::Postgres;
 use super::column::{get, whole};
 use super::work::{Step, View, Work};
-use crate::sessions::{SWEPT, can_be, check, in_flow};
+use crate::sessions::{SWEPT, can_be, check, in_flow, most_ended};
 
 /// Functions of the database, which say for whom they ask and then do it: see the migration.
-const BEGIN: &str = "SELECT flow_begin($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)";
+const BEGIN: &str = "SELECT begun, until FROM flow_admit($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)";
 const LOAD: &str = "SELECT version, is_open, ends, forgotten, leased_until, body FROM flow_load($1, $2, $3)";
 const SAVE: &str = "SELECT flow_save($1, $2, $3, $4, $5, $6, $7, $8, $9)";
 const RENEW: &str = "SELECT flow_renew($1, $2, $3, $4, $5)";
 
 const SPEND: &str = "INSERT INTO flow_spent (token, forgotten) VALUES ($1, $2)
     ON CONFLICT (token) DO NOTHING RETURNING true";
+
+const IS_SPENT: &str = "SELECT EXISTS (SELECT FROM flow_spent WHERE token = $1)";
 
 /// What somebody else holds, be it another sweep, is left to the next one. Each array is made once and not for each row.
 const SWEEP: &str = "WITH
@@ -43,14 +45,14 @@ impl SessionStore for Postgres {
         owner: Owner<'a>,
         id: &'a str,
         row: Row,
-        most: u32,
+        quota: Quota,
         now: Timestamp,
-    ) -> Stored<'a, bool> {
+    ) -> Stored<'a, Admission> {
         Box::pin(async move {
             check(owner, id)?;
             let Owner { tenant, subject } = owner;
             let Row { is_open, ends, forgotten, leased_until, body } = cut(row);
-            let (now, most) = (whole(now), i64::from(most));
+            let (now, most, ended) = (whole(now), i64::from(quota.open), most_ended(quota));
             let step = Step {
                 sql: BEGIN,
                 values: &[
@@ -64,9 +66,15 @@ impl SessionStore for Postgres {
                     &body,
                     &now,
                     &most,
+                    &ended,
                 ],
             };
-            self.change(step).await.map_err(in_flow)
+            let answer = self.change_telling(Work::For(tenant, step)).await.map_err(in_flow)?;
+            let until = |row| get(row, 1).map_err(in_flow);
+            match answer {
+                (true, _) => Ok(Admission::Begun),
+                (false, row) => Ok(Admission::Full { until: row.as_ref().map_or(Ok(None), until)? }),
+            }
         })
     }
 
@@ -77,7 +85,7 @@ impl SessionStore for Postgres {
             }
             let Owner { tenant, subject } = owner;
             let step = Step { sql: LOAD, values: &[&tenant, &subject, &id] };
-            let rows = self.run_one(Work::Alone(step)).await.map_err(in_flow)?;
+            let rows = self.run_one(Work::For(tenant, step)).await.map_err(in_flow)?;
             rows.first().map(session).transpose()
         })
     }
@@ -103,7 +111,7 @@ impl SessionStore for Postgres {
                     &body,
                 ],
             };
-            self.change(step).await.map_err(in_flow)
+            self.change(Work::For(tenant, step)).await.map_err(in_flow)
         })
     }
 
@@ -120,14 +128,22 @@ impl SessionStore for Postgres {
             }
             let Owner { tenant, subject } = owner;
             let step = Step { sql: RENEW, values: &[&tenant, &subject, &id, &version, &whole(leased_until)] };
-            self.change(step).await.map_err(in_flow)
+            self.change(Work::For(tenant, step)).await.map_err(in_flow)
         })
     }
 
     fn spend<'a>(&'a self, token: &'a [u8; 32], forgotten: Timestamp) -> Stored<'a, bool> {
         Box::pin(async move {
             let step = Step { sql: SPEND, values: &[&token.as_slice(), &whole(forgotten)] };
-            self.change(step).await.map_err(in_flow)
+            self.change(Work::Alone(step)).await.map_err(in_flow)
+        })
+    }
+
+    fn is_spent<'a>(&'a self, token: &'a [u8; 32]) -> Stored<'a, bool> {
+        Box::pin(async move {
+            let step = Step { sql: IS_SPENT, values: &[&token.as_slice()] };
+            let rows = self.run_one(Work::Alone(step)).await.map_err(in_flow)?;
+            rows.first().map_or(Ok(false), |row| get(row, 0)).map_err(in_flow)
         })
     }
 

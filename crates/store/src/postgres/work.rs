@@ -37,13 +37,25 @@ pub(super) struct Step<'a> {
 
 /// What is to be done, as a whole.
 pub(super) enum Work<'a> {
-    /// A statement that is a transaction by itself, on tables that have no policies, or in a function that tells them who
-    /// asks. Twice must be as good as once.
+    /// A statement that is a transaction by itself, on tables that have no policies. Twice must be as good as once.
     Alone(Step<'a>),
+    /// The same for this tenant, in a function that tells the policies who asks.
+    For(&'a str, Step<'a>),
     /// A question.
     Read(View<'a>, Step<'a>),
     /// Changes: all of them or none.
     Write(View<'a>, &'a [Step<'a>]),
+}
+
+impl<'a> Work<'a> {
+    /// The tenant whose connections are used for it.
+    fn tenant(&self) -> Option<&'a str> {
+        match self {
+            Self::Alone(_) => None,
+            Self::For(tenant, _) => Some(tenant),
+            Self::Read(view, _) | Self::Write(view, _) => view.tenant(),
+        }
+    }
 }
 
 /// Why it was not done.
@@ -54,7 +66,15 @@ enum Failure {
     Failed(StoreError),
 }
 
-impl View<'_> {
+impl<'a> View<'a> {
+    /// The tenant whose connections are used for it.
+    pub(super) fn tenant(&self) -> Option<&'a str> {
+        match self {
+            Self::Tenant(tenant) => Some(tenant),
+            Self::Prefix(_) | Self::Operator => None,
+        }
+    }
+
     pub(super) fn setting(&self) -> (&str, &str) {
         match self {
             Self::Tenant(tenant) => ("fluxway.tenant", tenant),
@@ -120,21 +140,29 @@ impl Postgres {
 
     /// Does what happens at most once, however often it is sent, and says `true` when it has. If a connection breaks, it
     /// is sent again. What says then that it has not happened may have done so the first time, and nobody knows.
-    pub(super) async fn change(&self, step: Step<'_>) -> Result<bool, StoreError> {
-        let work = Work::Alone(step);
+    pub(super) async fn change(&self, work: Work<'_>) -> Result<bool, StoreError> {
+        Ok(self.change_telling(work).await?.0)
+    }
+
+    /// The same for what says more than that it has happened: also gives its row, if it is known.
+    pub(super) async fn change_telling(&self, work: Work<'_>) -> Result<(bool, Option<Row>), StoreError> {
         match self.attempt(&work).await {
-            Ok(answers) => happened(&answers),
+            Ok(answers) => Ok((happened(&answers)?, answers.into_iter().flatten().next())),
             Err(Failure::Failed(error)) => Err(error),
             Err(Failure::Lost(error)) => {
                 self.pool.retain(|_, _| false);
                 let again = self.attempt(&work).await;
                 let has_happened = again.is_ok_and(|answers| matches!(happened(&answers), Ok(true)));
-                if has_happened { Ok(true) } else { Err(perhaps_done(error)) }
+                if has_happened { Ok((true, None)) } else { Err(perhaps_done(error)) }
             }
         }
     }
 
     async fn attempt(&self, work: &Work<'_>) -> Result<Vec<Vec<Row>>, Failure> {
+        let _turn = match work.tenant() {
+            None => None,
+            tenant => Some(self.turns.wait(tenant, None).await.map_err(Failure::Failed)?),
+        };
         let client = self.pool.get().await.map_err(|error| Failure::Failed(fault::of_pool(&error)))?;
         // Whoever stops waiting for changes may leave an open transaction behind; what is only read travels whole.
         let mut lent = self.lend(client, !matches!(work, Work::Write(..)));
@@ -169,7 +197,7 @@ impl Drop for Lent {
 
 async fn travel(client: &Object, work: &Work<'_>) -> Result<Vec<Vec<Row>>, Failure> {
     match work {
-        Work::Alone(step) => together(client, &[step]).await,
+        Work::Alone(step) | Work::For(_, step) => together(client, &[step]).await,
         Work::Read(view, step) => {
             let (name, value) = view.setting();
             let set = Step { sql: SET, values: &[&name, &value] };

@@ -1,19 +1,33 @@
 //! Sessions in SQLite.
 
-use flow::session::{Owner, Row, SessionStore, StoreError, Stored};
+use flow::session::{Admission, Owner, Quota, Row, SessionStore, StoreError, Stored};
 use jiff::Timestamp;
 use rusqlite::{Connection, OptionalExtension, Params, Result, named_params};
 
 use super::Sqlite;
 use super::column::{time, unreadable};
-use crate::sessions::{SWEPT, can_be, check, in_flow};
+use crate::sessions::{SWEPT, can_be, check, in_flow, most_ended};
 
-/// One statement counts and adds: nobody else writes in between.
+/// Counts and adds.
 const BEGIN: &str = "INSERT INTO flow_sessions
     (id, tenant, subject, version, is_open, ends, forgotten, leased_until, body)
     SELECT :id, :tenant, :subject, 1, :is_open, :ends, :forgotten, :leased_until, :body
     WHERE (SELECT count(*) FROM flow_sessions
         WHERE tenant = :tenant AND subject = :subject AND is_open AND ends > :now) < :most";
+
+/// When the first of those ends that are open.
+const FIRST_END: &str = "SELECT min(ends) FROM flow_sessions
+    WHERE tenant = :tenant AND subject = :subject AND is_open AND ends > :now";
+
+/// Those that have ended, but for the latest. Rows whose ids begin otherwise are documents.
+const PRUNE: &str = "DELETE FROM flow_sessions WHERE id IN (
+    SELECT id FROM (
+        SELECT id, ends FROM flow_sessions
+            WHERE tenant = :tenant AND subject = :subject AND NOT is_open AND id GLOB 'session_*'
+        UNION ALL
+        SELECT id, ends FROM flow_sessions
+            WHERE tenant = :tenant AND subject = :subject AND is_open AND ends <= :now AND id GLOB 'session_*')
+    ORDER BY ends DESC, id DESC LIMIT -1 OFFSET :ended)";
 
 const LOAD: &str = "SELECT version, is_open, ends, forgotten, leased_until, body FROM flow_sessions
     WHERE id = :id AND tenant = :tenant AND subject = :subject";
@@ -27,6 +41,8 @@ const RENEW: &str = "UPDATE flow_sessions SET leased_until = :leased_until
 
 const SPEND: &str = "INSERT INTO flow_spent (token, forgotten) VALUES (:token, :forgotten)
     ON CONFLICT (token) DO NOTHING";
+
+const IS_SPENT: &str = "SELECT EXISTS (SELECT 1 FROM flow_spent WHERE token = :token)";
 
 /// What is done to what can be swept at `:now`, at most `:most` rows at a time.
 const SWEEPS: [&str; 3] = [
@@ -44,21 +60,33 @@ impl SessionStore for Sqlite {
         owner: Owner<'a>,
         id: &'a str,
         row: Row,
-        most: u32,
+        quota: Quota,
         now: Timestamp,
-    ) -> Stored<'a, bool> {
+    ) -> Stored<'a, Admission> {
         Box::pin(async move {
             check(owner, id)?;
             let named = Named::of(owner, id);
             self.change(move |connection| {
+                let Named { tenant, subject, .. } = &named;
+                let now = now.as_microsecond();
                 let values = named_params! {
-                    ":id": named.id, ":tenant": named.tenant, ":subject": named.subject,
-                    ":is_open": row.is_open, ":ends": row.ends.as_microsecond(),
+                    ":id": named.id, ":tenant": tenant, ":subject": subject, ":is_open": row.is_open, ":ends": row.ends.as_microsecond(),
                     ":forgotten": row.forgotten.as_microsecond(),
                     ":leased_until": row.leased_until.map(Timestamp::as_microsecond), ":body": row.body,
-                    ":most": most, ":now": now.as_microsecond(),
+                    ":most": quota.open, ":now": now,
                 };
-                changes(connection, BEGIN, values)
+                if !changes(connection, BEGIN, values)? {
+                    let owner = named_params! { ":tenant": tenant, ":subject": subject, ":now": now };
+                    let until = connection.prepare_cached(FIRST_END)?.query_row(owner, |row| time(row, 0))?;
+                    return Ok(Admission::Full { until });
+                }
+                if let Some(ended) = most_ended(quota) {
+                    let values = named_params! {
+                        ":tenant": tenant, ":subject": subject, ":now": now, ":ended": ended,
+                    };
+                    changes(connection, PRUNE, values)?;
+                }
+                Ok(Admission::Begun)
             })
             .await
         })
@@ -126,6 +154,17 @@ impl SessionStore for Sqlite {
             let values = named_params! { ":token": token, ":forgotten": forgotten.as_microsecond() };
             changes(connection, SPEND, values)
         }))
+    }
+
+    fn is_spent<'a>(&'a self, token: &'a [u8; 32]) -> Stored<'a, bool> {
+        let token = *token;
+        Box::pin(async move {
+            let look = move |connection: &mut Connection| {
+                let values = named_params! { ":token": token };
+                connection.prepare_cached(IS_SPENT)?.query_row(values, |row| row.get(0))
+            };
+            self.readers.run(look).await.map_err(in_flow)
+        })
     }
 
     fn sweep(&self, now: Timestamp) -> Stored<'_, u64> {

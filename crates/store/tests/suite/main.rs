@@ -53,6 +53,7 @@ mod secrets;
 mod session_model;
 mod session_places;
 mod sessions;
+mod shares;
 mod tls;
 mod walls;
 mod way;

@@ -198,6 +198,7 @@ async fn those_who_wait_to_write_take_nothing_from_those_who_look() {
         anns.push(fill(&*store, "ann", number).await);
     }
     let (other, onlooker) = (superuser(&place).await, superuser(&place).await);
+    let looked_at = anns[4].clone();
     for projects in [vec![anns[0].clone(); 5], anns] {
         other.batch_execute("BEGIN; SELECT FROM projects FOR UPDATE").await.unwrap();
         let writing = join_all(projects.into_iter().map(|id| {
@@ -207,6 +208,7 @@ async fn those_who_wait_to_write_take_nothing_from_those_who_look() {
         somebody_waits(&onlooker).await;
         for _ in 0..50 {
             store.project(&Account::new("bob"), &bob).await.unwrap();
+            store.project(&ann(), &looked_at).await.unwrap();
         }
         other.batch_execute("COMMIT").await.unwrap();
         for done in writing.await {

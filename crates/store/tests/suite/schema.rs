@@ -7,7 +7,7 @@ use rusqlite::Connection;
 use store::{OpenError, Options};
 
 use crate::harness::{self, Place, credential, in_turn, key, later, now};
-use crate::sessions::{ANN, row};
+use crate::sessions::{ANN, Beginning as _, row};
 
 on_both!(
     what_was_kept_is_there_after_reopening,
@@ -109,14 +109,16 @@ async fn a_newer_sqlite_file_is_refused() {
     assert_eq!(keys, 1);
 }
 
-/// Databases that were made before there were sessions, and before there were projects.
+/// Databases that were made before there were sessions, before there were projects, and before those were counted that have
+/// ended.
 #[tokio::test]
 async fn an_older_store_is_brought_up_to_date() {
     let steps = [
         include_str!("../../migrations/sqlite/0001_access.sql"),
         include_str!("../../migrations/sqlite/0002_sessions.sql"),
+        include_str!("../../migrations/sqlite/0003_projects.sql"),
     ];
-    for schema in [1_u32, 2] {
+    for schema in [1_u32, 2, 3] {
         let place = harness::sqlite();
         let file = Connection::open(place.file()).unwrap();
         file.execute_batch(&steps[..schema as usize].concat()).unwrap();
@@ -128,8 +130,9 @@ async fn an_older_store_is_brought_up_to_date() {
     let steps = [
         include_str!("../../migrations/postgres/0001_access.sql"),
         include_str!("../../migrations/postgres/0002_sessions.sql"),
+        include_str!("../../migrations/postgres/0003_projects.sql"),
     ];
-    for schema in [1, 2] {
+    for schema in [1, 2, 3] {
         let Some(place) = harness::postgres().await else { return };
         let client = place.connect().await;
         client.batch_execute(&steps[..schema].concat()).await.unwrap();
@@ -145,10 +148,10 @@ async fn an_older_store_is_brought_up_to_date() {
 async fn what_was_kept_before_there_were_projects_stays(place: &Place) {
     let store = place.open().await;
     store.add_key(key("one"), credential("p")).await.unwrap();
-    assert!(store.begin(ANN, "one", row("first"), 2, now()).await.unwrap());
+    assert!(store.begin_up_to(ANN, "one", row("first"), 2, now()).await.unwrap());
     let (keys, session) = (store.keys(None).await.unwrap(), store.load(ANN, "one").await.unwrap());
     drop(store);
-    // As it was before: without the tables of projects.
+    // As it was before: without the tables of projects, and what came after them.
     if place.url.starts_with("sqlite:") {
         let file = Connection::open(place.file()).unwrap();
         let tables = "SELECT name FROM sqlite_schema WHERE type = 'table' AND name LIKE 'project%'";
@@ -160,6 +163,7 @@ async fn what_was_kept_before_there_were_projects_stays(place: &Place) {
         for name in names {
             file.execute_batch(&format!("PRAGMA foreign_keys = OFF; DROP TABLE {name}")).unwrap();
         }
+        file.execute_batch("DROP INDEX flow_sessions_ended").unwrap();
         file.execute_batch("ALTER TABLE rate_buckets DROP COLUMN uptime").unwrap();
         file.pragma_update(None, "user_version", 2).unwrap();
     } else {
@@ -167,6 +171,7 @@ async fn what_was_kept_before_there_were_projects_stays(place: &Place) {
                 FOR name IN SELECT tablename FROM pg_tables WHERE tablename LIKE 'project%' LOOP
                     EXECUTE 'DROP TABLE ' || quote_ident(name) || ' CASCADE';
                 END LOOP; END $$;
+            DROP INDEX flow_sessions_ended; DROP FUNCTION flow_admit;
             UPDATE fluxway_schema SET version = 2";
         harness::execute(place, drop_all).await;
     }
@@ -180,11 +185,11 @@ async fn keeps_keys_and_sessions(place: &Place) {
     for id in ["one", "two"] {
         let store = place.open().await;
         store.add_key(key(id), credential(id)).await.unwrap();
-        assert!(store.begin(ANN, id, row("first"), 2, now()).await.unwrap());
+        assert!(store.begin_up_to(ANN, id, row("first"), 2, now()).await.unwrap());
     }
     let store = place.open().await;
     assert_eq!(store.keys(None).await.unwrap().len(), 2);
-    assert!(!store.begin(ANN, "three", row("first"), 2, now()).await.unwrap());
+    assert!(!store.begin_up_to(ANN, "three", row("first"), 2, now()).await.unwrap());
 }
 
 #[tokio::test]
@@ -266,7 +271,7 @@ async fn a_newer_postgres_database_is_refused() {
     drop(place.open().await);
     place.connect().await.batch_execute("UPDATE fluxway_schema SET version = 7").await.unwrap();
     let error = refusal(&place).await;
-    assert!(matches!(error, OpenError::TooNew { found: 7, known: 3, .. }), "{error}");
+    assert!(matches!(error, OpenError::TooNew { found: 7, known: 4, .. }), "{error}");
 }
 
 #[tokio::test]

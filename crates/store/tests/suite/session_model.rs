@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use flow::session::{Memory, Owner, Row, SessionStore};
+use flow::session::{Memory, Owner, Quota, Row, SessionStore};
 use jiff::Timestamp;
 use proptest::prelude::*;
 use store::Options;
@@ -10,11 +10,12 @@ use store::Options;
 /// What is done, at a clock that only goes on. Numbers stand for owners, sessions and tokens.
 #[derive(Clone, Debug)]
 enum Deed {
-    Begin { owner: usize, row: Draft, most: u32 },
+    Begin { owner: usize, row: Draft, quota: Quota },
     Load { owner: usize, id: usize },
     Save { owner: usize, id: usize, version: i64, row: Draft },
     Renew { owner: usize, id: usize, version: i64, lease: u64 },
     Spend { token: u8 },
+    IsSpent { token: u8 },
     Sweep,
     Wait(u64),
 }
@@ -44,13 +45,16 @@ fn drafts() -> impl Strategy<Value = Draft> {
 fn deeds() -> impl Strategy<Value = Vec<Deed>> {
     let owner = || prop_oneof![4 => Just(0_usize), 1 => 1..3_usize];
     let deed = prop_oneof![
-        4 => (owner(), drafts(), 0..5_u32).prop_map(|(owner, row, most)| Deed::Begin { owner, row, most }),
+        4 => (owner(), drafts(), 0..5_u32, prop_oneof![0..3_u32, Just(u32::MAX)]).prop_map(|(owner, row, open, ended)| {
+            Deed::Begin { owner, row, quota: Quota { open, ended } }
+        }),
         3 => (owner(), 0..6_usize).prop_map(|(owner, id)| Deed::Load { owner, id }),
         6 => (owner(), 0..6_usize, 0..4_i64, drafts())
             .prop_map(|(owner, id, version, row)| Deed::Save { owner, id, version, row }),
         2 => (owner(), 0..6_usize, 0..4_i64, 0..5_u64)
             .prop_map(|(owner, id, version, lease)| Deed::Renew { owner, id, version, lease }),
         2 => (0..3_u8).prop_map(|token| Deed::Spend { token }),
+        1 => (0..3_u8).prop_map(|token| Deed::IsSpent { token }),
         3 => Just(Deed::Sweep),
         3 => (0..6_u64).prop_map(Deed::Wait),
     ];
@@ -81,13 +85,14 @@ impl<'a> Scene<'a> {
 
     /// What the store says to it.
     async fn play(&mut self, deed: &Deed) -> String {
-        let name = |id: usize| format!("s-{id}");
+        // Every third is a document and no session.
+        let name = |id: usize| format!("{}_{id}", if id % 3 == 2 { "plan" } else { "session" });
         match deed {
-            Deed::Begin { owner, row, most } => {
+            Deed::Begin { owner, row, quota } => {
                 self.begun += 1;
                 let id = name(self.begun - 1);
-                let answer = self.store.begin(OWNERS[*owner], &id, self.row(row), *most, self.now).await;
-                answer.unwrap().to_string()
+                let answer = self.store.begin(OWNERS[*owner], &id, self.row(row), *quota, self.now).await;
+                format!("{:?}", answer.unwrap())
             }
             Deed::Load { owner, id } => {
                 let mut found = self.store.load(OWNERS[*owner], &name(*id)).await.unwrap();
@@ -110,6 +115,7 @@ impl<'a> Scene<'a> {
                 let end = start() + Duration::from_secs(10 * u64::from(*token));
                 self.store.spend(&[*token; 32], end).await.unwrap().to_string()
             }
+            Deed::IsSpent { token } => self.store.is_spent(&[*token; 32]).await.unwrap().to_string(),
             Deed::Sweep => self.store.sweep(self.now).await.unwrap().to_string(),
             Deed::Wait(seconds) => {
                 self.now += Duration::from_secs(*seconds);

@@ -12,7 +12,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 
 use crate::harness::{self, Place, ago, later, now, until};
-use crate::sessions::{ANN, row};
+use crate::sessions::{ANN, Beginning as _, row};
 
 on_both!(
     sessions_are_there_after_reopening,
@@ -25,7 +25,7 @@ on_both!(
 
 async fn sessions_are_there_after_reopening(place: &Place) {
     let store = place.open().await;
-    assert!(store.begin(ANN, "one", row("first"), 9, now()).await.unwrap());
+    assert!(store.begin_up_to(ANN, "one", row("first"), 9, now()).await.unwrap());
     let second = Row { leased_until: Some(later(5)), ..row("second") };
     assert!(store.save(ANN, "one", 1, second.clone()).await.unwrap());
     assert!(store.spend(&[7; 32], later(60)).await.unwrap());
@@ -46,7 +46,7 @@ async fn times_are_cut_to_the_microsecond(place: &Place) {
         leased_until: begun.leased_until.map(cut),
         ..begun.clone()
     };
-    assert!(store.begin(ANN, "one", begun, 1, now()).await.unwrap());
+    assert!(store.begin_up_to(ANN, "one", begun, 1, now()).await.unwrap());
     assert_eq!(store.load(ANN, "one").await.unwrap(), Some((1, kept)));
     let renewed = fine(6);
     assert!(store.renew(ANN, "one", 1, renewed).await.unwrap());
@@ -63,7 +63,7 @@ async fn names_that_cannot_be_kept_are_not_there(place: &Place) {
             assert_eq!(store.load(owner, id).await.unwrap(), None);
             assert!(!store.save(owner, id, 1, row("")).await.unwrap());
             assert!(!store.renew(owner, id, 1, later(9)).await.unwrap());
-            let error = store.begin(owner, id, row(""), 9, now()).await.unwrap_err();
+            let error = store.begin_up_to(owner, id, row(""), 9, now()).await.unwrap_err();
             assert!(matches!(error, StoreError::Broken(_)), "{error}");
             assert!(error.to_string().len() < 200, "{error}");
         }
@@ -82,17 +82,17 @@ async fn the_longest_names_of_sessions_fit(place: &Place) {
     };
     let (tenant, subject, id) = (long(0), long(5000), long(9000));
     let owner = Owner { tenant: &tenant, subject: &subject };
-    assert!(store.begin(owner, &id, row("long"), 1, now()).await.unwrap());
-    assert!(!store.begin(owner, "two", row("long"), 1, now()).await.unwrap());
+    assert!(store.begin_up_to(owner, &id, row("long"), 1, now()).await.unwrap());
+    assert!(!store.begin_up_to(owner, "two", row("long"), 1, now()).await.unwrap());
     assert!(store.save(owner, &id, 1, row("longer")).await.unwrap());
     assert_eq!(store.load(owner, &id).await.unwrap().unwrap().0, 2);
 }
 
 async fn an_id_that_is_taken_is_refused(place: &Place) {
     let store = place.open().await;
-    assert!(store.begin(ANN, "one", row("first"), 9, now()).await.unwrap());
+    assert!(store.begin_up_to(ANN, "one", row("first"), 9, now()).await.unwrap());
     for owner in [ANN, Owner { tenant: "umbrella", subject: "bob" }] {
-        let error = store.begin(owner, "one", row("second"), 9, now()).await.unwrap_err();
+        let error = store.begin_up_to(owner, "one", row("second"), 9, now()).await.unwrap_err();
         assert!(matches!(error, StoreError::Broken(_)) && !error.to_string().contains("one"), "{error}");
     }
     assert_eq!(store.load(ANN, "one").await.unwrap().unwrap().1.body, Some(b"first".to_vec()));
@@ -130,7 +130,7 @@ async fn a_change_on_a_dead_connection_is_sent_again() {
     };
     for round in 0..4_u8 {
         let id = format!("s-{round}");
-        assert!(store.begin(ANN, &id, row("first"), 9, now()).await.unwrap());
+        assert!(store.begin_up_to(ANN, &id, row("first"), 9, now()).await.unwrap());
         break_connections();
         assert!(store.save(ANN, &id, 1, row("second")).await.unwrap());
         break_connections();
@@ -185,7 +185,7 @@ async fn when_the_answer_gets_lost_nobody_is_told_that_it_failed() {
     let lose_the_next_answer = || is_lossy.store(true, Ordering::SeqCst);
     // Everything once, so that the statements are prepared and the next answer is that of the change.
     let prepare = async |id: &str, token: u8| {
-        assert!(store.begin(ANN, id, row("first"), 9, now()).await.unwrap());
+        assert!(store.begin_up_to(ANN, id, row("first"), 9, now()).await.unwrap());
         assert!(store.save(ANN, id, 1, row("second")).await.unwrap());
         assert!(store.renew(ANN, id, 2, later(1)).await.unwrap());
         assert!(store.spend(&[token; 32], later(60)).await.unwrap());
@@ -202,7 +202,7 @@ async fn when_the_answer_gets_lost_nobody_is_told_that_it_failed() {
     assert_eq!((version, kept.body), (3, Some(b"third".to_vec())), "it was done, and once");
     prepare("two", 2).await;
     lose_the_next_answer();
-    is_uncertain(store.begin(ANN, "three", row("first"), 9, now()).await);
+    is_uncertain(store.begin_up_to(ANN, "three", row("first"), 9, now()).await);
     assert!(store.load(ANN, "three").await.unwrap().is_some());
     prepare("four", 4).await;
     lose_the_next_answer();
@@ -223,9 +223,9 @@ async fn a_stricter_isolation_changes_nothing() {
     let replicas = [place.open().await, place.open().await];
     let all = (0..40).map(|number| {
         let store = replicas[number % 2].clone();
-        tokio::spawn(
-            async move { store.begin(ANN, &format!("s-{number}"), row(""), 5, now()).await.unwrap() },
-        )
+        tokio::spawn(async move {
+            store.begin_up_to(ANN, &format!("s-{number}"), row(""), 5, now()).await.unwrap()
+        })
     });
     let begun = join_all(all.collect::<Vec<_>>()).await.into_iter().filter(|begun| *begun.as_ref().unwrap());
     assert_eq!(begun.count(), 5);
@@ -248,7 +248,7 @@ async fn the_indexes_do_not_learn_of_a_turn() {
     // machine.
     let ids: Vec<String> = (0..20).map(|session| format!("s-{session}")).collect();
     for id in &ids {
-        assert!(store.begin(ANN, id, turn(0), 99, now()).await.unwrap());
+        assert!(store.begin_up_to(ANN, id, turn(0), 99, now()).await.unwrap());
     }
     for number in 1..=12 {
         for id in &ids {

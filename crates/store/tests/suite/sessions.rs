@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use flow::session::{Memory, Owner, Row, SessionStore};
+use flow::session::{Admission, Memory, Owner, Quota, Row, SessionStore, StoreError};
 use futures_util::future::join_all;
 use jiff::Timestamp;
 
@@ -22,6 +22,33 @@ impl Stores {
 
     pub(crate) async fn at(place: Place) -> Self {
         Self { replicas: [place.open().await, place.open().await], _place: Some(place) }
+    }
+}
+
+/// Sessions where it matters how many of them are open, and nothing else.
+pub(crate) trait Beginning {
+    /// Whether one was begun, where `most` may be open.
+    async fn begin_up_to(
+        &self,
+        owner: Owner<'_>,
+        id: &str,
+        row: Row,
+        most: u32,
+        now: Timestamp,
+    ) -> Result<bool, StoreError>;
+}
+
+impl<S: SessionStore + ?Sized> Beginning for S {
+    async fn begin_up_to(
+        &self,
+        owner: Owner<'_>,
+        id: &str,
+        row: Row,
+        most: u32,
+        now: Timestamp,
+    ) -> Result<bool, StoreError> {
+        let quota = Quota { open: most, ..Quota::NONE };
+        Ok(self.begin(owner, id, row, quota, now).await?.is_begun())
     }
 }
 
@@ -66,6 +93,9 @@ on_every!(
     sweeps_at_once_take_everything_once,
     of_many_who_spend_one_may,
     what_was_spent_is_forgotten_in_time,
+    whoever_is_refused_learns_when_the_first_of_theirs_ends,
+    the_latest_that_have_ended_are_kept,
+    what_has_ended_unnoticed_is_among_those_that_have,
 );
 
 pub(crate) const ANN: Owner<'_> = Owner { tenant: "acme", subject: "ann" };
@@ -87,7 +117,7 @@ async fn every_column_comes_back(Stores { replicas: [store, other], .. }: Stores
     let rows = [full, empty, bytes, nothing, large];
     for (number, first) in rows.iter().enumerate() {
         let id = format!("s-{number}");
-        assert!(store.begin(ANN, &id, first.clone(), MANY, now()).await.unwrap());
+        assert!(store.begin_up_to(ANN, &id, first.clone(), MANY, now()).await.unwrap());
         assert_eq!(store.load(ANN, &id).await.unwrap(), Some((1, first.clone())), "{number}");
         for (next, version) in rows.iter().zip(1..) {
             assert!(other.save(ANN, &id, version, next.clone()).await.unwrap());
@@ -97,7 +127,7 @@ async fn every_column_comes_back(Stores { replicas: [store, other], .. }: Stores
 }
 
 async fn strangers_see_and_change_nothing(Stores { replicas: [store, _], .. }: Stores) {
-    assert!(store.begin(ANN, "one", row("mine"), MANY, now()).await.unwrap());
+    assert!(store.begin_up_to(ANN, "one", row("mine"), MANY, now()).await.unwrap());
     let kept = store.load(ANN, "one").await.unwrap();
     for (tenant, subject) in [
         ("acme", "bob"),
@@ -115,14 +145,14 @@ async fn strangers_see_and_change_nothing(Stores { replicas: [store, _], .. }: S
         assert!(!store.renew(stranger, "one", 1, later(9)).await.unwrap(), "{stranger:?}");
         // Theirs are counted by themselves.
         let id = format!("{tenant} {subject}");
-        assert!(store.begin(stranger, &id, row("theirs"), 1, now()).await.unwrap(), "{stranger:?}");
+        assert!(store.begin_up_to(stranger, &id, row("theirs"), 1, now()).await.unwrap(), "{stranger:?}");
         assert_eq!(store.load(ANN, &id).await.unwrap(), None, "{stranger:?}");
     }
     assert_eq!(store.load(ANN, "one").await.unwrap(), kept);
 }
 
 async fn what_is_not_there_is_not_changed(Stores { replicas: [store, _], .. }: Stores) {
-    assert!(store.begin(ANN, "one", row("first"), MANY, now()).await.unwrap());
+    assert!(store.begin_up_to(ANN, "one", row("first"), MANY, now()).await.unwrap());
     for id in ["two", "ONE", "one ", "%", "o_e"] {
         assert_eq!(store.load(ANN, id).await.unwrap(), None, "{id}");
         assert!(!store.save(ANN, id, 1, row("second")).await.unwrap(), "{id}");
@@ -152,7 +182,7 @@ where
 
 async fn of_many_saves_one_succeeds(stores: Stores) {
     let store = &stores.replicas[0];
-    assert!(store.begin(ANN, "one", row("first"), MANY, now()).await.unwrap());
+    assert!(store.begin_up_to(ANN, "one", row("first"), MANY, now()).await.unwrap());
     for version in 1..4 {
         let save = |store: Arc<dyn SessionStore>, number: usize| async move {
             store.save(ANN, "one", version, row(&format!("by {number}"))).await.unwrap()
@@ -165,7 +195,7 @@ async fn of_many_saves_one_succeeds(stores: Stores) {
 }
 
 async fn replicas_take_turns(Stores { replicas, .. }: Stores) {
-    assert!(replicas[0].begin(ANN, "one", row("1"), MANY, now()).await.unwrap());
+    assert!(replicas[0].begin_up_to(ANN, "one", row("1"), MANY, now()).await.unwrap());
     for version in 1..=20_i64 {
         let (this, other) =
             if version % 2 == 0 { (&replicas[0], &replicas[1]) } else { (&replicas[1], &replicas[0]) };
@@ -183,7 +213,7 @@ async fn nobody_begins_more_than_they_may(stores: Stores) {
     for subject in ["ann", "bea", "cat", "dot", "eve"] {
         let owner = Owner { subject, ..ANN };
         let begin = |store: Arc<dyn SessionStore>, number: usize| async move {
-            store.begin(owner, &format!("{subject} {number}"), row("new"), 7, now()).await.unwrap()
+            store.begin_up_to(owner, &format!("{subject} {number}"), row("new"), 7, now()).await.unwrap()
         };
         let winners = winners(&stores, 50, begin).await;
         assert_eq!(winners.len(), 7, "{winners:?}");
@@ -191,9 +221,9 @@ async fn nobody_begins_more_than_they_may(stores: Stores) {
             let is_there = store.load(owner, &format!("{subject} {number}")).await.unwrap().is_some();
             assert_eq!(is_there, winners.contains(&number), "{number}");
         }
-        assert!(!store.begin(owner, subject, row("new"), 7, now()).await.unwrap());
-        assert!(!store.begin(owner, subject, row("new"), 0, now()).await.unwrap());
-        assert!(store.begin(owner, subject, row("new"), 8, now()).await.unwrap());
+        assert!(!store.begin_up_to(owner, subject, row("new"), 7, now()).await.unwrap());
+        assert!(!store.begin_up_to(owner, subject, row("new"), 0, now()).await.unwrap());
+        assert!(store.begin_up_to(owner, subject, row("new"), 8, now()).await.unwrap());
     }
 }
 
@@ -203,20 +233,20 @@ async fn what_is_closed_or_has_ended_does_not_count(Stores { replicas: [store, _
     let ended = Row { ends: time, ..row("ended") };
     let ends_soon = Row { ends: time + std::time::Duration::from_micros(1), ..row("ends soon") };
     for (id, begun) in [("closed", closed.clone()), ("ended", ended), ("ends soon", ends_soon)] {
-        assert!(store.begin(ANN, id, begun, 1, time).await.unwrap(), "{id}");
+        assert!(store.begin_up_to(ANN, id, begun, 1, time).await.unwrap(), "{id}");
     }
-    assert!(!store.begin(ANN, "one", row("one"), 1, time).await.unwrap(), "one has not ended yet");
-    assert!(store.begin(ANN, "one", row("one"), 1, later(1)).await.unwrap());
-    assert!(!store.begin(ANN, "two", row("two"), 1, later(1)).await.unwrap());
+    assert!(!store.begin_up_to(ANN, "one", row("one"), 1, time).await.unwrap(), "one has not ended yet");
+    assert!(store.begin_up_to(ANN, "one", row("one"), 1, later(1)).await.unwrap());
+    assert!(!store.begin_up_to(ANN, "two", row("two"), 1, later(1)).await.unwrap());
     assert!(store.save(ANN, "one", 1, closed).await.unwrap());
-    assert!(store.begin(ANN, "two", row("two"), 1, later(1)).await.unwrap());
+    assert!(store.begin_up_to(ANN, "two", row("two"), 1, later(1)).await.unwrap());
     assert!(store.save(ANN, "one", 2, row("open again")).await.unwrap());
-    assert!(!store.begin(ANN, "three", row("three"), 2, later(1)).await.unwrap());
+    assert!(!store.begin_up_to(ANN, "three", row("three"), 2, later(1)).await.unwrap());
 }
 
 async fn a_lease_is_renewed_and_the_version_stays(Stores { replicas: [store, other], .. }: Stores) {
     let leased = Row { leased_until: Some(later(1)), ..row("first") };
-    assert!(store.begin(ANN, "one", leased.clone(), MANY, now()).await.unwrap());
+    assert!(store.begin_up_to(ANN, "one", leased.clone(), MANY, now()).await.unwrap());
     for until in [later(2), later(3), ago(7)] {
         assert!(other.renew(ANN, "one", 1, until).await.unwrap());
         let renewed = Row { leased_until: Some(until), ..leased.clone() };
@@ -232,9 +262,9 @@ const MICROSECOND: std::time::Duration = std::time::Duration::from_micros(1);
 async fn what_has_ended_loses_its_body_and_then_is_forgotten(Stores { replicas: [store, _], .. }: Stores) {
     let kept = row("kept");
     let Row { ends, forgotten, .. } = kept;
-    assert!(store.begin(ANN, "one", kept.clone(), MANY, now()).await.unwrap());
+    assert!(store.begin_up_to(ANN, "one", kept.clone(), MANY, now()).await.unwrap());
     let other = Row { ends: later(900), forgotten: forgotten + MICROSECOND, ..row("other") };
-    assert!(store.begin(BOB, "two", other, MANY, now()).await.unwrap());
+    assert!(store.begin_up_to(BOB, "two", other, MANY, now()).await.unwrap());
     assert_eq!(store.sweep(ends - MICROSECOND).await.unwrap(), 0);
     assert_eq!(store.load(ANN, "one").await.unwrap(), Some((1, kept.clone())));
     assert_eq!(store.sweep(ends).await.unwrap(), 1);
@@ -253,17 +283,17 @@ async fn what_has_ended_loses_its_body_and_then_is_forgotten(Stores { replicas: 
     assert_eq!(store.sweep(later(100_000)).await.unwrap(), 1);
     // With a body or without, and whenever it ends: what is forgotten is gone.
     let odd = Row { forgotten: later(1), ..row("odd") };
-    assert!(store.begin(ANN, "three", odd, MANY, now()).await.unwrap());
+    assert!(store.begin_up_to(ANN, "three", odd, MANY, now()).await.unwrap());
     assert_eq!(store.sweep(later(2)).await.unwrap(), 1);
     assert_eq!(store.load(ANN, "three").await.unwrap(), None);
 }
 
 async fn an_open_session_that_was_swept_does_not_count(Stores { replicas: [store, _], .. }: Stores) {
-    assert!(store.begin(ANN, "one", row("one"), 1, now()).await.unwrap());
-    assert!(!store.begin(ANN, "two", row("two"), 1, now()).await.unwrap());
+    assert!(store.begin_up_to(ANN, "one", row("one"), 1, now()).await.unwrap());
+    assert!(!store.begin_up_to(ANN, "two", row("two"), 1, now()).await.unwrap());
     assert_eq!(store.sweep(later(301)).await.unwrap(), 1);
     let long = Row { ends: later(1000), ..row("two") };
-    assert!(store.begin(ANN, "two", long, 1, later(301)).await.unwrap());
+    assert!(store.begin_up_to(ANN, "two", long, 1, later(301)).await.unwrap());
 }
 
 /// Begins so many sessions, some at a time, and spends as many tokens. On a busy disk that takes a while.
@@ -272,7 +302,7 @@ async fn fill(store: &Arc<dyn SessionStore>, count: u16, sessions: Row, spent: T
     for some in numbers.chunks(200) {
         let begins = some.iter().copied().map(async |number| {
             let id = format!("s-{number}");
-            assert!(store.begin(ANN, &id, sessions.clone(), u32::MAX, ago(1000)).await.unwrap());
+            assert!(store.begin_up_to(ANN, &id, sessions.clone(), u32::MAX, ago(1000)).await.unwrap());
             assert!(store.spend(&token(number), spent).await.unwrap());
         });
         join_all(begins).await;
@@ -290,7 +320,7 @@ async fn many_are_swept_bit_by_bit(Stores { replicas: [store, _], .. }: Stores) 
     let start = now();
     let at = |seconds| start + std::time::Duration::from_secs(seconds);
     fill(&store, 1100, Row { is_open: false, ends: at(20), forgotten: at(40), ..row("old") }, at(50)).await;
-    assert!(store.begin(BOB, "young", row("young"), 1, now()).await.unwrap());
+    assert!(store.begin_up_to(BOB, "young", row("young"), 1, now()).await.unwrap());
     let sweep = async |time: Timestamp| {
         let (mut counts, mut sum) = (Vec::new(), 0);
         while let swept @ 1.. = store.sweep(time).await.unwrap() {
@@ -354,7 +384,103 @@ async fn what_was_spent_is_forgotten_in_time(Stores { replicas: [store, other], 
     assert!(store.spend(&token(2), end + MICROSECOND).await.unwrap());
     assert_eq!(store.sweep(end - MICROSECOND).await.unwrap(), 0);
     assert!(!other.spend(&token(1), end).await.unwrap());
+    let spent = async |number| other.is_spent(&token(number)).await.unwrap();
+    assert_eq!([spent(1).await, spent(2).await, spent(3).await], [true, true, false]);
     assert_eq!(other.sweep(end).await.unwrap(), 1);
+    assert_eq!([spent(1).await, spent(2).await, spent(3).await], [false, true, false]);
     assert!(other.spend(&token(1), end).await.unwrap());
     assert!(!store.spend(&token(2), end + MICROSECOND).await.unwrap());
+}
+
+async fn whoever_is_refused_learns_when_the_first_of_theirs_ends(
+    Stores { replicas: [store, other], .. }: Stores,
+) {
+    let time = now();
+    let at = |seconds| time + std::time::Duration::from_secs(seconds);
+    let quota = |open| Quota { open, ..Quota::NONE };
+    let closed = Row { is_open: false, ends: at(5), ..row("closed") };
+    let rows = [("over", 0, ANN), ("late", 70, ANN), ("soon", 30, ANN), ("later", 50, ANN), ("bob", 10, BOB)];
+    assert!(store.begin(ANN, "closed", closed.clone(), quota(9), time).await.unwrap().is_begun());
+    for (id, ends, owner) in rows {
+        let open = Row { ends: at(ends), ..row(id) };
+        assert!(store.begin(owner, id, open, quota(9), time).await.unwrap().is_begun(), "{id}");
+    }
+    let begin = async |most, now| other.begin(ANN, "new", row("new"), quota(most), now).await.unwrap();
+    let full = |seconds| Admission::Full { until: Some(at(seconds)) };
+    assert_eq!(begin(3, time).await, full(30));
+    assert_eq!(begin(1, time).await, full(30));
+    assert_eq!(begin(2, at(30)).await, full(50), "that one has ended");
+    assert!(store.save(ANN, "later", 1, closed).await.unwrap());
+    assert_eq!(begin(1, at(30)).await, full(70));
+    assert_eq!(begin(0, at(70)).await, Admission::Full { until: None });
+    assert_eq!(begin(1, at(70)).await, Admission::Begun);
+}
+
+async fn the_latest_that_have_ended_are_kept(Stores { replicas: [store, other], .. }: Stores) {
+    let time = now();
+    let at = |seconds| time + std::time::Duration::from_secs(seconds);
+    let closed = |ends| Row { is_open: false, ends: at(ends), ..row("closed") };
+    let begin = async |owner, id: &str, row, ended| {
+        let quota = Quota { open: 9, ended };
+        assert!(store.begin(owner, id, row, quota, time).await.unwrap().is_begun(), "{id}");
+    };
+    // Not in the order in which they end. Some have no body any more, and whose ids begin otherwise is no session.
+    for (id, ends) in [("session_a", 40), ("session_c", 20), ("session_b", 30), ("session_d", 10)] {
+        begin(ANN, id, Row { body: (ends > 20).then(Vec::new), ..closed(ends) }, u32::MAX).await;
+    }
+    for (owner, id) in
+        [(ANN, "plan_a"), (ANN, "sessions"), (ANN, "Session_e"), (ANN, "sessionXf"), (BOB, "session_g")]
+    {
+        begin(owner, id, closed(1), u32::MAX).await;
+    }
+    begin(Owner { tenant: "umbrella", ..ANN }, "session_h", closed(1), u32::MAX).await;
+    begin(ANN, "session_open", row("open"), u32::MAX).await;
+    let kept = async || {
+        let mut kept = String::new();
+        for name in ["session_a", "session_b", "session_c", "session_d", "session_new", "session_more"] {
+            let is_kept = other.load(ANN, name).await.unwrap().is_some();
+            kept.push_str(if is_kept { name.strip_prefix("session_").unwrap() } else { "-" });
+        }
+        kept
+    };
+    // One that is open does not count, but those are counted when it is begun.
+    begin(ANN, "session_new", row("new"), 3).await;
+    assert_eq!(kept().await, "abc-new-");
+    begin(ANN, "plan_b", closed(0), 2).await;
+    assert_eq!(kept().await, "ab--new-");
+    // One that is closed from the beginning counts at once.
+    begin(ANN, "session_more", closed(35), 2).await;
+    assert_eq!(kept().await, "a---newmore");
+    let full = Quota { open: 0, ended: 0 };
+    assert!(!store.begin(ANN, "session_none", row(""), full, time).await.unwrap().is_begun());
+    assert_eq!(kept().await, "a---newmore", "who is refused changes nothing");
+    begin(ANN, "session_last", row(""), 0).await;
+    assert_eq!(kept().await, "----new-");
+    for id in ["plan_a", "plan_b", "sessions", "Session_e", "sessionXf", "session_open"] {
+        assert!(other.load(ANN, id).await.unwrap().is_some(), "{id}");
+    }
+    assert!(other.load(BOB, "session_g").await.unwrap().is_some(), "others are not concerned");
+    assert!(other.load(Owner { tenant: "umbrella", ..ANN }, "session_h").await.unwrap().is_some());
+}
+
+async fn what_has_ended_unnoticed_is_among_those_that_have(Stores { replicas: [store, other], .. }: Stores) {
+    let time = now();
+    let at = |seconds| time + std::time::Duration::from_secs(seconds);
+    let begin = async |id: &str, ends, now| {
+        let quota = Quota { open: 9, ended: 2 };
+        let open = Row { ends: at(ends), ..row(id) };
+        assert!(store.begin(ANN, id, open, quota, at(now)).await.unwrap().is_begun(), "{id}");
+    };
+    for (id, ends) in [("session_a", 10), ("session_b", 20), ("session_c", 30), ("session_d", 40)] {
+        begin(id, ends, 0).await;
+    }
+    let kept = async |id| other.load(ANN, id).await.unwrap().is_some();
+    begin("session_e", 90, 30).await;
+    let found = [kept("session_a").await, kept("session_b").await, kept("session_c").await];
+    assert_eq!(found, [false, true, true], "three have ended, and two are kept");
+    // Whether they were swept meanwhile makes no difference.
+    assert_eq!(other.sweep(at(30)).await.unwrap(), 2);
+    begin("session_f", 90, 45).await;
+    let found = [kept("session_b").await, kept("session_c").await, kept("session_d").await];
+    assert_eq!(found, [false, true, true]);
 }

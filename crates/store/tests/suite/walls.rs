@@ -8,7 +8,7 @@ use tokio_postgres::Client;
 use tokio_postgres::error::SqlState;
 
 use crate::harness::{self, credential, key, now};
-use crate::sessions::row;
+use crate::sessions::{Beginning as _, row};
 
 async fn two_tenants() -> Option<(harness::Place, Client)> {
     let place = harness::postgres().await?;
@@ -27,7 +27,7 @@ async fn two_tenants_in_session() -> Option<(harness::Place, Client)> {
     let store = place.open().await;
     for tenant in ["acme", "umbrella"] {
         let owner = Owner { tenant, subject: "ann" };
-        assert!(store.begin(owner, tenant, row("body"), 9, now()).await.unwrap());
+        assert!(store.begin_up_to(owner, tenant, row("body"), 9, now()).await.unwrap());
     }
     Some((place, client))
 }

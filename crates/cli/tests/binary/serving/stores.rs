@@ -31,7 +31,7 @@ fn a_newer_schema_is_refused() {
     file.pragma_update(None, "user_version", 7).unwrap();
     file.pragma_update(None, "wal_checkpoint", "TRUNCATE").ok();
     drop(file);
-    assert_refused(&site, "was made by a newer fluxway (schema 7, this one knows 3); use that version or");
+    assert_refused(&site, "was made by a newer fluxway (schema 7, this one knows 4); use that version or");
     // The version that made it finds everything there.
     let file = Connection::open(site.path("store.db")).unwrap();
     file.pragma_update(None, "user_version", 3).unwrap();
