@@ -6,6 +6,7 @@ use std::sync::OnceLock;
 use knowledge::{Answer, Index, IndexedPage, Library, Query, shipped};
 
 use crate::error::Failure;
+use crate::request::in_request_span;
 
 /// Which documents are searched.
 #[derive(Clone, Debug)]
@@ -46,7 +47,7 @@ impl Documents {
                 match load(path) {
                     Ok(index) => opened.own.push(index),
                     Err(problem) => {
-                        tracing::error!(problem, "an index is not searched");
+                        in_request_span(|| tracing::error!(problem, "an index is not searched"));
                         opened.problems.push(problem);
                     }
                 }
