@@ -67,6 +67,8 @@ struct Purse {
     left: u32,
     /// Before this uptime it is no use to ask the store.
     nothing_before: Duration,
+    /// While the store has no space left to write: tokens that this replica counts by itself, and when it last did.
+    own: Option<(f64, Duration)>,
 }
 
 /// What a caller was given, and how they stand.
@@ -112,7 +114,11 @@ impl Limiter {
             // Whoever asked meanwhile may have brought enough for both.
             granted += caller.purse().spend(wanted - granted, now.uptime);
             if granted < wanted && caller.purse().nothing_before <= now.uptime {
-                granted += self.refill(&caller, subject, plan, wanted - granted, now).await?;
+                granted += match self.refill(&caller, subject, plan, wanted - granted, now).await {
+                    // What can only be read is still served, by a count of this replica's own.
+                    Err(StoreError::Full(_)) => caller.purse().spend_own(plan, wanted - granted, now.uptime),
+                    refilled => refilled?,
+                };
             }
         }
         let purse = *caller.purse();
@@ -133,6 +139,7 @@ impl Limiter {
         let lease = self.store.lease(subject, terms, now).await?;
         let spent = lease.taken.min(missing);
         let mut purse = caller.purse();
+        purse.own = None;
         purse.left = lease.left;
         if spent < missing {
             purse.nothing_before = now.uptime.saturating_add(lease.next_in);
@@ -174,6 +181,27 @@ impl Purse {
         }
         let spent = self.tokens.min(wanted);
         self.tokens -= spent;
+        spent
+    }
+
+    /// Spends tokens that no store has counted.
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "between nothing and the capacity"
+    )]
+    fn spend_own(&mut self, plan: Plan, wanted: u32, uptime: Duration) -> u32 {
+        let Terms { per_second, capacity, .. } = plan.terms;
+        let (tokens, since) = self.own.unwrap_or((f64::from(capacity), uptime));
+        let came_in = uptime.saturating_sub(since).as_secs_f64() * per_second;
+        let tokens = (tokens + came_in).min(f64::from(capacity));
+        let spent = (tokens as u32).min(wanted);
+        let rest = tokens - f64::from(spent);
+        (self.own, self.left) = (Some((rest, uptime)), rest as u32);
+        if spent < wanted {
+            let wait = Duration::try_from_secs_f64((1.0 - rest.fract()) / per_second).unwrap_or_default();
+            self.nothing_before = uptime.saturating_add(wait);
+        }
         spent
     }
 }

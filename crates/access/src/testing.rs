@@ -22,6 +22,8 @@ pub(crate) struct Fake {
     pub(crate) asked: AtomicU32,
     pub(crate) is_slow: AtomicBool,
     pub(crate) is_away: AtomicBool,
+    /// It has no space left to write.
+    pub(crate) is_full: AtomicBool,
     buckets: Mutex<HashMap<String, (f64, Duration)>>,
 }
 
@@ -108,7 +110,13 @@ impl AccessStore for Fake {
     }
 
     fn lease<'a>(&'a self, bucket: &'a str, terms: Terms, now: Moment) -> Stored<'a, Lease> {
-        Box::pin(async move { self.reach().map(|()| self.take(bucket, terms, now.uptime)) })
+        Box::pin(async move {
+            self.reach()?;
+            if self.is_full.load(Ordering::Relaxed) {
+                return Err(StoreError::Full("made up".to_owned()));
+            }
+            Ok(self.take(bucket, terms, now.uptime))
+        })
     }
 
     fn has_usable_key(&self, _: Timestamp) -> Stored<'_, bool> {

@@ -167,7 +167,10 @@ impl Door {
         if let Some(suppressed) = self.store_failures.admit(Instant::now()) {
             tracing::error!(error = error.to_string(), suppressed, message);
         }
-        Refusal::StoreUnavailable
+        match error {
+            StoreError::Full(_) => Refusal::StoreFull,
+            StoreError::Unreachable(_) | StoreError::Broken(_) => Refusal::StoreUnavailable,
+        }
     }
 
     /// One more failure from this address. Who fails again and again is told to wait: a right key is still let in.

@@ -45,7 +45,7 @@ pub(crate) async fn ready(state: &State) -> Response {
     if is_ready {
         return text(StatusCode::OK, "text/plain; charset=utf-8", "ready\n".to_owned());
     }
-    let not_ready = "the store cannot be reached\n".to_owned();
+    let not_ready = "the store cannot be reached, or cannot be written to\n".to_owned();
     text(StatusCode::SERVICE_UNAVAILABLE, "text/plain; charset=utf-8", not_ready)
 }
 

@@ -198,6 +198,9 @@ pub enum StoreError {
     /// It refuses or is damaged. Trying again will not help.
     #[error("the store failed: {0}")]
     Broken(String),
+    /// It has no space left to write. It can still be read; trying again helps when the operator has made room.
+    #[error("the store has no space left: {0}")]
+    Full(String),
 }
 
 /// Why a use case did not happen: by a rule, or because the store could not.

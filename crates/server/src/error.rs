@@ -108,6 +108,8 @@ pub(crate) enum Failure {
     BadResponse { error: String },
     #[error("{}", Refusal::StoreUnavailable)]
     StoreUnavailable { source: SharedError },
+    #[error("{}", Refusal::StoreFull)]
+    StoreFull { source: SharedError },
     #[error(
         "the server could not start a thread: {source}; it may be out of memory or at a limit on processes; try again, or \
          raise the limit"
@@ -198,9 +200,15 @@ impl Failure {
         Self::Internal { source: Arc::from(source.into()) }
     }
 
-    /// The store cannot be reached for now. The cause is logged where the request ends.
+    /// The store cannot be reached for now, or has no space left. The cause is logged where the request ends.
     pub(crate) fn store_unavailable(source: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
-        Self::StoreUnavailable { source: Arc::from(source.into()) }
+        Self::store_failed(Arc::from(source.into()))
+    }
+
+    pub(crate) fn store_failed(source: SharedError) -> Self {
+        let is_full = matches!(source.downcast_ref(), Some(flow::session::StoreError::Full(_)))
+            || matches!(source.downcast_ref(), Some(projects::StoreError::Full(_)));
+        if is_full { Self::StoreFull { source } } else { Self::StoreUnavailable { source } }
     }
 
     /// The operating system refused to start a thread.
@@ -212,9 +220,9 @@ impl Failure {
     fn refusal(&self) -> Option<&Refusal> {
         match self {
             Self::Refused(refusal) => Some(refusal),
-            Self::StoreUnavailable { .. } | Self::Session { problem: SessionProblem::Store(_), .. } => {
-                Some(&Refusal::StoreUnavailable)
-            }
+            Self::StoreUnavailable { .. } => Some(&Refusal::StoreUnavailable),
+            Self::StoreFull { .. } => Some(&Refusal::StoreFull),
+            Self::Session { problem: SessionProblem::Store(error), .. } => Some(sessions::refusal_for(error)),
             _ => None,
         }
     }
@@ -301,6 +309,9 @@ impl Failure {
             Self::BadResponse { .. } => Policy::client("validation_failed", sessions::VALIDATION_FAILED),
             Self::StoreUnavailable { .. } => {
                 Policy::client(Refusal::StoreUnavailable.kind(), Refusal::StoreUnavailable.code(dialect))
+            }
+            Self::StoreFull { .. } => {
+                Policy::client(Refusal::StoreFull.kind(), Refusal::StoreFull.code(dialect))
             }
             Self::OutOfResources { .. } => {
                 Policy::model("out_of_resources", codes::INTERNAL_ERROR).envelope("internal_error")

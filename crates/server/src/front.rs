@@ -111,7 +111,7 @@ fn halted(halt: flow::Halt) -> Failure {
         flow::Halt::Suspended => Failure::internal("a conversation was suspended without an open question"),
         // A state that was used already is as good as one that never was.
         flow::Halt::Overtaken => Failure::BadState(flow::SealError::Invalid),
-        flow::Halt::NotKept(cause) => Failure::StoreUnavailable { source: cause.into_error() },
+        flow::Halt::NotKept(cause) => Failure::store_failed(cause.into_error()),
         other => Failure::Halted(other),
     }
 }

@@ -194,7 +194,9 @@ impl RequestSpan {
             Failure::Internal { .. } => {
                 log_once(&|error| tracing::error!(error, "the request ended with an internal error"));
             }
-            Failure::StoreUnavailable { .. } | Failure::Session { problem: SessionProblem::Store(_), .. } => {
+            Failure::StoreUnavailable { .. }
+            | Failure::StoreFull { .. }
+            | Failure::Session { problem: SessionProblem::Store(_), .. } => {
                 if let Some(suppressed) = self.throttles.store.admit(Instant::now()) {
                     log_once(&|error| {
                         tracing::error!(error, suppressed, "the store failed during a request");

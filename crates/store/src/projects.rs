@@ -40,6 +40,7 @@ pub(crate) fn in_projects(error: Fault) -> Error {
     Error::Store(match error {
         Fault::Unreachable(reason) => StoreError::Unreachable(reason),
         Fault::Broken(reason) => StoreError::Broken(reason),
+        Fault::Full(reason) => StoreError::Full(reason),
     })
 }
 

@@ -18,6 +18,7 @@ pub(crate) fn in_flow(error: Fault) -> StoreError {
     match error {
         Fault::Unreachable(reason) => StoreError::Unreachable(reason),
         Fault::Broken(reason) => StoreError::Broken(reason),
+        Fault::Full(reason) => StoreError::Full(reason),
     }
 }
 

@@ -82,6 +82,28 @@ mod tests {
 
     use super::*;
 
+    /// A database that may not grow is like one on a full disk.
+    #[tokio::test]
+    async fn a_full_disk_is_told_apart_until_there_is_room() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Sqlite::open(Some(folder.path().join("store.db"))).await.unwrap();
+        let most_pages = async |pages: u32| {
+            let set = move |connection: &mut rusqlite::Connection| {
+                connection.pragma_update_and_check(None, "max_page_count", pages, |_| Ok(()))
+            };
+            store.writer.run(set).await.unwrap();
+        };
+        store.secret("small", b"x").await.unwrap();
+        most_pages(1).await;
+        let large = vec![7; 100_000];
+        assert!(matches!(store.secret("large", &large).await, Err(StoreError::Full(_))));
+        assert_eq!(store.secret("small", b"y").await.unwrap(), b"x", "what fits is still written");
+        assert!(matches!(store.secret("large", &large).await, Err(StoreError::Full(_))));
+        assert!(store.writer.is_full() && store.ready().await.is_ok() && !store.writer.is_full());
+        most_pages(u32::MAX).await;
+        assert_eq!(store.secret("large", &large).await.unwrap(), large);
+    }
+
     #[tokio::test]
     async fn writes_are_synced_also_after_a_lease_was_not() {
         let folder = tempfile::tempdir().unwrap();

@@ -114,6 +114,19 @@ fn a_store_that_is_away_is_an_error_and_not_a_no() {
     assert_eq!(take(&limiter, 1, 0).granted, 1);
 }
 
+/// The limit needs a write, and a full disk must not take reading away with it.
+#[test]
+fn a_store_without_space_is_counted_beside() {
+    let fake: Arc<Fake> = Arc::default();
+    let limiter = limiter(&fake, 60, 5);
+    fake.is_full.store(true, Ordering::Relaxed);
+    let granted = (0..8).map(|_| take(&limiter, 1, 0).granted).sum::<u32>();
+    assert_eq!((granted, take(&limiter, 1, 0).retry_after), (5, Duration::from_secs(1)));
+    assert_eq!((take(&limiter, 1, 999).granted, take(&limiter, 3, 2000).granted), (0, 2));
+    fake.is_full.store(false, Ordering::Relaxed);
+    assert_eq!(take(&limiter, 3, 3000).granted, 3, "the store counts again, from where it was");
+}
+
 #[test]
 fn without_a_rate_nobody_counts() {
     let fake: Arc<Fake> = Arc::default();

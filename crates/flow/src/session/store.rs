@@ -16,6 +16,9 @@ pub enum StoreError {
     /// It refuses or is damaged. Trying again will not help.
     #[error("the store failed: {0}")]
     Broken(String),
+    /// It has no space left to write. It can still be read; trying again helps when the operator has made room.
+    #[error("the store has no space left: {0}")]
+    Full(String),
 }
 
 /// Whose session it is. Nobody else can tell whether it exists.

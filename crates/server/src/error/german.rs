@@ -89,6 +89,9 @@ fn refused(refusal: &Refusal) -> Option<&'static str> {
         Refusal::StoreUnavailable => {
             "Der Server erreicht seinen Speicher nicht; in ein paar Sekunden erneut versuchen"
         }
+        Refusal::StoreFull => {
+            "Der Server hat keinen Speicherplatz mehr; sein Betreiber muss zuerst Platz schaffen"
+        }
         Refusal::Busy => "Der Server ist ausgelastet; gleich erneut versuchen",
         Refusal::MethodNotAllowed { .. } => "Nur POST erlaubt",
         Refusal::NotJson => "Der Body muss JSON sein; `Content-Type: application/json` senden",

@@ -119,7 +119,9 @@ impl From<Error> for Failure {
     fn from(error: Error) -> Self {
         match error {
             Error::Refused(refused) => refused.into(),
-            Error::Store(error @ StoreError::Unreachable(_)) => Self::store_unavailable(error),
+            Error::Store(error @ (StoreError::Unreachable(_) | StoreError::Full(_))) => {
+                Self::store_unavailable(error)
+            }
             // Trying again will not help.
             Error::Store(error @ StoreError::Broken(_)) => Self::internal(error),
         }

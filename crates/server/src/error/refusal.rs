@@ -26,6 +26,9 @@ pub enum Refusal {
     /// Nobody can say who calls or how often: the store is out of reach.
     #[error("the server cannot reach its store; try again in a few seconds")]
     StoreUnavailable,
+    /// The store has no space left to write.
+    #[error("the server has no space left to save anything; tell its operator, who has to make room first")]
+    StoreFull,
     /// The server has no room.
     #[error("the server has as many calls at work as it takes; try again in a second")]
     Busy,
@@ -140,6 +143,7 @@ impl Refusal {
             Self::BadKey => "invalid_key",
             Self::RateLimited { .. } => "rate_limited",
             Self::StoreUnavailable => "store_unavailable",
+            Self::StoreFull => "store_full",
             Self::Busy => "busy",
             Self::HostNotAllowed => "host_not_allowed",
             Self::OriginNotAllowed => "origin_not_allowed",
@@ -178,7 +182,7 @@ impl Refusal {
             {
                 codefluss::LIMITED
             }
-            Self::StoreUnavailable | Self::Busy => codes::INTERNAL_ERROR,
+            Self::StoreUnavailable | Self::StoreFull | Self::Busy => codes::INTERNAL_ERROR,
             Self::UnsupportedVersion { .. } => codes::UNSUPPORTED_VERSION,
             Self::HeaderMismatch { .. } => codes::HEADER_MISMATCH,
             _ => codes::INVALID_REQUEST,
@@ -197,8 +201,9 @@ impl Refusal {
             | Self::TooManyStreams { .. }
             | Self::TooManyBodies { .. }
             | Self::TooManyBytes { .. } => 429,
-            Self::StoreUnavailable | Self::Busy if is_codefluss => 500,
+            Self::StoreUnavailable | Self::StoreFull | Self::Busy if is_codefluss => 500,
             Self::StoreUnavailable | Self::Busy => 503,
+            Self::StoreFull => 507,
             Self::HostNotAllowed | Self::OriginNotAllowed => 403,
             Self::NoSuchPath | Self::SessionUnknown => 404,
             Self::MethodNotAllowed { .. } => 405,

@@ -1,11 +1,11 @@
 //! The codes of the MCP Flow document.
 
-use flow::session::Problem;
+use flow::session::{Problem, StoreError};
 use protocol::mcp::codes;
 use protocol::{Dialect, Id, Revision, encode};
 use serde_json::{Value, json};
 
-use super::{Failure, Policy, whole_seconds};
+use super::{Failure, Policy, Refusal, whole_seconds};
 use crate::Answer;
 
 const LIMITED: i64 = -32000;
@@ -30,9 +30,17 @@ pub(super) fn policy(problem: &Problem) -> Policy {
         Problem::Cancelled => ("already_cancelled", ALREADY_CANCELLED),
         Problem::NotInteractive { .. } => ("not_interactive", NOT_INTERACTIVE),
         Problem::Limit { .. } => ("limit_reached", LIMITED),
-        Problem::Store(_) => ("store_unavailable", codes::INTERNAL_ERROR),
+        Problem::Store(error) => (refusal_for(error).kind(), codes::INTERNAL_ERROR),
     };
     Policy::client(kind, code)
+}
+
+/// What callers see of a store that failed.
+pub(super) fn refusal_for(error: &StoreError) -> &'static Refusal {
+    match error {
+        StoreError::Full(_) => &Refusal::StoreFull,
+        StoreError::Unreachable(_) | StoreError::Broken(_) => &Refusal::StoreUnavailable,
+    }
 }
 
 /// The document's own words where it has some, and whatever helps besides.
@@ -46,7 +54,7 @@ pub(super) fn explain(problem: &Problem, id: Option<&str>) -> String {
             format!("Invalid state transition: {problem}")
         }
         // What a store says is for logs.
-        Problem::Store(_) => super::Refusal::StoreUnavailable.to_string(),
+        Problem::Store(error) => refusal_for(error).to_string(),
         other => other.to_string(),
     }
 }

@@ -113,7 +113,7 @@ impl Conversation for DeleteProject {
 /// A store that cannot be reached now may be there at the next try, and the conversation with it.
 fn unless_out_of_reach(failure: Failure) -> Halt {
     match failure {
-        Failure::StoreUnavailable { source } => Halt::not_kept(source),
+        Failure::StoreUnavailable { source } | Failure::StoreFull { source } => Halt::not_kept(source),
         failure => failure.into(),
     }
 }

@@ -21,6 +21,9 @@ const SOUGHT: [&str; 3] = ["projects_account_slug_key", "projects_pkey", "projec
 
 /// The error that callers see.
 pub(super) fn of(error: &Error) -> StoreError {
+    if error.code() == Some(&SqlState::DISK_FULL) {
+        return StoreError::Full(text(error));
+    }
     let passes = error.as_db_error().map_or_else(|| is_lost(error), passes);
     if passes { StoreError::Unreachable(text(error)) } else { StoreError::Broken(text(error)) }
 }

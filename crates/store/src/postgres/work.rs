@@ -106,7 +106,7 @@ pub(super) fn perhaps_done(error: StoreError) -> StoreError {
         StoreError::Unreachable(reason) => {
             StoreError::Unreachable(format!("{reason}; it may have been done"))
         }
-        StoreError::Broken(reason) => StoreError::Broken(reason),
+        StoreError::Broken(_) | StoreError::Full(_) => error,
     }
 }
 

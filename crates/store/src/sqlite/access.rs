@@ -79,6 +79,10 @@ const SWEEP: &str = "DELETE FROM rate_buckets WHERE full_by < ?1 - 86400000000 A
 const SECRET: &str = "INSERT INTO server_secrets (name, value) VALUES (?1, ?2)
     ON CONFLICT (name) DO UPDATE SET value = value RETURNING value";
 
+/// Writes something that is not the same as before.
+const PROBE: &str = "INSERT INTO server_secrets (name, value) VALUES ('write_probe', x'00')
+    ON CONFLICT (name) DO UPDATE SET value = iif(value = x'00', x'01', x'00')";
+
 impl AccessStore for Sqlite {
     fn key_by_prefix<'a>(&'a self, prefix: &'a str) -> Stored<'a, Option<(KeyRecord, Credential)>> {
         Box::pin(async move {
@@ -189,6 +193,10 @@ impl AccessStore for Sqlite {
     fn ready(&self) -> Stored<'_, ()> {
         Box::pin(async move {
             self.readers.run(|connection| connection.query_row(READABLE, [], |_| Ok(()))).await?;
+            if self.writer.is_full() {
+                // There may be room again, and only writing something tells.
+                return self.writer.change(|connection| connection.execute(PROBE, []).map(drop)).await;
+            }
             // To begin is to take the lock that writers need.
             self.writer
                 .run(|connection| {

@@ -9,12 +9,14 @@ use crate::OpenError;
 
 /// The error that callers see. The texts of SQLite name tables and columns, never values.
 pub(super) fn of(error: Error) -> StoreError {
+    if error.sqlite_error_code() == Some(ErrorCode::DiskFull) {
+        return StoreError::Full(error.to_string());
+    }
     let may_pass = matches!(
         error.sqlite_error_code(),
         Some(
             ErrorCode::DatabaseBusy
                 | ErrorCode::DatabaseLocked
-                | ErrorCode::DiskFull
                 | ErrorCode::CannotOpen
                 | ErrorCode::OutOfMemory
         )

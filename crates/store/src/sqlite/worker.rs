@@ -2,6 +2,7 @@
 
 use std::io;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
 
 use access::StoreError;
@@ -34,6 +35,8 @@ pub(super) struct Worker(Arc<Threads>);
 /// The threads. When the last way to them is gone they do what was given to them and give their connections back. Whoever
 /// drops it waits for that.
 struct Threads {
+    /// The last job that was answered found no space left to write.
+    is_full: AtomicBool,
     jobs: Option<Sender<Job>>,
     handles: Vec<JoinHandle<Connection>>,
 }
@@ -58,7 +61,7 @@ impl Worker {
             thread::Builder::new().name(name.to_owned()).spawn(move || work(connection, &jobs))
         };
         let handles = connections.into_iter().map(start).collect::<io::Result<_>>()?;
-        Ok(Self(Arc::new(Threads { jobs: Some(sender), handles })))
+        Ok(Self(Arc::new(Threads { is_full: AtomicBool::new(false), jobs: Some(sender), handles })))
     }
 
     /// Has a job done. One that nobody waits for any more when its turn comes is left out.
@@ -104,7 +107,14 @@ impl Worker {
             TrySendError::Full(_) => StoreError::Unreachable("too many jobs wait for the disk".to_owned()),
             TrySendError::Disconnected(_) => ended(),
         })?;
-        answer.await.map_err(|_| ended())?
+        let answer = answer.await.map_err(|_| ended())?;
+        self.0.is_full.store(matches!(answer, Err(StoreError::Full(_))), Ordering::Relaxed);
+        answer
+    }
+
+    /// Whether the last job found no space left to write.
+    pub(super) fn is_full(&self) -> bool {
+        self.0.is_full.load(Ordering::Relaxed)
     }
 }
 

@@ -34,7 +34,7 @@ fn a_newer_schema_is_refused() {
     assert_refused(&site, "was made by a newer fluxway (schema 7, this one knows 4); use that version or");
     // The version that made it finds everything there.
     let file = Connection::open(site.path("store.db")).unwrap();
-    file.pragma_update(None, "user_version", 3).unwrap();
+    file.pragma_update(None, "user_version", 4).unwrap();
     drop(file);
     assert_eq!(site.prefixes(), [key.prefix()]);
 }
