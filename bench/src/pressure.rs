@@ -156,8 +156,8 @@ async fn round(
     );
     is_over.store(true, Ordering::Relaxed);
     attackers.shutdown().await;
-    // A moment for connections to end, and for memory to go back.
-    tokio::time::sleep(Duration::from_secs(3)).await;
+    // A moment of honest calls alone, for connections to end and memory to go back.
+    calls(address, honest.to_owned(), true, Instant::now() + Duration::from_secs(5)).await;
     let after = memory(process)?;
     Ok(vec![
         Some((kept.times.len() + new.times.len()) as f64),

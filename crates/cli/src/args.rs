@@ -196,7 +196,7 @@ pub(crate) enum KeysCommand {
         /// Whose key it is: what one tenant has, no other sees
         #[arg(long, value_name = "NAME", default_value = "main")]
         tenant: String,
-        /// A key for trying out: cf_test_sk_… instead of cf_live_sk_…
+        /// A key for trying out, cf_test_sk_… instead of cf_live_sk_…: only servers with --test-keys accept it
         #[arg(long)]
         test: bool,
         /// Print the key and what is known about it as JSON

@@ -84,7 +84,9 @@ pub async fn serve(settings: Settings, listener: TcpListener, stop: Cancellation
         let (state, tls, stop) = (Arc::clone(&state), tls.clone(), stop.clone());
         tasks.spawn(async move {
             let _counted = state.metrics.connection();
+            slot.start();
             let ended = tokio::select! {
+                biased;
                 ended = connect(state, stream, peer, Arc::clone(&slot), tls, stop) => ended,
                 () = slot.is_shed() => Err("closed to make room for others".into()),
             };

@@ -75,7 +75,9 @@ mod tests {
             ("10.0.0.1", &["", ""], "10.0.0.1"),
         ] {
             let mut map = HeaderMap::new();
-            headers.iter().for_each(|value| _ = map.append(FORWARDED_FOR, value.parse().unwrap()));
+            for value in headers {
+                map.append(FORWARDED_FOR, value.parse().unwrap());
+            }
             let expected: IpAddr = client.parse().unwrap();
             assert_eq!(proxies.client(peer.parse().unwrap(), &map), expected, "{peer} {headers:?}");
         }

@@ -67,6 +67,8 @@ impl AddressGroup {
 
 /// What is known about one connection while it is open.
 struct Activity {
+    /// Its task has run: what its client had sent by then was read.
+    has_started: AtomicBool,
     /// Requests being answered and streams that are open.
     serving: AtomicUsize,
     /// A caller who was let in has used it.
@@ -147,6 +149,7 @@ impl Connections {
             _ => return Admitted::No,
         };
         let activity = Arc::new(Activity {
+            has_started: AtomicBool::new(false),
             serving: AtomicUsize::new(0),
             is_known: AtomicBool::new(false),
             waiting_since: AtomicU64::new(self.now()),
@@ -172,15 +175,17 @@ impl Connections {
 }
 
 impl Table {
-    /// Closes, of those that may go, the connection that has waited longest: first one that no caller with a key has used.
+    /// Closes, of those that may go, the connection that has waited longest: first one that no caller with a key has used, and
+    /// last one that was not looked at yet. In a flood the request of an honest client may lie there unread.
     fn shed(&mut self, may_go: impl Fn(&Entry) -> bool) -> bool {
         let waiting = self
             .entries
             .iter()
             .filter(|(_, entry)| entry.activity.serving.load(Ordering::Relaxed) == 0 && may_go(entry));
         let longest = waiting.min_by_key(|(_, entry)| {
-            let Activity { is_known, waiting_since, .. } = &*entry.activity;
-            (is_known.load(Ordering::Relaxed), waiting_since.load(Ordering::Relaxed))
+            let Activity { has_started, is_known, waiting_since, .. } = &*entry.activity;
+            let is_unread = !has_started.load(Ordering::Relaxed);
+            (is_known.load(Ordering::Relaxed), is_unread, waiting_since.load(Ordering::Relaxed))
         });
         let Some(number) = longest.map(|(number, _)| *number) else { return false };
         if let Some(entry) = self.remove(number) {
@@ -207,6 +212,11 @@ impl Slot {
     /// Resolves when the connection is to make room for another.
     pub(crate) async fn is_shed(&self) {
         self.close.cancelled().await;
+    }
+
+    /// The connection's task runs.
+    pub(crate) fn start(&self) {
+        self.activity.has_started.store(true, Ordering::Relaxed);
     }
 
     /// A caller who was let in is being answered, until this is dropped.
@@ -240,10 +250,11 @@ impl Drop for Serving {
 
 #[cfg(test)]
 mod tests {
+    use super::Admits::{Everything, KeysAndProbes, ProbesOnly};
     use super::*;
 
-    fn address(last: u8) -> Option<IpAddr> {
-        Some(IpAddr::from([192, 0, 2, last]))
+    fn address(last: u8) -> IpAddr {
+        IpAddr::from([192, 0, 2, last])
     }
 
     fn slot(admitted: Admitted) -> Option<Arc<Slot>> {
@@ -260,29 +271,43 @@ mod tests {
     #[test]
     fn the_one_that_has_waited_longest_makes_room() {
         let connections = Connections::new(ConnectionLimits { total: 3, per_address: 3 });
-        let mut open: Vec<_> = (0..3).map(|n| slot(connections.admit(address(n))).unwrap()).collect();
+        let mut open: Vec<_> = (0..3).map(|n| slot(connections.admit(Some(address(n)))).unwrap()).collect();
         // The first serves, and has then waited least; the second is in use.
         drop(open[0].serve());
         let serving = open[1].serve();
-        open.push(slot(connections.admit(address(9))).unwrap());
+        open.push(slot(connections.admit(Some(address(9)))).unwrap());
         assert_eq!(open.iter().map(is_shed).collect::<Vec<_>>(), [false, false, true, false]);
         // A connection that a caller with a key has used stays before one that none has.
-        open.push(slot(connections.admit(address(9))).unwrap());
+        open.push(slot(connections.admit(Some(address(9)))).unwrap());
         assert_eq!(open.iter().map(is_shed).collect::<Vec<_>>(), [false, false, true, true, false]);
-        assert!(open.iter().filter(|one| !is_shed(one)).all(|one| one.admits == Admits::Everything));
+        assert!(open.iter().filter(|one| !is_shed(one)).all(|one| one.admits == Everything));
         drop(serving);
+    }
+
+    #[test]
+    fn what_was_not_looked_at_stays_before_what_was_silent() {
+        let connections = Connections::new(ConnectionLimits { total: 3, per_address: 3 });
+        let open: Vec<_> = (0..3).map(|n| slot(connections.admit(Some(address(n)))).unwrap()).collect();
+        open[1].start();
+        open[2].start();
+        let _new = [7, 8, 9].map(|n| slot(connections.admit(Some(address(n)))).unwrap());
+        assert_eq!(open.iter().map(is_shed).collect::<Vec<_>>(), [true, true, true]);
+        let open: Vec<_> = (0..3).map(|n| slot(connections.admit(Some(address(n)))).unwrap()).collect();
+        open[1].start();
+        let _new = slot(connections.admit(Some(address(9)))).unwrap();
+        assert_eq!(open.iter().map(is_shed).collect::<Vec<_>>(), [false, true, false]);
     }
 
     #[test]
     fn an_address_has_its_share_and_closes_only_its_own() {
         let connections = Connections::new(ConnectionLimits { total: 8, per_address: 2 });
-        let other = slot(connections.admit(address(1))).unwrap();
-        let own: Vec<_> = (0..4).map(|_| slot(connections.admit(address(2))).unwrap()).collect();
+        let other = slot(connections.admit(Some(address(1)))).unwrap();
+        let own: Vec<_> = (0..4).map(|_| slot(connections.admit(Some(address(2)))).unwrap()).collect();
         assert_eq!(own.iter().map(is_shed).collect::<Vec<_>>(), [true, true, false, false]);
         assert!(!is_shed(&other));
-        let serving: Vec<_> = own[2..].iter().map(|one| one.serve()).collect();
-        assert!(slot(connections.admit(address(2))).is_none(), "all of its share serves");
-        assert!(slot(connections.admit(address(3))).is_some());
+        let serving: Vec<_> = own[2..].iter().map(Slot::serve).collect();
+        assert!(slot(connections.admit(Some(address(2)))).is_none(), "all of its share serves");
+        assert!(slot(connections.admit(Some(address(3)))).is_some());
         assert!((0..6).all(|_| slot(connections.admit(None)).is_some()), "a proxy has no share");
         drop(serving);
         drop((own, other));
@@ -294,17 +319,16 @@ mod tests {
     fn where_all_serve_a_reserve_is_left_for_keys_and_then_for_probes() {
         let connections = Connections::new(ConnectionLimits { total: 2, per_address: 100 });
         let mut open = Vec::new();
-        while let Some(slot) = slot(connections.admit(address(1))) {
+        while let Some(slot) = slot(connections.admit(Some(address(1)))) {
             let serving = slot.serve();
             open.push((slot, serving));
         }
         let admits: Vec<_> = open.iter().map(|(slot, _)| slot.admits).collect();
-        use Admits::{Everything, KeysAndProbes, ProbesOnly};
         assert_eq!(admits, [Everything, Everything, KeysAndProbes, KeysAndProbes, ProbesOnly, ProbesOnly]);
         // One that only waits in the reserve makes room like any other.
         let (last, serving) = open.pop().unwrap();
         drop(serving);
-        assert!(slot(connections.admit(address(1))).is_some_and(|new| new.admits == ProbesOnly));
+        assert!(slot(connections.admit(Some(address(1)))).is_some_and(|new| new.admits == ProbesOnly));
         assert!(is_shed(&last));
     }
 

@@ -9,7 +9,7 @@ use serde_json::json;
 use server::access::{AccessStore, Gate, Limiter, Tokens};
 use server::{App, CheckPolicy, Clock, Places, Scope, Seal, SealKey, SystemClock};
 use store::Store;
-use tokio::net::TcpListener;
+use tokio::net::{TcpListener, TcpSocket};
 use tokio_util::sync::CancellationToken;
 
 use super::kept;
@@ -76,8 +76,7 @@ impl Http {
         let tls = serving.tls.as_ref().map(|(chain, key)| tls(chain, key)).transpose()?;
         let live = Live { door: Arc::new(door), tls: tls.clone() };
         live.read_tokens(serving)?;
-        let listener =
-            TcpListener::bind(address).await.map_err(Failure::io(format!("cannot listen on {address}")))?;
+        let listener = listen(address).map_err(Failure::io(format!("cannot listen on {address}")))?;
         let listening = listener.local_addr().map_err(Failure::io("cannot listen"))?;
         let settings = Settings {
             app: Arc::clone(&app),
@@ -135,6 +134,16 @@ impl Live {
         self.door.set_tokens(Some(tokens));
         Ok(())
     }
+}
+
+/// Listens, with room for many who come at once: a connection that finds none tries again only after a second.
+fn listen(address: SocketAddr) -> std::io::Result<TcpListener> {
+    const WAITING: u32 = 4096;
+    let socket = if address.is_ipv4() { TcpSocket::new_v4()? } else { TcpSocket::new_v6()? };
+    // As `TcpListener::bind` does: the port of a server that was just stopped can be used again.
+    socket.set_reuseaddr(true)?;
+    socket.bind(address)?;
+    socket.listen(WAITING)
 }
 
 /// Who is let in, and the store that knows them.
