@@ -6,7 +6,6 @@
 
 use std::net::SocketAddr;
 use std::path::Path;
-use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -15,6 +14,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpSocket, TcpStream};
 use tokio::task::JoinSet;
 
+use crate::http::contestant::create_key;
 use crate::http::server::Server;
 use crate::http::wire;
 use crate::peer::memory;
@@ -100,7 +100,7 @@ pub(crate) fn run(quick: bool) -> Outcome<()> {
 
 fn measure(folder: &Path, scratch: &Path, quick: bool) -> Outcome<Table> {
     let database = format!("sqlite:{}", scratch.join("keys.db").display());
-    let (honest, attacker) = (key(folder, &database)?, key(folder, &database)?);
+    let (honest, attacker) = (create_key(folder, &database)?, create_key(folder, &database)?);
     let span = Duration::from_secs(if quick { 1 } else { 8 });
     let mut table = Table::plain("An honest caller beside attackers", &COLUMNS);
     for (attack, name) in Attack::ALL {
@@ -111,17 +111,6 @@ fn measure(folder: &Path, scratch: &Path, quick: bool) -> Outcome<Table> {
         table.row(name, figures);
     }
     Ok(table)
-}
-
-/// A key of its own.
-fn key(folder: &Path, database: &str) -> Outcome<String> {
-    let made = Command::new(folder.join("fluxway"))
-        .args(["keys", "create", "--config", "/dev/null", "--database", database])
-        .output()?;
-    if !made.status.success() {
-        return Err(String::from_utf8_lossy(&made.stderr).into());
-    }
-    Ok(String::from_utf8(made.stdout)?.trim().to_owned())
 }
 
 async fn round(

@@ -68,15 +68,21 @@ pub(crate) fn all(folder: &Path, scratch: &Path) -> Outcome<Vec<Contestant>> {
 /// Fluxway with a key, and a limit that nobody reaches.
 fn with_keys(folder: &Path, scratch: &Path) -> Outcome<(Server, String)> {
     let database = format!("sqlite:{}", scratch.join("keys.db").display());
+    let key = create_key(folder, &database)?;
+    let limits = ["--rate-limit", "100000000", "--rate-burst", "10000000"];
+    let server = Server::fluxway(folder, &[&["--database", &database], &limits[..]].concat())?;
+    Ok((server, key))
+}
+
+/// A new key in this database.
+pub(crate) fn create_key(folder: &Path, database: &str) -> Outcome<String> {
     let made = Command::new(folder.join("fluxway"))
-        .args(["keys", "create", "--config", "/dev/null", "--database", &database])
+        .args(["keys", "create", "--config", "/dev/null", "--database", database])
         .output()?;
     if !made.status.success() {
         return Err(String::from_utf8_lossy(&made.stderr).into());
     }
-    let limits = ["--rate-limit", "100000000", "--rate-burst", "10000000"];
-    let server = Server::fluxway(folder, &[&["--database", &database], &limits[..]].concat())?;
-    Ok((server, String::from_utf8(made.stdout)?.trim().to_owned()))
+    Ok(String::from_utf8(made.stdout)?.trim().to_owned())
 }
 
 impl Contestant {

@@ -51,7 +51,7 @@ pub struct Terms {
 pub struct Moment {
     /// The date and time.
     pub time: Timestamp,
-    /// How long the machine has been up: the same for all of its processes, and never set by anybody.
+    /// How long the machine has been up: the same for all of its processes, and never set.
     pub uptime: Duration,
 }
 
@@ -102,7 +102,7 @@ pub trait AccessStore: Send + Sync {
 
     /// Takes tokens out of the bucket of this name, in one statement; a new bucket is full. What has come in since is told
     /// by a clock that all replicas share: that of the database, or the uptime of the machine that they run on. A jump of
-    /// that clock costs what came in meanwhile, and locks nobody out.
+    /// that clock costs what came in meanwhile, and locks no caller out.
     fn lease<'a>(&'a self, bucket: &'a str, terms: Terms, now: Moment) -> Stored<'a, Lease>;
 
     /// The secret of this name: what was kept first. `fresh` is kept if there is none.

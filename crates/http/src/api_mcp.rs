@@ -6,7 +6,9 @@ use std::sync::Arc;
 use axum::extract::Request;
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::Response;
-use server::{Answer, Connection, Correlation, Delivery, Language, Outbox, Principal, Refusal, Rules, Scope};
+use server::{
+    Answer, Connection, Correlation, Delivery, Language, Outbox, Place, Principal, Refusal, Rules, Scope,
+};
 
 use crate::body::{self, Accepts, Received, Unread};
 use crate::caller::{Caller, Source};
@@ -52,6 +54,11 @@ async fn answer(
 ) -> Response {
     // The memory of the body is held until there is an answer.
     let Received { letter, standing, held: _held } = received;
+    let call = || state.app.place(&caller.principal, Place::Call);
+    let _seat = match letter.wants_answer().then(call).transpose() {
+        Ok(seat) => seat,
+        Err(refusal) => return route::refuse(state, rules, refusal),
+    };
     let channel = Channel::for_request(false);
     let outbox = Arc::clone(&channel) as Arc<dyn Outbox>;
     let connection =

@@ -52,7 +52,12 @@ pub(crate) async fn receive(state: &State, caller: &Caller, body: Body) -> Resul
             return Err(Unread { bytes: read_refused(state, caller.address, body).await, refusal });
         }
     };
-    let mut held = state.bodies.begin(caller.address, Some(caller.principal.subject()))?;
+    let mut held = match state.bodies.begin(caller.address, Some(caller.principal.subject())) {
+        Ok(held) => held,
+        Err(refusal) => {
+            return Err(Unread { bytes: read_refused(state, caller.address, body).await, refusal });
+        }
+    };
     let longest = state.app.longest_message();
     let bytes = match first {
         // What is short is looked at all the same: it may be an answer that a call waits for, and those are not counted.
@@ -97,14 +102,18 @@ async fn collect(body: Body, limit: usize, held: &mut Reservation) -> Result<Byt
             discard(chunks, limit).await;
             return Err(Refusal::TooLarge { limit });
         }
-        held.grow(chunk.len())?;
+        if let Err(refusal) = held.grow(chunk.len()) {
+            drop(collected);
+            discard(chunks, limit).await;
+            return Err(refusal);
+        }
         if expected == Some(chunk.len()) {
             return Ok(chunk);
         }
         // A length that is only announced gets no memory; that of a body which is well on its way does, in one piece.
         let rest = expected
             .filter(|_| collected.len() > OF_REFUSED)
-            .map_or(0, |all| all.min(limit) - collected.len());
+            .map_or(0, |all| all.min(limit).saturating_sub(collected.len()));
         collected.reserve(rest.max(chunk.len()));
         collected.extend_from_slice(&chunk);
     }

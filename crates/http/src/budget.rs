@@ -35,7 +35,7 @@ impl BodyLimits {
     }
 }
 
-/// What somebody holds: bytes, and bodies that have not ended.
+/// What a key or an address holds: bytes, and bodies that have not ended.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 struct Share {
     bytes: usize,
@@ -121,8 +121,9 @@ impl Reservation {
         if *total + more > limits.total {
             return Err(Refusal::Busy);
         }
-        let of_address = addresses.entry(self.address).or_default();
-        if of_address.bytes + more > limits.per_address {
+        // Only what is held has an entry: a refusal leaves none behind.
+        let of_address = addresses.get(&self.address).map_or(0, |share| share.bytes);
+        if of_address + more > limits.per_address {
             return Err(Refusal::TooManyBytes { limit: limits.per_address });
         }
         if let Some(share) = self.key.as_ref().and_then(|key| keys.get_mut(key)) {
@@ -131,7 +132,7 @@ impl Reservation {
             }
             share.bytes += more;
         }
-        of_address.bytes += more;
+        addresses.entry(self.address).or_default().bytes += more;
         *total += more;
         self.counted += more;
         Ok(())
@@ -214,6 +215,7 @@ mod tests {
         }
         let second = grown(&budget, 2, Some("b"), 40).ok();
         assert_eq!(grown(&budget, 3, None, 31).err(), Some(Refusal::Busy), "all together");
+        assert!(grown(&budget, 9, Some("a"), 41).is_err() && grown(&budget, 8, None, 61).is_err());
         drop((first, second));
         let held = budget.lock();
         assert!(held.bytes == 0 && held.addresses.is_empty() && held.keys.is_empty(), "all is given back");

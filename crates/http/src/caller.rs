@@ -36,6 +36,7 @@ impl State {
             return Err(Refusal::Busy);
         }
         let principal = self.door.enter(headers, source.address, takes, self.app.now()).await?;
-        Ok(Caller { principal, address: source.address, serving: source.slot.serve() })
+        let serving = source.slot.serve().ok_or(Refusal::Busy)?;
+        Ok(Caller { principal, address: source.address, serving })
     }
 }

@@ -49,7 +49,7 @@ pub(crate) enum Admits {
     ProbesOnly,
 }
 
-/// Addresses that count as one. Whoever has an IPv6 network has all of its addresses.
+/// Addresses that count as one. A client with an IPv6 network has all of its addresses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct AddressGroup(IpAddr);
 
@@ -223,8 +223,15 @@ impl Slot {
         self.activity.has_started.store(true, Ordering::Relaxed);
     }
 
-    /// A caller who was let in is being answered, until this is dropped.
-    pub(crate) fn serve(self: &Arc<Self>) -> Serving {
+    /// A caller who was let in is being answered, until this is dropped. `None`: the connection is being closed to make room,
+    /// and nothing may be begun on it whose answer would be lost.
+    pub(crate) fn serve(self: &Arc<Self>) -> Option<Serving> {
+        // Which connection is closed is decided under the same lock.
+        let table = self.connections.lock();
+        table.entries.contains_key(&self.number).then(|| self.count())
+    }
+
+    fn count(self: &Arc<Self>) -> Serving {
         self.activity.serving.fetch_add(1, Ordering::Relaxed);
         self.activity.is_known.store(true, Ordering::Relaxed);
         Serving(Arc::clone(self))
@@ -240,7 +247,7 @@ impl Drop for Slot {
 impl Serving {
     /// The same for something that goes on by itself, such as a stream.
     pub(crate) fn another(&self) -> Self {
-        self.0.serve()
+        self.0.count()
     }
 }
 
@@ -277,10 +284,11 @@ mod tests {
         let connections = Connections::new(ConnectionLimits { total: 3, per_address: 3 });
         let mut open: Vec<_> = (0..3).map(|n| slot(connections.admit(Some(address(n)))).unwrap()).collect();
         // The first serves, and has then waited least; the second is in use.
-        drop(open[0].serve());
-        let serving = open[1].serve();
+        drop(open[0].serve().unwrap());
+        let serving = open[1].serve().unwrap();
         open.push(slot(connections.admit(Some(address(9)))).unwrap());
         assert_eq!(open.iter().map(is_shed).collect::<Vec<_>>(), [false, false, true, false]);
+        assert!(open[2].serve().is_none(), "nothing is begun on what is being closed");
         // A connection that a caller with a key has used stays before one that none has.
         open.push(slot(connections.admit(Some(address(9)))).unwrap());
         assert_eq!(open.iter().map(is_shed).collect::<Vec<_>>(), [false, false, true, true, false]);
@@ -314,7 +322,7 @@ mod tests {
         let more = admit(2).unwrap();
         assert_eq!(crowd.iter().map(is_shed).collect::<Vec<_>>(), [true, true, true, false, false]);
         assert!(!is_shed(&other) && !late.iter().any(is_shed), "an address closes only its own");
-        let serving = [&crowd[3], &crowd[4], &more].map(Slot::serve);
+        let serving = [&crowd[3], &crowd[4], &more].map(|slot| slot.serve().unwrap());
         let probe = admit(2).unwrap();
         assert_eq!(probe.admits, ProbesOnly, "all of its share serves");
         let proxy = slot(connections.admit(None)).unwrap();
@@ -330,7 +338,7 @@ mod tests {
         let connections = Connections::new(ConnectionLimits { total: 2, per_address: 100 });
         let mut open = Vec::new();
         while let Some(slot) = slot(connections.admit(Some(address(1)))) {
-            let serving = slot.serve();
+            let serving = slot.serve().unwrap();
             open.push((slot, serving));
         }
         let admits: Vec<_> = open.iter().map(|(slot, _)| slot.admits).collect();

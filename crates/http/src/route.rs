@@ -12,7 +12,7 @@ use server::{Correlation, Refusal, Rules, TraceId, refusal};
 use tracing::Instrument;
 
 use crate::caller::Source;
-use crate::connections::Slot;
+use crate::connections::{Admits, Slot};
 use crate::{State, api_mcp, cors, guard, mcp, oauth, probes, reply, sse, ws};
 
 /// The most bytes of headers. (The reader's own limit is a matter of buffers, and not exact.)
@@ -95,6 +95,7 @@ pub(crate) async fn answer(
 ) -> Response {
     let began = Instant::now();
     let source = Source { address: state.proxies.client(peer, request.headers()), slot };
+    let is_reserve = source.slot.admits != Admits::Everything;
     let id: Arc<str> = request_id(request.headers()).into();
     let trace_id = guard::single(request.headers(), &TRACEPARENT).and_then(TraceId::from_traceparent);
     let named_trace = trace_id.map(|id| id.to_string());
@@ -117,6 +118,10 @@ pub(crate) async fn answer(
     state.metrics.replied(name, status);
     tracing::debug!(request = &*id, %method, endpoint = name, status, took = ?began.elapsed(), "answered");
     let headers = response.headers_mut();
+    if is_reserve {
+        // What it was admitted for is decided once; the next connection may find a better place.
+        headers.insert(header::CONNECTION, HeaderValue::from_static("close"));
+    }
     headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
     if let Ok(id) = HeaderValue::try_from(&*id) {
         headers.insert("x-request-id", id);

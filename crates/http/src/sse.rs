@@ -76,7 +76,8 @@ pub(crate) async fn message(state: &Arc<State>, source: &Source, request: Reques
         let name = name.ok_or(Refusal::SessionRequired)?;
         let session = state.sessions.find(name, Kind::Pair, &caller.principal)?;
         let received = body::receive(state, &caller, body).await;
-        let Received { letter, standing, .. } = received.map_err(|Unread { refusal, .. }| refusal)?;
+        let Received { letter, standing, held: _held } =
+            received.map_err(|Unread { refusal, .. }| refusal)?;
         if let Some(Standing { granted: 0, retry_after, .. }) = standing.filter(|_| letter.wants_answer()) {
             return Err(Refusal::RateLimited { retry_after });
         }

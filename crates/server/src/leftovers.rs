@@ -14,9 +14,10 @@ impl App {
     /// be put right now is logged, and tried again by the next call that works there.
     pub async fn clean_up_roots(&self) {
         let roots = Roots::new(Arc::clone(&self.roots));
+        // What cannot be read is not known to be in order, and is logged below.
         let needs_it = |root: &&std::path::PathBuf| {
             let tree = roots.open(&root.to_string_lossy());
-            tree.is_ok_and(|tree| plan::has_leftovers(&tree).unwrap_or(false))
+            tree.is_ok_and(|tree| plan::has_leftovers(&tree).unwrap_or(true))
         };
         let left: Vec<_> = self.roots.iter().filter(needs_it).cloned().collect();
         if left.is_empty() {

@@ -112,6 +112,7 @@ fn bodies_take_a_share_of_the_memory() {
     assert_eq!(ping(&endpoint, &key).status, 200, "what was refused is given back");
     let mut open: Vec<_> = (0..3).map(|_| unfinished(&endpoint, &key, 100, 1)).collect();
     eventually("three bodies are on their way", || ping(&endpoint, &key).kind() == "too_many_bodies");
+    assert_eq!(ping(&endpoint, &key).json()["id"], 7, "a short body is looked at for its id");
     assert_eq!(ping(&endpoint, &other).status, 200);
     open.pop();
     eventually("one has hung up", || ping(&endpoint, &key).status == 200);
@@ -168,6 +169,11 @@ fn where_all_serve_there_is_a_reserve() {
             "the last places are for probes"
         );
     }
+    // A client that would keep its connection is told to open another, which may find a better place.
+    let mut kept = endpoint.connect();
+    write!(kept, "{}{PING}", head(Some(&key), PING.len())).unwrap();
+    let refused = answer(kept);
+    assert_eq!((refused.status, refused.header("connection")), (500, Some("close")));
     for stream in &mut streams {
         assert_eq!(stream.next().unwrap().name.as_deref(), Some("endpoint"), "none was closed");
     }
