@@ -46,14 +46,12 @@ impl From<Refusal> for Unread {
 
 /// Reads the body of a caller who was let in: one call is counted before, the others of a batch after.
 pub(crate) async fn receive(state: &State, caller: &Caller, body: Body) -> Result<Received, Unread> {
-    let first = match state.door.count(&caller.principal, 1, state.app.moment()).await {
-        Ok(first) => first,
-        Err(refusal) => {
-            return Err(Unread { bytes: read_refused(state, caller.address, body).await, refusal });
-        }
+    let admitted = async {
+        let first = state.door.count(&caller.principal, 1, state.app.moment()).await?;
+        Ok((first, state.bodies.begin(caller.address, Some(caller.principal.subject()))?))
     };
-    let mut held = match state.bodies.begin(caller.address, Some(caller.principal.subject())) {
-        Ok(held) => held,
+    let (first, mut held) = match admitted.await {
+        Ok(admitted) => admitted,
         Err(refusal) => {
             return Err(Unread { bytes: read_refused(state, caller.address, body).await, refusal });
         }
@@ -143,9 +141,8 @@ pub(crate) async fn drain(body: Body) {
 pub(crate) fn check_type(headers: &HeaderMap) -> Result<(), Refusal> {
     let is_plain = |value: &HeaderValue| {
         value.to_str().is_ok_and(|codings| {
-            codings
-                .split(',')
-                .all(|coding| matches!(coding.trim(), "") || coding.trim().eq_ignore_ascii_case("identity"))
+            let mut codings = codings.split(',').map(str::trim);
+            codings.all(|coding| coding.is_empty() || coding.eq_ignore_ascii_case("identity"))
         })
     };
     if !headers.get_all(header::CONTENT_ENCODING).iter().all(is_plain) {

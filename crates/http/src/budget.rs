@@ -35,7 +35,7 @@ impl BodyLimits {
     }
 }
 
-/// What a key or an address holds: bytes, and bodies that have not ended.
+/// What a key holds: bytes, and bodies that have not ended.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 struct Share {
     bytes: usize,
@@ -45,7 +45,8 @@ struct Share {
 #[derive(Default)]
 struct Held {
     bytes: usize,
-    addresses: HashMap<AddressGroup, Share>,
+    /// Bytes of each address.
+    addresses: HashMap<AddressGroup, usize>,
     keys: HashMap<Arc<str>, Share>,
 }
 
@@ -122,7 +123,7 @@ impl Reservation {
             return Err(Refusal::Busy);
         }
         // Only what is held has an entry: a refusal leaves none behind.
-        let of_address = addresses.get(&self.address).map_or(0, |share| share.bytes);
+        let of_address = addresses.get(&self.address).copied().unwrap_or(0);
         if of_address + more > limits.per_address {
             return Err(Refusal::TooManyBytes { limit: limits.per_address });
         }
@@ -132,7 +133,7 @@ impl Reservation {
             }
             share.bytes += more;
         }
-        addresses.entry(self.address).or_default().bytes += more;
+        *addresses.entry(self.address).or_default() += more;
         *total += more;
         self.counted += more;
         Ok(())
@@ -151,10 +152,10 @@ impl Reservation {
         let mut held = self.budget.lock();
         held.bytes -= bytes;
         if bytes > 0
-            && let Some(share) = held.addresses.get_mut(&self.address)
+            && let Some(of_address) = held.addresses.get_mut(&self.address)
         {
-            share.bytes -= bytes;
-            if *share == Share::default() {
+            *of_address -= bytes;
+            if *of_address == 0 {
                 held.addresses.remove(&self.address);
             }
         }
