@@ -79,6 +79,7 @@ fn run(request: &Request<'_>, budget: &Budget) -> Profile {
     } else {
         (Vec::new(), Vec::new())
     };
+    let skipped = looks.skipped();
     let mut profile = Profile {
         languages: languages(survey.files.iter()),
         managers: managers(&projects),
@@ -94,8 +95,8 @@ fn run(request: &Request<'_>, budget: &Budget) -> Profile {
             directories: survey.directories,
         },
         broken: projects.broken.clone(),
-        skipped: survey.skipped.clone(),
-        skipped_in_all: survey.skipped_in_all,
+        skipped_in_all: survey.skipped_in_all + (skipped.len() - survey.skipped.len()) as u64,
+        skipped,
         cuts: cuts(&survey, budget),
         left_out: looks.left_out,
         texts: looks.texts,

@@ -141,7 +141,7 @@ impl Found<'_> {
         if !self.survey.has(&page) {
             return;
         }
-        let Ok(text) = looks.tree.read(&page, SMALL_FILE) else { return };
+        let Some(text) = looks.read(&page, SMALL_FILE) else { return };
         for (line, written) in numbered(&String::from_utf8_lossy(&text)) {
             let Some((_, rest)) = written.split_once("<script").and_then(|(_, tag)| tag.split_once("src=\""))
             else {
@@ -241,7 +241,7 @@ fn started_by(looks: &Looks<'_>, path: &str) -> Vec<Program> {
         _ if is_docker => dockerfile,
         _ => return Vec::new(),
     };
-    let Ok(text) = looks.tree.read(path, SMALL_FILE) else { return Vec::new() };
+    let Some(text) = looks.read(path, SMALL_FILE) else { return Vec::new() };
     reader(&String::from_utf8_lossy(&text))
 }
 

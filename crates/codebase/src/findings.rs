@@ -316,7 +316,7 @@ fn find(looks: &Looks<'_>, folder: &str, pattern: &str) -> Option<String> {
 
 /// A pattern that matches the call, tried on the file before it is offered.
 fn anchor(looks: &Looks<'_>, path: &str, what: &str, line: u32) -> Option<Anchor> {
-    let text = looks.tree.read(path, source::LARGEST as u64).ok()?;
+    let text = looks.read(path, source::LARGEST as u64)?;
     let text = String::from_utf8_lossy(&text);
     let escaped = regex::escape(what);
     // As it is mostly written; with type arguments or spaces before the bracket; and wherever the word stands.

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 
-use tree::{Budget, Tree};
+use tree::{Budget, ReadError, Reason, Skipped, Tree};
 
 use crate::language::Language;
 use crate::lock;
@@ -55,6 +55,8 @@ pub(crate) struct Looks<'a> {
     pub(crate) left_out: BTreeSet<String>,
     /// Versions that lock files were asked for. A workspace of five hundred packages has one lock file.
     locked: Mutex<Locks>,
+    /// Files that were there a moment ago, and cannot be read now.
+    unread: Mutex<BTreeSet<String>>,
     /// Puts names into sentences.
     pub(crate) texts: RepositoryTexts,
 }
@@ -93,6 +95,7 @@ impl<'a> Looks<'a> {
             locked: Mutex::default(),
             facts: 0,
             left_out: BTreeSet::new(),
+            unread: Mutex::default(),
             texts: RepositoryTexts::default(),
         }
     }
@@ -105,6 +108,23 @@ impl<'a> Looks<'a> {
         self.seen.iter().map(|(path, seen)| (path.as_str(), seen))
     }
 
+    /// Reads a file, and remembers that it could not: an analysis that has lost one does not pass for a whole one.
+    pub(crate) fn read(&self, path: &str, limit: u64) -> Option<Vec<u8>> {
+        let read = self.tree.read(path, limit);
+        if let Err(ReadError::Io(_)) = &read {
+            self.unread.lock().unwrap_or_else(PoisonError::into_inner).insert(path.to_owned());
+        }
+        read.ok()
+    }
+
+    /// Everything that was skipped, by the survey or since.
+    pub(crate) fn skipped(&self) -> Vec<Skipped> {
+        let unread = self.unread.lock().unwrap_or_else(PoisonError::into_inner);
+        let since = unread.iter().map(|path| Skipped { path: path.clone(), reason: Reason::Unreadable });
+        let all: BTreeSet<Skipped> = self.survey.skipped.iter().cloned().chain(since).collect();
+        all.into_iter().collect()
+    }
+
     /// The version of a package in the lock file at `path`, as the project in `folder` gets it, and its line.
     pub(crate) fn locked(&self, path: &str, folder: &str, package: &str) -> Locked {
         let member = folder.strip_prefix(folder_of(path)).unwrap_or(folder).trim_matches('/');
@@ -115,7 +135,7 @@ impl<'a> Looks<'a> {
             return known.clone();
         }
         if locks.path != path {
-            let text = self.tree.read(path, LOCK_BYTES).unwrap_or_default();
+            let text = self.read(path, LOCK_BYTES).unwrap_or_default();
             (locks.path, locks.text) = (path.to_owned(), String::from_utf8_lossy(&text).into_owned());
         }
         let version = lock::version(name_of(path), &locks.text, member, package);
@@ -174,7 +194,7 @@ impl<'a> Looks<'a> {
         else {
             return Seen::default();
         };
-        let Ok(bytes) = self.tree.read(path, source::LARGEST as u64) else { return Seen::default() };
+        let Some(bytes) = self.read(path, source::LARGEST as u64) else { return Seen::default() };
         let text = String::from_utf8_lossy(&bytes);
         // A file that was chosen by its name alone is parsed only if it mentions something.
         let is_known = file.hits.is_some() && language.has_parser();

@@ -1,7 +1,9 @@
 //! Python, through ruff's parser.
 
 use ruff_python_ast::visitor::{Visitor, walk_expr, walk_stmt};
-use ruff_python_ast::{CmpOp, Decorator, Expr, ExprCall, Stmt, StmtClassDef, StmtFunctionDef};
+use ruff_python_ast::{
+    CmpOp, Decorator, Expr, ExprBinOp, ExprCall, Operator, Stmt, StmtClassDef, StmtFunctionDef,
+};
 use ruff_python_parser::parse_module;
 use ruff_text_size::{Ranged, TextSize};
 
@@ -148,8 +150,14 @@ impl<'t> Reader<'t> {
             Expr::Await(awaited) => awaited.value.as_ref(),
             other => other,
         };
-        let (Expr::Call(call), Some(name)) = (value, dotted(target)) else { return };
-        let Some(callee) = dotted(&call.func) else { return };
+        let callee = match value {
+            Expr::Call(call) => dotted(&call.func),
+            Expr::BinOp(operation) => {
+                piped(operation).and_then(|(object, method)| chained(object, vec![method]))
+            }
+            _ => None,
+        };
+        let (Some(name), Some(callee)) = (dotted(target), callee) else { return };
         let (line, within) = (self.line(target.start()), self.functions.last().copied());
         self.source.bindings.push(Binding { name, callee, line, within });
     }
@@ -376,9 +384,24 @@ fn argument(expression: &Expr) -> Argument {
     }
 }
 
+/// The method that `a | b` calls, and of what: this is how `LangChain` joins a prompt and a model. What a dictionary is
+/// joined with does the joining, since a dictionary knows only its like.
+fn piped(operation: &ExprBinOp) -> Option<(&Expr, &'static str)> {
+    let ExprBinOp { left, right, op, .. } = operation;
+    match left.as_ref() {
+        _ if *op != Operator::BitOr => None,
+        Expr::Dict(_) => Some((right, ".__ror__")),
+        _ => Some((left, ".__or__")),
+    }
+}
+
 /// `a.b().c` as text, if it is nothing else.
-pub(crate) fn dotted(mut expression: &Expr) -> Option<String> {
-    let mut parts: Vec<&str> = Vec::new();
+pub(crate) fn dotted(expression: &Expr) -> Option<String> {
+    chained(expression, Vec::new())
+}
+
+/// The same with what stands behind it, last things first.
+fn chained<'e>(mut expression: &'e Expr, mut parts: Vec<&'e str>) -> Option<String> {
     loop {
         match expression {
             Expr::Name(name) => {
@@ -396,6 +419,11 @@ pub(crate) fn dotted(mut expression: &Expr) -> Option<String> {
             }
             Expr::Await(awaited) => expression = &awaited.value,
             Expr::Subscript(subscript) => expression = &subscript.value,
+            Expr::BinOp(operation) if !parts.is_empty() => {
+                let (object, method) = piped(operation)?;
+                parts.extend(["()", method]);
+                expression = object;
+            }
             _ => return None,
         }
         if parts.len() > 64 {

@@ -90,6 +90,31 @@ if __name__ == "__main__":
 }
 
 #[test]
+fn python_pipes() {
+    check(
+        "a.py",
+        r#"
+chain = {"q": keep} | prompt | model
+short = prompt | model | text
+sum = one + two
+(prompt | model).invoke(1)
+await ({"q": keep} | make()).ainvoke(2)
+(one + two).invoke(3)
+ask(prompt | model)
+"#,
+        &[
+            r#"5 call prompt.__or__().invoke in """#,
+            r#"6 call make().__ror__().ainvoke in """#,
+            r#"6 call make in """#,
+            r#"7 call  in """#,
+            r#"8 call ask in """#,
+            "2 chain = prompt.__ror__().__or__()",
+            "3 short = prompt.__or__().__or__()",
+        ],
+    );
+}
+
+#[test]
 fn typescript() {
     check(
         "a.ts",

@@ -119,10 +119,13 @@ fn code_stays_whole_and_lists_are_cut_between_items() {
     let huge = format!("```\n{}```", "line of code\n".repeat(500));
     let page = Page::parse("a.md", huge.as_str());
     let blocks = page.chunks.iter().flat_map(|chunk| &chunk.blocks);
+    let mut lines = 0;
     for block in blocks {
         assert_eq!(block.kind, BlockKind::CodeLines);
         assert!(page.source[block.bytes.clone()].lines().all(|line| line == "line of code"));
+        lines += page.source[block.bytes.clone()].lines().count();
     }
+    assert_eq!(lines, 500, "none is lost");
 
     let list = format!("- an item of {}\n", "words ".repeat(50)).repeat(10);
     let page = Page::parse("a.md", list);
