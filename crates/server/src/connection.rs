@@ -70,7 +70,7 @@ impl Connection {
             rules,
             outbox,
             session: Session::new(),
-            work: Workload::new(rules == Rules::Pipe),
+            work: Workload::new(),
             ending: CancellationToken::new(),
             speaks_envelope: AtomicBool::new(false),
             warnings: Warnings::default(),
@@ -273,11 +273,7 @@ impl Connection {
         match message {
             Ok(Message::Request(request)) => self.start(request, to, way),
             Ok(Message::Notification(notification)) => self.note(notification),
-            Ok(Message::Response(response)) => {
-                if let Some(question) = self.peer.settle(&response.id, response.outcome) {
-                    self.work.answered(question);
-                }
-            }
+            Ok(Message::Response(response)) => self.peer.settle(&response.id, response.outcome),
             Ok(Message::Envelope(request)) => self.start_envelope(request, to, way),
             Err(malformed) => self.refuse(malformed, to, way),
         }
@@ -517,7 +513,6 @@ impl Connection {
     pub async fn drain(&self, patience: Duration, client_is_gone: bool) {
         self.session.shut_down();
         self.ending.cancel();
-        self.work.close_parking();
         if client_is_gone {
             self.peer.close();
         }

@@ -1,6 +1,5 @@
 //! Requests from the server to the client.
 
-use std::cell::Cell;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -18,19 +17,6 @@ const OPEN: usize = 32;
 
 /// Who waits for the answer to which question.
 type Pending = HashMap<u64, oneshot::Sender<Result<Value, Value>>>;
-
-thread_local! {
-    /// The question that was asked last on this thread: how whoever polls a job learns what it waits for.
-    static LAST_QUESTION: Cell<Option<u64>> = const { Cell::new(None) };
-}
-
-pub(crate) fn forget_last_question() {
-    LAST_QUESTION.set(None);
-}
-
-pub(crate) fn last_question() -> Option<u64> {
-    LAST_QUESTION.get()
-}
 
 /// The client, as somebody who can be asked.
 pub(crate) struct Peer {
@@ -73,7 +59,6 @@ impl Peer {
         if !outbox.ask(encode::request(&id(question), method, params)) {
             return Err(Unanswered::Unreachable);
         }
-        LAST_QUESTION.set(Some(question));
         let outcome = receiver.await;
         withdraw.answered = true;
         match outcome {
@@ -89,13 +74,15 @@ impl Peer {
         outbox.ask(encode::request(&id(question), method, params));
     }
 
-    /// The client answered; returns which question. Answers to what nobody asked are ignored.
-    pub(crate) fn settle(&self, id: &Id, outcome: Result<Value, Value>) -> Option<u64> {
-        let question = id.as_json().strip_prefix("\"fluxway-")?.strip_suffix('"')?.parse().ok()?;
-        let sender = self.lock().as_mut()?.remove(&question)?;
-        // The one who asked may have given up.
-        let _ = sender.send(outcome);
-        Some(question)
+    /// The client answered. Answers to what was not asked are ignored.
+    pub(crate) fn settle(&self, id: &Id, outcome: Result<Value, Value>) {
+        let question =
+            id.as_json().strip_prefix("\"fluxway-").and_then(|id| id.strip_suffix('"')?.parse().ok());
+        let sender = question.and_then(|question: u64| self.lock().as_mut()?.remove(&question));
+        if let Some(sender) = sender {
+            // The one who asked may have given up.
+            let _ = sender.send(outcome);
+        }
     }
 
     /// Nobody will answer any more.
