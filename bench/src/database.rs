@@ -1,10 +1,11 @@
-//! Databases for those who keep no rules: the tables are the store's, and so are durability and the number of connections.
-
-pub(crate) mod postgres;
-pub(crate) mod sqlite;
+//! Databases that are there for as long as a bench runs.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
+
+use flow::Entropy;
+use server::OsEntropy;
+use tokio_postgres::NoTls;
 
 use crate::Outcome;
 
@@ -40,6 +41,44 @@ pub(crate) fn server() -> Option<String> {
         println!("NOT MEASURED: PostgreSQL: TEST_POSTGRES is not set; tests/database/run COMMAND… sets it");
     }
     url
+}
+
+/// A database on a server, of an ordinary role for whom policies hold.
+pub(crate) struct Postgres {
+    pub(crate) location: store::Location,
+    admin: String,
+    name: String,
+}
+
+impl Postgres {
+    pub(crate) async fn open(admin: &str) -> Outcome<Self> {
+        let mut random = [0; 16];
+        OsEntropy.fill(&mut random);
+        let password = format!("{:032x}", u128::from_le_bytes(random));
+        let name = format!("bench_{}", std::process::id());
+        let (server, _) = admin.rsplit_once('/').ok_or("TEST_POSTGRES names no database")?;
+        let (_, host) = server.rsplit_once('@').ok_or("TEST_POSTGRES names no user")?;
+        let location = format!("postgres://{name}:{password}@{host}/{name}").parse()?;
+        let database = Self { location, admin: admin.to_owned(), name };
+        let Self { name, .. } = &database;
+        database
+            .tell(&format!("CREATE ROLE {name} LOGIN PASSWORD '{password}' NOSUPERUSER NOBYPASSRLS"))
+            .await?;
+        database.tell(&format!("CREATE DATABASE {name} OWNER {name}")).await?;
+        Ok(database)
+    }
+
+    /// Removes the database and the role.
+    pub(crate) async fn remove(&self) -> Outcome<()> {
+        self.tell(&format!("DROP DATABASE {} WITH (FORCE)", self.name)).await?;
+        self.tell(&format!("DROP ROLE {}", self.name)).await
+    }
+
+    async fn tell(&self, sql: &str) -> Outcome<()> {
+        let (client, connection) = tokio_postgres::connect(&self.admin, NoTls).await?;
+        tokio::spawn(connection);
+        Ok(client.batch_execute(sql).await?)
+    }
 }
 
 /// Bytes on the disk: the file, and what is not in it yet.

@@ -54,7 +54,7 @@ fn main() -> Outcome<()> {
         "tree" => tree::run(quick, given.first().map(std::path::PathBuf::from)),
         _ => {
             println!(
-                "usage: cargo run --release -p bench -- stdio|flow|turn|sessions|projects [tokens] [beside] [scale]|http|idle|robust|pressure|plans|contexts|retrieval [--data FOLDER]…|tree [FOLDER] [--quick]"
+                "usage: cargo run --release -p bench -- stdio|flow|turn|sessions|projects [tokens] [calls]|http|idle|robust|pressure|plans|contexts|retrieval [--data FOLDER]…|tree [FOLDER] [--quick]"
             );
             Ok(())
         }

@@ -1,9 +1,7 @@
-//! Interactive sessions: over the wire beside a loop that checks nothing, in a database beside plain rows, long ones, and
-//! many that wait.
+//! Interactive sessions: over the wire beside a loop that checks nothing, in databases, long ones, and many that wait.
 
-mod plain;
 mod replay;
-mod rows;
+mod turns;
 mod wait;
 mod wire;
 
@@ -23,8 +21,7 @@ pub(crate) fn run(quick: bool) -> Outcome<()> {
     // Before anything else has used memory in this process.
     let waiting = wait::table(&scratch.0, quick)?;
     let mut tables = wire::tables(&scratch.0, quick)?;
-    tables.extend(rows::tables(&scratch.0, quick)?);
-    tables.extend([replay::table(quick)?, waiting]);
+    tables.extend([turns::table(&scratch.0, quick)?, replay::table(quick)?, waiting]);
     tables.iter().for_each(crate::table::Table::print);
     save("sessions", &tables.iter().collect::<Vec<_>>())
 }

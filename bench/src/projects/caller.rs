@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use memchr::memmem::find;
 use serde_json::{Value, json};
-use server::projects::ProjectStore;
 use server::tools::Toolset;
 use server::transport::memory::{MemoryClient, connect};
 use server::{App, OpenProjects, Principal, Scope};
@@ -16,39 +15,24 @@ use crate::database::Done;
 /// A tool and its arguments, as JSON.
 pub(super) type Call = (&'static str, String);
 
-/// What every server answers alike.
-pub(super) fn echo() -> Call {
-    ("echo", json!({ "text": "hello, world" }).to_string())
-}
-
 /// A connection to a server.
 pub(super) struct Caller {
     client: MemoryClient,
     calls: usize,
 }
 
-/// So many connections to a server of their own, over this store. Each is for one caller at a time.
-pub(super) async fn callers(store: Arc<dyn ProjectStore>, count: usize) -> Outcome<Arc<[Mutex<Caller>]>> {
-    let app = app(store);
+/// Connections, each for one caller at a time.
+pub(super) type Callers = Arc<[Mutex<Caller>]>;
+
+/// So many connections to a server over this store.
+pub(super) async fn callers(store: Arc<dyn store::Store>, count: usize) -> Outcome<Callers> {
+    let open: OpenProjects = Box::new(move || Box::pin(std::future::ready(Ok(store.projects()))));
+    let app = App::builder().toolsets(&[Toolset::Projects]).projects(open).build();
     let mut callers = Vec::new();
     for _ in 0..count {
         callers.push(Mutex::new(Caller::connect(&app, Principal::local_user(Scope::Write)).await?));
     }
     Ok(callers.into())
-}
-
-/// A connection of somebody who has no projects in this store.
-pub(super) async fn stranger(store: &Arc<dyn store::Store>) -> Outcome<Caller> {
-    Caller::connect(
-        &app(Arc::clone(store) as _),
-        Principal::of_token("bench", "stranger", "elsewhere", Scope::Write),
-    )
-    .await
-}
-
-fn app(store: Arc<dyn ProjectStore>) -> Arc<App> {
-    let open: OpenProjects = Box::new(move || Box::pin(std::future::ready(Ok(Arc::clone(&store)))));
-    App::builder().toolsets(&[Toolset::Projects, Toolset::Diagnostics]).projects(open).build()
 }
 
 impl Caller {
@@ -74,28 +58,16 @@ impl Caller {
         Ok(answer["result"]["structuredContent"].clone())
     }
 
-    /// Calls a tool that must say that the project is not there.
-    pub(super) async fn refused(&mut self, call: &Call) -> Done {
-        let answer = self.answered(call).await?;
-        let is_absent =
-            find(&answer, b"\"isError\":true").is_some() && find(&answer, b"there is no").is_some();
-        if is_absent { Ok(()) } else { Err(format!("{}: {}", call.0, String::from_utf8_lossy(&answer))) }
-    }
-
-    async fn bytes(&mut self, call: &Call) -> Result<Vec<u8>, String> {
-        let answer = self.answered(call).await?;
-        let is_good = find(&answer, b"\"result\":").is_some() && find(&answer, b"\"isError\":true").is_none();
-        if is_good { Ok(answer) } else { Err(format!("{}: {}", call.0, String::from_utf8_lossy(&answer))) }
-    }
-
-    async fn answered(&mut self, (tool, arguments): &Call) -> Result<Vec<u8>, String> {
+    async fn bytes(&mut self, (tool, arguments): &Call) -> Result<Vec<u8>, String> {
         self.calls += 1;
         let message = format!(
             r#"{{"jsonrpc":"2.0","id":{},"method":"tools/call","params":{{"name":"{tool}","arguments":{arguments}}}}}"#,
             self.calls
         );
         self.client.send(message.as_bytes());
-        self.answer().await
+        let answer = self.answer().await?;
+        let is_good = find(&answer, b"\"result\":").is_some() && find(&answer, b"\"isError\":true").is_none();
+        if is_good { Ok(answer) } else { Err(format!("{tool}: {}", String::from_utf8_lossy(&answer))) }
     }
 
     /// The next answer. What the server says by itself is not looked at.

@@ -17,5 +17,6 @@ pub use key::{Credential, Environment, KeyRecord, Pepper, Refused};
 pub use limit::{Limiter, Rate, Standing};
 pub use principal::{Forbidden, Principal};
 pub use scope::Scope;
-pub use store::{AccessStore, KeyListing, Lease, Moment, StoreError, Stored, Terms};
+pub use storage::{StoreError, Stored};
+pub use store::{AccessStore, KeyListing, Lease, Moment, Terms};
 pub use token::{BadToken, Tokens, Trust};

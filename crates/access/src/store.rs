@@ -1,28 +1,11 @@
 //! What access needs of a store. A method is a whole use case: it happens or it does not.
 
-use std::pin::Pin;
 use std::time::Duration;
 
 use jiff::Timestamp;
+use storage::Stored;
 
 use crate::{Credential, KeyRecord};
-
-/// What a store gives, sooner or later.
-pub type Stored<'a, T> = Pin<Box<dyn Future<Output = Result<T, StoreError>> + Send + 'a>>;
-
-/// Why a store did not do it. The texts are for logs: they name no secret and no content.
-#[derive(Clone, Debug, thiserror::Error)]
-pub enum StoreError {
-    /// It cannot be reached at the moment. Trying again may help.
-    #[error("the store cannot be reached: {0}")]
-    Unreachable(String),
-    /// It refuses or is damaged. Trying again will not help.
-    #[error("the store failed: {0}")]
-    Broken(String),
-    /// It has no space left to write. It can still be read; trying again helps when the operator has made room.
-    #[error("the store has no space left: {0}")]
-    Full(String),
-}
 
 /// A key as lists show it.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -27,7 +27,8 @@ pub use problem::Problem;
 pub use service::{Begin, Clerk, Pause, Responded, Sessions, Standing, Which};
 pub use spend::Spending;
 pub use state::{Failed, PastTurn, Session, State};
-pub use store::{Admission, Owner, Quota, Row, SESSION_PREFIX, SessionStore, StoreError, Stored};
+pub use storage::{StoreError, Stored};
+pub use store::{Admission, Owner, Quota, Row, SESSION_PREFIX, SessionStore};
 
 #[cfg(test)]
 mod tests;

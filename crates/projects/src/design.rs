@@ -49,9 +49,6 @@ pub struct Designed {
     pub findings: Vec<Finding>,
 }
 
-/// How many values are exchanged in a text, one after the other, before it is better read as a whole.
-const FEW: usize = 4;
-
 impl DesignEdit {
     /// The document after the change, and what is told of it.
     pub fn apply(&self, document: &Document) -> Result<(Document, Designed), Refusal> {
@@ -92,42 +89,6 @@ impl DesignEdit {
             let (document, next) = Self::apply_run(run, &document)?;
             Ok((document, told.then(next, run)))
         })
-    }
-
-    /// Whether [`exchanged`](Self::exchanged) is worth asking.
-    pub fn may_exchange(&self) -> bool {
-        self.sets().is_some_and(|tokens| tokens.iter().all(|(_, new)| new.is_bare()))
-    }
-
-    /// The text of a document after the change, and what is told of it, if it does no more than to exchange a few values
-    /// and nothing else can be wrong by that. `None` says nothing: then [`apply`](Self::apply) makes or refuses it.
-    pub fn exchanged(&self, text: &str) -> Option<(String, Designed)> {
-        let tokens = self.sets()?;
-        let (path, new) = tokens.first()?;
-        let first = tokens::exchange(text, path, new)?;
-        let text =
-            tokens[1..].iter().try_fold(first, |text, (path, new)| tokens::exchange(&text, path, new))?;
-        let touched = tokens.iter().map(|(path, _)| (*path).to_owned()).collect();
-        Some((text, Designed { touched, findings: Vec::new() }.in_order()))
-    }
-
-    /// The tokens that are set, if that is all, and they are few.
-    fn sets(&self) -> Option<Vec<(&str, &NewToken)>> {
-        match self {
-            Self::All(edits) if edits.len() <= FEW => edits.iter().map(Self::as_set).collect(),
-            alone => alone.as_set().map(|set| vec![set]),
-        }
-    }
-}
-
-impl DesignEdit {
-    /// How many bytes are gone through to change a document of so many: about the time that it takes.
-    pub fn effort(&self, document: usize) -> usize {
-        match self {
-            Self::ImportJson(text) | Self::ImportCss(text) => document + text.len(),
-            Self::All(edits) => edits.iter().map(|edit| edit.effort(document)).sum(),
-            Self::Set { .. } | Self::Rename { .. } | Self::Delete { .. } | Self::Replace(_) => document,
-        }
     }
 
     fn as_set(&self) -> Option<(&str, &NewToken)> {
@@ -237,32 +198,6 @@ mod tests {
         assert!(document.get("c.a").is_some());
         let (_, replaced) = DesignEdit::Replace(starter()).apply(&start).unwrap();
         assert!(replaced.findings.is_empty() && replaced.touched.len() > 50);
-    }
-
-    #[test]
-    fn few_values_are_exchanged_in_the_text() {
-        let text = starter().to_string();
-        let set = |path: &str, value: &str| DesignEdit::Set {
-            path: path.to_owned(),
-            token: NewToken { kind: None, value: value.into(), mode: None, description: None },
-        };
-        let red = set("palette.teal.600", "#ff0000");
-        let both = DesignEdit::All(vec![red.clone(), set("palette.neutral.0", "#fefefe"), red.clone()]);
-        for edit in [red.clone(), DesignEdit::All(vec![red.clone()]), both] {
-            assert!(edit.may_exchange());
-            let (document, told) = edit.apply(&starter()).unwrap();
-            assert_eq!(edit.exchanged(&text), Some((document.to_string(), told)));
-        }
-        let rename = DesignEdit::Rename { from: "palette".to_owned(), to: "colours".to_owned() };
-        for edit in [
-            DesignEdit::All(vec![red.clone(), rename.clone()]),
-            rename,
-            set("color.text", "{palette.teal.600}"),
-        ] {
-            assert!(!edit.may_exchange() && edit.exchanged(&text).is_none());
-        }
-        assert!(DesignEdit::All(vec![red; FEW + 1]).exchanged(&text).is_none());
-        assert!(DesignEdit::All(Vec::new()).exchanged(&text).is_none());
     }
 
     #[test]

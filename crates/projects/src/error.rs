@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use storage::StoreError;
+
 use crate::limits::MAX_PROBLEMS;
 use crate::tokens::EditError;
 use crate::tokens::import::ImportError;
@@ -187,20 +189,6 @@ fn way_out(what: Noun) -> &'static str {
         Noun::Asset => "change them first, or delete by force",
         _ => "change or delete them first",
     }
-}
-
-/// Why a store did not do it. The texts are for logs: they name no content.
-#[derive(Clone, Debug, thiserror::Error)]
-pub enum StoreError {
-    /// It cannot be reached at the moment. Trying again may help.
-    #[error("the store cannot be reached: {0}")]
-    Unreachable(String),
-    /// It refuses or is damaged. Trying again will not help.
-    #[error("the store failed: {0}")]
-    Broken(String),
-    /// It has no space left to write. It can still be read; trying again helps when the operator has made room.
-    #[error("the store has no space left: {0}")]
-    Full(String),
 }
 
 /// Why a use case did not happen: by a rule, or because the store could not.

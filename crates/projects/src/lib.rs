@@ -1,4 +1,4 @@
-//! Projects and what they own: types, rules, and what a store must do.
+//! Projects and what they own: types, rules, and the use cases of a store.
 //!
 //! Rules only: no wire, no SQL, no files; the time is told, and ids come from a [`Seed`] that somebody else has drawn.
 //!
@@ -12,7 +12,7 @@
 //! | design systems | [`tokens`]; a project's: [`DesignEdit`] |
 //! | a project from another store | [`Import`] |
 //! | versions, and what differs between two | [`Version`], [`Content`], [`differences()`] |
-//! | what a store must do | [`store`]; a model of it: [`memory`]; whether one does it: the feature `suite` |
+//! | projects that are kept: the use cases | [`store`]; whether a database keeps them right: the feature `suite` |
 //! | how much there may be | [`limits`] |
 //!
 //! # What is not here
@@ -31,7 +31,6 @@ mod ids;
 mod import;
 pub mod limits;
 pub mod links;
-pub mod memory;
 mod naming;
 mod new_project;
 pub mod order;
@@ -41,6 +40,8 @@ pub mod render;
 pub mod store;
 #[cfg(any(test, feature = "suite"))]
 pub mod suite;
+#[cfg(any(test, feature = "suite"))]
+pub mod testing;
 pub mod tokens;
 pub mod types;
 mod version;
@@ -50,7 +51,7 @@ pub use blocks::{Block, Found, NewBlock, Node, Place, Reach};
 pub use content::{Content, Unreadable};
 pub use cursor::{Cursor, Listed, Page};
 pub use design::{DesignEdit, Designed};
-pub use error::{Error, Noun, Problem, Refusal, StoreError};
+pub use error::{Error, Noun, Problem, Refusal};
 pub use fields::Selection;
 pub use ids::{Account, AssetId, BlockId, Ids, ProjectId, Seed};
 pub use import::{Import, ImportedVersion, Intake, Parts, Past};
@@ -60,7 +61,8 @@ pub use order::OrderKey;
 pub use project::{
     AtRevision, Fields, FieldsPatch, NewFields, Project, Published, Status, Usage, Write, slug_candidates,
 };
-pub use store::{ProjectStore, Stored};
+pub use storage::StoreError;
+pub use store::ProjectStore;
 pub use types::{BlockType, Children, CustomType, Types};
 pub use version::{
     BlockChange, Differences, FieldChange, Moved, Names, Version, differences, forget, publish, restore,

@@ -43,6 +43,8 @@ pub const MAX_SCHEMA: usize = 16 * 1024;
 pub const MAX_SCHEMA_VALUES: usize = 500;
 /// Patterns in the schema of a block type. Each takes memory for as long as the schema is used.
 pub const MAX_PATTERNS: usize = 20;
+/// Steps that one call may take to judge blocks by schemas of a project's own, which others may wait for: less than a second.
+pub const MAX_STEPS: u64 = 50_000_000;
 /// Problems that are told at once.
 pub const MAX_PROBLEMS: usize = 100;
 

@@ -9,7 +9,7 @@ use crate::error::Refusal;
 use crate::ids::{Account, ProjectId};
 use crate::project::{NewFields, Project, Usage};
 use crate::tokens::{Document, starter};
-use crate::types::{CustomType, Effort, problems_of};
+use crate::types::{CustomType, Steps, problems_of};
 
 /// A project to create, with what is in it from the start.
 #[derive(Clone, Debug, PartialEq)]
@@ -55,9 +55,8 @@ impl NewProject {
         is_taken: &mut dyn FnMut(&str) -> bool,
     ) -> Result<Project, Refusal> {
         let mut problems = structure(&self.blocks);
-        let mut effort = Effort::of_a_call();
-        problems.extend(problems_of(&self.types, |own| own.problems_within(&mut effort)));
-        problems.extend(effort.problem());
+        let mut left = Steps::for_a_call();
+        problems.extend(problems_of(&self.types, |own| own.problems_within(&mut left)));
         Refusal::if_any(problems)?;
         let fields = self.fields.clone().settle(&self.id, is_taken)?;
         let content = Content {
@@ -99,7 +98,7 @@ mod tests {
             schema: json!({ "anyOf": vec![json!({ "pattern": "a" }); MAX_PATTERNS] }),
             children: Children::Any,
         };
-        for (count, expected) in [(25, 0), (35, 1)] {
+        for (count, expected) in [(33, 0), (35, 1)] {
             let fields = NewFields::named("One");
             let new = NewProject {
                 types: (0..count).map(own).collect(),

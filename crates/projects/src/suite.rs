@@ -21,8 +21,6 @@ mod tenancy;
 mod tools;
 mod versions;
 
-use std::sync::Arc;
-
 use crate::store::ProjectStore;
 
 pub use assets::*;
@@ -34,7 +32,7 @@ pub use tenancy::*;
 pub use versions::*;
 
 /// Two replicas of one store.
-pub type Replicas = [Arc<dyn ProjectStore>; 2];
+pub type Replicas = [ProjectStore; 2];
 
 /// Calls a macro with the names of all cases: `fn(Replicas) -> impl Future<Output = ()> + Send`.
 ///

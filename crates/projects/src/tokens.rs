@@ -71,7 +71,7 @@ pub use contrast::{
 };
 pub use diff::{Change, Diff, Renamed, State, diff};
 pub use document::{Document, ParseError};
-pub use edit::{EditError, Edited, NewToken, delete, delete_mode, exchange, rename, set, set_all};
+pub use edit::{EditError, Edited, NewToken, delete, delete_mode, rename, set, set_all};
 pub use finding::{Finding, Severity};
 pub use json::{Json, Map};
 pub use kind::{Kind, UnknownKind};

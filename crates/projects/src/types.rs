@@ -5,14 +5,12 @@
 //!
 //! Schemas are JSON Schema 2020-12. Formats of ours say more than text can: `link`, `image`, `embed`, `page-path`,
 //! `line`. Patterns run in linear time. A project's own schema must not use `$ref`, which could lead in circles, or
-//! `unevaluatedProperties`, which judges what is inside again at every level; and it may have so many values and patterns. What
-//! judging will cost is reckoned before, for a block and for all blocks of a call. So whatever somebody writes is judged in
-//! bounded time.
+//! `unevaluatedProperties`, which judges what is inside again at every level; and it may have so many values and patterns. How
+//! many steps judging takes is counted before, and a call has so many ([`MAX_STEPS`](crate::limits::MAX_STEPS)).
 
 mod check;
-mod cost;
 mod custom;
-mod effort;
+mod steps;
 #[cfg(test)]
 mod tests;
 
@@ -27,7 +25,7 @@ use check::Judge;
 
 pub use custom::CustomType;
 pub(crate) use custom::problems_of;
-pub(crate) use effort::Effort;
+pub(crate) use steps::Steps;
 
 /// The type of the roots.
 pub const PAGE: &str = "page";
@@ -64,15 +62,14 @@ pub struct BlockType {
 }
 
 impl BlockType {
-    /// Everything that is wrong with props, as JSON pointers into them. What is too much for the call is left out; then
-    /// [`Effort::problem`] says so.
-    pub(crate) fn problems(&self, props: &Map<String, Value>, effort: &mut Effort) -> Vec<Problem> {
+    /// Everything that is wrong with props, as JSON pointers into them, or that judging them is too much for the call.
+    pub(crate) fn problems(&self, props: &Map<String, Value>, left: &mut Steps) -> Vec<Problem> {
         let is_ready = self.is_built_in || self.judge.get().is_some();
-        if !is_ready && !effort.take(cost::of_compiling(&self.schema)) {
-            return Vec::new();
+        if !is_ready && !left.take(steps::compiling(&self.schema)) {
+            return left.refuse("");
         }
         match self.judge.get_or_init(|| Judge::of(&self.schema, self.is_built_in)) {
-            Ok(judge) => judge.problems(props, effort),
+            Ok(judge) => judge.problems(props, left),
             Err(message) => {
                 let message =
                     format!("cannot be judged: the type has no usable schema ({message}); change the type");

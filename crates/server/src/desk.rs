@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use flow::Entropy;
 use jiff::Timestamp;
-use projects::memory::Memory;
 use projects::{Account, Error, Noun, Project, ProjectId, ProjectStore, Refusal, Seed, StoreError, Write};
 use tokio::sync::{OnceCell, Semaphore, broadcast};
 
@@ -15,7 +14,7 @@ use crate::error::Failure;
 use crate::subscriptions::{News, Whose};
 
 /// What opening a store of projects comes to.
-pub type OpenedProjects = Result<Arc<dyn ProjectStore>, StoreError>;
+pub type OpenedProjects = Result<ProjectStore, StoreError>;
 
 /// Opens the store of projects when the first call needs it.
 pub type OpenProjects = Box<dyn Fn() -> Pin<Box<dyn Future<Output = OpenedProjects> + Send>> + Send + Sync>;
@@ -23,7 +22,7 @@ pub type OpenProjects = Box<dyn Fn() -> Pin<Box<dyn Future<Output = OpenedProjec
 /// The store of everybody's projects, opened when it is first needed: most servers on a pipe have none.
 pub(crate) struct Shelves {
     open: Option<OpenProjects>,
-    store: OnceCell<Arc<dyn ProjectStore>>,
+    store: OnceCell<ProjectStore>,
     news: broadcast::Sender<News>,
     /// Work that takes a core for itself is done by so many at a time.
     places: Arc<Semaphore>,
@@ -33,17 +32,17 @@ pub(crate) struct Shelves {
 const PLACES: usize = 4;
 
 impl Shelves {
-    /// Without a way to open one, projects are kept in memory, until the process ends.
+    /// Without a way to open one, every call that needs it fails.
     pub(crate) fn new(open: Option<OpenProjects>, news: broadcast::Sender<News>) -> Self {
         Self { open, store: OnceCell::new(), news, places: Arc::new(Semaphore::new(PLACES)) }
     }
 
-    async fn store(&self) -> Result<Arc<dyn ProjectStore>, Error> {
+    async fn store(&self) -> Result<ProjectStore, Error> {
         let open = async || match &self.open {
             Some(open) => open().await,
-            None => Ok(Arc::new(Memory::default()) as Arc<dyn ProjectStore>),
+            None => Err(StoreError::Broken("this server was given no store of projects".to_owned())),
         };
-        Ok(Arc::clone(self.store.get_or_try_init(open).await?))
+        Ok(self.store.get_or_try_init(open).await?.clone())
     }
 }
 
@@ -76,7 +75,7 @@ pub(crate) enum Changed {
 /// What one caller has.
 #[derive(Clone)]
 pub(crate) struct Desk {
-    store: Arc<dyn ProjectStore>,
+    store: ProjectStore,
     pub(crate) account: Account,
     only: Option<String>,
     now: Timestamp,
@@ -113,8 +112,8 @@ impl Desk {
         self.now
     }
 
-    pub(crate) fn store(&self) -> &dyn ProjectStore {
-        self.store.as_ref()
+    pub(crate) fn store(&self) -> &ProjectStore {
+        &self.store
     }
 
     /// The id of a project that the caller may see. One that they may not is as absent as one that is not there.

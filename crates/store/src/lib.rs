@@ -17,18 +17,17 @@
 //! Tables are made and brought up to date by [`open`]. The URL's `sslmode` says how the way there is protected; see
 //! [`Tls`].
 
-#![expect(clippy::doc_markdown, reason = "SQLite is a name and not code")]
-
 mod lease;
 mod listing;
 mod location;
 mod migrations;
 mod names;
+mod offload;
 mod options;
 mod postgres;
-mod projects;
 mod sessions;
 mod sqlite;
+mod text;
 
 use std::sync::Arc;
 
@@ -36,7 +35,14 @@ pub use location::{Location, LocationError, Server, Tls};
 pub use options::Options;
 
 /// Everything that the server keeps. Each domain says in a trait of its own what it needs.
-pub trait Store: access::AccessStore + flow::session::SessionStore + ::projects::ProjectStore {}
+pub trait Store: access::AccessStore + flow::session::SessionStore + projects::store::Backend {}
+
+impl dyn Store {
+    /// The projects in it.
+    pub fn projects(self: &Arc<Self>) -> projects::ProjectStore {
+        projects::ProjectStore::new(Arc::clone(self) as Arc<dyn projects::store::Backend>)
+    }
+}
 
 /// Why a store was not opened. Nothing was changed in what was found there.
 #[derive(Debug, thiserror::Error)]
@@ -82,7 +88,7 @@ pub enum OpenError {
         /// What was to be opened.
         place: String,
         /// Why.
-        cause: access::StoreError,
+        cause: storage::StoreError,
     },
 }
 

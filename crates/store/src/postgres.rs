@@ -91,7 +91,7 @@ async fn pool(server: &Server, options: &Options) -> Result<(Pool, Canceller), O
         .build();
     let pool = built.map_err(|error| OpenError::Failed {
         place: server.to_string(),
-        cause: ::access::StoreError::Broken(error.to_string()),
+        cause: storage::StoreError::Broken(error.to_string()),
     })?;
     Ok((pool, canceller))
 }

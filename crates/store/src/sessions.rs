@@ -1,9 +1,7 @@
 //! What both databases have in common about sessions.
 
-use access::StoreError as Fault;
-use flow::session::{Owner, Quota, StoreError};
-
-use crate::names::{check_name, is_name};
+use flow::session::{Owner, Quota};
+use storage::{StoreError, check_name, is_name};
 
 /// The most rows of a kind that one sweep takes.
 pub(crate) const SWEPT: i64 = 1000;
@@ -13,15 +11,6 @@ pub(crate) fn most_ended(quota: Quota) -> Option<i64> {
     (quota.ended < u32::MAX).then_some(i64::from(quota.ended))
 }
 
-/// The same error in the words of `flow`, which does not know `access`.
-pub(crate) fn in_flow(error: Fault) -> StoreError {
-    match error {
-        Fault::Unreachable(reason) => StoreError::Unreachable(reason),
-        Fault::Broken(reason) => StoreError::Broken(reason),
-        Fault::Full(reason) => StoreError::Full(reason),
-    }
-}
-
 /// Whether there can be such a session. What cannot be kept is not there.
 pub(crate) fn can_be(owner: Owner<'_>, id: &str) -> bool {
     [id, owner.tenant, owner.subject].into_iter().all(is_name)
@@ -29,8 +18,7 @@ pub(crate) fn can_be(owner: Owner<'_>, id: &str) -> bool {
 
 /// Refuses a session that cannot be kept.
 pub(crate) fn check(owner: Owner<'_>, id: &str) -> Result<(), StoreError> {
-    let checked = check_name("the id of a session", id)
-        .and_then(|()| check_name("a tenant", owner.tenant))
-        .and_then(|()| check_name("the owner of a session", owner.subject));
-    checked.map_err(in_flow)
+    check_name("the id of a session", id)?;
+    check_name("a tenant", owner.tenant)?;
+    check_name("the owner of a session", owner.subject)
 }

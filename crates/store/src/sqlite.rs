@@ -16,8 +16,8 @@ mod worker;
 use std::path::PathBuf;
 use std::sync::atomic::AtomicU32;
 
-use ::access::StoreError;
 use rusqlite::Connection;
+use storage::StoreError;
 
 use crate::{OpenError, Store};
 use worker::Worker;
@@ -49,7 +49,7 @@ impl Sqlite {
         let opened = Connection::open_in_memory().and_then(schema::prepare);
         let mut connection = opened.map_err(|error| fault::opening(place, error))?;
         schema::migrate(place, &mut connection)?;
-        let worker = Worker::start("store", vec![connection]).map_err(|error| failed(place, &error))?;
+        let worker = Worker::without_thread(connection);
         Ok(Self { readers: worker.clone(), writer: worker, leases: AtomicU32::default() })
     }
 
@@ -91,7 +91,7 @@ mod tests {
             let set = move |connection: &mut rusqlite::Connection| {
                 connection.pragma_update_and_check(None, "max_page_count", pages, |_| Ok(()))
             };
-            store.writer.run(set).await.unwrap();
+            store.writer.query(set).await.unwrap();
         };
         store.secret("small", b"x").await.unwrap();
         most_pages(1).await;
@@ -114,7 +114,7 @@ mod tests {
             for (pragma, expected) in [("synchronous", "2"), ("foreign_keys", "1"), ("journal_mode", "wal")] {
                 let sql = format!("SELECT CAST({pragma} AS TEXT) FROM pragma_{pragma}");
                 let found = worker
-                    .run(move |connection| connection.query_row(&sql, [], |row| row.get::<_, String>(0)))
+                    .query(move |connection| connection.query_row(&sql, [], |row| row.get::<_, String>(0)))
                     .await;
                 assert_eq!(found.unwrap(), expected, "{pragma}");
             }

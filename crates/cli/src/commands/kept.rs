@@ -115,7 +115,7 @@ impl Database {
             Box::pin(async move {
                 let unreachable = |error: Failure| projects::StoreError::Unreachable(error.to_string());
                 let store = database.store().await.map_err(unreachable)?;
-                Ok(store as Arc<dyn projects::ProjectStore>)
+                Ok(store.projects())
             })
         })
     }

@@ -1,10 +1,11 @@
 //! `fluxway keys`.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::{Value, json};
-use server::access::{AccessStore, Environment, KeyListing, KeyRecord, Pepper};
+use server::access::{Environment, KeyListing, KeyRecord, Pepper};
 use server::projects::{Account, Error, ProjectId};
 use server::{Entropy, OsEntropy, Scope, Timestamp};
 use store::Store;
@@ -20,7 +21,7 @@ pub(crate) fn run(mut config: Config, command: KeysCommand) -> Result<(), Failur
     let stopped = if_stopped(&command);
     kept::with_store(&database, stopped, async move |store, now| {
         let pepper = kept::pepper(&mut config.serving, store.as_ref()).await?;
-        let desk = Desk { store: store.as_ref(), pepper, now };
+        let desk = Desk { store: &store, pepper, now };
         match command {
             KeysCommand::Create { scope, project, expires, label, tenant, test, json } => {
                 let scope = scope.into_iter().max().unwrap_or(Scope::Read);
@@ -55,7 +56,7 @@ fn if_stopped(command: &KeysCommand) -> &'static str {
 
 /// Where keys are made and ended.
 struct Desk<'a> {
-    store: &'a dyn Store,
+    store: &'a Arc<dyn Store>,
     pepper: Pepper,
     now: Timestamp,
 }
@@ -89,7 +90,7 @@ impl Desk<'_> {
         let Some(project) = &record.project else { return Ok(()) };
         let tenant = Account::new(&record.tenant);
         let found = match ProjectId::parse(project) {
-            Ok(id) => self.store.project(&tenant, &id).await.map(drop),
+            Ok(id) => self.store.projects().project(&tenant, &id).await.map(drop),
             Err(refusal) => Err(refusal.into()),
         };
         match found {
@@ -123,7 +124,7 @@ impl Desk<'_> {
     /// Prints what is never shown again, before it is stored: what nobody has seen must not open anything.
     async fn show(&self, text: &SecretString, if_not: &str) -> Result<Once, Failure> {
         // Once it is printed, little should be left that can go wrong.
-        AccessStore::ready(self.store).await?;
+        self.store.ready().await?;
         let printed = Once::open().and_then(|mut out| out.write(text.expose_secret()).map(|()| out));
         printed.map_err(Failure::io(if_not))
     }

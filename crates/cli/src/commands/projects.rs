@@ -6,12 +6,10 @@ mod form;
 mod import;
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use serde_json::{Value, json};
 use server::Timestamp;
-use server::projects::{Account, Error, Page, Project, ProjectId, Status};
-use store::Store;
+use server::projects::{Account, Error, Page, Project, ProjectId, ProjectStore, Status};
 
 use super::kept;
 use crate::args::ProjectsCommand;
@@ -35,7 +33,7 @@ pub(crate) fn run(config: &Config, command: ProjectsCommand) -> Result<(), Failu
     }
     let stopped = if_stopped(&command);
     kept::with_store(&database, stopped, async move |store, now| {
-        let owner = Owner { store, now };
+        let owner = Owner { store: store.projects(), now };
         match command {
             ProjectsCommand::List { account, json } => owner.list(account.as_deref(), json).await,
             ProjectsCommand::Export { id, account, out } => owner.export(&id, account.as_deref(), out).await,
@@ -65,7 +63,7 @@ fn if_stopped(command: &ProjectsCommand) -> &'static str {
 
 /// The owner of the store.
 struct Owner {
-    store: Arc<dyn Store>,
+    store: ProjectStore,
     now: Timestamp,
 }
 
@@ -119,7 +117,7 @@ impl Owner {
     async fn export(&self, id: &str, account: Option<&str>, out: Option<PathBuf>) -> Result<(), Failure> {
         let Project { id, account, fields, .. } = self.find(id, account).await?;
         let folder = out.unwrap_or_else(|| PathBuf::from(&fields.slug));
-        let written = export::export(self.store.as_ref(), &account, &id, &folder).await?;
+        let written = export::export(&self.store, &account, &id, &folder).await?;
         let project = written.ok_or_else(|| missing(&id))?;
         tell(&format!("Exported {} to {}.", project.fields.name, folder.display()));
         exit::print(&folder.display().to_string())
@@ -131,7 +129,7 @@ impl Owner {
         let mut written = 0;
         for Project { id, account, .. } in &projects {
             let place = backup.path().join(folder::account_name(account)).join(id.as_str());
-            match export::write(self.store.as_ref(), account, id, &place).await? {
+            match export::write(&self.store, account, id, &place).await? {
                 Some(_) => written += 1,
                 None => tell(&format!("{id} of {account} was deleted meanwhile; it is left out.")),
             }
@@ -152,7 +150,7 @@ impl Owner {
         let wish = Wish { account, copy, now: self.now };
         let mut refused = 0;
         for place in &found {
-            let project = match import::import(self.store.as_ref(), place, &wish).await {
+            let project = match import::import(&self.store, place, &wish).await {
                 Ok(Brought::In(project)) => {
                     tell(&format!(
                         "Imported {} as {} of {}.",

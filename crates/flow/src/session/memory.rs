@@ -5,7 +5,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use jiff::Timestamp;
 
-use super::store::{Admission, Owner, Quota, Row, SESSION_PREFIX, SessionStore, Stored};
+use super::Stored;
+use super::store::{Admission, Owner, Quota, Row, SESSION_PREFIX, SessionStore};
 
 /// A store that ends with the process.
 #[derive(Default)]

@@ -14,7 +14,6 @@ use jiff::SignedDuration;
 use secrecy::ExposeSecret;
 use serde_json::Value;
 use server::access::{AccessStore, Environment, Gate, KeyRecord, Limiter, Moment, Pepper, Rate};
-use server::projects::ProjectStore;
 use server::tools::Toolset;
 use server::{App, Clock, Entropy, OpenProjects, OsEntropy, Places, Principal, Scope, Timestamp};
 use store::Store;
@@ -152,7 +151,7 @@ fn memory() -> Arc<dyn Store> {
     wait_for(open_memory())
 }
 
-async fn open_memory() -> Arc<dyn Store> {
+pub(crate) async fn open_memory() -> Arc<dyn Store> {
     let location = "sqlite::memory:".parse().unwrap();
     store::open(&location, &store::Options::default()).await.unwrap()
 }
@@ -166,7 +165,7 @@ fn shelves(store: Option<Arc<dyn Store>>) -> OpenProjects {
                 Some(store) => store,
                 None => open_memory().await,
             };
-            Ok(store as Arc<dyn ProjectStore>)
+            Ok(store.projects())
         })
     })
 }

@@ -28,13 +28,13 @@ fn place(endpoint: &Endpoint, account: &str, id: &str, name: &str) {
     let fields = NewFields { description: "Für Kunden".to_owned(), ..NewFields::named(name) };
     let mut new = NewProject::empty(ProjectId::parse(id).unwrap(), fields);
     new.design = Document::parse(tokens).unwrap();
-    let store = endpoint.store.as_ref().unwrap();
+    let store = endpoint.store.as_ref().unwrap().projects();
     wait_for(store.create_project(&Account::new(account), new, false, endpoint.clock.now())).unwrap();
 }
 
 /// What the store has, past every tool.
 fn stored(endpoint: &Endpoint, account: &str, id: &str) -> Project {
-    let store = endpoint.store.as_ref().unwrap();
+    let store = endpoint.store.as_ref().unwrap().projects();
     wait_for(store.project(&Account::new(account), &ProjectId::parse(id).unwrap())).unwrap()
 }
 

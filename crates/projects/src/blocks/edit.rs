@@ -11,7 +11,7 @@ use crate::ids::BlockId;
 use crate::limits::{MAX_DEPTH, MAX_NEW_BLOCKS, MAX_PROBLEMS};
 use crate::order::{self, OrderKey};
 use crate::patch;
-use crate::types::{Effort, PAGE, Types, built_in};
+use crate::types::{PAGE, Steps, Types, built_in};
 
 /// The rows of new blocks at a place, parents before children. `keys` are those of [`Spot::keys`], one for each; `fresh`
 /// gives ids. Problems are told with pointers into what was given, as if it were a list.
@@ -25,8 +25,8 @@ pub fn insert(
     if new.iter().map(NewBlock::count).sum::<usize>() > MAX_NEW_BLOCKS {
         return Err(too_many());
     }
-    let (effort, paths) = (Effort::of_a_call(), BTreeSet::new());
-    let mut made = Maker { around, fresh, effort, paths, blocks: Vec::new(), problems: Vec::new() };
+    let (left, paths) = (Steps::for_a_call(), BTreeSet::new());
+    let mut made = Maker { around, fresh, left, paths, blocks: Vec::new(), problems: Vec::new() };
     for (at, (block, key)) in new.iter().zip(keys).enumerate() {
         if spot.above.len() + block.height() > MAX_DEPTH {
             let message = format!("would be deeper than {MAX_DEPTH} blocks; make the tree flatter");
@@ -35,7 +35,6 @@ pub fn insert(
         }
         made.make(&format!("/{at}"), block, spot.parent(), spot.kind(), key);
     }
-    made.problems.extend(made.effort.problem());
     Refusal::if_any(made.problems)?;
     Ok(made.blocks)
 }
@@ -43,7 +42,7 @@ pub fn insert(
 struct Maker<'a> {
     around: &'a Around,
     fresh: &'a mut dyn FnMut() -> BlockId,
-    effort: Effort,
+    left: Steps,
     paths: BTreeSet<String>,
     blocks: Vec<Block>,
     problems: Vec<Problem>,
@@ -61,8 +60,8 @@ impl Maker<'_> {
         if self.problems.len() > MAX_PROBLEMS {
             return;
         }
-        let Self { around, effort, .. } = self;
-        let mut told = judge::props(&new.kind, &new.props, &around.types, &around.is_gone(), effort);
+        let Self { around, left, .. } = self;
+        let mut told = judge::props(&new.kind, &new.props, &around.types, &around.is_gone(), left);
         if self.around.types.get(&new.kind).is_some() {
             let misplaced = self.around.types.misplaced(&new.kind, kind);
             told.extend(misplaced.map(|message| Problem::new("/type", message)));
@@ -107,9 +106,8 @@ pub fn update_needs(block: &Block, change: &Map<String, Value>) -> Needs {
 /// An asset that the block named before may be missing: it was deleted by force, and other props can still be changed.
 pub fn update(block: &Block, around: &Around, change: &Map<String, Value>) -> Result<Block, Refusal> {
     let changed = patched(block, change);
-    let mut effort = Effort::of_a_call();
-    let mut told = judge::props(&block.kind, &changed.props, &around.types, &around.is_gone(), &mut effort);
-    told.extend(effort.problem());
+    let mut left = Steps::for_a_call();
+    let mut told = judge::props(&block.kind, &changed.props, &around.types, &around.is_gone(), &mut left);
     told.extend(changed.path().filter(|path| around.taken.contains(*path)).map(taken));
     let told: Vec<Problem> = told.into_iter().map(|problem| problem.of_block(&block.id)).collect();
     Refusal::if_any(told)?;

@@ -9,7 +9,7 @@ use crate::error::Problem;
 use crate::ids::{AssetId, BlockId};
 use crate::limits::{MAX_DEPTH, MAX_NAME, MAX_PROBLEMS, MAX_PROPS};
 use crate::naming;
-use crate::types::{Effort, PAGE, Types};
+use crate::types::{PAGE, Steps, Types};
 
 /// Everything that is wrong with the props of a block of a type, assets that are gone included; pointers begin with
 /// `/props`.
@@ -18,7 +18,7 @@ pub(super) fn props(
     props: &Map<String, Value>,
     types: &Types,
     is_gone: &dyn Fn(&AssetId) -> bool,
-    effort: &mut Effort,
+    left: &mut Steps,
 ) -> Vec<Problem> {
     let Some(known) = types.get(kind) else {
         return vec![Problem::new("/type", types.unknown(kind))];
@@ -27,7 +27,7 @@ pub(super) fn props(
     if !problems.is_empty() {
         return problems;
     }
-    let mut told = known.problems(props, effort);
+    let mut told = known.problems(props, left);
     let gone = refs::gone(props, is_gone).into_iter();
     told.extend(
         gone.map(|(place, asset)| {
@@ -40,16 +40,14 @@ pub(super) fn props(
 /// Everything that is wrong with all blocks of a project, in the order of the tree, as far as it is told: whether it is a
 /// tree, whether every block is of a type and where it may be, whether its props fit, whether its assets are there.
 pub fn judge(blocks: &[Block], types: &Types, assets: &BTreeSet<AssetId>) -> Vec<Problem> {
-    let mut effort = Effort::of_a_call();
-    let mut problems = walk(blocks, &mut |block, parent| {
+    let mut left = Steps::for_a_call();
+    walk(blocks, &mut |block, parent| {
         let is_gone = |asset: &AssetId| !assets.contains(asset);
-        let mut told = props(&block.kind, &block.props, types, &is_gone, &mut effort);
+        let mut told = props(&block.kind, &block.props, types, &is_gone, &mut left);
         let misplaced = types.misplaced(&block.kind, parent.map(|parent| parent.kind.as_str()));
         told.extend(misplaced.map(|message| Problem::new("/parent", message)));
         told
-    });
-    problems.extend(effort.problem());
-    problems
+    })
 }
 
 /// What keeps blocks from being kept at all: that they are no tree, or too deep or too large. Blocks of a draft may be

@@ -34,7 +34,7 @@ impl Parts for Shelf {
 }
 
 /// Everything of a project.
-async fn export(store: &dyn ProjectStore, account: &Account, id: &ProjectId) -> (Import, Shelf) {
+async fn export(store: &ProjectStore, account: &Account, id: &ProjectId) -> (Import, Shelf) {
     let project = store.project(account, id).await.unwrap();
     let content = store.content(account, id).await.unwrap().value;
     let mut assets = content.assets.clone();
@@ -77,12 +77,12 @@ async fn lived(replicas: Replicas) -> Desk {
 pub async fn a_project_comes_with_its_past(replicas: Replicas) {
     let desk = lived(replicas).await;
     let before = desk.project().await;
-    let (mut import, shelf) = export(&*desk.other, &ann(), &desk.id).await;
+    let (mut import, shelf) = export(&desk.other, &ann(), &desk.id).await;
     assert_eq!((before.next_version, import.past.versions.clone()), (5, BTreeSet::from([2, 3])));
     desk.store.delete_project(desk.write()).await.unwrap();
     assert_eq!(desk.store.import_project(&ann(), import.clone()).await.unwrap(), before);
     assert_eq!(desk.project().await, before);
-    let (again, same) = export(&*desk.other, &ann(), &desk.id).await;
+    let (again, same) = export(&desk.other, &ann(), &desk.id).await;
     assert_eq!((again.content, again.past), (import.content.clone(), import.past.clone()));
     assert_eq!(same.bytes, shelf.bytes);
     for (number, version) in &shelf.versions {
@@ -161,7 +161,7 @@ const DAMAGES: &[Damage] = &[
 /// Whatever is wrong with it, and however late that shows, nothing of it is there.
 pub async fn half_a_project_is_none(replicas: Replicas) {
     let desk = lived(replicas).await;
-    let (import, shelf) = export(&*desk.other, &ann(), &desk.id).await;
+    let (import, shelf) = export(&desk.other, &ann(), &desk.id).await;
     desk.store.delete_project(desk.write()).await.unwrap();
     let two = crate::NewProject::empty(id(2), crate::NewFields::named("Two"));
     desk.store.create_project(&ann(), two, false, at(1)).await.unwrap();

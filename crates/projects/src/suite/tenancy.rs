@@ -1,7 +1,5 @@
 //! What nobody sees, and what every write promises: a table of all use cases.
 
-use std::sync::Arc;
-
 use serde_json::json;
 
 use super::Replicas;
@@ -24,7 +22,7 @@ const WRITES: usize = 17;
 /// Does one of all writes. They fit a project with the page `page`, the section `section` in it, the asset `a`, the type
 /// `price` and version 1, published, and version 2, not: see [`prepared`].
 async fn write(
-    store: &dyn ProjectStore,
+    store: &ProjectStore,
     which: usize,
     write: Write,
     ids: &[crate::BlockId],
@@ -73,7 +71,7 @@ pub async fn a_dry_run_changes_nothing(replicas: Replicas) {
     let (desk, ids) = prepared(replicas).await;
     let (project, content) = (desk.project().await, desk.other.content(&ann(), &desk.id).await.unwrap());
     for which in 0..=WRITES {
-        let told = write(&*desk.store, which, desk.dry(), &ids).await.unwrap();
+        let told = write(&desk.store, which, desk.dry(), &ids).await.unwrap();
         let expected = match which {
             16 => 1,
             WRITES => project.revision,
@@ -97,7 +95,7 @@ pub async fn every_write_adds_one_to_the_revision(replicas: Replicas) {
     for which in [0, 1, 3, 4, 5, 6, 8, 9, 10, 12, 13, 14, 11, 15, 2, 7] {
         let before = desk.project().await;
         let now = desk.at_revision(before.revision);
-        assert_eq!(write(&*desk.store, which, now, &ids).await.unwrap(), before.revision + 1, "{which}");
+        assert_eq!(write(&desk.store, which, now, &ids).await.unwrap(), before.revision + 1, "{which}");
         assert_eq!(desk.project().await.revision, before.revision + 1, "{which}");
     }
 }
@@ -109,7 +107,7 @@ pub async fn an_old_revision_refuses_every_write(replicas: Replicas) {
     for which in 0..=WRITES {
         for revision in [0, project.revision - 1, project.revision + 1, u64::MAX] {
             let refused =
-                write(&*desk.store, which, desk.at_revision(revision), &ids).await.unwrap_err().to_string();
+                write(&desk.store, which, desk.at_revision(revision), &ids).await.unwrap_err().to_string();
             let found = project.revision;
             let expected = crate::Refusal::Conflict { expected: revision, found }.to_string();
             assert_eq!(refused, expected, "{which}");
@@ -120,7 +118,7 @@ pub async fn an_old_revision_refuses_every_write(replicas: Replicas) {
 }
 
 /// Every read of a project, by what it says if it fails.
-async fn reads(store: &Arc<dyn ProjectStore>, account: &Account, project: &ProjectId) -> Vec<Option<String>> {
+async fn reads(store: &ProjectStore, account: &Account, project: &ProjectId) -> Vec<Option<String>> {
     let all = Reach::ALL;
     let digest = Digest::of(b"1");
     vec![
@@ -155,7 +153,7 @@ pub async fn strangers_find_nothing(replicas: Replicas) {
         for which in 0..=WRITES {
             for if_revision in [None, Some(project.revision), Some(0)] {
                 let theirs = Write { account: account.clone(), if_revision, ..desk.write() };
-                let refused = write(&*desk.store, which, theirs, &ids).await.unwrap_err().to_string();
+                let refused = write(&desk.store, which, theirs, &ids).await.unwrap_err().to_string();
                 assert_eq!(refused, absent, "{which}");
             }
         }
@@ -177,14 +175,14 @@ pub async fn what_is_not_there_is_not_found(replicas: Replicas) {
     assert!(reads(&desk.store, &ann(), &gone).await.iter().all(|told| told.as_ref() == Some(&absent)));
     for which in 0..=WRITES {
         let nowhere = Write { project: gone.clone(), if_revision: Some(3), ..desk.write() };
-        assert_eq!(write(&*desk.store, which, nowhere, &ids).await.unwrap_err().to_string(), absent);
+        assert_eq!(write(&desk.store, which, nowhere, &ids).await.unwrap_err().to_string(), absent);
     }
     // Blocks and assets of one project are not found in another.
     let new = NewProject::empty(id(2), NewFields::named("Two"));
     desk.store.create_project(&ann(), new, false, at(1)).await.unwrap();
     for which in [2, 3, 4, 5, 6, 7, 10, 11, 14, 15] {
         let elsewhere = Write { project: id(2), ..desk.write() };
-        assert_eq!(write(&*desk.store, which, elsewhere, &ids).await.word(), "not found", "{which}");
+        assert_eq!(write(&desk.store, which, elsewhere, &ids).await.word(), "not found", "{which}");
     }
     assert_eq!(desk.store.project(&ann(), &id(2)).await.unwrap().revision, 1);
 }

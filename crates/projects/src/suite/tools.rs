@@ -1,7 +1,5 @@
 //! What the cases share.
 
-use std::sync::Arc;
-
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Map, Value};
 
@@ -42,8 +40,8 @@ pub(super) fn asset_id(text: &str) -> AssetId {
 
 /// Ann's store with one project in it, and a way to write to it.
 pub(super) struct Desk {
-    pub(super) store: Arc<dyn ProjectStore>,
-    pub(super) other: Arc<dyn ProjectStore>,
+    pub(super) store: ProjectStore,
+    pub(super) other: ProjectStore,
     pub(super) id: ProjectId,
     drawn: std::sync::atomic::AtomicU8,
 }

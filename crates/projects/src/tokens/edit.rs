@@ -1,6 +1,5 @@
 //! Changes to a document. Each gives a new document and says which paths it touched.
 
-mod exchange;
 mod rename;
 mod set;
 #[cfg(test)]
@@ -19,7 +18,6 @@ use super::model::{Model, Target, beneath};
 use super::reference::Reference;
 use super::validate::shape::bad_name;
 
-pub use exchange::exchange;
 pub use rename::rename;
 pub use set::{set, set_all};
 

@@ -79,36 +79,6 @@ fn document() -> impl Strategy<Value = Document> {
         .prop_map(|members| Document::from_map(members.into_iter().collect()).unwrap())
 }
 
-/// Documents without pointers and `$extends`, where most values are numbers, and a type may come after what it is for.
-fn plain_document() -> impl Strategy<Value = Document> {
-    let value =
-        || prop_oneof![3 => number(), 1 => path().prop_map(|path| Json::String(format!("{{{path}}}")))];
-    let typed = |members: Vec<(String, Json)>, kind: Option<bool>| {
-        let mut map: Map = members.into_iter().collect();
-        if let Some(is_number) = kind {
-            map.set("$type", if is_number { "number" } else { "fontWeight" });
-        }
-        Json::Object(map)
-    };
-    let kind = || proptest::option::of(any::<bool>());
-    let token = (value(), kind(), proptest::option::of(value())).prop_map(move |(value, kind, mode)| {
-        let modes = mode.map(|mode| {
-            let modes: Map = [("mode", [("m", mode)].into_iter().collect::<Map>())].into_iter().collect();
-            ("$extensions".to_owned(), modes.into())
-        });
-        typed([("$value".to_owned(), value)].into_iter().chain(modes).collect(), kind)
-    });
-    let dotted = prop_oneof![12 => name(), 1 => Just("a.b".to_owned())];
-    let tree = token.prop_recursive(3, 24, 4, move |inner| {
-        let members = proptest::collection::vec((dotted.clone(), inner), 1..4);
-        (members, kind()).prop_map(move |(members, kind)| typed(members, kind))
-    });
-    proptest::collection::vec((name(), tree), 1..5).prop_map(|mut members| {
-        members.push(("$type".to_owned(), "number".into()));
-        Document::from_map(members.into_iter().collect()).unwrap()
-    })
-}
-
 /// The paths of all tokens and groups that are written down.
 fn written(map: &Map, path: &str, paths: &mut Vec<String>) {
     for (name, child) in document::children(map) {
@@ -189,17 +159,6 @@ proptest! {
         let new = NewToken { kind: Some(Kind::Number), value, mode: None, description: None };
         if let Ok(edited) = set(&document, &path, &new) {
             prop_assert!(!errors(&edited.document).contains(&path));
-        }
-    }
-
-    #[test]
-    fn a_value_exchanged_in_the_text_is_one_that_is_set(document in plain_document(), nth in any::<prop::sample::Index>(), value in number()) {
-        let mut paths = Vec::new();
-        written(document.root(), "", &mut paths);
-        let new = NewToken { kind: None, value, mode: None, description: None };
-        let path = nth.get(&paths);
-        if let Some(text) = exchange(&document.to_string(), path, &new) {
-            prop_assert_eq!(text, set(&document, path, &new).unwrap().document.to_string());
         }
     }
 

@@ -4,8 +4,7 @@ use jsonschema::error::ValidationErrorKind;
 use jsonschema::{PatternOptions, ValidationError, Validator};
 use serde_json::{Map, Value};
 
-use super::cost::Cost;
-use super::effort::Effort;
+use super::steps::{Demand, Steps};
 use crate::error::Problem;
 use crate::limits::MAX_PROBLEMS;
 use crate::links;
@@ -13,48 +12,36 @@ use crate::links;
 /// The most bytes that a compiled pattern may take.
 const PATTERN_SIZE: usize = 1 << 16;
 
-/// Up to this cost every mistake is told. Each takes memory until all are found.
+/// Up to so many steps every mistake is told. Each takes memory until all are found.
 const THOROUGH: u64 = 30_000;
 
-/// How many times more it costs to find all mistakes than to find out whether there are any.
+/// How many times more steps it takes to find all mistakes than to find out whether there are any.
 const TELLING: u64 = 300;
-
-/// The most that judging one block may cost: more would take long, and others wait for it.
-const MOST: u64 = 7_500_000;
 
 /// A schema that judges props.
 pub(super) struct Judge {
     validator: Validator,
-    /// What judging costs; nothing if the schema is ours: that is little for each value of props, of which there are only so
-    /// many.
-    cost: Option<Cost>,
+    /// Nothing if the schema is ours: that asks little of each value of props, of which there are only so many.
+    demand: Option<Demand>,
 }
 
 impl Judge {
     /// What is told of one that cannot be used.
     pub(super) fn of(schema: &Value, is_ours: bool) -> Result<Self, String> {
-        let cost = (!is_ours).then(|| Cost::of(schema));
-        Ok(Self { validator: compile(schema)?, cost })
+        Ok(Self { validator: compile(schema)?, demand: (!is_ours).then(|| Demand::new(schema)) })
     }
 
-    /// Everything that is wrong with props. What would be too much for the call is left out.
-    pub(super) fn problems(&self, props: &Map<String, Value>, effort: &mut Effort) -> Vec<Problem> {
-        let cost = self.cost.as_ref().map(|cost| cost.of_props(props));
-        if cost > Some(MOST) {
-            let message = "has too much in it for the schema of its type; make either of them smaller, or take out patterns and \
-                `multipleOf`";
-            return vec![Problem::new("", message)];
-        }
-        if !effort.take(cost.unwrap_or(0)) {
-            return Vec::new();
-        }
+    /// Everything that is wrong with props.
+    pub(super) fn problems(&self, props: &Map<String, Value>, left: &mut Steps) -> Vec<Problem> {
         let props = Value::Object(props.clone());
+        let steps = self.demand.as_ref().map_or(0, |demand| demand.steps(&props));
+        if !left.take(steps) {
+            return left.refuse("");
+        }
         if self.validator.is_valid(&props) {
             return Vec::new();
         }
-        // A schema of ours has few mistakes to tell of a value.
-        let cost = cost.unwrap_or_else(|| values(&props) as u64);
-        if cost > THOROUGH || !effort.spare(cost * TELLING) {
+        if steps > THOROUGH || !left.take(steps * TELLING) {
             let message =
                 "does not fit the schema of its type, and is too large to tell where; try parts of it";
             return vec![Problem::new("", message)];

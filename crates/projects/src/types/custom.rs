@@ -6,8 +6,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::check::{Judge, values};
-use super::cost::{of_compiling, patterns};
-use super::effort::Effort;
+use super::steps::{Steps, compiling, patterns};
 use super::{BlockType, Children, built_in};
 use crate::error::Problem;
 use crate::limits::{MAX_DESCRIPTION, MAX_PATTERNS, MAX_PROPS_DEPTH, MAX_SCHEMA, MAX_SCHEMA_VALUES};
@@ -32,16 +31,18 @@ const MOST_CHILDREN: usize = 200;
 impl CustomType {
     /// Everything that is wrong with it.
     pub fn problems(&self) -> Vec<Problem> {
-        self.problems_within(&mut Effort::of_a_call())
+        self.problems_within(&mut Steps::for_a_call())
     }
 
     /// The same for one of several in a call. A schema is not compiled if that would be too much.
-    pub(crate) fn problems_within(&self, effort: &mut Effort) -> Vec<Problem> {
+    pub(crate) fn problems_within(&self, left: &mut Steps) -> Vec<Problem> {
         let mut problems = self.form_problems();
-        if problems.is_empty()
-            && effort.take(of_compiling(&self.schema))
-            && let Err(message) = Judge::of(&self.schema, false)
-        {
+        if !problems.is_empty() {
+            return problems;
+        }
+        if !left.take(compiling(&self.schema)) {
+            problems.extend(left.refuse("/schema"));
+        } else if let Err(message) = Judge::of(&self.schema, false) {
             let message = format!("is not a usable JSON Schema: {message}; mend it");
             problems.push(Problem::new("/schema", message));
         }
@@ -121,7 +122,7 @@ pub(crate) fn problems_of(
 
 /// Says that a schema would cost too much to be compiled or used.
 fn costly(schema: &Value) -> Option<String> {
-    let (found, patterns) = (values(schema), patterns(schema));
+    let (found, patterns) = (values(schema), patterns(schema).len());
     if found > MAX_SCHEMA_VALUES {
         return Some(format!("has {found} values in it and may have {MAX_SCHEMA_VALUES}; make it smaller"));
     }

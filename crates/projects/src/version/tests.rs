@@ -244,7 +244,7 @@ fn too_much_to_judge_is_one_problem() {
     }));
     let told = costly.problems();
     assert_eq!(told.len(), 1);
-    assert!(told[0].block.is_none() && told[0].message.contains("make schemas or props smaller"), "{told:?}");
+    assert!(told[0].message.contains("make schemas or props smaller"), "{told:?}");
 }
 
 #[test]

@@ -103,8 +103,9 @@ async fn every_citation_can_be_read() {
         let call = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params });
         let answer = client.request(call).await["result"]["structuredContent"].take();
         let details = answer["citation_details"].as_array().unwrap();
-        assert!(!details.is_empty(), "{question}: {answer}");
-        for (citation, detail) in answer["citations"].as_array().unwrap().iter().zip(details) {
+        let citations = answer["citations"].as_array().unwrap();
+        assert!(!details.is_empty() && citations.len() == details.len(), "{question}: {answer}");
+        for (citation, detail) in citations.iter().zip(details) {
             assert_eq!(*citation, detail["path"]);
             let read = json!({ "jsonrpc": "2.0", "id": 2, "method": "resources/read", "params": { "uri": detail["uri"] } });
             let read = client.request(read).await;

@@ -37,6 +37,12 @@ pub(crate) fn app() -> server::AppBuilder {
         .seal(SealKey::parse(&"07".repeat(32)).map(Seal::new))
         .toolsets(&Toolset::ALL)
         .asks_client_roots(true)
+        .projects(Box::new(|| Box::pin(async { Ok(open_memory().await.projects()) })))
+}
+
+/// A database of its own.
+pub(crate) async fn open_memory() -> Arc<dyn store::Store> {
+    store::open(&store::Location::Memory, &store::Options::default()).await.unwrap()
 }
 
 /// Whoever holds a key of this account: for all of its projects, or for one.

@@ -189,6 +189,7 @@ async fn commands_run_only_after_an_answered_question() {
         let mut client = greeted(&app, scope, capabilities.clone()).await;
         let plan = propose(&mut client).await;
         let commands = plan["postChecks"].as_array().unwrap();
+        assert!(!commands.is_empty(), "{plan}");
         let arguments = json!({ "plan_id": plan["id"], "run_checks": true });
         let answers: Vec<Value> = answer.into_iter().collect();
         let (questions, applied) = asked(&mut client, "apply_edit_plan", arguments, &answers).await;
@@ -225,10 +226,14 @@ async fn consent_is_an_answer_to_our_own_question() {
     let id = proposed["result"]["structuredContent"]["edit_plan"]["id"].clone();
     let arguments = json!({ "plan_id": id, "run_checks": true });
     let yes = json!({ "question": accept(json!({ "run_commands": true })) });
-    for forged in [json!({ "inputResponses": yes }), json!({ "inputResponses": yes, "requestState": "x" })] {
+    // Without a state the question is asked again; with one of their own it is refused.
+    for (forged, asks, refused) in [
+        (json!({ "inputResponses": yes }), json!("input_required"), Value::Null),
+        (json!({ "inputResponses": yes, "requestState": "x" }), Value::Null, json!("invalid_state")),
+    ] {
         let answer = client.request(call("apply_edit_plan", arguments.clone(), forged)).await;
-        let result = &answer["result"];
-        assert!(result["resultType"] == "input_required" || answer.get("error").is_some(), "{answer}");
+        let found = (&answer["result"]["resultType"], &answer["error"]["data"]["kind"]);
+        assert_eq!(found, (&asks, &refused), "{answer}");
     }
     assert!(!root.join(".fluxway").exists());
     let asked = client.request(call("apply_edit_plan", arguments.clone(), json!({}))).await;

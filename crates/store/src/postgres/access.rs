@@ -12,8 +12,9 @@ use tokio_postgres::Row;
 use super::Postgres;
 use super::column::{get, unreadable, whole};
 use super::work::{Step, View, Work};
-use crate::names::{check_key, check_name, is_name};
+use crate::names::check_key;
 use crate::{lease, listing};
+use storage::{check_name, is_name};
 
 /// The columns of a key, in the order that [`key`] reads them.
 macro_rules! key_columns {

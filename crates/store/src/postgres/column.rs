@@ -1,13 +1,13 @@
 //! What goes into the columns of a row, and comes out of them.
 
-use access::StoreError;
+use storage::StoreError;
 use tokio_postgres::Row;
 use tokio_postgres::types::FromSqlOwned;
 
 use super::fault;
 
 /// The driver would round, up as well.
-pub(super) use crate::projects::whole;
+pub(super) use ::projects::store::to_micros as whole;
 
 /// What is in a column.
 pub(super) fn get<T: FromSqlOwned>(row: &Row, column: usize) -> Result<T, StoreError> {

@@ -3,8 +3,8 @@
 use std::error::Error as _;
 use std::io;
 
-use access::StoreError;
-use deadpool_postgres::PoolError;
+use deadpool_postgres::{Pool, PoolError};
+use storage::StoreError;
 use tokio_postgres::Error;
 use tokio_postgres::error::{DbError, SqlState};
 
@@ -18,6 +18,64 @@ const READ_ONLY: &str = "25006";
 const TIMED_OUT: [&str; 2] = ["25P03", "25P04"];
 /// What is looked for before it is written, so that only somebody else can have taken it meanwhile.
 const SOUGHT: [&str; 3] = ["projects_account_slug_key", "projects_pkey", "project_accounts_pkey"];
+
+/// Why a transaction did not come to its end, and whether it may be run again.
+#[derive(Clone, Debug)]
+pub(super) enum Failure {
+    /// The connection is gone, and with it all that was done.
+    Lost(StoreError),
+    /// Others were in the way. From the start it may go well.
+    Conflict(StoreError),
+    /// Final.
+    Final(StoreError),
+}
+
+impl Failure {
+    /// What an error of the driver means to a transaction.
+    pub(super) fn new(error: &Error) -> Self {
+        let told = of(error);
+        if is_lost(error) {
+            Self::Lost(told)
+        } else if is_conflict(error) {
+            Self::Conflict(told)
+        } else {
+            Self::Final(told)
+        }
+    }
+
+    /// What it means to a caller that does not try again.
+    pub(super) fn into_error(self) -> StoreError {
+        let (Self::Lost(error) | Self::Conflict(error) | Self::Final(error)) = self;
+        error
+    }
+}
+
+/// When a transaction is run again: once if a connection breaks before the commit, and a few times if others were in the
+/// way. A commit without an answer is final, because it may have happened.
+#[derive(Default)]
+pub(super) struct Retries {
+    was_lost: bool,
+    conflicts: u32,
+}
+
+/// How often it is run again because others were in the way.
+const MAX_CONFLICTS: u32 = 5;
+
+impl Retries {
+    /// Says whether to run it again.
+    pub(super) fn again(&mut self, failure: Failure, pool: &Pool) -> Result<(), StoreError> {
+        match failure {
+            Failure::Lost(_) if !self.was_lost => {
+                self.was_lost = true;
+                // The others in the pool have likely gone with it.
+                pool.retain(|_, _| false);
+            }
+            Failure::Conflict(_) if self.conflicts < MAX_CONFLICTS => self.conflicts += 1,
+            failure => return Err(failure.into_error()),
+        }
+        Ok(())
+    }
+}
 
 /// The error that callers see.
 pub(super) fn of(error: &Error) -> StoreError {
@@ -50,7 +108,7 @@ pub(super) fn is_lost(error: &Error) -> bool {
 
 /// Whether others were in the way, so that all may be well when it is done again from the start: a deadlock, a conflict, or a
 /// name that was free when it was looked for.
-pub(super) fn is_conflict(error: &Error) -> bool {
+fn is_conflict(error: &Error) -> bool {
     let Some(answer) = error.as_db_error() else { return false };
     let was_sought = answer.constraint().is_some_and(|name| SOUGHT.contains(&name));
     answer.code().code().starts_with("40") || (*answer.code() == SqlState::UNIQUE_VIOLATION && was_sought)

@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use super::Postgres;
 use super::column::{get, whole};
 use super::work::{Step, View, Work};
-use crate::sessions::{SWEPT, can_be, check, in_flow, most_ended};
+use crate::sessions::{SWEPT, can_be, check, most_ended};
 
 /// Functions of the database, which say for whom they ask and then do it: see the migration.
 const BEGIN: &str = "SELECT begun, until FROM flow_admit($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)";
@@ -69,8 +69,8 @@ impl SessionStore for Postgres {
                     &ended,
                 ],
             };
-            let answer = self.change_telling(Work::For(tenant, step)).await.map_err(in_flow)?;
-            let until = |row| get(row, 1).map_err(in_flow);
+            let answer = self.change_telling(Work::For(tenant, step)).await?;
+            let until = |row| get(row, 1);
             match answer {
                 (true, _) => Ok(Admission::Begun),
                 (false, row) => Ok(Admission::Full { until: row.as_ref().map_or(Ok(None), until)? }),
@@ -85,7 +85,7 @@ impl SessionStore for Postgres {
             }
             let Owner { tenant, subject } = owner;
             let step = Step { sql: LOAD, values: &[&tenant, &subject, &id] };
-            let rows = self.run_one(Work::For(tenant, step)).await.map_err(in_flow)?;
+            let rows = self.run_one(Work::For(tenant, step)).await?;
             rows.first().map(session).transpose()
         })
     }
@@ -111,7 +111,7 @@ impl SessionStore for Postgres {
                     &body,
                 ],
             };
-            self.change(Work::For(tenant, step)).await.map_err(in_flow)
+            self.change(Work::For(tenant, step)).await
         })
     }
 
@@ -128,30 +128,30 @@ impl SessionStore for Postgres {
             }
             let Owner { tenant, subject } = owner;
             let step = Step { sql: RENEW, values: &[&tenant, &subject, &id, &version, &whole(leased_until)] };
-            self.change(Work::For(tenant, step)).await.map_err(in_flow)
+            self.change(Work::For(tenant, step)).await
         })
     }
 
     fn spend<'a>(&'a self, token: &'a [u8; 32], forgotten: Timestamp) -> Stored<'a, bool> {
         Box::pin(async move {
             let step = Step { sql: SPEND, values: &[&token.as_slice(), &whole(forgotten)] };
-            self.change(Work::Alone(step)).await.map_err(in_flow)
+            self.change(Work::Alone(step)).await
         })
     }
 
     fn is_spent<'a>(&'a self, token: &'a [u8; 32]) -> Stored<'a, bool> {
         Box::pin(async move {
             let step = Step { sql: IS_SPENT, values: &[&token.as_slice()] };
-            let rows = self.run_one(Work::Alone(step)).await.map_err(in_flow)?;
-            rows.first().map_or(Ok(false), |row| get(row, 0)).map_err(in_flow)
+            let rows = self.run_one(Work::Alone(step)).await?;
+            rows.first().map_or(Ok(false), |row| get(row, 0))
         })
     }
 
     fn sweep(&self, now: Timestamp) -> Stored<'_, u64> {
         Box::pin(async move {
             let step = Step { sql: SWEEP, values: &[&whole(now), &SWEPT] };
-            let rows = self.run_one(Work::Write(View::Operator, &[step])).await.map_err(in_flow)?;
-            let swept: i64 = rows.first().map_or(Ok(0), |row| get(row, 0)).map_err(in_flow)?;
+            let rows = self.run_one(Work::Write(View::Operator, &[step])).await?;
+            let swept: i64 = rows.first().map_or(Ok(0), |row| get(row, 0))?;
             Ok(swept.unsigned_abs())
         })
     }
@@ -178,5 +178,5 @@ fn session(row: &tokio_postgres::Row) -> Result<(i64, Row), StoreError> {
         };
         Ok((get(row, 0)?, session))
     };
-    read().map_err(in_flow)
+    read()
 }

@@ -5,7 +5,7 @@
 use std::hash::{BuildHasher as _, RandomState};
 use std::time::Duration;
 
-use access::StoreError;
+use storage::StoreError;
 use tokio::sync::{Mutex, MutexGuard, Semaphore, SemaphorePermit};
 use tokio::time::timeout;
 

@@ -7,16 +7,19 @@
 //! was not committed yet, and single statements for which twice is as good as once. A commit without an answer is an
 //! error, because nobody knows whether it happened. [`Postgres::change`] is for single statements that tell by themselves.
 
-use access::StoreError;
-use deadpool_postgres::Object;
-use futures_util::future::join_all;
-use tokio::time::timeout;
-use tokio_postgres::types::ToSql;
-use tokio_postgres::{Error, Row, Statement};
+use std::slice;
 
+use deadpool_postgres::Object;
+use futures_util::future::try_join_all;
+use storage::StoreError;
+use tokio_postgres::Row;
+use tokio_postgres::types::ToSql;
+
+use super::Postgres;
 use super::cancel::Canceller;
 use super::column::get;
-use super::{Postgres, fault};
+use super::fault::{Failure, Retries};
+use super::transaction::Mode;
 
 /// Who asks: what the policies let them see.
 #[derive(Clone, Copy)]
@@ -58,14 +61,6 @@ impl<'a> Work<'a> {
     }
 }
 
-/// Why it was not done.
-enum Failure {
-    /// The connection is gone, and nothing is done that may not be done again.
-    Lost(StoreError),
-    /// Final.
-    Failed(StoreError),
-}
-
 impl<'a> View<'a> {
     /// The tenant whose connections are used for it.
     pub(super) fn tenant(&self) -> Option<&'a str> {
@@ -81,23 +76,6 @@ impl<'a> View<'a> {
             Self::Prefix(prefix) => ("fluxway.prefix", prefix),
             Self::Operator => ("fluxway.operator", "on"),
         }
-    }
-}
-
-pub(super) const SET: &str = "SELECT set_config($1, $2, true)";
-const BEGIN: Step<'_> = Step { sql: "BEGIN", values: &[] };
-const BEGIN_READ: Step<'_> = Step { sql: "BEGIN READ ONLY", values: &[] };
-const COMMIT: Step<'_> = Step { sql: "COMMIT", values: &[] };
-
-impl Failure {
-    fn of(error: Error) -> Self {
-        if fault::is_lost(&error) { Self::Lost(fault::of(&error)) } else { Self::Failed(fault::of(&error)) }
-    }
-
-    /// What was committed may have happened, whatever the answer was.
-    fn of_commit(self) -> Self {
-        let (Self::Lost(error) | Self::Failed(error)) = self;
-        Self::Failed(perhaps_done(error))
     }
 }
 
@@ -122,15 +100,13 @@ impl Postgres {
 
     /// Does it. Gives the rows of every statement.
     pub(super) async fn run(&self, work: Work<'_>) -> Result<Vec<Vec<Row>>, StoreError> {
-        let result = match self.attempt(&work).await {
-            Err(Failure::Lost(_)) => {
-                // The others in the pool have likely gone with it.
-                self.pool.retain(|_, _| false);
-                self.attempt(&work).await
+        let mut retries = Retries::default();
+        loop {
+            match self.attempt(&work).await {
+                Ok(answers) => return Ok(answers),
+                Err(failure) => retries.again(failure, &self.pool)?,
             }
-            result => result,
-        };
-        result.map_err(|(Failure::Lost(error) | Failure::Failed(error))| error)
+        }
     }
 
     /// Does what is one statement.
@@ -139,38 +115,51 @@ impl Postgres {
     }
 
     /// Does what happens at most once, however often it is sent, and says `true` when it has. If a connection breaks, it
-    /// is sent again. What says then that it has not happened may have done so the first time, and nobody knows.
+    /// is sent again. What says then that it has not happened may have done so the first time.
     pub(super) async fn change(&self, work: Work<'_>) -> Result<bool, StoreError> {
         Ok(self.change_telling(work).await?.0)
     }
 
     /// The same for what says more than that it has happened: also gives its row, if it is known.
     pub(super) async fn change_telling(&self, work: Work<'_>) -> Result<(bool, Option<Row>), StoreError> {
-        match self.attempt(&work).await {
-            Ok(answers) => Ok((happened(&answers)?, answers.into_iter().flatten().next())),
-            Err(Failure::Failed(error)) => Err(error),
-            Err(Failure::Lost(error)) => {
-                self.pool.retain(|_, _| false);
-                let again = self.attempt(&work).await;
-                let has_happened = again.is_ok_and(|answers| matches!(happened(&answers), Ok(true)));
-                if has_happened { Ok((true, None)) } else { Err(perhaps_done(error)) }
+        let (mut retries, mut lost) = (Retries::default(), None);
+        loop {
+            let failure = match (self.attempt(&work).await, &lost) {
+                (Ok(answers), None) => {
+                    return Ok((happened(&answers)?, answers.into_iter().flatten().next()));
+                }
+                (Ok(answers), Some(_)) if matches!(happened(&answers), Ok(true)) => return Ok((true, None)),
+                (Ok(_) | Err(_), Some(error)) => return Err(perhaps_done(StoreError::clone(error))),
+                (Err(failure), None) => failure,
+            };
+            if let Failure::Lost(error) = &failure {
+                lost = Some(error.clone());
             }
+            retries.again(failure, &self.pool)?;
         }
     }
 
     async fn attempt(&self, work: &Work<'_>) -> Result<Vec<Vec<Row>>, Failure> {
         let _turn = match work.tenant() {
             None => None,
-            tenant => Some(self.turns.wait(tenant, None).await.map_err(Failure::Failed)?),
+            tenant => Some(self.turns.wait(tenant, None).await.map_err(Failure::Final)?),
         };
-        let client = self.pool.get().await.map_err(|error| Failure::Failed(fault::of_pool(&error)))?;
-        // Whoever stops waiting for changes may leave an open transaction behind; what is only read travels whole.
-        let mut lent = self.lend(client, !matches!(work, Work::Write(..)));
-        let Some(client) = &lent.client else { return Err(Failure::Failed(too_late())) };
-        let result = timeout(self.patience, travel(client, work)).await;
-        let result = result.unwrap_or_else(|_| Err(Failure::Failed(too_late())));
-        lent.is_clean = result.is_ok();
-        result
+        let (view, mode, steps) = match work {
+            Work::Alone(step) | Work::For(_, step) => {
+                (View::Operator, Mode::Statement, slice::from_ref(step))
+            }
+            Work::Read(view, step) => (*view, Mode::Query, slice::from_ref(step)),
+            Work::Write(view, steps) => (*view, Mode::Write, *steps),
+        };
+        let mut transaction = self.begin(view, mode).await?;
+        let sent = try_join_all(steps.iter().map(|step| transaction.rows(step.sql, step.values))).await;
+        match sent {
+            Ok(answers) => transaction.keep().await.map(|()| answers),
+            Err(error) => {
+                transaction.close();
+                Err(transaction.failure().unwrap_or(Failure::Final(error)))
+            }
+        }
     }
 }
 
@@ -193,42 +182,4 @@ impl Drop for Lent {
             drop(Object::take(client));
         }
     }
-}
-
-async fn travel(client: &Object, work: &Work<'_>) -> Result<Vec<Vec<Row>>, Failure> {
-    match work {
-        Work::Alone(step) | Work::For(_, step) => together(client, &[step]).await,
-        Work::Read(view, step) => {
-            let (name, value) = view.setting();
-            let set = Step { sql: SET, values: &[&name, &value] };
-            let mut answers = together(client, &[&BEGIN_READ, &set, step, &COMMIT]).await?;
-            Ok(vec![answers.swap_remove(2)])
-        }
-        Work::Write(view, steps) => {
-            let (name, value) = view.setting();
-            let set = Step { sql: SET, values: &[&name, &value] };
-            let all: Vec<&Step<'_>> = [&BEGIN, &set].into_iter().chain(*steps).collect();
-            let answers = together(client, &all).await?;
-            together(client, &[&COMMIT]).await.map_err(Failure::of_commit)?;
-            Ok(answers.into_iter().skip(2).collect())
-        }
-    }
-}
-
-/// Sends all statements at once, and waits for all answers. The first error is the one that counts.
-async fn together(client: &Object, steps: &[&Step<'_>]) -> Result<Vec<Vec<Row>>, Failure> {
-    let prepared = prepare(client, steps).await.map_err(Failure::of)?;
-    // Each is sent when its future is first polled, and they are polled in order.
-    let answers =
-        join_all(prepared.iter().zip(steps).map(|(sql, step)| client.query(sql, step.values))).await;
-    answers.into_iter().collect::<Result<_, _>>().map_err(Failure::of)
-}
-
-/// Makes sure that the database knows these statements. It does already, but for the first time on a connection.
-pub(super) async fn prepare(client: &Object, steps: &[&Step<'_>]) -> Result<Vec<Statement>, Error> {
-    let mut prepared = Vec::with_capacity(steps.len());
-    for step in steps {
-        prepared.push(client.prepare_cached(step.sql).await?);
-    }
-    Ok(prepared)
 }

@@ -11,8 +11,9 @@ use rusqlite::{Connection, OptionalExtension, Result, Row, TransactionBehavior, 
 
 use super::Sqlite;
 use super::column::{time, unreadable};
-use crate::names::{check_key, check_name, is_name};
+use crate::names::check_key;
 use crate::{lease, listing};
+use storage::{check_name, is_name};
 
 /// The columns of a key, in the order that [`key`] reads them.
 macro_rules! key_columns {
@@ -91,7 +92,7 @@ impl AccessStore for Sqlite {
             }
             let prefix = prefix.to_owned();
             self.readers
-                .run(move |connection| {
+                .query(move |connection| {
                     let mut statement = connection.prepare_cached(BY_PREFIX)?;
                     statement.query_row([prefix], |row| Ok((key(row)?, credential(row)?))).optional()
                 })
@@ -100,7 +101,7 @@ impl AccessStore for Sqlite {
     }
 
     fn has_usable_key(&self, now: Timestamp) -> Stored<'_, bool> {
-        Box::pin(self.readers.run(move |connection| {
+        Box::pin(self.readers.query(move |connection| {
             connection.prepare_cached(HAS_USABLE)?.query_row([now.as_microsecond()], |row| row.get(0))
         }))
     }
@@ -119,7 +120,7 @@ impl AccessStore for Sqlite {
 
     fn keys<'a>(&'a self, tenant: Option<&'a str>) -> Stored<'a, Vec<KeyListing>> {
         let tenant = tenant.map(str::to_owned);
-        Box::pin(self.readers.run(move |connection| {
+        Box::pin(self.readers.query(move |connection| {
             let mut statement = connection.prepare_cached(LIST)?;
             let rows = statement.query_map([tenant], |row| {
                 Ok(listing::Row { key: key(row)?, last_used: time(row, 9)?, prefix: row.get(10)? })
@@ -166,7 +167,7 @@ impl AccessStore for Sqlite {
             let bucket = bucket.to_owned();
             let sweeps = self.leases.fetch_add(1, Ordering::Relaxed).is_multiple_of(lease::SWEEP_EVERY);
             self.writer
-                .run(move |connection| {
+                .query(move |connection| {
                     without_sync(connection, |connection| {
                         if sweeps {
                             connection.prepare_cached(SWEEP)?.execute([now.time.as_microsecond()])?;
@@ -192,14 +193,14 @@ impl AccessStore for Sqlite {
 
     fn ready(&self) -> Stored<'_, ()> {
         Box::pin(async move {
-            self.readers.run(|connection| connection.query_row(READABLE, [], |_| Ok(()))).await?;
+            self.readers.query(|connection| connection.query_row(READABLE, [], |_| Ok(()))).await?;
             if self.writer.is_full() {
                 // There may be room again, and only writing something tells.
                 return self.writer.change(|connection| connection.execute(PROBE, []).map(drop)).await;
             }
             // To begin is to take the lock that writers need.
             self.writer
-                .run(|connection| {
+                .query(|connection| {
                     connection.transaction_with_behavior(TransactionBehavior::Immediate)?.rollback()
                 })
                 .await

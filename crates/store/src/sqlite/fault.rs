@@ -2,8 +2,8 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use access::StoreError;
-use rusqlite::{Error, ErrorCode, Result, ffi};
+use rusqlite::{Error, ErrorCode, ffi};
+use storage::StoreError;
 
 use crate::OpenError;
 
@@ -24,10 +24,10 @@ pub(super) fn of(error: Error) -> StoreError {
     if may_pass { StoreError::Unreachable(error.to_string()) } else { StoreError::Broken(error.to_string()) }
 }
 
-/// Does some work, and makes an error of a panic: the thread that has the connection must live on. What was begun is taken
-/// back as that of any other error, when what has begun it is dropped.
-pub(super) fn caught<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {
-    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|_| Err(own("a job of the store has panicked")))
+/// Does some work, and makes an error of a panic: the thread that has the connection must live on.
+pub(super) fn caught<T>(work: impl FnOnce() -> Result<T, StoreError>) -> Result<T, StoreError> {
+    let panicked = |_| Err(StoreError::Broken("a job of the store has panicked".to_owned()));
+    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(panicked)
 }
 
 /// Something that went wrong here and not in SQLite.

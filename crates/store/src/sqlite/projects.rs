@@ -1,74 +1,59 @@
-//! Projects in SQLite: the use cases of [`crate::projects`] on the threads that have the connections.
+//! Projects in SQLite: use cases run on the threads that have the connections.
 
-mod areas;
-#[cfg(test)]
-mod overtaken;
 #[cfg(test)]
 mod plans;
 mod rows;
 mod tables;
 
-use ::projects::{Error, Refusal, Write};
-use futures_util::FutureExt as _;
-use rusqlite::Connection;
+use std::sync::Arc;
 
-use super::shared::Made;
-use super::{Sqlite, fault};
-use crate::projects::tables::Stop;
-use crate::projects::{in_projects, whole};
+use ::projects::store::{Backend, TxKind, UseCase};
+use ::projects::{Error, Refusal};
+use futures_util::FutureExt as _;
+use futures_util::future::BoxFuture;
+use rusqlite::Connection;
+use storage::{StoreError, Stored};
+
+use super::Sqlite;
+use super::shared::{Made, Transaction};
+use crate::offload;
 use tables::Rows;
 
-/// What a use case gives here.
-type Outcome<T> = Result<T, Stop<rusqlite::Error>>;
-
-impl Sqlite {
-    /// Reads, all of it as of one moment.
-    async fn look<T: Send + 'static>(
-        &self,
-        look: impl FnOnce(&Rows<'_>) -> Outcome<T> + Send + 'static,
-    ) -> Result<T, Error> {
-        let look = move |connection: &mut Connection| {
-            let transaction = connection.transaction()?;
-            told(look(&Rows(&transaction)))
-        };
-        Ok(self.readers.run(look).await.map_err(in_projects)??)
+impl Backend for Sqlite {
+    fn transact<'a>(&'a self, kind: TxKind<'a>, case: Arc<dyn UseCase>) -> BoxFuture<'a, Result<(), Error>> {
+        Box::pin(async move {
+            let told = match kind {
+                TxKind::Read(_) | TxKind::ReadAll => {
+                    let read = move |connection: &mut Connection| {
+                        let mut transaction = Transaction::begin(connection, "BEGIN")?;
+                        run(&mut transaction, &*case)
+                    };
+                    self.readers.run(read).await?
+                }
+                TxKind::Write { dry_run, .. } => {
+                    let write = move |connection: &mut Connection| {
+                        let told = run(connection, &*case)?;
+                        Ok(if dry_run || told.is_err() { Made::Undone(told) } else { Made::Kept(told) })
+                    };
+                    self.writer.attempt(write).await?
+                }
+            };
+            Ok(told?)
+        })
     }
 
-    /// Writes to a project: all of it, or nothing.
-    async fn write<T: Send + 'static>(
-        &self,
-        write: Write,
-        work: impl FnOnce(&Rows<'_>, &Write) -> Outcome<T> + Send + 'static,
-    ) -> Result<T, Error> {
-        let write = Write { now: whole(write.now), ..write };
-        self.attempt(write.dry_run, move |rows| work(rows, &write)).await
-    }
-
-    /// Makes a change. A dry run is taken back, and so is what a rule refuses.
-    async fn attempt<T: Send + 'static>(
-        &self,
-        dry_run: bool,
-        work: impl FnOnce(&Rows<'_>) -> Outcome<T> + Send + 'static,
-    ) -> Result<T, Error> {
-        let work = move |connection: &Connection| {
-            let told = told(work(&Rows(connection)))?;
-            Ok(if dry_run || told.is_err() { Made::Undone(told) } else { Made::Kept(told) })
-        };
-        Ok(self.writer.attempt(work).await.map_err(in_projects)??)
+    fn offload(&self, work: Box<dyn FnOnce() + Send>) -> Stored<'_, ()> {
+        Box::pin(offload::run(work))
     }
 }
 
-/// What a rule said is an answer and no fault.
-fn told<T>(outcome: Outcome<T>) -> rusqlite::Result<Result<T, Refusal>> {
-    match outcome {
-        Ok(value) => Ok(Ok(value)),
-        Err(Stop::Refused(refusal)) => Ok(Err(refusal)),
-        Err(Stop::Failed(error)) => Err(error),
+/// Runs a use case. What a rule says is an answer and no failure. Nothing in it waits, since the tables answer when asked.
+fn run(connection: &mut Connection, case: &dyn UseCase) -> Result<Result<(), Refusal>, StoreError> {
+    let rows = Rows::new(connection);
+    match case.run(&rows).now_or_never() {
+        Some(Ok(())) => Ok(Ok(())),
+        Some(Err(Error::Refused(refusal))) => Ok(Err(refusal)),
+        Some(Err(Error::Store(error))) => Err(error),
+        None => Err(StoreError::Broken("a use case waited for something".to_owned())),
     }
-}
-
-/// Does a use case. Nothing in it waits, since the tables answer when they are asked.
-fn at_once<T>(use_case: impl Future<Output = Outcome<T>>) -> Outcome<T> {
-    let waited = || Err(Stop::Failed(fault::own("a use case waited for something")));
-    use_case.now_or_never().unwrap_or_else(waited)
 }

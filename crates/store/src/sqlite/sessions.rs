@@ -6,7 +6,7 @@ use rusqlite::{Connection, OptionalExtension, Params, Result, named_params};
 
 use super::Sqlite;
 use super::column::{time, unreadable};
-use crate::sessions::{SWEPT, can_be, check, in_flow, most_ended};
+use crate::sessions::{SWEPT, can_be, check, most_ended};
 
 /// Counts and adds.
 const BEGIN: &str = "INSERT INTO flow_sessions
@@ -102,7 +102,7 @@ impl SessionStore for Sqlite {
                 let values = named_params! { ":id": id, ":tenant": tenant, ":subject": subject };
                 connection.prepare_cached(LOAD)?.query_row(values, session).optional()
             };
-            self.readers.run(load).await.map_err(in_flow)
+            self.readers.query(load).await
         })
     }
 
@@ -163,7 +163,7 @@ impl SessionStore for Sqlite {
                 let values = named_params! { ":token": token };
                 connection.prepare_cached(IS_SPENT)?.query_row(values, |row| row.get(0))
             };
-            self.readers.run(look).await.map_err(in_flow)
+            self.readers.query(look).await
         })
     }
 
@@ -184,7 +184,7 @@ impl Sqlite {
         &self,
         work: impl FnOnce(&Connection) -> Result<T> + Send + 'static,
     ) -> std::result::Result<T, StoreError> {
-        self.writer.change(work).await.map_err(in_flow)
+        self.writer.change(work).await
     }
 }
 

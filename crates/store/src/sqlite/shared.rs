@@ -1,107 +1,119 @@
 //! Changes that share a transaction, and with it the wait for the disk, which is most of what a change costs. Each is all
-//! or nothing by itself, and nobody is told anything before all that was done is kept.
+//! or nothing by itself, and no caller gets an answer before everything that was done is kept.
 
-use access::StoreError;
-use rusqlite::{Connection, Result, Transaction, TransactionBehavior};
+use std::ops::{Deref, DerefMut};
+
+use rusqlite::Connection;
+use storage::StoreError;
 use tokio::sync::oneshot;
 
 use super::fault;
 
-/// A change that somebody waits for.
+/// A change that a caller waits for.
 pub(super) trait Change: Send {
     /// Makes it, or nothing of it.
-    fn make(&mut self, transaction: &Transaction<'_>);
+    fn make(&mut self, connection: &mut Connection);
     /// Tells how it ended, when it is known whether the transaction was kept.
-    fn tell(self: Box<Self>, kept: std::result::Result<(), StoreError>);
+    fn tell(self: Box<Self>, kept: Result<(), StoreError>);
 }
 
 /// What a change made, and whether it stays. Either way it is what its caller is told.
 pub(super) enum Made<T> {
     /// It stays.
     Kept(T),
-    /// It was only to see what would happen, or a rule says no: all of it is taken back, and nothing of the others.
+    /// It was only to see what would happen, or a rule says no: it is rolled back, and nothing of the others.
     Undone(T),
 }
 
 /// A change before and after it is made.
 pub(super) struct Pending<T, W> {
     work: Option<W>,
-    made: Option<Result<T>>,
-    reply: oneshot::Sender<std::result::Result<T, StoreError>>,
+    made: Option<Result<T, StoreError>>,
+    reply: oneshot::Sender<Result<T, StoreError>>,
 }
 
 impl<T, W> Pending<T, W> {
     /// A change that is still to be made.
-    pub(super) fn new(work: W, reply: oneshot::Sender<std::result::Result<T, StoreError>>) -> Self {
+    pub(super) fn new(work: W, reply: oneshot::Sender<Result<T, StoreError>>) -> Self {
         Self { work: Some(work), made: None, reply }
     }
 }
 
-impl<T: Send, W: FnOnce(&Connection) -> Result<Made<T>> + Send> Change for Pending<T, W> {
-    fn make(&mut self, transaction: &Transaction<'_>) {
-        // One that nobody waits for any more is left out.
+impl<T: Send, W: FnOnce(&mut Connection) -> Result<Made<T>, StoreError> + Send> Change for Pending<T, W> {
+    fn make(&mut self, connection: &mut Connection) {
+        // One whose caller has gone is left out.
         let work = self.work.take().filter(|_| !self.reply.is_closed());
-        self.made = work.map(|work| {
-            let savepoint = Savepoint::begin(transaction)?;
-            match fault::caught(|| work(transaction))? {
-                Made::Kept(made) => savepoint.keep().map(|()| made),
-                Made::Undone(made) => savepoint.undo().map(|()| made),
-            }
-        });
+        self.made = work.map(|work| in_savepoint(connection, work));
     }
 
-    fn tell(self: Box<Self>, kept: std::result::Result<(), StoreError>) {
+    fn tell(self: Box<Self>, kept: Result<(), StoreError>) {
         let answer = match (self.made, kept) {
-            (Some(Err(error)), _) => Err(fault::of(error)),
-            (_, Err(error)) => Err(error),
+            (Some(Err(error)), _) | (_, Err(error)) => Err(error),
             (Some(Ok(made)), Ok(())) => Ok(made),
             (None, Ok(())) => return,
         };
-        // Whoever has gone in the meantime does not want the answer.
+        // A caller that has gone in the meantime does not want the answer.
         let _ = self.reply.send(answer);
     }
 }
 
-/// A part of a transaction that is taken back unless it is kept. Its statements are prepared once; those of `rusqlite` are
-/// read anew each time.
-struct Savepoint<'c> {
-    connection: &'c Connection,
-    is_open: bool,
+/// Makes a change that can be rolled back without the others.
+fn in_savepoint<T>(
+    connection: &mut Connection,
+    work: impl FnOnce(&mut Connection) -> Result<Made<T>, StoreError>,
+) -> Result<T, StoreError> {
+    run(connection, "SAVEPOINT change").map_err(fault::of)?;
+    let made = fault::caught(|| work(connection));
+    let undo = !matches!(made, Ok(Made::Kept(_)));
+    let ended = if undo { run(connection, "ROLLBACK TO change") } else { Ok(()) };
+    let ended = ended.and_then(|()| run(connection, "RELEASE change"));
+    // Where SQLite has rolled back the whole transaction there is no savepoint any more; what failed first says why.
+    let (Made::Kept(made) | Made::Undone(made)) = made?;
+    ended.map_err(fault::of).map(|()| made)
 }
 
-impl<'c> Savepoint<'c> {
-    fn begin(connection: &'c Connection) -> Result<Self> {
-        run(connection, "SAVEPOINT change")?;
-        Ok(Self { connection, is_open: true })
+/// A transaction that is rolled back unless it is kept. Unlike that of `rusqlite` it lends the connection to write to.
+pub(super) struct Transaction<'c>(&'c mut Connection);
+
+impl<'c> Transaction<'c> {
+    /// Begins it.
+    pub(super) fn begin(connection: &'c mut Connection, sql: &str) -> Result<Self, StoreError> {
+        run(connection, sql).map_err(fault::of)?;
+        Ok(Self(connection))
     }
 
-    fn keep(mut self) -> Result<()> {
-        run(self.connection, "RELEASE change")?;
-        self.is_open = false;
-        Ok(())
-    }
-
-    fn undo(self) -> Result<()> {
-        run(self.connection, "ROLLBACK TO change")?;
-        self.keep()
+    fn commit(self) -> Result<(), StoreError> {
+        run(self.0, "COMMIT").map_err(fault::of)
     }
 }
 
-impl Drop for Savepoint<'_> {
+impl Deref for Transaction<'_> {
+    type Target = Connection;
+
+    fn deref(&self) -> &Connection {
+        self.0
+    }
+}
+
+impl DerefMut for Transaction<'_> {
+    fn deref_mut(&mut self) -> &mut Connection {
+        self.0
+    }
+}
+
+impl Drop for Transaction<'_> {
     fn drop(&mut self) {
-        if self.is_open {
-            // Where SQLite has taken back the whole transaction there is none any more.
-            let _ = run(self.connection, "ROLLBACK TO change");
-            let _ = run(self.connection, "RELEASE change");
+        if !self.0.is_autocommit() {
+            let _ = run(self.0, "ROLLBACK");
         }
     }
 }
 
-fn run(connection: &Connection, sql: &str) -> Result<()> {
+fn run(connection: &Connection, sql: &str) -> rusqlite::Result<()> {
     connection.prepare_cached(sql)?.execute([]).map(drop)
 }
 
-/// Makes these changes in one transaction, and tells everybody.
+/// Makes these changes in one transaction, and tells every caller.
 pub(super) fn make(connection: &mut Connection, mut changes: Vec<Box<dyn Change>>) {
     let kept = share(connection, &mut changes);
     for change in changes {
@@ -109,20 +121,16 @@ pub(super) fn make(connection: &mut Connection, mut changes: Vec<Box<dyn Change>
     }
 }
 
-fn share(
-    connection: &mut Connection,
-    changes: &mut [Box<dyn Change>],
-) -> std::result::Result<(), StoreError> {
-    let begun = connection.transaction_with_behavior(TransactionBehavior::Immediate);
-    let transaction = begun.map_err(fault::of)?;
+fn share(connection: &mut Connection, changes: &mut [Box<dyn Change>]) -> Result<(), StoreError> {
+    let mut transaction = Transaction::begin(connection, "BEGIN IMMEDIATE")?;
     for change in changes {
-        change.make(&transaction);
-        // A disk that is full, say, takes back more than the one statement. What came now would be kept by itself.
+        change.make(&mut transaction);
+        // A disk that is full, say, rolls back more than the one statement. What came now would be kept by itself.
         if transaction.is_autocommit() {
-            return Err(StoreError::Unreachable("SQLite took back the transaction".to_owned()));
+            return Err(StoreError::Unreachable("SQLite rolled back the transaction".to_owned()));
         }
     }
-    transaction.commit().map_err(fault::of)
+    transaction.commit()
 }
 
 #[cfg(test)]
@@ -144,17 +152,17 @@ mod tests {
         connection.execute_batch(tables).unwrap();
         let worker = Worker::start("test", vec![connection]).unwrap();
         let (open, gate) = channel();
-        let busy = worker.run(move |_| Ok(gate.recv()));
+        let busy = worker.query(move |_| Ok(gate.recv()));
         let changes = statements
             .iter()
             .copied()
             .map(|sql| worker.change(move |connection| connection.execute(sql, [])));
         let (_, told, ()) = join3(busy, join_all(changes), async { open.send(()).unwrap() }).await;
-        let kept = worker.run(|connection| {
+        let kept = worker.query(|connection| {
             let mut statement = connection.prepare("SELECT id FROM kept ORDER BY id")?;
-            statement.query_map([], |row| row.get(0))?.collect::<Result<Vec<i64>>>()
+            statement.query_map([], |row| row.get(0))?.collect::<rusqlite::Result<Vec<i64>>>()
         });
-        (told.iter().map(std::result::Result::is_ok).collect(), kept.await.unwrap())
+        (told.iter().map(Result::is_ok).collect(), kept.await.unwrap())
     }
 
     #[tokio::test]
@@ -171,10 +179,10 @@ mod tests {
         connection.execute_batch(TABLES).unwrap();
         let worker = Worker::start("test", vec![connection]).unwrap();
         let (open, gate) = channel();
-        let busy = worker.run(move |_| Ok(gate.recv()));
+        let busy = worker.query(move |_| Ok(gate.recv()));
         let insert = |id: i64, verdict: fn(usize) -> Made<usize>| {
             worker.attempt(move |connection| {
-                connection.execute("INSERT INTO kept (id) VALUES (?1)", [id]).map(verdict)
+                connection.execute("INSERT INTO kept (id) VALUES (?1)", [id]).map(verdict).map_err(fault::of)
             })
         };
         // The third finds the place free that the second had taken.
@@ -185,7 +193,7 @@ mod tests {
         let sum = |connection: &mut Connection| {
             connection.query_row("SELECT sum(id) FROM kept", [], |row| row.get::<_, i64>(0))
         };
-        assert_eq!(worker.run(sum).await.unwrap(), 3);
+        assert_eq!(worker.query(sum).await.unwrap(), 3);
     }
 
     #[tokio::test]
@@ -221,7 +229,7 @@ mod tests {
                 Ok(())
             })
         };
-        let reading = worker.run(|connection| {
+        let reading = worker.query(|connection| {
             let transaction = connection.transaction()?;
             transaction.execute("INSERT INTO kept (id) VALUES (30)", [])?;
             assert!(transaction.is_autocommit(), "a rule is wrong");
@@ -229,11 +237,11 @@ mod tests {
         });
         let changes = join_all([1, 20, 2, 21].map(insert));
         let (told, looked, last) = join3(changes, reading, insert(3)).await;
-        let is_kept: Vec<bool> = told.iter().map(std::result::Result::is_ok).collect();
+        let is_kept: Vec<bool> = told.iter().map(Result::is_ok).collect();
         assert_eq!((is_kept, last.is_ok()), (vec![true, false, true, false], true));
         assert!(matches!(looked, Err(StoreError::Broken(_))), "{looked:?}");
         let sum = "SELECT sum(id) FROM kept";
-        let kept = worker.run(move |connection| connection.query_row(sum, [], |row| row.get::<_, i64>(0)));
+        let kept = worker.query(move |connection| connection.query_row(sum, [], |row| row.get::<_, i64>(0)));
         assert_eq!(kept.await.unwrap(), 1 + 2 + 3);
     }
 
@@ -244,7 +252,7 @@ mod tests {
         let worker = Worker::start("test", vec![connection]).unwrap();
         let (open, gate) = channel();
         let insert = |sql: &'static str| worker.change(move |connection| connection.execute(sql, []));
-        let busy = worker.run(move |_| Ok(gate.recv()));
+        let busy = worker.query(move |_| Ok(gate.recv()));
         let gone = Box::pin(insert("INSERT INTO kept (id) VALUES (1)"));
         let go = async {
             // It has been asked for by now, and nobody listens any more.
@@ -257,6 +265,6 @@ mod tests {
             connection
                 .query_row("SELECT min(id), count(*) FROM kept", [], |row| Ok((row.get(0)?, row.get(1)?)))
         };
-        assert_eq!(worker.run(count).await.unwrap(), (2, 1));
+        assert_eq!(worker.query(count).await.unwrap(), (2, 1));
     }
 }

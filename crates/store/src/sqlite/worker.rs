@@ -1,13 +1,14 @@
-//! Threads that own connections and do the jobs that come over a channel.
+//! Threads that own connections and do the jobs that come over a channel. A database in memory needs no thread: nothing in it
+//! waits for a disk, so its jobs are done where they are asked for.
 
 use std::io;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 
-use access::StoreError;
 use crossbeam_channel::{Receiver, Sender, TrySendError, bounded};
 use rusqlite::Connection;
+use storage::StoreError;
 use tokio::sync::oneshot;
 
 use super::fault;
@@ -38,6 +39,8 @@ struct Threads {
     /// The last job that was answered found no space left to write.
     is_full: AtomicBool,
     jobs: Option<Sender<Job>>,
+    /// The connection that needs no thread.
+    here: Option<Mutex<Connection>>,
     handles: Vec<JoinHandle<Connection>>,
 }
 
@@ -61,19 +64,34 @@ impl Worker {
             thread::Builder::new().name(name.to_owned()).spawn(move || work(connection, &jobs))
         };
         let handles = connections.into_iter().map(start).collect::<io::Result<_>>()?;
-        Ok(Self(Arc::new(Threads { is_full: AtomicBool::new(false), jobs: Some(sender), handles })))
+        let is_full = AtomicBool::new(false);
+        Ok(Self(Arc::new(Threads { is_full, jobs: Some(sender), here: None, handles })))
+    }
+
+    /// Does every job at once, on the thread of the caller.
+    pub(super) fn without_thread(connection: Connection) -> Self {
+        let here = Some(Mutex::new(connection));
+        Self(Arc::new(Threads { is_full: AtomicBool::new(false), jobs: None, here, handles: Vec::new() }))
     }
 
     /// Has a job done. One that nobody waits for any more when its turn comes is left out.
-    pub(super) async fn run<T: Send + 'static>(
+    pub(super) async fn query<T: Send + 'static>(
         &self,
         job: impl FnOnce(&mut Connection) -> rusqlite::Result<T> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        self.run(move |connection| job(connection).map_err(fault::of)).await
+    }
+
+    /// The same for a job that can fail in other ways.
+    pub(super) async fn run<T: Send + 'static>(
+        &self,
+        job: impl FnOnce(&mut Connection) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, StoreError> {
         let (reply, answer) = oneshot::channel();
         let job: Alone = Box::new(move |connection| {
             if !reply.is_closed() {
                 // Whoever has gone in the meantime does not want the answer.
-                let _ = reply.send(fault::caught(|| job(connection)).map_err(fault::of));
+                let _ = reply.send(fault::caught(|| job(connection)));
             }
         });
         self.done(Job::Alone(job), answer).await
@@ -84,13 +102,13 @@ impl Worker {
         &self,
         work: impl FnOnce(&Connection) -> rusqlite::Result<T> + Send + 'static,
     ) -> Result<T, StoreError> {
-        self.attempt(move |connection| work(connection).map(Made::Kept)).await
+        self.attempt(move |connection| work(connection).map(Made::Kept).map_err(fault::of)).await
     }
 
     /// The same for a change that decides itself whether it stays.
     pub(super) async fn attempt<T: Send + 'static>(
         &self,
-        work: impl FnOnce(&Connection) -> rusqlite::Result<Made<T>> + Send + 'static,
+        work: impl FnOnce(&mut Connection) -> Result<Made<T>, StoreError> + Send + 'static,
     ) -> Result<T, StoreError> {
         let (reply, answer) = oneshot::channel();
         self.done(Job::Change(Box::new(Pending::new(work, reply))), answer).await
@@ -102,6 +120,15 @@ impl Worker {
         answer: oneshot::Receiver<Result<T, StoreError>>,
     ) -> Result<T, StoreError> {
         let ended = || StoreError::Broken("a thread of the store has ended".to_owned());
+        if let Some(here) = &self.0.here {
+            match job {
+                Job::Alone(job) => job(&mut here.lock().unwrap_or_else(PoisonError::into_inner)),
+                Job::Change(change) => {
+                    shared::make(&mut here.lock().unwrap_or_else(PoisonError::into_inner), vec![change]);
+                }
+            }
+            return answer.await.map_err(|_| ended())?;
+        }
         let sent = self.0.jobs.as_ref().ok_or_else(ended)?.try_send(job);
         sent.map_err(|error| match error {
             TrySendError::Full(_) => StoreError::Unreachable("too many jobs wait for the disk".to_owned()),

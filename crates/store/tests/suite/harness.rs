@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use access::{Credential, Environment, KeyRecord, Scope, StoreError};
 use jiff::Timestamp;
+use projects::ProjectStore;
 use store::{Location, Options, Store};
 use tempfile::TempDir;
 use tokio::sync::{RwLock, RwLockReadGuard};
@@ -33,6 +34,14 @@ impl Place {
 
     pub(crate) async fn open_with(&self, options: &Options) -> Arc<dyn Store> {
         store::open(&self.location(), options).await.unwrap()
+    }
+
+    pub(crate) async fn open_projects(&self) -> ProjectStore {
+        self.open().await.projects()
+    }
+
+    pub(crate) async fn open_projects_with(&self, options: &Options) -> ProjectStore {
+        self.open_with(options).await.projects()
     }
 
     pub(crate) fn file(&self) -> PathBuf {

@@ -5,7 +5,6 @@
 
 #![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test that fails should stop")]
 #![expect(clippy::disallowed_methods, reason = "tests prepare files, and kill what they started")]
-#![expect(clippy::doc_markdown, reason = "SQLite is a name and not code")]
 #![expect(clippy::print_stdout, reason = "there is no protocol here")]
 
 /// Makes a test of each case for each database.

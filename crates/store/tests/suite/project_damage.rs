@@ -10,19 +10,19 @@ use crate::harness::{Place as Database, execute};
 use crate::project_desk::{ann, blocks, fill, write};
 
 /// The ids of the blocks of a project, in the order of reading.
-async fn ids(store: &dyn ProjectStore, id: &ProjectId) -> Vec<BlockId> {
+async fn ids(store: &ProjectStore, id: &ProjectId) -> Vec<BlockId> {
     let content = store.content(&ann(), id).await.unwrap().value;
     content.blocks.into_iter().map(|block| block.id).collect()
 }
 
 /// A block whose parent is missing is still there, and keeps the rest from being published without it.
 async fn what_hangs_on_no_page_is_not_lost(place: &Database) {
-    let store = place.open().await;
-    let id = fill(&*store, "ann", 1).await;
-    let before = ids(&*store, &id).await;
+    let store = place.open_projects().await;
+    let id = fill(&store, "ann", 1).await;
+    let before = ids(&store, &id).await;
     let orphan = before.last().unwrap();
     execute(place, &format!("UPDATE project_blocks SET parent = 'nobody' WHERE id = '{orphan}'")).await;
-    assert_eq!(ids(&*store, &id).await, before);
+    assert_eq!(ids(&store, &id).await, before);
     let refused = store.publish(write("ann", &id), "").await.unwrap_err();
     assert!(refused.to_string().contains("hang on no page"), "{refused}");
     let copy = Ids::of(Seed([2; 16])).project();
@@ -33,9 +33,9 @@ async fn what_hangs_on_no_page_is_not_lost(place: &Database) {
 
 /// Two blocks that are inside of each other.
 async fn what_goes_in_circles_is_read_and_deleted(place: &Database) {
-    let store = place.open().await;
-    let id = fill(&*store, "ann", 1).await;
-    let page = ids(&*store, &id).await.remove(0);
+    let store = place.open_projects().await;
+    let id = fill(&store, "ann", 1).await;
+    let page = ids(&store, &id).await.remove(0);
     let section = json!({ "type": "section", "children": [{ "type": "section" }] });
     let made = store
         .insert_blocks(write("ann", &id), Place::last(Some(page)), blocks(&section), Seed([7; 16]))
@@ -52,8 +52,8 @@ async fn what_goes_in_circles_is_read_and_deleted(place: &Database) {
 
 /// A row that is not there any more, or that something keeps from being written, is no success.
 async fn a_write_that_hits_no_row_is_told(place: &Database) {
-    let store = place.open().await;
-    let id = fill(&*store, "ann", 1).await;
+    let store = place.open_projects().await;
+    let id = fill(&store, "ann", 1).await;
     let before = store.content(&ann(), &id).await.unwrap();
     let ignore = if place.url.starts_with("sqlite:") {
         "CREATE TRIGGER ignored BEFORE UPDATE ON projects BEGIN SELECT RAISE(IGNORE); END"
@@ -73,8 +73,8 @@ async fn a_write_that_hits_no_row_is_told(place: &Database) {
 
 /// A content is judged before the project is looked for; told it is after that.
 async fn what_is_wrong_with_the_project_is_told_before_the_content(place: &Database) {
-    let store = place.open().await;
-    let id = fill(&*store, "ann", 1).await;
+    let store = place.open_projects().await;
+    let id = fill(&store, "ann", 1).await;
     let wrong = |write| {
         let new = NewAsset {
             id: AssetId::parse("b").unwrap(),

@@ -20,7 +20,7 @@ pub(crate) fn write(account: &str, project: &ProjectId) -> Write {
 }
 
 /// A project of an account with something in every table.
-pub(crate) async fn fill(store: &dyn ProjectStore, account: &str, number: u8) -> ProjectId {
+pub(crate) async fn fill(store: &ProjectStore, account: &str, number: u8) -> ProjectId {
     let id = Ids::of(Seed([number; 16])).project();
     let new = NewProject::empty(id.clone(), NewFields::named("P"));
     store.create_project(&Account::new(account), new, false, now()).await.unwrap();
@@ -60,7 +60,7 @@ pub(crate) fn ann() -> Account {
 }
 
 /// Ann's project and all that is in it.
-pub(crate) async fn whole(store: &dyn ProjectStore, id: &ProjectId) -> (Project, Content) {
+pub(crate) async fn whole(store: &ProjectStore, id: &ProjectId) -> (Project, Content) {
     let mut project = store.project(&ann(), id).await.unwrap();
     let mut content = store.content(&ann(), id).await.unwrap();
     if content.revision != project.revision {

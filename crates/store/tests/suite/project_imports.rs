@@ -39,7 +39,7 @@ impl Parts for Gate {
 }
 
 /// Both sides of the gate of a project that was in the store, and is not any more.
-async fn gated(store: &dyn ProjectStore) -> (ProjectId, Import, Receiver<()>, Sender<bool>) {
+async fn gated(store: &ProjectStore) -> (ProjectId, Import, Receiver<()>, Sender<bool>) {
     let id = fill(store, "ann", 1).await;
     let project = store.project(&ann(), &id).await.unwrap();
     let (Version { note, created, revision, .. }, content) = store.version(&ann(), &id, 1).await.unwrap();
@@ -68,7 +68,7 @@ async fn asked(gate: Receiver<()>) -> Receiver<()> {
     tokio::task::spawn_blocking(wait).await.unwrap()
 }
 
-async fn is_absent(store: &dyn ProjectStore, id: &ProjectId) -> bool {
+async fn is_absent(store: &ProjectStore, id: &ProjectId) -> bool {
     let found = store.project(&ann(), id).await;
     assert_eq!(store.list_projects(&ann(), Page::ALL).await.unwrap().items.len(), usize::from(found.is_ok()));
     assert_eq!(store.accounts().await.unwrap().len(), usize::from(found.is_ok()));
@@ -92,8 +92,8 @@ impl Parts for Finer {
 }
 
 async fn times_are_cut_to_the_microsecond(place: &Place) {
-    let store = place.open().await;
-    let (id, mut import, _gate, pass) = gated(&*store).await;
+    let store = place.open_projects().await;
+    let (id, mut import, _gate, pass) = gated(&store).await;
     let (created, updated, asset) = (import.past.created, import.past.updated, &mut import.content.assets[0]);
     let put = asset.created;
     asset.created += FINER;
@@ -112,12 +112,12 @@ async fn times_are_cut_to_the_microsecond(place: &Place) {
 }
 
 async fn whoever_looks_meanwhile_sees_nothing(place: &Place) {
-    let (store, other) = (place.open().await, place.open().await);
-    let (id, import, mut gate, pass) = gated(&*store).await;
+    let (store, other) = (place.open_projects().await, place.open_projects().await);
+    let (id, import, mut gate, pass) = gated(&store).await;
     let importing = tokio::spawn(async move { store.import_project(&ann(), import).await });
     for _part in ["the bytes of its asset", "its version"] {
         gate = asked(gate).await;
-        assert!(is_absent(&*other, &id).await);
+        assert!(is_absent(&other, &id).await);
         pass.send(true).unwrap();
     }
     let project = importing.await.unwrap().unwrap();
@@ -125,22 +125,22 @@ async fn whoever_looks_meanwhile_sees_nothing(place: &Place) {
 }
 
 async fn what_nobody_waits_for_leaves_nothing(place: &Place) {
-    let (store, other) = (place.open().await, place.open().await);
-    let (id, import, gate, pass) = gated(&*store).await;
+    let (store, other) = (place.open_projects().await, place.open_projects().await);
+    let (id, import, gate, pass) = gated(&store).await;
     let again = import.clone();
-    let worker = Arc::clone(&store);
+    let worker = store.clone();
     let importing = tokio::spawn(async move { worker.import_project(&ann(), import).await });
     let gate = asked(gate).await;
     importing.abort();
     pass.send(false).unwrap();
     assert!(importing.await.map_or(true, |refused| refused.is_err()));
-    assert!(is_absent(&*other, &id).await);
+    assert!(is_absent(&other, &id).await);
     // It stands in nobody's way.
     for _ in 0..2 {
         pass.send(true).unwrap();
     }
     store.import_project(&ann(), again).await.unwrap();
-    assert!(!is_absent(&*other, &id).await);
+    assert!(!is_absent(&other, &id).await);
     drop(gate);
 }
 

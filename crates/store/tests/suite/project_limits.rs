@@ -25,7 +25,7 @@ enum Growth {
     Version,
 }
 
-async fn grow(store: &dyn ProjectStore, id: &ProjectId, growth: Growth) -> Result<(), Error> {
+async fn grow(store: &ProjectStore, id: &ProjectId, growth: Growth) -> Result<(), Error> {
     let write = write("ann", id);
     match growth {
         Growth::Block => {
@@ -56,7 +56,7 @@ async fn grow(store: &dyn ProjectStore, id: &ProjectId, growth: Growth) -> Resul
 }
 
 async fn what_is_full_takes_no_more_and_loses_nothing(place: &Database) {
-    let store = place.open().await;
+    let store = place.open_projects().await;
     for (number, (column, most, growth)) in [
         ("blocks", MAX_BLOCKS, Growth::Block),
         ("block_bytes", MAX_BLOCK_BYTES, Growth::Block),
@@ -70,19 +70,19 @@ async fn what_is_full_takes_no_more_and_loses_nothing(place: &Database) {
     .into_iter()
     .enumerate()
     {
-        let id = fill(&*store, "ann", u8::try_from(number + 1).unwrap()).await;
-        let (_, content) = whole(&*store, &id).await;
+        let id = fill(&store, "ann", u8::try_from(number + 1).unwrap()).await;
+        let (_, content) = whole(&store, &id).await;
         let pretend = |count: u64| format!("UPDATE projects SET {column} = {count} WHERE id = '{id}'");
         execute(place, &pretend(most)).await;
         let full = store.project(&ann(), &id).await.unwrap();
-        let refused = grow(&*store, &id, growth).await;
+        let refused = grow(&store, &id, growth).await;
         let is_told =
             matches!(&refused, Err(Error::Refused(Refusal::TooLarge { limit, .. })) if *limit == most);
         assert!(is_told, "{column}: {refused:?}");
         assert_eq!(store.project(&ann(), &id).await.unwrap(), full, "{column}");
         assert_eq!(store.content(&ann(), &id).await.unwrap().value, content, "{column}");
         execute(place, &pretend(1)).await;
-        grow(&*store, &id, growth).await.unwrap();
+        grow(&store, &id, growth).await.unwrap();
     }
 }
 
@@ -98,8 +98,8 @@ fn no_bytes(place: &Database) -> &'static str {
 
 /// All that a project keeps of assets may be a gigabyte.
 async fn a_rehearsed_copy_copies_no_bytes(place: &Database) {
-    let store = place.open().await;
-    let id = fill(&*store, "ann", 1).await;
+    let store = place.open_projects().await;
+    let id = fill(&store, "ann", 1).await;
     execute(place, no_bytes(place)).await;
     let copy = Ids::of(Seed([2; 16])).project();
     let dry = Write { dry_run: true, ..write("ann", &id) };
@@ -129,10 +129,10 @@ const LARGE: &str = "
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_is_as_large_as_it_may_be_is_copied_and_deleted() {
     let Some(place) = harness::postgres().await else { return };
-    let id = fill(&*place.open().await, "ann", 1).await;
+    let id = fill(&place.open_projects().await, "ann", 1).await;
     superuser(&place).await.batch_execute(LARGE).await.unwrap();
     let options = Options { statement_timeout: Duration::from_secs(4), ..harness::patient() };
-    let store = place.open_with(&options).await;
+    let store = place.open_projects_with(&options).await;
     let copy = Ids::of(Seed([2; 16])).project();
     let made = store.duplicate_project(write("ann", &id), copy.clone(), NewFields::default()).await.unwrap();
     assert_eq!(made.usage.assets, 21);
@@ -148,7 +148,7 @@ async fn what_is_as_large_as_it_may_be_is_copied_and_deleted() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn many_statements_may_take_longer_than_one() {
     let Some(place) = harness::postgres().await else { return };
-    let id = fill(&*place.open().await, "ann", 1).await;
+    let id = fill(&place.open_projects().await, "ann", 1).await;
     let all = superuser(&place).await;
     all.batch_execute(
         "CREATE FUNCTION dawdle() RETURNS trigger LANGUAGE plpgsql AS
@@ -164,8 +164,8 @@ async fn many_statements_may_take_longer_than_one() {
     }
     // Five times 2 seconds, where 7 and what is granted for the way are less.
     let options = Options { statement_timeout: Duration::from_secs(7), ..harness::patient() };
-    let store = place.open_with(&options).await;
-    let before = whole(&*store, &id).await;
+    let store = place.open_projects_with(&options).await;
+    let before = whole(&store, &id).await;
     store.restore_version(write("ann", &id), 1).await.unwrap();
-    assert_eq!(whole(&*store, &id).await.1, before.1);
+    assert_eq!(whole(&store, &id).await.1, before.1);
 }

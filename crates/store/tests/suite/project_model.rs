@@ -1,7 +1,6 @@
-//! Projects in a database against those in memory: whatever is done, both say the same, word for word.
+//! Projects in PostgreSQL against those in SQLite: whatever is done, both say the same, word for word.
 
 use jiff::Timestamp;
-use projects::memory::Memory;
 use projects::{
     Account, AssetId, AssetPatch, BlockId, Children, CustomType, DesignEdit, FieldsPatch, Ids, NewAsset,
     NewBlock, NewFields, NewProject, Page, Place, ProjectId, ProjectStore, Reach, Seed, Write,
@@ -163,7 +162,7 @@ impl Scene<'_> {
 }
 
 /// What a store says to it.
-async fn play(store: &dyn ProjectStore, scene: &Scene<'_>) -> String {
+async fn play(store: &ProjectStore, scene: &Scene<'_>) -> String {
     let Deed { what, block, pick, .. } = *scene.deed;
     let (write, place) = (scene.write(), scene.place());
     let slug = SLUGS[pick % SLUGS.len()].to_owned();
@@ -224,7 +223,7 @@ async fn play(store: &dyn ProjectStore, scene: &Scene<'_>) -> String {
 }
 
 /// Everything that can be read of one project.
-async fn everything(store: &dyn ProjectStore, account: &Account, id: &ProjectId) -> Vec<String> {
+async fn everything(store: &ProjectStore, account: &Account, id: &ProjectId) -> Vec<String> {
     let mut told = vec![
         format!("{:?}", store.project(account, id).await),
         format!("{:?}", store.content(account, id).await),
@@ -246,13 +245,7 @@ async fn everything(store: &dyn ProjectStore, account: &Account, id: &ProjectId)
 }
 
 /// Has both do it. Looks at everything then, or only at what they say to it.
-async fn compare(
-    one: &dyn ProjectStore,
-    other: &dyn ProjectStore,
-    number: usize,
-    deed: &Deed,
-    everywhere: bool,
-) {
+async fn compare(one: &ProjectStore, other: &ProjectStore, number: usize, deed: &Deed, everywhere: bool) {
     let (account, id) = (Account::new("ann"), project(deed.project));
     let mut owner = None;
     for name in ACCOUNTS.map(Account::new) {
@@ -274,16 +267,15 @@ async fn compare(
         );
     }
     for name in ACCOUNTS {
-        let listed =
-            async |store: &dyn ProjectStore| store.list_projects(&Account::new(name), Page::ALL).await;
+        let listed = async |store: &ProjectStore| store.list_projects(&Account::new(name), Page::ALL).await;
         assert_eq!(format!("{:?}", listed(one).await), format!("{:?}", listed(other).await), "{deed:?}");
     }
     assert_eq!(one.accounts().await.unwrap(), other.accounts().await.unwrap(), "{deed:?}");
 }
 
 /// Does all of it to a store that is empty, and looks at everything after so many deeds each.
-async fn perform(store: &dyn ProjectStore, deeds: &[Deed], each: usize) {
-    let memory = Memory::default();
+async fn perform(store: &ProjectStore, deeds: &[Deed], each: usize) {
+    let memory = store::open(&store::Location::Memory, &store::Options::default()).await.unwrap().projects();
     // Something to begin with.
     let first = Deed {
         what: 0,
@@ -312,26 +304,14 @@ fn try_it(cases: u32, perform: impl Fn(&[Deed])) {
 }
 
 #[test]
-fn sqlite_keeps_projects_as_the_memory_does() {
-    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
-    try_it(100, |deeds| {
-        runtime.block_on(async {
-            let place = "sqlite::memory:".parse().unwrap();
-            let store = store::open(&place, &store::Options::default()).await.unwrap();
-            perform(&*store, deeds, 1).await;
-        });
-    });
-}
-
-#[test]
-fn postgres_keeps_projects_as_the_memory_does() {
+fn postgres_keeps_projects_as_sqlite_does() {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
     let Some(place) = runtime.block_on(harness::postgres()) else { return };
-    let store = runtime.block_on(place.open());
+    let store = runtime.block_on(place.open_projects());
     try_it(12, |deeds| {
         runtime.block_on(async {
             harness::execute(&place, "TRUNCATE projects, project_accounts CASCADE").await;
-            perform(&*store, deeds, 10).await;
+            perform(&store, deeds, 10).await;
         });
     });
 }

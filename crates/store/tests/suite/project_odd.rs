@@ -22,7 +22,7 @@ async fn times_are_whole_microseconds_in_answers_too(place: &Database) {
 /// Accounts come from tokens of others, and may be called anything.
 async fn an_account_that_cannot_be_kept_has_nothing(place: &Database) {
     let store = open(place).await;
-    fill(&*store, 1).await;
+    fill(&store, 1).await;
     for name in ["", "a\0b", &"x".repeat(1001)] {
         let odd = Account::new(name);
         let new = NewProject::empty(id(2), NewFields::named("P"));
@@ -45,7 +45,7 @@ async fn an_account_that_cannot_be_kept_has_nothing(place: &Database) {
 async fn a_path_may_be_as_long_as_props(place: &Database) {
     let store = open(place).await;
     let long = format!("/{}", "x".repeat(60_000));
-    let mut content = fill(&*store, 1).await.value;
+    let mut content = fill(&store, 1).await.value;
     content.blocks[0].props.insert("path".to_owned(), long.into());
     let new = NewProject::copy_of(content.clone(), id(2), NewFields::default());
     store.create_project(&ann(), new, false, now()).await.unwrap();
@@ -55,7 +55,7 @@ async fn a_path_may_be_as_long_as_props(place: &Database) {
 /// Names that are looked up before anybody has judged them.
 async fn odd_names_are_refused_and_break_nothing(place: &Database) {
     let store = open(place).await;
-    fill(&*store, 1).await;
+    fill(&store, 1).await;
     for odd in ["", "\0", "a\0b", &"x".repeat(5000), "'", "\u{202e}"] {
         let fields = NewFields { slug: Some(odd.to_owned()), ..NewFields::named("P") };
         let made = store.create_project(&ann(), NewProject::empty(id(2), fields), false, now()).await;

@@ -1,6 +1,5 @@
 //! Writes to projects that are cut off, given up, or in the way of each other.
 
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use futures_util::future::join_all;
@@ -19,7 +18,7 @@ use crate::way::{Direction, Way};
 /// Writes that touch many tables, each of which can be done again and again.
 const WRITES: usize = 5;
 
-async fn change(store: &dyn ProjectStore, which: usize, id: &ProjectId, round: u32) -> Result<(), Error> {
+async fn change(store: &ProjectStore, which: usize, id: &ProjectId, round: u32) -> Result<(), Error> {
     let write = write("ann", id);
     let mut seed = [7; 16];
     seed[..4].copy_from_slice(&round.to_le_bytes());
@@ -50,10 +49,10 @@ async fn change(store: &dyn ProjectStore, which: usize, id: &ProjectId, round: u
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn wherever_a_connection_breaks_a_write_is_whole() {
     let Some(place) = harness::postgres().await else { return };
-    let (way, direct) = (Way::to(&place).await, place.open().await);
-    let id = fill(&*direct, "ann", 1).await;
+    let (way, direct) = (Way::to(&place).await, place.open_projects().await);
+    let id = fill(&direct, "ann", 1).await;
     let options = Options { connections: 1, ..harness::patient() };
-    let store = store::open(&way.url.parse().unwrap(), &options).await.unwrap();
+    let store = store::open(&way.url.parse().unwrap(), &options).await.unwrap().projects();
     let mut round = 0;
     for which in 0..WRITES {
         for direction in [Direction::Forth, Direction::Back] {
@@ -61,12 +60,12 @@ async fn wherever_a_connection_breaks_a_write_is_whole() {
             for piece in 1.. {
                 round += 2;
                 // Once in peace, so that its statements are known on the connection.
-                change(&*store, which, &id, round).await.unwrap();
-                let (before, old) = whole(&*direct, &id).await;
+                change(&store, which, &id, round).await.unwrap();
+                let (before, old) = whole(&direct, &id).await;
                 way.lose(direction, piece);
-                let done = change(&*store, which, &id, round + 1).await;
+                let done = change(&store, which, &id, round + 1).await;
                 let was_cut = way.has_lost(direction);
-                let (after, new) = whole(&*direct, &id).await;
+                let (after, new) = whole(&direct, &id).await;
                 let place = format!("{which} {direction:?} {piece}");
                 match done {
                     Ok(()) => assert_eq!(after.revision, before.revision + 1, "{place}"),
@@ -94,14 +93,14 @@ async fn wherever_a_connection_breaks_a_write_is_whole() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn writers_who_go_away_do_no_harm() {
     let Some(place) = harness::postgres().await else { return };
-    let store = place.open_with(&Options { connections: 2, ..harness::patient() }).await;
-    let id = fill(&*store, "ann", 1).await;
+    let store = place.open_projects_with(&Options { connections: 2, ..harness::patient() }).await;
+    let id = fill(&store, "ann", 1).await;
     for round in 0..150_u32 {
         let patience = Duration::from_micros(u64::from(round) * 60);
         let which = round as usize % WRITES;
-        let _ = tokio::time::timeout(patience, change(&*store, which, &id, round)).await;
+        let _ = tokio::time::timeout(patience, change(&store, which, &id, round)).await;
         let _ = tokio::time::timeout(patience, store.content(&ann(), &id)).await;
-        whole(&*store, &id).await;
+        whole(&store, &id).await;
     }
     let open =
         "SELECT count(*) FROM pg_stat_activity WHERE usename = current_user AND state LIKE '%transaction%'";
@@ -122,14 +121,14 @@ async fn nobody_waits(client: &Client) {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_name_that_is_taken_meanwhile_is_told() {
     let Some(place) = harness::postgres().await else { return };
-    let store = place.open().await;
-    let id = fill(&*store, "ann", 1).await;
+    let store = place.open_projects().await;
+    let id = fill(&store, "ann", 1).await;
     let (other, onlooker) = (superuser(&place).await, superuser(&place).await);
     other.batch_execute("BEGIN; UPDATE projects SET slug = 'mine', updated = updated").await.unwrap();
     let fields = NewFields { slug: Some("mine".to_owned()), ..NewFields::named("Two") };
     let new = NewProject::empty(Ids::of(Seed([2; 16])).project(), fields);
     let creating = tokio::spawn({
-        let store = Arc::clone(&store);
+        let store = store.clone();
         async move { store.create_project(&ann(), new, false, now()).await }
     });
     somebody_waits(&onlooker).await;
@@ -148,14 +147,14 @@ async fn a_deadlock_is_not_noticed() {
     // Whoever waits looks for a deadlock once. The store does so when the other waits too, and long before the other.
     let (_, database) = place.url.rsplit_once('/').unwrap();
     other.batch_execute(&format!("ALTER DATABASE {database} SET deadlock_timeout = '5s'")).await.unwrap();
-    let store = place.open().await;
-    let id = fill(&*store, "ann", 1).await;
+    let store = place.open_projects().await;
+    let id = fill(&store, "ann", 1).await;
     other
         .batch_execute("SET deadlock_timeout = '1h'; BEGIN; SELECT FROM project_accounts FOR UPDATE")
         .await
         .unwrap();
     let renaming = tokio::spawn({
-        let (store, id) = (Arc::clone(&store), id.clone());
+        let (store, id) = (store.clone(), id.clone());
         async move {
             let patch = FieldsPatch { slug: Some("other".to_owned()), ..FieldsPatch::default() };
             store.update_project(write("ann", &id), patch).await
@@ -171,18 +170,18 @@ async fn a_deadlock_is_not_noticed() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_project_that_somebody_holds_for_too_long_is_an_outage() {
     let Some(place) = harness::postgres().await else { return };
-    let patient = place.open().await;
-    let id = fill(&*patient, "ann", 1).await;
-    let before = whole(&*patient, &id).await;
+    let patient = place.open_projects().await;
+    let id = fill(&patient, "ann", 1).await;
+    let before = whole(&patient, &id).await;
     let options = Options { statement_timeout: Duration::from_secs(3), connections: 1, ..harness::patient() };
-    let store = place.open_with(&options).await;
+    let store = place.open_projects_with(&options).await;
     let other = superuser(&place).await;
     other.batch_execute("BEGIN; SELECT FROM projects FOR UPDATE").await.unwrap();
     let start = Instant::now();
     let error = store.publish(write("ann", &id), "").await.unwrap_err();
     assert!(matches!(error, Error::Store(StoreError::Unreachable(_))), "{error}");
     assert!(start.elapsed() < Duration::from_mins(1), "{:?}", start.elapsed());
-    assert_eq!(whole(&*store, &id).await, before, "reading goes on");
+    assert_eq!(whole(&store, &id).await, before, "reading goes on");
     other.batch_execute("ROLLBACK").await.unwrap();
     patient.publish(write("ann", &id), "").await.unwrap();
 }
@@ -191,18 +190,18 @@ async fn a_project_that_somebody_holds_for_too_long_is_an_outage() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn those_who_wait_to_write_take_nothing_from_those_who_look() {
     let Some(place) = harness::postgres().await else { return };
-    let store = place.open_with(&Options { connections: 3, ..harness::patient() }).await;
-    let bob = fill(&*store, "bob", 9).await;
+    let store = place.open_projects_with(&Options { connections: 3, ..harness::patient() }).await;
+    let bob = fill(&store, "bob", 9).await;
     let mut anns = Vec::new();
     for number in 1..6 {
-        anns.push(fill(&*store, "ann", number).await);
+        anns.push(fill(&store, "ann", number).await);
     }
     let (other, onlooker) = (superuser(&place).await, superuser(&place).await);
     let looked_at = anns[4].clone();
     for projects in [vec![anns[0].clone(); 5], anns] {
         other.batch_execute("BEGIN; SELECT FROM projects FOR UPDATE").await.unwrap();
         let writing = join_all(projects.into_iter().map(|id| {
-            let store = Arc::clone(&store);
+            let store = store.clone();
             tokio::spawn(async move { store.publish(write("ann", &id), "").await })
         }));
         somebody_waits(&onlooker).await;
@@ -221,14 +220,14 @@ async fn those_who_wait_to_write_take_nothing_from_those_who_look() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn those_who_go_away_leave_nobody_waiting() {
     let Some(place) = harness::postgres().await else { return };
-    let store = place.open_with(&Options { connections: 3, ..harness::patient() }).await;
-    let id = fill(&*store, "ann", 1).await;
+    let store = place.open_projects_with(&Options { connections: 3, ..harness::patient() }).await;
+    let id = fill(&store, "ann", 1).await;
     let (other, onlooker) = (superuser(&place).await, superuser(&place).await);
     other.batch_execute("BEGIN; SELECT FROM projects FOR UPDATE").await.unwrap();
     // Those who are left behind would wait for longer than this test does.
     for _ in 0..10 {
         let writing = tokio::spawn({
-            let (store, id) = (Arc::clone(&store), id.clone());
+            let (store, id) = (store.clone(), id.clone());
             async move { store.publish(write("ann", &id), "").await }
         });
         somebody_waits(&onlooker).await;
@@ -243,16 +242,16 @@ async fn those_who_go_away_leave_nobody_waiting() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_next_on_the_connection_is_not_in_what_was_undone() {
     let Some(place) = harness::postgres().await else { return };
-    let store = place.open_with(&Options { connections: 1, ..harness::patient() }).await;
-    let id = fill(&*store, "ann", 1).await;
-    let before = whole(&*store, &id).await;
+    let store = place.open_projects_with(&Options { connections: 1, ..harness::patient() }).await;
+    let id = fill(&store, "ann", 1).await;
+    let before = whole(&store, &id).await;
     for round in 0..20 {
         let dry = Write { dry_run: true, ..write("ann", &id) };
         store.delete_project(dry).await.unwrap();
         let stale = Write { if_revision: Some(0), ..write("ann", &id) };
         store.delete_project(stale).await.unwrap_err();
-        assert_eq!(whole(&*store, &id).await, before, "{round}");
+        assert_eq!(whole(&store, &id).await, before, "{round}");
     }
     store.publish(write("ann", &id), "").await.unwrap();
-    assert_eq!(whole(&*store, &id).await.0.revision, before.0.revision + 1);
+    assert_eq!(whole(&store, &id).await.0.revision, before.0.revision + 1);
 }

@@ -1,6 +1,5 @@
 //! Projects where they are kept for good: what only a database can do, or get wrong.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::future::join_all;
@@ -29,7 +28,7 @@ fn map(value: Value) -> Map<String, Value> {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_account_has_no_more_projects_than_it_may_have() {
     let Some(place) = harness::postgres().await else { return };
-    let replicas = [place.open().await, place.open().await];
+    let replicas = [place.open_projects().await, place.open_projects().await];
     let create = async |number: u8| {
         let new = NewProject::empty(id(number), NewFields::named(format!("P{number}")));
         replicas[usize::from(number) % 2].create_project(&ann(), new, false, now()).await
@@ -49,8 +48,8 @@ async fn an_account_has_no_more_projects_than_it_may_have() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_account_without_projects_is_not_remembered() {
     let Some(place) = harness::postgres().await else { return };
-    let store = place.open().await;
-    let project = fill(&*store, "ann", 1).await;
+    let store = place.open_projects().await;
+    let project = fill(&store, "ann", 1).await;
     let new = NewProject::empty(project.clone(), NewFields::named("Two"));
     store.create_project(&Account::new("bob"), new.clone(), false, now()).await.unwrap_err();
     store.create_project(&Account::new("eve"), NewProject { id: id(9), ..new }, true, now()).await.unwrap();
@@ -70,12 +69,12 @@ async fn an_account_without_projects_is_not_remembered() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn accounts_that_cannot_be_kept_have_nothing_and_get_nothing() {
     let Some(place) = harness::postgres().await else { return };
-    let store = place.open().await;
+    let store = place.open_projects().await;
     // Letters that do not get shorter by compression.
     let letter =
         |number: u32| char::from(b'!' + u8::try_from(number.wrapping_mul(2_654_435_761) >> 16 & 63).unwrap());
     let longest: String = (0..1000).map(letter).collect();
-    let project = fill(&*store, &longest, 1).await;
+    let project = fill(&store, &longest, 1).await;
     assert_eq!(
         store.project(&Account::new(longest.as_str()), &project).await.unwrap().account.as_str(),
         longest
@@ -95,7 +94,7 @@ async fn accounts_that_cannot_be_kept_have_nothing_and_get_nothing() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn times_of_projects_are_cut_to_the_microsecond() {
     let Some(place) = harness::postgres().await else { return };
-    let store = place.open().await;
+    let store = place.open_projects().await;
     let fine = now() + Duration::from_nanos(1_999);
     let cut = Timestamp::from_microsecond(fine.as_microsecond()).unwrap();
     let new = NewProject::empty(id(1), NewFields::named("P"));
@@ -111,7 +110,7 @@ async fn times_of_projects_are_cut_to_the_microsecond() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn drafts_with_long_paths_and_kinds_are_kept() {
     let Some(place) = harness::postgres().await else { return };
-    let store = place.open().await;
+    let store = place.open_projects().await;
     let letters = |seed: u32| -> String {
         let letter = |number: u32| {
             char::from(b'a' + u8::try_from((number ^ seed).wrapping_mul(2_654_435_761) >> 20 & 15).unwrap())
@@ -133,7 +132,7 @@ async fn drafts_with_long_paths_and_kinds_are_kept() {
     ];
     let new = NewProject { blocks: rows.clone(), ..NewProject::empty(id(1), NewFields::named("P")) };
     store.create_project(&ann(), new, false, now()).await.unwrap();
-    let (_, content) = whole(&*store, &id(1)).await;
+    let (_, content) = whole(&store, &id(1)).await;
     assert_eq!(content.blocks, [rows[0].clone(), rows[2].clone(), rows[1].clone()]);
     let same = map(json!({ "path": letters(1), "title": "T" }));
     let error = store.update_block(write("ann", &id(1)), &rows[1].id, same).await.unwrap_err();
@@ -173,7 +172,7 @@ async fn looked_at(client: &Client) -> Vec<(String, i64)> {
 }
 
 /// One of everything that must not depend on how much else there is.
-async fn ask(store: &Arc<dyn ProjectStore>, round: u8) {
+async fn ask(store: &ProjectStore, round: u8) {
     let (big, last) =
         (ProjectId::parse("ann1").unwrap(), Cursor::of_time(Timestamp::from_second(970).unwrap(), "x"));
     let block = |name: &str| BlockId::parse(name).unwrap();
@@ -212,7 +211,7 @@ async fn ask(store: &Arc<dyn ProjectStore>, round: u8) {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn little_is_looked_at_to_do_a_little() {
     let Some(place) = harness::postgres().await else { return };
-    drop(place.open().await);
+    drop(place.open_projects().await);
     let all = superuser(&place).await;
     all.batch_execute(MANY).await.unwrap();
     drop(all);
@@ -222,7 +221,7 @@ async fn little_is_looked_at_to_do_a_little() {
         // With one plan for all values, as the database has it in the long run.
         let plans = format!("ALTER ROLE CURRENT_USER SET plan_cache_mode = '{mode}'");
         place.connect().await.batch_execute(&plans).await.unwrap();
-        ask(&place.open().await, u8::try_from(round).unwrap()).await;
+        ask(&place.open_projects().await, u8::try_from(round).unwrap()).await;
     }
     let after = looked_at(&client).await;
     for ((table, before), (_, after)) in before.into_iter().zip(after) {
@@ -232,7 +231,7 @@ async fn little_is_looked_at_to_do_a_little() {
 }
 
 /// Asks for everything of a project that is not this account's. Nothing is there.
-async fn ask_in_vain(store: &dyn ProjectStore, account: &str, project: &str) {
+async fn ask_in_vain(store: &ProjectStore, account: &str, project: &str) {
     let (bob, id) = (&Account::new(account), &ProjectId::parse(project).unwrap());
     let write = || write(account, id);
     let (block, asset) = (&BlockId::parse("p7").unwrap(), &AssetId::parse("a7").unwrap());
@@ -273,13 +272,13 @@ async fn ask_in_vain(store: &dyn ProjectStore, account: &str, project: &str) {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_project_of_somebody_else_is_not_looked_at() {
     let Some(place) = harness::postgres().await else { return };
-    drop(place.open().await);
+    drop(place.open_projects().await);
     superuser(&place).await.batch_execute(MANY).await.unwrap();
     let client = superuser(&place).await;
     let mut seen = Vec::new();
     for project in ["ann1", "none"] {
         let before = looked_at(&client).await;
-        ask_in_vain(&*place.open().await, "bob", project).await;
+        ask_in_vain(&place.open_projects().await, "bob", project).await;
         let after = looked_at(&client).await;
         let looked =
             before.into_iter().zip(after).map(|((table, before), (_, after))| (table, after - before));

@@ -15,7 +15,7 @@ const KINDS: u8 = 12;
 
 /// Gives the revision that the write has made.
 async fn change(
-    store: &dyn ProjectStore,
+    store: &ProjectStore,
     id: &ProjectId,
     page: &BlockId,
     other: &BlockId,
@@ -65,14 +65,14 @@ async fn change(
 }
 
 async fn different_writes_at_once_fit_together(place: &Database) {
-    let replicas = [place.open().await, place.open().await];
-    let id = fill(&*replicas[0], "ann", 255).await;
+    let replicas = [place.open_projects().await, place.open_projects().await];
+    let id = fill(&replicas[0], "ann", 255).await;
     for round in 0..4 {
-        let (before, content) = whole(&*replicas[0], &id).await;
+        let (before, content) = whole(&replicas[0], &id).await;
         let ids: Vec<&BlockId> = content.blocks.iter().map(|Block { id, .. }| id).collect();
         let numbers = (0..3 * KINDS).map(|number| round * 3 * KINDS + number);
         let done = join_all(numbers.map(|number| {
-            let store = &*replicas[usize::from(number) % 2];
+            let store = &replicas[usize::from(number) % 2];
             let other = ids[1 + usize::from(number) % (ids.len() - 1)];
             change(store, &id, ids[0], other, number)
         }))
@@ -87,7 +87,7 @@ async fn different_writes_at_once_fit_together(place: &Database) {
             }
         }
         revisions.sort_unstable();
-        let (after, _) = whole(&*replicas[1], &id).await;
+        let (after, _) = whole(&replicas[1], &id).await;
         assert!(revisions.into_iter().eq(before.revision + 1..=after.revision), "{round}");
         assert_eq!(after, replicas[0].project(&ann(), &id).await.unwrap());
     }

@@ -38,7 +38,7 @@ const WAYS: [(&str, u32); 18] = [
     ("publish", 3),
 ];
 
-async fn ask(store: &dyn ProjectStore, id: &ProjectId, page: &BlockId, what: &str, round: u8) {
+async fn ask(store: &ProjectStore, id: &ProjectId, page: &BlockId, what: &str, round: u8) {
     let (ann, write, first) = (ann(), write("ann", id), Page::first(9));
     let asset = AssetId::parse("a").unwrap();
     let text = format!("{round}");
@@ -100,14 +100,14 @@ async fn little_is_waited_for() {
     let Some(place) = harness::postgres().await else { return };
     let way = Way::to(&place).await;
     let options = Options { connections: 1, ..harness::patient() };
-    let store = store::open(&way.url.parse().unwrap(), &options).await.unwrap();
-    let id = fill(&*store, "ann", 1).await;
+    let store = store::open(&way.url.parse().unwrap(), &options).await.unwrap().projects();
+    let id = fill(&store, "ann", 1).await;
     let Block { id: page, .. } = store.content(&ann(), &id).await.unwrap().value.blocks.remove(0);
     for (what, expected) in WAYS {
-        ask(&*store, &id, &page, what, 1).await;
-        ask(&*store, &id, &page, what, 2).await;
+        ask(&store, &id, &page, what, 1).await;
+        ask(&store, &id, &page, what, 2).await;
         let before = way.bursts();
-        ask(&*store, &id, &page, what, 3).await;
+        ask(&store, &id, &page, what, 3).await;
         // What is to be moved is looked for first.
         let looks = u32::from(what == "move");
         let waits = way.bursts() - before - looks;
@@ -119,7 +119,7 @@ async fn little_is_waited_for() {
 #[tokio::test]
 async fn long_texts_are_not_written_anew() {
     let Some(place) = harness::postgres().await else { return };
-    let store = place.open().await;
+    let store = place.open_projects().await;
     let id = Ids::of(Seed([1; 16])).project();
     // Digits that do not get shorter by compression.
     let text: String = (0..200_u8).map(|number| projects::Digest::of(&[number]).to_string()).collect();
@@ -144,8 +144,8 @@ async fn long_texts_are_not_written_anew() {
 #[tokio::test]
 async fn what_can_only_fail_again_is_not_tried_again() {
     let Some(place) = harness::postgres().await else { return };
-    let store = place.open().await;
-    let id = fill(&*store, "ann", 1).await;
+    let store = place.open_projects().await;
+    let id = fill(&store, "ann", 1).await;
     let all = superuser(&place).await;
     all.batch_execute(
         "CREATE SEQUENCE tries; GRANT ALL ON SEQUENCE tries TO PUBLIC;

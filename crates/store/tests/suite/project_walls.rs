@@ -13,8 +13,8 @@ const OF_NOBODY: [&str; 4] = ["rate_buckets", "server_secrets", "flow_spent", "f
 /// Ann and Bob have a project each, and somebody else has a connection.
 async fn two_accounts() -> Option<(harness::Place, Client, [ProjectId; 2])> {
     let place = harness::postgres().await?;
-    let store = place.open().await;
-    let ids = [fill(&*store, "ann", 1).await, fill(&*store, "bob", 2).await];
+    let store = place.open_projects().await;
+    let ids = [fill(&store, "ann", 1).await, fill(&store, "bob", 2).await];
     let client = place.connect().await;
     Some((place, client, ids))
 }
@@ -147,8 +147,8 @@ async fn the_owner_sees_accounts_and_changes_none() {
 async fn use_cases_of_projects_leave_no_setting_behind() {
     let Some(place) = harness::postgres().await else { return };
     let options = store::Options { connections: 1, ..harness::patient() };
-    let store = place.open_with(&options).await;
-    let id = fill(&*store, "ann", 1).await;
+    let store = place.open_projects_with(&options).await;
+    let id = fill(&store, "ann", 1).await;
     assert_eq!(store.accounts().await.unwrap(), [Account::new("ann")]);
     let gone = write("ann", &Ids::of(Seed([9; 16])).project());
     store.delete_project(gone).await.unwrap_err();

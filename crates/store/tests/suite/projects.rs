@@ -1,7 +1,5 @@
 //! Projects: the cases that every store of them passes, with two replicas of one database.
 
-use std::sync::Arc;
-
 use projects::suite::Replicas;
 use projects::{
     Account, AtRevision, Content, Ids, NewAsset, NewBlock, NewFields, NewProject, Place, ProjectId,
@@ -11,8 +9,8 @@ use serde_json::json;
 
 use crate::harness::{Place as Database, now};
 
-pub(crate) async fn open(place: &Database) -> Arc<dyn ProjectStore> {
-    place.open().await
+pub(crate) async fn open(place: &Database) -> ProjectStore {
+    place.open_projects().await
 }
 
 async fn replicas(place: &Database) -> Replicas {
@@ -59,7 +57,7 @@ pub(crate) fn page(path: &str) -> Vec<NewBlock> {
 }
 
 /// Makes a project with something of everything in it. Gives what it holds then.
-pub(crate) async fn fill(store: &dyn ProjectStore, number: u8) -> AtRevision<Content> {
+pub(crate) async fn fill(store: &ProjectStore, number: u8) -> AtRevision<Content> {
     let new = NewProject::empty(id(number), NewFields::named(format!("P{number}")));
     store.create_project(&ann(), new, false, now()).await.unwrap();
     let seed = Seed([number; 16]);
@@ -78,7 +76,7 @@ pub(crate) async fn fill(store: &dyn ProjectStore, number: u8) -> AtRevision<Con
 
 /// What was written is there when the store is opened again.
 pub(crate) async fn keeps_a_project(place: &Database) {
-    let before = fill(&*open(place).await, 1).await;
+    let before = fill(&open(place).await, 1).await;
     let store = open(place).await;
     assert_eq!(store.content(&ann(), &id(1)).await.unwrap(), before);
     let (version, content) = store.version(&ann(), &id(1), 1).await.unwrap();

@@ -3,8 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use server::projects::{Account, Asset, Digest, Error, Noun, Page, Project, ProjectId, Refusal, Version};
-use store::Store;
+use server::projects::{
+    Account, Asset, Digest, Error, Noun, Page, Project, ProjectId, ProjectStore, Refusal, Version,
+};
 
 use super::folder::{self, Draft};
 use super::form::{self, About, Kept};
@@ -16,7 +17,7 @@ const TRIES: usize = 100;
 
 /// Writes a project into a new folder, all of it or nothing. Gives what it was then; nothing if it is not there.
 pub(super) async fn export(
-    store: &dyn Store,
+    store: &ProjectStore,
     account: &Account,
     id: &ProjectId,
     place: &Path,
@@ -32,7 +33,7 @@ pub(super) async fn export(
 /// Writes a project into this folder, as it is at one moment. Gives what it was then; nothing if it is not there, and then
 /// there is no folder.
 pub(super) async fn write(
-    store: &dyn Store,
+    store: &ProjectStore,
     account: &Account,
     id: &ProjectId,
     folder: &Path,
@@ -59,7 +60,7 @@ pub(super) async fn write(
 
 /// A copy that is being made of a project.
 struct Copy<'a> {
-    store: &'a dyn Store,
+    store: &'a ProjectStore,
     account: &'a Account,
     id: &'a ProjectId,
     folder: &'a Path,

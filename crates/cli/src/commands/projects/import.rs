@@ -5,10 +5,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use server::projects::{
-    Account, Digest, Error, Ids, Import, ImportedVersion, Parts, Past, Project, ProjectId, Refusal, Seed,
+    Account, Digest, Error, Ids, Import, ImportedVersion, Parts, Past, Project, ProjectId, ProjectStore,
+    Refusal, Seed,
 };
 use server::{Entropy, OsEntropy, Timestamp};
-use store::Store;
 
 use super::folder::{self, PROJECT};
 use super::form::{self, About, Kept};
@@ -32,7 +32,7 @@ pub(super) enum Brought {
 }
 
 /// Brings a project in, all of it or nothing.
-pub(super) async fn import(store: &dyn Store, folder: &Path, wish: &Wish<'_>) -> Result<Brought, Failure> {
+pub(super) async fn import(store: &ProjectStore, folder: &Path, wish: &Wish<'_>) -> Result<Brought, Failure> {
     let about = About::read(folder)?;
     let unusable =
         |what: &str| Failure::Refused(format!("{} names no usable {what}", folder.join(PROJECT).display()));

@@ -139,6 +139,7 @@ fn a_server_that_is_killed_takes_nobody_with_it() {
     });
     tell("killed", &lost, 0, 0);
     tell("other", &samples, shown.len(), failed);
+    assert!(lost.iter().any(|sample| sample.status == Some(200)), "it served nothing before it was killed");
     assert!(lost.iter().all(|sample| sample.sent > killed
         || sample.sent + sample.took > killed
         || sample.status == Some(200)));

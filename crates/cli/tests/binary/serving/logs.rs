@@ -74,6 +74,7 @@ fn json_logs_are_an_object_a_line() {
 fn json_logs_are_nothing_but_json() {
     let site = Site::new();
     let (_, log) = site.serve(&["--log-format", "json"]).end();
+    assert!(!log.is_empty(), "nothing was logged");
     for line in log.lines() {
         assert!(
             serde_json::from_str::<Value>(line).is_ok_and(|event| event.is_object()),

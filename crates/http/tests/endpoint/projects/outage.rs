@@ -1,101 +1,17 @@
 //! A store of projects that cannot be reached, while keys are still known.
 
-#![expect(clippy::elidable_lifetime_names, reason = "one macro writes all signatures")]
-
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use serde_json::{Map, Value, json};
-use server::projects::blocks::{Found, Place, Reach};
-use server::projects::memory::Memory;
-use server::projects::store::{Assets, Blocks, DesignSystems, Projects, Versions};
-use server::projects::tokens::Document;
-use server::projects::{
-    Account, Asset, AssetId, AssetPatch, AtRevision, Block, BlockId, Content, CustomType, DesignEdit,
-    Designed, Digest, FieldsPatch, Import, Listed, NewAsset, NewBlock, NewFields, NewProject, Page, Project,
-    ProjectId, ProjectStore, Seed, StoreError, Stored, Version, Write,
-};
+use projects::testing::Interposed;
+use projects::{ProjectStore, StoreError};
+use serde_json::{Value, json};
 use server::tools::Toolset;
-use server::{OpenProjects, Scope, Timestamp};
+use server::{OpenProjects, Scope};
 
 use super::{Caller, ID, addresses, calls, request};
-use crate::harness::{Answer, Endpoint, Setup};
+use crate::harness::{Answer, Endpoint, Setup, open_memory};
 use crate::mcp_session::Client;
-
-/// A store that was opened, and cannot be reached any more.
-struct Away;
-
-fn away<'a, T>() -> Stored<'a, T> {
-    Box::pin(async { Err(StoreError::Unreachable("made up".to_owned()).into()) })
-}
-
-/// Methods that all end like that.
-macro_rules! all_away {
-    ($($name:ident($($taken:ty),*) -> $given:ty;)*) => {
-        $(fn $name<'a>(&'a self, $(_: $taken),*) -> Stored<'a, $given> { away() })*
-    };
-}
-
-impl Projects for Away {
-    all_away! {
-        create_project(&'a Account, NewProject, bool, Timestamp) -> Project;
-        project(&'a Account, &'a ProjectId) -> Project;
-        list_projects(&'a Account, Page) -> Listed<Project>;
-        projects_beginning(&'a Account, &'a str, u32) -> Vec<Project>;
-        update_project(Write, FieldsPatch) -> Project;
-        duplicate_project(Write, ProjectId, NewFields) -> Project;
-        import_project(&'a Account, Import) -> Project;
-        delete_project(Write) -> Project;
-        content(&'a Account, &'a ProjectId) -> AtRevision<Content>;
-        block_types(&'a Account, &'a ProjectId) -> AtRevision<Vec<CustomType>>;
-        put_block_type(Write, CustomType) -> AtRevision<CustomType>;
-        delete_block_type(Write, &'a str) -> AtRevision<CustomType>;
-        accounts() -> Vec<Account>;
-    }
-}
-
-impl Blocks for Away {
-    all_away! {
-        blocks(&'a Account, &'a ProjectId, Option<&'a BlockId>, Reach) -> AtRevision<Vec<Found>>;
-        children(&'a Account, &'a ProjectId, Option<&'a BlockId>, Page) -> AtRevision<Listed<Found>>;
-        insert_blocks(Write, Place, Vec<NewBlock>, Seed) -> AtRevision<Vec<Block>>;
-        update_block(Write, &'a BlockId, Map<String, Value>) -> AtRevision<Block>;
-        move_block(Write, &'a BlockId, Place) -> AtRevision<Block>;
-        copy_block(Write, &'a BlockId, Place, Seed) -> AtRevision<Vec<Block>>;
-        delete_block(Write, &'a BlockId) -> AtRevision<u64>;
-    }
-}
-
-impl DesignSystems for Away {
-    all_away! {
-        design_system(&'a Account, &'a ProjectId) -> AtRevision<Document>;
-        edit_design_system(Write, DesignEdit) -> AtRevision<Designed>;
-    }
-}
-
-impl Assets for Away {
-    all_away! {
-        put_asset(Write, NewAsset) -> AtRevision<Asset>;
-        update_asset(Write, &'a AssetId, AssetPatch) -> AtRevision<Asset>;
-        asset(&'a Account, &'a ProjectId, &'a AssetId) -> Asset;
-        asset_content(&'a Account, &'a ProjectId, &'a AssetId) -> AtRevision<(Asset, Vec<u8>)>;
-        asset_bytes(&'a Account, &'a ProjectId, &'a Digest) -> Vec<u8>;
-        list_assets(&'a Account, &'a ProjectId, Page) -> AtRevision<Listed<Asset>>;
-        asset_users(&'a Account, &'a ProjectId, &'a AssetId) -> Vec<BlockId>;
-        delete_asset(Write, &'a AssetId, bool) -> AtRevision<Asset>;
-    }
-}
-
-impl Versions for Away {
-    all_away! {
-        publish(Write, &'a str) -> AtRevision<Version>;
-        unpublish(Write) -> Project;
-        list_versions(&'a Account, &'a ProjectId, Page) -> Listed<Version>;
-        version(&'a Account, &'a ProjectId, u32) -> (Version, Content);
-        restore_version(Write, u32) -> Project;
-        delete_version(Write, u32) -> AtRevision<Version>;
-    }
-}
 
 /// A server whose projects come from there, and not many other things, so that the first page of a list has projects.
 fn site(projects: OpenProjects) -> Endpoint {
@@ -105,7 +21,14 @@ fn site(projects: OpenProjects) -> Endpoint {
 }
 
 fn opened_and_gone() -> OpenProjects {
-    Box::new(|| Box::pin(async { Ok(Arc::new(Away) as Arc<dyn ProjectStore>) }))
+    Box::new(|| {
+        Box::pin(async {
+            let gone = |_: projects::store::TxKind<'_>| {
+                Box::pin(async { Err(StoreError::Unreachable("made up".to_owned())) }) as _
+            };
+            Ok(ProjectStore::new(Arc::new(Interposed::new(open_memory().await, gone))))
+        })
+    })
 }
 
 fn never_opened() -> OpenProjects {
@@ -188,12 +111,14 @@ fn it_goes_on_when_the_store_is_back() {
     let is_back = Arc::new(AtomicBool::new(false));
     let seen = Arc::clone(&is_back);
     let endpoint = site(Box::new(move || {
-        let opened = if seen.load(Ordering::SeqCst) {
-            Ok(Arc::new(Memory::default()) as Arc<dyn ProjectStore>)
-        } else {
-            Err(StoreError::Unreachable("made up".to_owned()))
-        };
-        Box::pin(async { opened })
+        let is_back = seen.load(Ordering::SeqCst);
+        Box::pin(async move {
+            if is_back {
+                Ok(open_memory().await.projects())
+            } else {
+                Err(StoreError::Unreachable("made up".to_owned()))
+            }
+        })
     }));
     let caller = Caller::writer(&endpoint);
     let list = request(1, "tools/call", &json!({ "name": "list_projects" })).to_string();

@@ -170,7 +170,8 @@ async fn differences_tell_everything_that_differs() {
         assert_eq!(found["assets"], json!({ "added": [], "removed": [], "changed": [asset] }));
         let tokens = &found["tokens"];
         assert_eq!(each(&tokens["added"], "path"), ["color.brand"], "{tokens}");
-        assert!(each(&tokens["removed"], "path").iter().all(|path| path.starts_with("motion.")), "{tokens}");
+        let removed = each(&tokens["removed"], "path");
+        assert!(!removed.is_empty() && removed.iter().all(|path| path.starts_with("motion.")), "{tokens}");
         assert_eq!(tokens["changed"][0]["after"]["path"], "space.4", "{tokens}");
         assert_eq!(
             tokens["renamed"][0],

@@ -61,7 +61,7 @@ async fn judge(app: &Arc<App>, caller: &Principal, theirs: &Site) {
     let nobodys = Site::absent();
     let mut client = TestClient::of(app, caller.clone()).greet(REVISION, json!({})).await;
     let (found, missing) = (addresses(&mut client, theirs).await, addresses(&mut client, &nobodys).await);
-    assert!(found.len() > 7, "{found:?}");
+    assert!(found.len() > 7 && found.len() == missing.len(), "{found:?}");
     for (found, missing) in found.iter().zip(&missing) {
         let answers = told(app, caller, found).await.map(|text| theirs.hidden(&text));
         let expected = told(app, caller, missing).await.map(|text| nobodys.hidden(&text));
@@ -97,7 +97,9 @@ async fn nobody_reads_or_watches_what_is_not_theirs() {
     for caller in strangers(&site, &other) {
         judge(&app, &caller, &site).await;
     }
-    for uri in addresses(&mut ada, &site).await {
+    let own = addresses(&mut ada, &site).await;
+    assert!(own.len() > 7, "{own:?}");
+    for uri in own {
         let told = told(&app, &holder(ADA, Scope::Read, Some(&site.project)), &uri).await;
         assert!(
             told.iter().all(|answer| !answer.contains("not found") && !answer.contains("error")),

@@ -13,12 +13,15 @@ use crate::harness::{self, TestClient};
 #[tokio::test(start_paused = true)]
 async fn every_write_takes_a_revision_and_a_dry_run() {
     let mut client = client(&app(), ADA).await;
+    let mut writing = 0;
     for tool in listed(&mut client).await.iter().filter(|tool| writes(tool)) {
+        writing += 1;
         for (argument, kind) in [("ifRevision", "integer"), ("dryRun", "boolean")] {
             let property = &tool["inputSchema"]["properties"][argument];
             assert_eq!(property["type"], kind, "{} has no {argument}", tool["name"]);
         }
     }
+    assert!(writing > 5, "only {writing} tools write");
 }
 
 /// Somebody of the same account who hears of everything that can be heard.
@@ -39,10 +42,12 @@ async fn for_each_write(judge: impl AsyncFn(&mut TestClient, &mut TestClient, &S
     let app = app();
     let mut client = client(&app, ADA).await;
     let first = Site::build(&mut client).await;
+    let mut judged = 0;
     for (name, tool, of_first) in rows(&mut client, &first).await {
         if !writes(&tool) {
             continue;
         }
+        judged += of_first.len();
         for at in 0..of_first.len() {
             let account = format!("{name} {at}");
             let mut owner = super::client(&app, &account).await;
@@ -52,6 +57,7 @@ async fn for_each_write(judge: impl AsyncFn(&mut TestClient, &mut TestClient, &S
             judge(&mut owner, &mut listener, &site, &name, sample).await;
         }
     }
+    assert!(judged > 10, "only {judged} samples write");
 }
 
 fn with(mut sample: Value, argument: &str, value: Value) -> Value {

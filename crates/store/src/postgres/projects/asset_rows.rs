@@ -6,11 +6,14 @@ use ::projects::{Asset, AssetId, BlockId, Cursor, Digest, ProjectId};
 use jiff::Timestamp;
 use tokio_postgres::types::ToSql;
 
+use async_trait::async_trait;
+use storage::StoreError;
+
 use super::super::transaction::Transaction;
 use super::most;
 use super::read::{self, each, get, kept, own};
-use crate::projects::tables::{Answer, AssetTables, Window};
-use crate::projects::whole;
+use ::projects::store::tables::{AssetTables, Window};
+use ::projects::store::to_micros as whole;
 
 const ONE: &str = concat!(
     "SELECT id, name, content_type, bytes, digest, created, alt FROM project_assets
@@ -60,29 +63,30 @@ const RELEASE: &str = "WITH gone AS (
         RETURNING octet_length(b.content) AS bytes)
     SELECT coalesce(sum(bytes), 0)::bigint FROM gone";
 
+#[async_trait]
 impl AssetTables for Transaction<'_> {
-    async fn asset(&self, project: &ProjectId, id: &AssetId) -> Answer<Self, Option<Asset>> {
+    async fn asset(&self, project: &ProjectId, id: &AssetId) -> Result<Option<Asset>, StoreError> {
         let rows = self.rows(ONE, &[&project.as_str(), &id.as_str()]).await?;
-        Ok(rows.first().map(read::asset).transpose()?)
+        rows.first().map(read::asset).transpose()
     }
 
-    async fn assets(&self, project: &ProjectId, window: Window<Timestamp>) -> Answer<Self, Vec<Asset>> {
+    async fn assets(&self, project: &ProjectId, window: Window<Timestamp>) -> Result<Vec<Asset>, StoreError> {
         let (after, id) = window.after.unwrap_or((Cursor::EARLIEST, String::new()));
-        let rows = self.rows(LIST, &[&project.as_str(), &after, &id, &window.most]).await?;
-        Ok(each(&rows, read::asset)?)
+        let rows = self.rows(LIST, &[&project.as_str(), &after, &id, &window.limit]).await?;
+        each(&rows, read::asset)
     }
 
     async fn present_assets(
         &self,
         project: &ProjectId,
         ids: &BTreeSet<AssetId>,
-    ) -> Answer<Self, BTreeSet<AssetId>> {
+    ) -> Result<BTreeSet<AssetId>, StoreError> {
         let ids: Vec<&str> = ids.iter().map(AssetId::as_str).collect();
         let rows = self.rows(PRESENT, &[&project.as_str(), &ids]).await?;
-        Ok(each(&rows, |row| read::asset_id(row, 0))?)
+        each(&rows, |row| read::asset_id(row, 0))
     }
 
-    async fn put_assets(&self, project: &ProjectId, assets: &[Asset]) -> Answer<Self, ()> {
+    async fn put_assets(&self, project: &ProjectId, assets: &[Asset]) -> Result<(), StoreError> {
         if assets.is_empty() {
             return Ok(());
         }
@@ -100,7 +104,7 @@ impl AssetTables for Transaction<'_> {
         Ok(())
     }
 
-    async fn delete_asset(&self, project: &ProjectId, id: &AssetId) -> Answer<Self, ()> {
+    async fn delete_asset(&self, project: &ProjectId, id: &AssetId) -> Result<(), StoreError> {
         self.rows(DELETE, &[&project.as_str(), &id.as_str()]).await?;
         Ok(())
     }
@@ -110,17 +114,22 @@ impl AssetTables for Transaction<'_> {
         project: &ProjectId,
         id: &AssetId,
         count: usize,
-    ) -> Answer<Self, Vec<BlockId>> {
+    ) -> Result<Vec<BlockId>, StoreError> {
         let rows = self.rows(USERS, &[&project.as_str(), &id.as_str(), &most(count)]).await?;
-        Ok(each(&rows, |row| read::block_id(row, 0))?)
+        each(&rows, |row| read::block_id(row, 0))
     }
 
-    async fn bytes(&self, project: &ProjectId, digest: &Digest) -> Answer<Self, Option<Vec<u8>>> {
+    async fn bytes(&self, project: &ProjectId, digest: &Digest) -> Result<Option<Vec<u8>>, StoreError> {
         let rows = self.rows(BYTES, &[&project.as_str(), &digest.0.as_slice()]).await?;
-        Ok(rows.first().map(|row| get(row, 0)).transpose()?)
+        rows.first().map(|row| get(row, 0)).transpose()
     }
 
-    async fn add_bytes(&self, project: &ProjectId, digest: &Digest, content: &[u8]) -> Answer<Self, bool> {
+    async fn add_bytes(
+        &self,
+        project: &ProjectId,
+        digest: &Digest,
+        content: &[u8],
+    ) -> Result<bool, StoreError> {
         let (project, account) = (project.as_str(), self.tenant());
         let rows = self.rows(ADD_BYTES, &[&project, &account, &digest.0.as_slice(), &content]).await?;
         Ok(!rows.is_empty())
@@ -131,15 +140,19 @@ impl AssetTables for Transaction<'_> {
         from: &ProjectId,
         to: &ProjectId,
         digests: &BTreeSet<Digest>,
-    ) -> Answer<Self, ()> {
+    ) -> Result<(), StoreError> {
         let digests: Vec<&[u8]> = digests.iter().map(|digest| digest.0.as_slice()).collect();
         self.rows(COPY_BYTES, &[&from.as_str(), &to.as_str(), &self.tenant(), &digests]).await?;
         Ok(())
     }
 
-    async fn release_bytes(&self, project: &ProjectId, digests: &BTreeSet<Digest>) -> Answer<Self, u64> {
+    async fn release_bytes(
+        &self,
+        project: &ProjectId,
+        digests: &BTreeSet<Digest>,
+    ) -> Result<u64, StoreError> {
         let digests: Vec<&[u8]> = digests.iter().map(|digest| digest.0.as_slice()).collect();
         let rows = self.rows(RELEASE, &[&project.as_str(), &digests]).await?;
-        Ok(rows.first().map_or(Ok(0), |row| read::count(row, 0))?)
+        rows.first().map_or(Ok(0), |row| read::count(row, 0))
     }
 }

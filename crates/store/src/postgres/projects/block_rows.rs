@@ -6,11 +6,14 @@ use ::projects::blocks::Above;
 use ::projects::{Block, BlockId, Found, OrderKey, ProjectId, Reach};
 use futures_util::future::try_join;
 
-use super::super::transaction::{Fault, Transaction};
+use async_trait::async_trait;
+use storage::StoreError;
+
+use super::super::transaction::Transaction;
 use super::read::{self, each, own};
 use super::tree;
-use crate::projects::tables::{Answer, BlockTables, Gap, Neighbours, Removed, Window};
-use crate::projects::text;
+use crate::text;
+use ::projects::store::tables::{BlockTables, Gap, Neighbours, Removed, Window};
 
 const ONE: &str = concat!(
     "SELECT id, kind, parent, position, props FROM project_blocks WHERE project = $1 AND id = $2 AND",
@@ -56,15 +59,16 @@ const PUT_PLACE: &str = "UPDATE project_blocks SET parent = $3, position = $4 WH
 const PUT_PLACES: &str = "UPDATE project_blocks b SET parent = $2, position = new.position
     FROM unnest($3::text[], $4::text[]) AS new (id, position) WHERE b.project = $1 AND b.id = new.id";
 
+#[async_trait]
 impl BlockTables for Transaction<'_> {
-    async fn block(&self, project: &ProjectId, id: &BlockId) -> Answer<Self, Option<Block>> {
+    async fn block(&self, project: &ProjectId, id: &BlockId) -> Result<Option<Block>, StoreError> {
         let rows = self.rows(ONE, &[&project.as_str(), &id.as_str()]).await?;
-        Ok(rows.first().map(read::block).transpose()?)
+        rows.first().map(read::block).transpose()
     }
 
-    async fn all_blocks(&self, project: &ProjectId) -> Answer<Self, Vec<Block>> {
+    async fn all_blocks(&self, project: &ProjectId) -> Result<Vec<Block>, StoreError> {
         let rows = self.rows(ALL, &[&project.as_str()]).await?;
-        Ok(each(&rows, read::block)?)
+        each(&rows, read::block)
     }
 
     async fn inside(
@@ -72,8 +76,8 @@ impl BlockTables for Transaction<'_> {
         project: &ProjectId,
         root: Option<&BlockId>,
         reach: Reach,
-    ) -> Answer<Self, Vec<Found>> {
-        Ok(tree::inside(self, project, root, reach).await?)
+    ) -> Result<Vec<Found>, StoreError> {
+        tree::inside(self, project, root, reach).await
     }
 
     async fn children(
@@ -81,28 +85,28 @@ impl BlockTables for Transaction<'_> {
         project: &ProjectId,
         parent: Option<&BlockId>,
         window: Window<String>,
-    ) -> Answer<Self, Vec<Found>> {
+    ) -> Result<Vec<Found>, StoreError> {
         let (key, id) = window.after.unwrap_or_default();
         let rows =
-            self.rows(CHILDREN, &[&project.as_str(), &inside_of(parent), &key, &id, &window.most]).await?;
-        Ok(each(&rows, read::found)?)
+            self.rows(CHILDREN, &[&project.as_str(), &inside_of(parent), &key, &id, &window.limit]).await?;
+        each(&rows, read::found)
     }
 
     async fn places(
         &self,
         project: &ProjectId,
         parent: Option<&BlockId>,
-    ) -> Answer<Self, Vec<(BlockId, OrderKey)>> {
+    ) -> Result<Vec<(BlockId, OrderKey)>, StoreError> {
         let rows = self.rows(PLACES, &[&project.as_str(), &inside_of(parent)]).await?;
         Ok(each(&rows, |row| Ok((read::block_id(row, 0)?, read::order_key(row, 1)?)))?)
     }
 
-    async fn above(&self, project: &ProjectId, id: &BlockId) -> Answer<Self, Vec<Above>> {
-        Ok(tree::above(self, project, id).await?)
+    async fn above(&self, project: &ProjectId, id: &BlockId) -> Result<Vec<Above>, StoreError> {
+        tree::above(self, project, id).await
     }
 
-    async fn height(&self, project: &ProjectId, id: &BlockId) -> Answer<Self, usize> {
-        Ok(tree::height(self, project, id).await?)
+    async fn height(&self, project: &ProjectId, id: &BlockId) -> Result<usize, StoreError> {
+        tree::height(self, project, id).await
     }
 
     async fn neighbours(
@@ -111,16 +115,16 @@ impl BlockTables for Transaction<'_> {
         parent: Option<&BlockId>,
         gap: Gap<'_>,
         moved: Option<&BlockId>,
-    ) -> Answer<Self, Neighbours> {
+    ) -> Result<Neighbours, StoreError> {
         let moved = moved.map_or("", BlockId::as_str);
-        Ok(tree::neighbours(self, project, inside_of(parent), gap, moved).await?)
+        tree::neighbours(self, project, inside_of(parent), gap, moved).await
     }
 
     async fn taken_paths(
         &self,
         project: &ProjectId,
         paths: &BTreeSet<String>,
-    ) -> Answer<Self, BTreeSet<String>> {
+    ) -> Result<BTreeSet<String>, StoreError> {
         let digests: Vec<[u8; 32]> = paths.iter().map(|path| text::path_digest(path)).collect();
         let sought: Vec<&[u8]> = digests.iter().map(<[u8; 32]>::as_slice).collect();
         let taken = read::digests(&self.rows(TAKEN_PATHS, &[&project.as_str(), &sought]).await?)?;
@@ -131,7 +135,7 @@ impl BlockTables for Transaction<'_> {
             .collect())
     }
 
-    async fn add_blocks(&self, project: &ProjectId, blocks: &[Block]) -> Answer<Self, ()> {
+    async fn add_blocks(&self, project: &ProjectId, blocks: &[Block]) -> Result<(), StoreError> {
         if blocks.is_empty() {
             return Ok(());
         }
@@ -139,7 +143,7 @@ impl BlockTables for Transaction<'_> {
         Ok(())
     }
 
-    async fn put_props(&self, project: &ProjectId, block: &Block) -> Answer<Self, ()> {
+    async fn put_props(&self, project: &ProjectId, block: &Block) -> Result<(), StoreError> {
         let path = text::page_path(block);
         let assets = block.assets();
         let assets: Vec<&str> = assets.iter().map(::projects::AssetId::as_str).collect();
@@ -163,7 +167,7 @@ impl BlockTables for Transaction<'_> {
         project: &ProjectId,
         parent: Option<&BlockId>,
         places: &[(BlockId, OrderKey)],
-    ) -> Answer<Self, ()> {
+    ) -> Result<(), StoreError> {
         let (project, parent) = (project.as_str(), inside_of(parent));
         match places {
             [] => {}
@@ -179,8 +183,8 @@ impl BlockTables for Transaction<'_> {
         Ok(())
     }
 
-    async fn delete_inside(&self, project: &ProjectId, root: &BlockId) -> Answer<Self, Removed> {
-        Ok(tree::delete(self, project, root).await?)
+    async fn delete_inside(&self, project: &ProjectId, root: &BlockId) -> Result<Removed, StoreError> {
+        tree::delete(self, project, root).await
     }
 }
 
@@ -189,7 +193,7 @@ fn inside_of(parent: Option<&BlockId>) -> &str {
     parent.map_or("", BlockId::as_str)
 }
 
-async fn add(tables: &Transaction<'_>, project: &ProjectId, blocks: &[Block]) -> Result<(), Fault> {
+async fn add(tables: &Transaction<'_>, project: &ProjectId, blocks: &[Block]) -> Result<(), StoreError> {
     let ids: Vec<&str> = blocks.iter().map(|block| block.id.as_str()).collect();
     let kinds: Vec<&str> = blocks.iter().map(|block| block.kind.as_str()).collect();
     let parents: Vec<&str> = blocks.iter().map(|block| inside_of(block.parent.as_ref())).collect();
@@ -203,7 +207,11 @@ async fn add(tables: &Transaction<'_>, project: &ProjectId, blocks: &[Block]) ->
     Ok(())
 }
 
-async fn add_assets(tables: &Transaction<'_>, project: &ProjectId, blocks: &[Block]) -> Result<(), Fault> {
+async fn add_assets(
+    tables: &Transaction<'_>,
+    project: &ProjectId,
+    blocks: &[Block],
+) -> Result<(), StoreError> {
     let named: Vec<_> =
         blocks.iter().flat_map(|block| block.assets().into_iter().map(|asset| (&block.id, asset))).collect();
     if named.is_empty() {

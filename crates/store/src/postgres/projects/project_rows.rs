@@ -9,11 +9,15 @@ use jiff::Timestamp;
 use tokio_postgres::Row;
 use tokio_postgres::types::ToSql;
 
-use super::super::transaction::{Fault, Transaction};
+use async_trait::async_trait;
+use storage::StoreError;
+
+use super::super::transaction::Transaction;
 use super::most;
 use super::read::{self, each, get, kept, own, project_columns, strange};
-use crate::projects::tables::{Answer, Entry, ProjectTables, Window};
-use crate::projects::{SLICE, text};
+use crate::text;
+use ::projects::store::SLICE_BYTES;
+use ::projects::store::tables::{Entry, ProjectTables, Window};
 
 const ONE: &str = concat!("SELECT ", project_columns!(), " FROM projects WHERE id = $1 AND account = $2");
 
@@ -119,39 +123,49 @@ const DESIGN: &str = concat!("SELECT document FROM project_designs WHERE project
 const PUT_DESIGN: &str = "INSERT INTO project_designs (project, account, document) VALUES ($1, $2, $3)
     ON CONFLICT (project) DO UPDATE SET document = excluded.document";
 
+#[async_trait]
 impl ProjectTables for Transaction<'_> {
-    async fn project(&self, account: &Account, id: &ProjectId) -> Answer<Self, Option<Project>> {
+    async fn project(&self, account: &Account, id: &ProjectId) -> Result<Option<Project>, StoreError> {
         let rows = self.rows(ONE, &[&id.as_str(), &account.as_str()]).await?;
-        Ok(rows.first().map(read::project).transpose()?)
+        rows.first().map(read::project).transpose()
     }
 
-    async fn hold(&self, account: &Account, id: &ProjectId) -> Answer<Self, Option<Project>> {
+    async fn hold(&self, account: &Account, id: &ProjectId) -> Result<Option<Project>, StoreError> {
         let rows = self.rows(HOLD, &[&id.as_str(), &account.as_str()]).await?;
-        Ok(rows.first().map(read::project).transpose()?)
+        rows.first().map(read::project).transpose()
     }
 
-    async fn revision(&self, account: &Account, id: &ProjectId) -> Answer<Self, Option<u64>> {
+    async fn revision(&self, account: &Account, id: &ProjectId) -> Result<Option<u64>, StoreError> {
         let rows = self.rows(REVISION, &[&id.as_str(), &account.as_str()]).await?;
-        Ok(rows.first().map(|row| read::count(row, 0)).transpose()?)
+        rows.first().map(|row| read::count(row, 0)).transpose()
     }
 
-    async fn projects(&self, account: &Account, window: Window<Timestamp>) -> Answer<Self, Vec<Project>> {
+    async fn projects(
+        &self,
+        account: &Account,
+        window: Window<Timestamp>,
+    ) -> Result<Vec<Project>, StoreError> {
         let (after, id) = window.after.unwrap_or((Cursor::EARLIEST, String::new()));
-        let rows = self.rows(LIST, &[&account.as_str(), &after, &id, &window.most]).await?;
-        Ok(each(&rows, read::project)?)
+        let rows = self.rows(LIST, &[&account.as_str(), &after, &id, &window.limit]).await?;
+        each(&rows, read::project)
     }
 
-    async fn projects_from(&self, account: &Account, first: &str, most: u32) -> Answer<Self, Vec<Project>> {
+    async fn projects_from(
+        &self,
+        account: &Account,
+        first: &str,
+        most: u32,
+    ) -> Result<Vec<Project>, StoreError> {
         let rows = self.rows(FROM, &[&account.as_str(), &first, &i64::from(most)]).await?;
-        Ok(each(&rows, read::project)?)
+        each(&rows, read::project)
     }
 
-    async fn accounts(&self) -> Answer<Self, Vec<Account>> {
+    async fn accounts(&self) -> Result<Vec<Account>, StoreError> {
         let rows = self.rows(ACCOUNTS, &[]).await?;
-        Ok(each(&rows, |row| get::<String>(row, 0).map(Account::new))?)
+        each(&rows, |row| get::<String>(row, 0).map(Account::new))
     }
 
-    async fn enter(&self, account: &Account, slugs: &[String]) -> Answer<Self, Entry> {
+    async fn enter(&self, account: &Account, slugs: &[String]) -> Result<Entry, StoreError> {
         let account = account.as_str();
         let (entered, taken) =
             try_join(self.rows(ENTER, &[&account]), self.rows(TAKEN, &[&account, &slugs])).await?;
@@ -160,28 +174,28 @@ impl ProjectTables for Transaction<'_> {
         Ok(Entry { projects, taken })
     }
 
-    async fn add_project(&self, project: &Project) -> Answer<Self, bool> {
+    async fn add_project(&self, project: &Project) -> Result<bool, StoreError> {
         let rows = self.rows(ADD, &Values::of(project).all(&text::of_map(&project.fields.metadata))).await?;
         Ok(!rows.is_empty())
     }
 
-    async fn put_project(&self, project: &Project) -> Answer<Self, ()> {
+    async fn put_project(&self, project: &Project) -> Result<(), StoreError> {
         let put = self.rows(PUT, &Values::of(project).all(&text::of_map(&project.fields.metadata))).await?;
-        Ok(one(&put)?)
+        one(&put)
     }
 
-    async fn put_counts(&self, project: &Project) -> Answer<Self, ()> {
+    async fn put_counts(&self, project: &Project) -> Result<(), StoreError> {
         let put = self.rows(PUT_COUNTS, &Values::of(project).counts()).await?;
-        Ok(one(&put)?)
+        one(&put)
     }
 
-    async fn delete_project(&self, project: &Project) -> Answer<Self, ()> {
+    async fn delete_project(&self, project: &Project) -> Result<(), StoreError> {
         let (id, account) = (project.id.as_str(), project.account.as_str());
         for (bytes, sql) in
             [(project.usage.version_bytes, DELETE_VERSIONS), (project.usage.asset_bytes, DELETE_BYTES)]
         {
             // What is little goes with the row.
-            while bytes > SLICE && !self.rows(sql, &[&id, &kept(SLICE)]).await?.is_empty() {}
+            while bytes > SLICE_BYTES && !self.rows(sql, &[&id, &kept(SLICE_BYTES)]).await?.is_empty() {}
         }
         try_join(self.rows(DELETE, &[&id, &account]), self.rows(LEAVE, &[&account])).await?;
         Ok(())
@@ -191,7 +205,7 @@ impl ProjectTables for Transaction<'_> {
         &self,
         project: &ProjectId,
         only: Option<&BTreeSet<String>>,
-    ) -> Answer<Self, Vec<CustomType>> {
+    ) -> Result<Vec<CustomType>, StoreError> {
         let rows = match only {
             Some(names) => {
                 let names: Vec<&String> = names.iter().collect();
@@ -199,10 +213,10 @@ impl ProjectTables for Transaction<'_> {
             }
             None => self.rows(TYPES, &[&project.as_str()]).await?,
         };
-        Ok(each(&rows, read::custom_type)?)
+        each(&rows, read::custom_type)
     }
 
-    async fn put_types(&self, project: &ProjectId, types: &[CustomType]) -> Answer<Self, ()> {
+    async fn put_types(&self, project: &ProjectId, types: &[CustomType]) -> Result<(), StoreError> {
         if types.is_empty() {
             return Ok(());
         }
@@ -216,7 +230,7 @@ impl ProjectTables for Transaction<'_> {
         Ok(())
     }
 
-    async fn delete_type(&self, project: &ProjectId, name: &str) -> Answer<Self, ()> {
+    async fn delete_type(&self, project: &ProjectId, name: &str) -> Result<(), StoreError> {
         self.rows(DELETE_TYPE, &[&project.as_str(), &name]).await?;
         Ok(())
     }
@@ -226,22 +240,17 @@ impl ProjectTables for Transaction<'_> {
         project: &ProjectId,
         name: &str,
         count: usize,
-    ) -> Answer<Self, Vec<BlockId>> {
+    ) -> Result<Vec<BlockId>, StoreError> {
         let rows = self.rows(BLOCKS_OF_TYPE, &[&project.as_str(), &name, &most(count)]).await?;
-        Ok(each(&rows, |row| read::block_id(row, 0))?)
+        each(&rows, |row| read::block_id(row, 0))
     }
 
-    async fn design(&self, project: &ProjectId) -> Answer<Self, Document> {
+    async fn design(&self, project: &ProjectId) -> Result<String, StoreError> {
         let rows = self.rows(DESIGN, &[&project.as_str()]).await?;
-        Ok(rows.first().map_or_else(|| Ok(Document::default()), read::design)?)
+        rows.first().map_or_else(|| Ok(Document::default().to_string()), |row| get(row, 0))
     }
 
-    async fn design_text(&self, project: &ProjectId) -> Answer<Self, String> {
-        let rows = self.rows(DESIGN, &[&project.as_str()]).await?;
-        Ok(rows.first().map_or_else(|| Ok(Document::default().to_string()), |row| get(row, 0))?)
-    }
-
-    async fn put_design(&self, project: &ProjectId, text: &str) -> Answer<Self, ()> {
+    async fn put_design(&self, project: &ProjectId, text: &str) -> Result<(), StoreError> {
         self.rows(PUT_DESIGN, &[&project.as_str(), &self.tenant(), &text]).await?;
         Ok(())
     }
@@ -303,6 +312,6 @@ impl<'a> Values<'a> {
 }
 
 /// The row of a project that is held was written. If it is not there, something is wrong here.
-fn one(written: &[Row]) -> Result<(), Fault> {
+fn one(written: &[Row]) -> Result<(), StoreError> {
     if written.len() == 1 { Ok(()) } else { Err(strange("a project that is held")) }
 }

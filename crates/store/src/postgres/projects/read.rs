@@ -3,30 +3,19 @@
 use std::collections::BTreeSet;
 
 use ::projects::blocks::Above;
-use ::projects::tokens::Document;
 use ::projects::{
     Account, Asset, AssetId, Block, BlockId, ContentType, CustomType, Digest, Fields, Found, OrderKey,
     Project, ProjectId, Published, Usage, Version,
 };
+use storage::StoreError;
 use tokio_postgres::Row;
-use tokio_postgres::types::FromSqlOwned;
 
-use super::super::column::{self, unreadable};
-use super::super::transaction::Fault;
-use crate::projects::text;
-
-/// What is in a column.
-pub(super) fn get<T: FromSqlOwned>(row: &Row, column: usize) -> Result<T, Fault> {
-    column::get(row, column).map_err(Fault::Failed)
-}
-
-/// Something that this program never wrote.
-pub(super) fn strange(what: &str) -> Fault {
-    Fault::Failed(unreadable(what))
-}
+pub(super) use super::super::column::get;
+pub(super) use super::super::column::unreadable as strange;
+use crate::text;
 
 /// A number that is never negative.
-pub(super) fn count(row: &Row, column: usize) -> Result<u64, Fault> {
+pub(super) fn count(row: &Row, column: usize) -> Result<u64, StoreError> {
     u64::try_from(get::<i64>(row, column)?).map_err(|_| strange("a number"))
 }
 
@@ -35,11 +24,11 @@ pub(super) fn kept(number: u64) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
 }
 
-fn number(row: &Row, column: usize) -> Result<u32, Fault> {
+fn number(row: &Row, column: usize) -> Result<u32, StoreError> {
     u32::try_from(get::<i64>(row, column)?).map_err(|_| strange("the number of a version"))
 }
 
-pub(super) fn digest(row: &Row, column: usize) -> Result<Digest, Fault> {
+pub(super) fn digest(row: &Row, column: usize) -> Result<Digest, StoreError> {
     let bytes: Vec<u8> = get(row, column)?;
     Ok(Digest(bytes.try_into().map_err(|_| strange("a digest"))?))
 }
@@ -62,11 +51,11 @@ macro_rules! own {
 }
 pub(super) use own;
 
-pub(super) fn project_id(row: &Row, column: usize) -> Result<ProjectId, Fault> {
+pub(super) fn project_id(row: &Row, column: usize) -> Result<ProjectId, StoreError> {
     ProjectId::parse(&get::<String>(row, column)?).map_err(|_| strange("the id of a project"))
 }
 
-pub(super) fn project(row: &Row) -> Result<Project, Fault> {
+pub(super) fn project(row: &Row) -> Result<Project, StoreError> {
     let metadata = text::map(&get::<String>(row, 5)?).ok_or_else(|| strange("the metadata of a project"))?;
     let published = match (get::<Option<i64>>(row, 9)?, get::<Option<i64>>(row, 10)?) {
         (Some(_), Some(_)) => Some(Published { version: number(row, 9)?, revision: count(row, 10)? }),
@@ -95,7 +84,7 @@ pub(super) fn project(row: &Row) -> Result<Project, Fault> {
 }
 
 /// `name, description, schema, children`.
-pub(super) fn custom_type(row: &Row) -> Result<CustomType, Fault> {
+pub(super) fn custom_type(row: &Row) -> Result<CustomType, StoreError> {
     let children: Option<String> = get(row, 3)?;
     Ok(CustomType {
         name: get(row, 0)?,
@@ -105,20 +94,16 @@ pub(super) fn custom_type(row: &Row) -> Result<CustomType, Fault> {
     })
 }
 
-pub(super) fn design(row: &Row) -> Result<Document, Fault> {
-    Document::stored(&get::<String>(row, 0)?).map_err(|_| strange("a design system"))
-}
-
-pub(super) fn block_id(row: &Row, column: usize) -> Result<BlockId, Fault> {
+pub(super) fn block_id(row: &Row, column: usize) -> Result<BlockId, StoreError> {
     BlockId::parse(&get::<String>(row, column)?).map_err(|_| strange("the id of a block"))
 }
 
-pub(super) fn order_key(row: &Row, column: usize) -> Result<OrderKey, Fault> {
+pub(super) fn order_key(row: &Row, column: usize) -> Result<OrderKey, StoreError> {
     OrderKey::parse(&get::<String>(row, column)?).map_err(|_| strange("the place of a block"))
 }
 
 /// `id, kind, parent, position, props`.
-pub(super) fn block(row: &Row) -> Result<Block, Fault> {
+pub(super) fn block(row: &Row) -> Result<Block, StoreError> {
     let has_parent = !get::<String>(row, 2)?.is_empty();
     Ok(Block {
         id: block_id(row, 0)?,
@@ -130,21 +115,21 @@ pub(super) fn block(row: &Row) -> Result<Block, Fault> {
 }
 
 /// A block, and how many are directly inside.
-pub(super) fn found(row: &Row) -> Result<Found, Fault> {
+pub(super) fn found(row: &Row) -> Result<Found, StoreError> {
     Ok(Found { block: block(row)?, children: count(row, 5)? })
 }
 
 /// `id, kind`.
-pub(super) fn above(row: &Row) -> Result<Above, Fault> {
+pub(super) fn above(row: &Row) -> Result<Above, StoreError> {
     Ok(Above { id: block_id(row, 0)?, kind: get(row, 1)? })
 }
 
-pub(super) fn asset_id(row: &Row, column: usize) -> Result<AssetId, Fault> {
+pub(super) fn asset_id(row: &Row, column: usize) -> Result<AssetId, StoreError> {
     AssetId::parse(&get::<String>(row, column)?).map_err(|_| strange("the id of an asset"))
 }
 
 /// `id, name, content_type, bytes, digest, created, alt`.
-pub(super) fn asset(row: &Row) -> Result<Asset, Fault> {
+pub(super) fn asset(row: &Row) -> Result<Asset, StoreError> {
     let content_type = ContentType::parse(&get::<String>(row, 2)?);
     Ok(Asset {
         id: asset_id(row, 0)?,
@@ -158,7 +143,7 @@ pub(super) fn asset(row: &Row) -> Result<Asset, Fault> {
 }
 
 /// `number, note, created, revision, blocks, bytes`.
-pub(super) fn version(row: &Row) -> Result<Version, Fault> {
+pub(super) fn version(row: &Row) -> Result<Version, StoreError> {
     Ok(Version {
         number: number(row, 0)?,
         note: get(row, 1)?,
@@ -172,12 +157,12 @@ pub(super) fn version(row: &Row) -> Result<Version, Fault> {
 /// Something of every row.
 pub(super) fn each<T, C: FromIterator<T>>(
     rows: &[Row],
-    read: impl Fn(&Row) -> Result<T, Fault>,
-) -> Result<C, Fault> {
+    read: impl Fn(&Row) -> Result<T, StoreError>,
+) -> Result<C, StoreError> {
     rows.iter().map(read).collect()
 }
 
 /// The digests in the first column.
-pub(super) fn digests(rows: &[Row]) -> Result<BTreeSet<Digest>, Fault> {
+pub(super) fn digests(rows: &[Row]) -> Result<BTreeSet<Digest>, StoreError> {
     each(rows, |row| digest(row, 0))
 }

@@ -7,12 +7,13 @@ use ::projects::blocks::Above;
 use ::projects::limits::MAX_DEPTH;
 use ::projects::{BlockId, Found, ProjectId, Reach};
 use futures_util::future::try_join;
+use storage::StoreError;
 use tokio_postgres::Row;
 
-use super::super::transaction::{Fault, Transaction};
+use super::super::transaction::Transaction;
 use super::most;
 use super::read::{self, each, own};
-use crate::projects::tables::{Gap, Neighbours, Removed};
+use ::projects::store::tables::{Gap, Neighbours, Removed};
 
 /// From these blocks downwards, as far as level $3.
 macro_rules! inside {
@@ -95,7 +96,7 @@ pub(super) async fn inside(
     project: &ProjectId,
     root: Option<&BlockId>,
     reach: Reach,
-) -> Result<Vec<Found>, Fault> {
+) -> Result<Vec<Found>, StoreError> {
     let sql = if root.is_some() { INSIDE } else { INSIDE_PAGES };
     let root = root.map_or("", BlockId::as_str);
     let depth = i64::from(reach.depth).min(deepest());
@@ -108,7 +109,7 @@ pub(super) async fn height(
     tables: &Transaction<'_>,
     project: &ProjectId,
     id: &BlockId,
-) -> Result<usize, Fault> {
+) -> Result<usize, StoreError> {
     let rows = tables.rows(HEIGHT, &[&project.as_str(), &id.as_str(), &deepest()]).await?;
     let height = rows.first().map_or(Ok(0), |row| read::count(row, 0))?;
     Ok(usize::try_from(height).unwrap_or(usize::MAX))
@@ -118,7 +119,7 @@ pub(super) async fn delete(
     tables: &Transaction<'_>,
     project: &ProjectId,
     root: &BlockId,
-) -> Result<Removed, Fault> {
+) -> Result<Removed, StoreError> {
     let rows = tables.rows(DELETE, &[&project.as_str(), &root.as_str(), &deepest()]).await?;
     let Some(row) = rows.first() else { return Ok(Removed::default()) };
     Ok(Removed { blocks: read::count(row, 0)?, bytes: read::count(row, 1)?, mentions: read::count(row, 2)? })
@@ -128,7 +129,7 @@ pub(super) async fn above(
     tables: &Transaction<'_>,
     project: &ProjectId,
     id: &BlockId,
-) -> Result<Vec<Above>, Fault> {
+) -> Result<Vec<Above>, StoreError> {
     let rows = tables.rows(ABOVE, &[&project.as_str(), &id.as_str(), &deepest()]).await?;
     each(&rows, read::above)
 }
@@ -140,7 +141,7 @@ pub(super) async fn neighbours(
     parent: &str,
     gap: Gap<'_>,
     moved: &str,
-) -> Result<Neighbours, Fault> {
+) -> Result<Neighbours, StoreError> {
     let project = project.as_str();
     let key = |rows: &[Row], at: usize| rows.get(at).map(|row| read::order_key(row, 0)).transpose();
     match gap {

@@ -5,10 +5,14 @@ use std::collections::BTreeSet;
 use ::projects::{Asset, Content, Digest, ProjectId, Version};
 use futures_util::future::try_join;
 
-use super::super::transaction::{Fault, Transaction};
+use async_trait::async_trait;
+use storage::StoreError;
+
+use super::super::transaction::Transaction;
 use super::read::{self, each, get, kept, own, strange};
-use crate::projects::tables::{Answer, VersionTables};
-use crate::projects::{text, whole};
+use crate::text;
+use ::projects::store::tables::VersionTables;
+use ::projects::store::to_micros as whole;
 
 const LIST: &str = concat!(
     "SELECT number, note, created, revision, blocks, bytes FROM project_versions
@@ -36,13 +40,19 @@ const CLEAR_DRAFT: &str = "WITH
     named AS (DELETE FROM project_block_assets WHERE project = $1)
     DELETE FROM project_assets WHERE project = $1";
 
+#[async_trait]
 impl VersionTables for Transaction<'_> {
-    async fn versions(&self, project: &ProjectId, before: i64, most: i64) -> Answer<Self, Vec<Version>> {
+    async fn versions(
+        &self,
+        project: &ProjectId,
+        before: i64,
+        most: i64,
+    ) -> Result<Vec<Version>, StoreError> {
         let rows = self.rows(LIST, &[&project.as_str(), &before, &most]).await?;
-        Ok(each(&rows, read::version)?)
+        each(&rows, read::version)
     }
 
-    async fn version_content(&self, project: &ProjectId, number: u32) -> Answer<Self, Option<Content>> {
+    async fn version_content(&self, project: &ProjectId, number: u32) -> Result<Option<Content>, StoreError> {
         let rows = self.rows(CONTENT, &[&project.as_str(), &i64::from(number)]).await?;
         let Some(row) = rows.first() else { return Ok(None) };
         let text: String = get(row, 0)?;
@@ -56,17 +66,17 @@ impl VersionTables for Transaction<'_> {
         version: &Version,
         text: &str,
         assets: &[Asset],
-    ) -> Answer<Self, ()> {
+    ) -> Result<(), StoreError> {
         try_join(add(self, project, version, text), add_digests(self, project, version, assets)).await?;
         Ok(())
     }
 
-    async fn delete_version(&self, project: &ProjectId, number: u32) -> Answer<Self, BTreeSet<Digest>> {
+    async fn delete_version(&self, project: &ProjectId, number: u32) -> Result<BTreeSet<Digest>, StoreError> {
         let rows = self.rows(DELETE, &[&project.as_str(), &i64::from(number)]).await?;
-        Ok(read::digests(&rows)?)
+        read::digests(&rows)
     }
 
-    async fn clear_draft(&self, project: &ProjectId) -> Answer<Self, ()> {
+    async fn clear_draft(&self, project: &ProjectId) -> Result<(), StoreError> {
         self.rows(CLEAR_DRAFT, &[&project.as_str()]).await?;
         Ok(())
     }
@@ -77,7 +87,7 @@ async fn add(
     project: &ProjectId,
     version: &Version,
     text: &str,
-) -> Result<(), Fault> {
+) -> Result<(), StoreError> {
     let Version { number, note, created, revision, blocks, bytes } = version;
     tables
         .rows(
@@ -103,7 +113,7 @@ async fn add_digests(
     project: &ProjectId,
     version: &Version,
     assets: &[Asset],
-) -> Result<(), Fault> {
+) -> Result<(), StoreError> {
     let digests = text::digests(assets);
     if digests.is_empty() {
         return Ok(());

@@ -7,8 +7,8 @@ use ::projects::{
 use jiff::Timestamp;
 use rusqlite::{Result, Row};
 
-use crate::projects::text;
 use crate::sqlite::column::{time, unreadable};
+use crate::text;
 
 /// A number as SQLite keeps it.
 pub(super) fn number(count: u64) -> i64 {

@@ -1,6 +1,4 @@
-//! The tables of projects. Everything is done when it is asked for, and what comes back is ready.
-
-#![expect(refining_impl_trait_internal, reason = "what is ready need not be hidden")]
+//! The tables of projects. Nothing in them waits: SQLite answers when it is asked.
 
 pub(super) mod assets;
 pub(super) mod blocks;
@@ -9,30 +7,38 @@ pub(super) mod projects;
 pub(super) mod types;
 pub(super) mod versions;
 
-use std::future::{Ready, ready};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use ::projects::StoreError;
+use ::projects::store::tables::Tables;
 use rusqlite::{Connection, OptionalExtension as _, Params, Result, Row};
 
-use crate::projects::tables::{Database, Stop};
+use crate::sqlite::fault;
 
-/// The tables, inside of the transaction that the connection has open.
-pub(super) struct Rows<'c>(pub(super) &'c Connection);
+/// The tables, inside the transaction that the connection has open. Only one thread uses it; the lock is for the compiler,
+/// since use cases may move between threads in other databases.
+pub(super) struct Rows<'c>(Mutex<&'c mut Connection>);
 
-impl Database for Rows<'_> {
-    type Fault = rusqlite::Error;
-}
-
-/// What was done.
-type Done<T> = Ready<std::result::Result<T, Stop<rusqlite::Error>>>;
+type Done<T> = std::result::Result<T, StoreError>;
 
 fn done<T>(result: Result<T>) -> Done<T> {
-    ready(result.map_err(Stop::Failed))
+    result.map_err(fault::of)
 }
 
-impl Rows<'_> {
+impl Tables for Rows<'_> {}
+
+impl<'c> Rows<'c> {
+    pub(super) fn new(connection: &'c mut Connection) -> Self {
+        Self(Mutex::new(connection))
+    }
+
+    fn connection(&self) -> MutexGuard<'_, &'c mut Connection> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Runs a statement. Gives how many rows it changed.
     fn run(&self, sql: &str, values: impl Params) -> Result<usize> {
-        self.0.prepare_cached(sql)?.execute(values)
+        self.connection().prepare_cached(sql)?.execute(values)
     }
 
     /// The one row that there may be.
@@ -42,7 +48,7 @@ impl Rows<'_> {
         values: impl Params,
         read: impl FnOnce(&Row<'_>) -> Result<T>,
     ) -> Result<Option<T>> {
-        self.0.prepare_cached(sql)?.query_row(values, read).optional()
+        self.connection().prepare_cached(sql)?.query_row(values, read).optional()
     }
 
     /// All rows.
@@ -52,11 +58,11 @@ impl Rows<'_> {
         values: impl Params,
         read: impl FnMut(&Row<'_>) -> Result<T>,
     ) -> Result<Vec<T>> {
-        self.0.prepare_cached(sql)?.query_map(values, read)?.collect()
+        self.connection().prepare_cached(sql)?.query_map(values, read)?.collect()
     }
 
     /// Whether there is a row.
     fn any(&self, sql: &str, values: impl Params) -> Result<bool> {
-        self.0.prepare_cached(sql)?.exists(values)
+        self.connection().prepare_cached(sql)?.exists(values)
     }
 }

@@ -3,12 +3,13 @@
 use std::collections::BTreeSet;
 
 use ::projects::{Asset, AssetId, BlockId, Digest, ProjectId};
+use async_trait::async_trait;
 use jiff::Timestamp;
 use rusqlite::{Result, params};
 
 use super::super::rows::{asset, asset_columns, block_id, count, number};
 use super::{Done, Rows, done};
-use crate::projects::tables::{AssetTables, Window};
+use ::projects::store::tables::{AssetTables, Window};
 
 pub(crate) const BY_ID: &str =
     concat!("SELECT ", asset_columns!(), " FROM project_assets WHERE project = ?1 AND id = ?2");
@@ -45,18 +46,19 @@ pub(crate) const UNNAMED: &str =
 
 pub(crate) const DELETE_BYTES: &str = "DELETE FROM project_bytes WHERE project = ?1 AND digest = ?2";
 
+#[async_trait]
 impl AssetTables for Rows<'_> {
-    fn asset(&self, project: &ProjectId, id: &AssetId) -> Done<Option<Asset>> {
+    async fn asset(&self, project: &ProjectId, id: &AssetId) -> Done<Option<Asset>> {
         done(self.one(BY_ID, [project.as_str(), id.as_str()], asset))
     }
 
-    fn assets(&self, project: &ProjectId, window: Window<Timestamp>) -> Done<Vec<Asset>> {
+    async fn assets(&self, project: &ProjectId, window: Window<Timestamp>) -> Done<Vec<Asset>> {
         let after = window.after.map(|(time, id)| (time.as_microsecond(), id));
         let (time, id) = after.unwrap_or((i64::MIN, String::new()));
-        done(self.all(LIST, params![project.as_str(), time, id, window.most], asset))
+        done(self.all(LIST, params![project.as_str(), time, id, window.limit], asset))
     }
 
-    fn present_assets(&self, project: &ProjectId, ids: &BTreeSet<AssetId>) -> Done<BTreeSet<AssetId>> {
+    async fn present_assets(&self, project: &ProjectId, ids: &BTreeSet<AssetId>) -> Done<BTreeSet<AssetId>> {
         let find = |id: &AssetId| {
             let found = self.one(BY_ID, [project.as_str(), id.as_str()], |_| Ok(id.clone()));
             found.transpose()
@@ -64,34 +66,34 @@ impl AssetTables for Rows<'_> {
         done(ids.iter().filter_map(find).collect())
     }
 
-    fn put_assets(&self, project: &ProjectId, assets: &[Asset]) -> Done<()> {
+    async fn put_assets(&self, project: &ProjectId, assets: &[Asset]) -> Done<()> {
         done(assets.iter().try_for_each(|asset| self.put_asset(project, asset)))
     }
 
-    fn delete_asset(&self, project: &ProjectId, id: &AssetId) -> Done<()> {
+    async fn delete_asset(&self, project: &ProjectId, id: &AssetId) -> Done<()> {
         done(self.run(DELETE, [project.as_str(), id.as_str()]).map(drop))
     }
 
-    fn asset_users(&self, project: &ProjectId, id: &AssetId, most: usize) -> Done<Vec<BlockId>> {
+    async fn asset_users(&self, project: &ProjectId, id: &AssetId, most: usize) -> Done<Vec<BlockId>> {
         done(self.all(USERS, params![project.as_str(), id.as_str(), number(most as u64)], block_id))
     }
 
-    fn bytes(&self, project: &ProjectId, digest: &Digest) -> Done<Option<Vec<u8>>> {
+    async fn bytes(&self, project: &ProjectId, digest: &Digest) -> Done<Option<Vec<u8>>> {
         done(self.one(BYTES, params![project.as_str(), digest.0], |row| row.get(0)))
     }
 
-    fn add_bytes(&self, project: &ProjectId, digest: &Digest, content: &[u8]) -> Done<bool> {
+    async fn add_bytes(&self, project: &ProjectId, digest: &Digest, content: &[u8]) -> Done<bool> {
         let added = self.run(ADD_BYTES, params![project.as_str(), digest.0, content]);
         done(added.map(|added| added > 0))
     }
 
-    fn copy_bytes(&self, from: &ProjectId, to: &ProjectId, digests: &BTreeSet<Digest>) -> Done<()> {
+    async fn copy_bytes(&self, from: &ProjectId, to: &ProjectId, digests: &BTreeSet<Digest>) -> Done<()> {
         let copy =
             |digest: &Digest| self.run(COPY_BYTES, params![from.as_str(), to.as_str(), digest.0]).map(drop);
         done(digests.iter().try_for_each(copy))
     }
 
-    fn release_bytes(&self, project: &ProjectId, digests: &BTreeSet<Digest>) -> Done<u64> {
+    async fn release_bytes(&self, project: &ProjectId, digests: &BTreeSet<Digest>) -> Done<u64> {
         done(digests.iter().try_fold(0, |freed, digest| Ok(freed + self.release(project, digest)?)))
     }
 }

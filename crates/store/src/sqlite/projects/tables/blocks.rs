@@ -5,12 +5,13 @@ use std::collections::BTreeSet;
 use ::projects::blocks::Above;
 use ::projects::limits::MAX_DEPTH;
 use ::projects::{Block, BlockId, Found, OrderKey, ProjectId, Reach};
+use async_trait::async_trait;
 use rusqlite::{Result, Row, params};
 
 use super::super::rows::{block, block_columns, block_id, count, found, number, position};
 use super::{Done, Rows, done};
-use crate::projects::tables::{BlockTables, Gap, Neighbours, Removed, Window};
-use crate::projects::text;
+use crate::text;
+use ::projects::store::tables::{BlockTables, Gap, Neighbours, Removed, Window};
 
 pub(crate) const BY_ID: &str =
     concat!("SELECT ", block_columns!(), " FROM project_blocks b WHERE b.project = ?1 AND b.id = ?2");
@@ -121,16 +122,17 @@ pub(super) fn parent_text(parent: Option<&BlockId>) -> &str {
     parent.map_or("", BlockId::as_str)
 }
 
+#[async_trait]
 impl BlockTables for Rows<'_> {
-    fn block(&self, project: &ProjectId, id: &BlockId) -> Done<Option<Block>> {
+    async fn block(&self, project: &ProjectId, id: &BlockId) -> Done<Option<Block>> {
         done(self.one(BY_ID, [project.as_str(), id.as_str()], block))
     }
 
-    fn all_blocks(&self, project: &ProjectId) -> Done<Vec<Block>> {
+    async fn all_blocks(&self, project: &ProjectId) -> Done<Vec<Block>> {
         done(self.all(ALL, [project.as_str()], block))
     }
 
-    fn inside(&self, project: &ProjectId, root: Option<&BlockId>, reach: Reach) -> Done<Vec<Found>> {
+    async fn inside(&self, project: &ProjectId, root: Option<&BlockId>, reach: Reach) -> Done<Vec<Found>> {
         let sql = if root.is_some() { INSIDE } else { INSIDE_PAGES };
         let most = i64::from(reach.most) + 1;
         // One level more than there may be, even if something goes in circles.
@@ -138,27 +140,27 @@ impl BlockTables for Rows<'_> {
         done(self.all(sql, params![project.as_str(), parent_text(root), depth, most], found))
     }
 
-    fn children(
+    async fn children(
         &self,
         project: &ProjectId,
         parent: Option<&BlockId>,
         window: Window<String>,
     ) -> Done<Vec<Found>> {
         let (key, id) = window.after.unwrap_or_default();
-        let values = params![project.as_str(), parent_text(parent), key, id, window.most];
+        let values = params![project.as_str(), parent_text(parent), key, id, window.limit];
         done(self.all(CHILDREN, values, found))
     }
 
-    fn places(&self, project: &ProjectId, parent: Option<&BlockId>) -> Done<Vec<(BlockId, OrderKey)>> {
+    async fn places(&self, project: &ProjectId, parent: Option<&BlockId>) -> Done<Vec<(BlockId, OrderKey)>> {
         let place = |row: &Row<'_>| Ok((block_id(row)?, position(row, 1)?));
         done(self.all(PLACES, [project.as_str(), parent_text(parent)], place))
     }
 
-    fn above(&self, project: &ProjectId, id: &BlockId) -> Done<Vec<Above>> {
+    async fn above(&self, project: &ProjectId, id: &BlockId) -> Done<Vec<Above>> {
         done(self.all_above(project, id))
     }
 
-    fn height(&self, project: &ProjectId, id: &BlockId) -> Done<usize> {
+    async fn height(&self, project: &ProjectId, id: &BlockId) -> Done<usize> {
         let levels =
             self.one(HEIGHT, params![project.as_str(), id.as_str(), number(MAX_DEPTH as u64)], |row| {
                 count(row, 0)
@@ -166,7 +168,7 @@ impl BlockTables for Rows<'_> {
         done(levels.map(|levels| usize::try_from(levels.unwrap_or(0)).unwrap_or(usize::MAX)))
     }
 
-    fn neighbours(
+    async fn neighbours(
         &self,
         project: &ProjectId,
         parent: Option<&BlockId>,
@@ -176,7 +178,7 @@ impl BlockTables for Rows<'_> {
         done(self.sides(project, parent, gap, moved))
     }
 
-    fn taken_paths(&self, project: &ProjectId, paths: &BTreeSet<String>) -> Done<BTreeSet<String>> {
+    async fn taken_paths(&self, project: &ProjectId, paths: &BTreeSet<String>) -> Done<BTreeSet<String>> {
         let mut taken = BTreeSet::new();
         for path in paths {
             match self.any(BY_PATH, params![project.as_str(), text::path_digest(path)]) {
@@ -188,15 +190,15 @@ impl BlockTables for Rows<'_> {
         done(Ok(taken))
     }
 
-    fn add_blocks(&self, project: &ProjectId, blocks: &[Block]) -> Done<()> {
+    async fn add_blocks(&self, project: &ProjectId, blocks: &[Block]) -> Done<()> {
         done(blocks.iter().try_for_each(|block| self.add_block(project, block)))
     }
 
-    fn put_props(&self, project: &ProjectId, block: &Block) -> Done<()> {
+    async fn put_props(&self, project: &ProjectId, block: &Block) -> Done<()> {
         done(self.replace_props(project, block))
     }
 
-    fn put_places(
+    async fn put_places(
         &self,
         project: &ProjectId,
         parent: Option<&BlockId>,
@@ -208,7 +210,7 @@ impl BlockTables for Rows<'_> {
         done(places.iter().try_for_each(put))
     }
 
-    fn delete_inside(&self, project: &ProjectId, root: &BlockId) -> Done<Removed> {
+    async fn delete_inside(&self, project: &ProjectId, root: &BlockId) -> Done<Removed> {
         done(self.remove_inside(project, root))
     }
 }

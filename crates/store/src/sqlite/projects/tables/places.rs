@@ -6,7 +6,7 @@ use rusqlite::{Result, Row, params};
 use super::super::rows::position;
 use super::Rows;
 use super::blocks::parent_text;
-use crate::projects::tables::{Gap, Neighbours};
+use ::projects::store::tables::{Gap, Neighbours};
 
 /// After every key: they are letters and digits.
 const END: &str = "~";

@@ -4,15 +4,16 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use ::projects::tokens::Document;
 use ::projects::{Account, BlockId, CustomType, Project, ProjectId, Usage};
+use async_trait::async_trait;
 use jiff::Timestamp;
 use rusqlite::types::Value;
 use rusqlite::{Result, params, params_from_iter};
 
-use super::super::rows::{count, document, number, project, project_columns, project_id};
+use super::super::rows::{count, number, project, project_columns, project_id};
 use super::{Done, Rows, done};
-use crate::projects::tables::{Entry, ProjectTables, Window};
-use crate::projects::text;
 use crate::sqlite::fault;
+use crate::text;
+use ::projects::store::tables::{Entry, ProjectTables, Window};
 
 /// By an index that has both: a project of somebody else is not met on the way, and costs what an absent one does.
 macro_rules! by_id {
@@ -78,82 +79,77 @@ pub(crate) const DESIGN: &str = "SELECT document FROM project_designs WHERE proj
 const PUT_DESIGN: &str = "INSERT INTO project_designs (project, document) VALUES (?1, ?2)
     ON CONFLICT (project) DO UPDATE SET document = excluded.document";
 
+#[async_trait]
 impl ProjectTables for Rows<'_> {
-    fn project(&self, account: &Account, id: &ProjectId) -> Done<Option<Project>> {
+    async fn project(&self, account: &Account, id: &ProjectId) -> Done<Option<Project>> {
         done(self.one(BY_ID, [id.as_str(), account.as_str()], project))
     }
 
-    fn hold(&self, account: &Account, id: &ProjectId) -> Done<Option<Project>> {
+    async fn hold(&self, account: &Account, id: &ProjectId) -> Done<Option<Project>> {
         // Whoever writes has the database to themselves.
-        self.project(account, id)
+        self.project(account, id).await
     }
 
-    fn revision(&self, account: &Account, id: &ProjectId) -> Done<Option<u64>> {
+    async fn revision(&self, account: &Account, id: &ProjectId) -> Done<Option<u64>> {
         done(self.one(REVISION, [id.as_str(), account.as_str()], |row| count(row, 0)))
     }
 
-    fn projects(&self, account: &Account, window: Window<Timestamp>) -> Done<Vec<Project>> {
+    async fn projects(&self, account: &Account, window: Window<Timestamp>) -> Done<Vec<Project>> {
         let after = window.after.map(|(time, id)| (time.as_microsecond(), id));
         let (time, id) = after.unwrap_or((i64::MIN, String::new()));
-        done(self.all(LIST, params![account.as_str(), time, id, window.most], project))
+        done(self.all(LIST, params![account.as_str(), time, id, window.limit], project))
     }
 
-    fn projects_from(&self, account: &Account, first: &str, most: u32) -> Done<Vec<Project>> {
+    async fn projects_from(&self, account: &Account, first: &str, most: u32) -> Done<Vec<Project>> {
         done(self.all(FROM, params![account.as_str(), first, most], project))
     }
 
-    fn accounts(&self) -> Done<Vec<Account>> {
+    async fn accounts(&self) -> Done<Vec<Account>> {
         done(self.all(ACCOUNTS, [], |row| row.get::<_, String>(0).map(Account::new)))
     }
 
-    fn enter(&self, account: &Account, slugs: &[String]) -> Done<Entry> {
+    async fn enter(&self, account: &Account, slugs: &[String]) -> Done<Entry> {
         done(self.entry(account, slugs))
     }
 
-    fn add_project(&self, project: &Project) -> Done<bool> {
+    async fn add_project(&self, project: &Project) -> Done<bool> {
         done(self.add(project))
     }
 
-    fn put_project(&self, project: &Project) -> Done<()> {
+    async fn put_project(&self, project: &Project) -> Done<()> {
         done(self.put(PUT, values(project)))
     }
 
-    fn put_counts(&self, project: &Project) -> Done<()> {
+    async fn put_counts(&self, project: &Project) -> Done<()> {
         done(self.put(PUT_COUNTS, key(project).into_iter().chain(counts(project)).collect()))
     }
 
-    fn delete_project(&self, project: &Project) -> Done<()> {
+    async fn delete_project(&self, project: &Project) -> Done<()> {
         done(self.delete(project))
     }
 
-    fn types(&self, project: &ProjectId, only: Option<&BTreeSet<String>>) -> Done<Vec<CustomType>> {
+    async fn types(&self, project: &ProjectId, only: Option<&BTreeSet<String>>) -> Done<Vec<CustomType>> {
         done(self.some_types(project, only))
     }
 
-    fn put_types(&self, project: &ProjectId, types: &[CustomType]) -> Done<()> {
+    async fn put_types(&self, project: &ProjectId, types: &[CustomType]) -> Done<()> {
         done(types.iter().try_for_each(|own| self.put_type(project, own)))
     }
 
-    fn delete_type(&self, project: &ProjectId, name: &str) -> Done<()> {
+    async fn delete_type(&self, project: &ProjectId, name: &str) -> Done<()> {
         done(self.remove_type(project, name))
     }
 
-    fn blocks_of_type(&self, project: &ProjectId, name: &str, most: usize) -> Done<Vec<BlockId>> {
+    async fn blocks_of_type(&self, project: &ProjectId, name: &str, most: usize) -> Done<Vec<BlockId>> {
         done(self.of_type(project, name, most))
     }
 
-    fn design(&self, project: &ProjectId) -> Done<Document> {
-        let read =
-            self.one(DESIGN, [project.as_str()], |row| document(row, |text| Document::stored(text).ok()));
-        done(read.map(Option::unwrap_or_default))
-    }
-
-    fn design_text(&self, project: &ProjectId) -> Done<String> {
+    async fn design(&self, project: &ProjectId) -> Done<String> {
         let read = self.one(DESIGN, [project.as_str()], |row| row.get(0));
         done(read.map(|text| text.unwrap_or_else(|| Document::default().to_string())))
     }
 
-    fn put_design(&self, project: &ProjectId, text: &str) -> Done<()> {
+    async fn put_design(&self, project: &ProjectId, text: &str) -> Done<()> {
         done(self.run(PUT_DESIGN, [project.as_str(), text]).map(drop))
     }
 }

@@ -7,7 +7,7 @@ use rusqlite::{Result, params};
 
 use super::super::rows::{block_id, block_type, number, type_columns};
 use super::Rows;
-use crate::projects::text;
+use crate::text;
 
 pub(crate) const ALL: &str =
     concat!("SELECT ", type_columns!(), " FROM project_block_types WHERE project = ?1 ORDER BY name");

@@ -3,12 +3,13 @@
 use std::collections::BTreeSet;
 
 use ::projects::{Asset, Content, Digest, ProjectId, Version};
+use async_trait::async_trait;
 use rusqlite::{Result, params};
 
 use super::super::rows::{document, number, version, version_columns};
 use super::{Done, Rows, done};
-use crate::projects::tables::VersionTables;
-use crate::projects::text::digests;
+use crate::text::digests;
+use ::projects::store::tables::VersionTables;
 
 pub(crate) const LIST: &str = concat!(
     "SELECT ",
@@ -37,23 +38,30 @@ pub(crate) const CLEAR: [&str; 4] = [
     "DELETE FROM project_assets WHERE project = ?1",
 ];
 
+#[async_trait]
 impl VersionTables for Rows<'_> {
-    fn versions(&self, project: &ProjectId, before: i64, most: i64) -> Done<Vec<Version>> {
+    async fn versions(&self, project: &ProjectId, before: i64, most: i64) -> Done<Vec<Version>> {
         done(self.all(LIST, params![project.as_str(), before, most], version))
     }
 
-    fn version_content(&self, project: &ProjectId, number: u32) -> Done<Option<Content>> {
+    async fn version_content(&self, project: &ProjectId, number: u32) -> Done<Option<Content>> {
         let read = self.one(CONTENT, params![project.as_str(), number], |row| {
             document(row, |text| Content::decode(text).ok())
         });
         done(read)
     }
 
-    fn add_version(&self, project: &ProjectId, version: &Version, text: &str, assets: &[Asset]) -> Done<()> {
+    async fn add_version(
+        &self,
+        project: &ProjectId,
+        version: &Version,
+        text: &str,
+        assets: &[Asset],
+    ) -> Done<()> {
         done(self.add_whole_version(project, version, text, assets))
     }
 
-    fn delete_version(&self, project: &ProjectId, number: u32) -> Done<BTreeSet<Digest>> {
+    async fn delete_version(&self, project: &ProjectId, number: u32) -> Done<BTreeSet<Digest>> {
         let values = params![project.as_str(), number];
         let named = self.all(NAMED, values, |row| row.get(0).map(Digest));
         done(named.and_then(|named| {
@@ -62,7 +70,7 @@ impl VersionTables for Rows<'_> {
         }))
     }
 
-    fn clear_draft(&self, project: &ProjectId) -> Done<()> {
+    async fn clear_draft(&self, project: &ProjectId) -> Done<()> {
         done(CLEAR.iter().try_for_each(|sql| self.run(sql, [project.as_str()]).map(drop)))
     }
 }

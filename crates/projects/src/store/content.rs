@@ -1,0 +1,91 @@
+//! Everything in the draft of a project, in and out.
+
+use std::collections::BTreeMap;
+
+use futures_util::future::{try_join, try_join4};
+
+use super::design::parse;
+use super::tables::{Tables, Window};
+use super::{project_and, row};
+use crate::asset::Asset;
+use crate::blocks::Block;
+use crate::content::Content;
+use crate::error::Error;
+use crate::ids::{BlockId, ProjectId};
+use crate::project::Project;
+use crate::tokens::Document;
+use crate::types::CustomType;
+
+/// A project, and everything in its draft.
+pub(super) async fn read(
+    tables: &dyn Tables,
+    project: impl Future<Output = Result<Project, Error>>,
+    id: &ProjectId,
+) -> Result<(Project, Content), Error> {
+    let rows = row(try_join4(
+        tables.types(id, None),
+        tables.all_blocks(id),
+        tables.design(id),
+        tables.assets(id, Window::ALL),
+    ));
+    let (project, (types, blocks, design, mut assets)) = project_and(project, rows).await?;
+    assets.sort_by(|one, other| one.id.cmp(&other.id));
+    let blocks = in_reading_order(blocks, None, |block| block);
+    let fields = project.fields.clone();
+    Ok((project, Content { fields, types, blocks, design: parse(&design)?, assets }))
+}
+
+/// What a draft holds beside its fields.
+pub(super) struct Draft<'a> {
+    pub(super) types: &'a [CustomType],
+    pub(super) blocks: &'a [Block],
+    pub(super) design: &'a Document,
+    pub(super) assets: &'a [Asset],
+}
+
+/// Puts all of it into a project that has nothing yet.
+pub(super) async fn add(tables: &dyn Tables, project: &ProjectId, draft: Draft<'_>) -> Result<(), Error> {
+    let Draft { types, blocks, design, assets } = draft;
+    let design = design.to_string();
+    let small = try_join(tables.put_types(project, types), tables.put_design(project, &design));
+    let large = try_join(tables.add_blocks(project, blocks), tables.put_assets(project, assets));
+    try_join(small, large).await?;
+    Ok(())
+}
+
+/// Rows as a reader meets them: parents before children, siblings in order. They begin with the root, or with the pages. What
+/// hangs on none of those comes last, so that nothing is lost unnoticed.
+pub(super) fn in_reading_order<R>(
+    rows: Vec<R>,
+    root: Option<&BlockId>,
+    block: impl Fn(&R) -> &Block,
+) -> Vec<R> {
+    let mut ordered = Vec::with_capacity(rows.len());
+    let mut inside: BTreeMap<Option<BlockId>, Vec<R>> = BTreeMap::new();
+    let mut open: Vec<R> = Vec::new();
+    for row in rows {
+        if root == Some(&block(&row).id) {
+            open.push(row);
+        } else {
+            inside.entry(block(&row).parent.clone()).or_default().push(row);
+        }
+    }
+    for siblings in inside.values_mut() {
+        // The last first: what is taken is taken from the end.
+        siblings.sort_by(|one, other| place(block(other)).cmp(&place(block(one))));
+    }
+    if root.is_none() {
+        open = inside.remove(&None).unwrap_or_default();
+    }
+    while let Some(row) = open.pop() {
+        let id = Some(block(&row).id.clone());
+        open.extend(inside.remove(&id).into_iter().flatten());
+        ordered.push(row);
+    }
+    ordered.extend(inside.into_values().flatten());
+    ordered
+}
+
+fn place(block: &Block) -> (&str, &BlockId) {
+    (block.order.as_str(), &block.id)
+}
