@@ -45,6 +45,9 @@ pub(crate) struct Layer {
     /// What `citations` holds in the envelope: paths, or objects with path and section [default: strings]
     #[arg(long, global = true, value_name = "FORMAT", env = "FLUXWAY_ENVELOPE_CITATIONS")]
     envelope_citations: Option<Citations>,
+    /// Ask questions line by line, for screen readers and simple terminals [default: false]
+    #[arg(long, global = true, env = "FLUXWAY_PLAIN_PROMPTS", num_args = 0..=1, require_equals = true, default_missing_value = "true", value_name = "BOOL")]
+    plain_prompts: Option<bool>,
     /// How much to log on stderr [default: warn]
     #[arg(long, global = true, value_name = "LEVEL", env = "FLUXWAY_LOG")]
     log: Option<LogLevel>,
@@ -144,6 +147,7 @@ pub(crate) struct Config {
     pub(crate) envelope_errors: EnvelopeErrors,
     pub(crate) envelope_citations: CitationFormat,
     pub(crate) documents: DocumentSettings,
+    pub(crate) plain_prompts: bool,
     pub(crate) log: LevelFilter,
     pub(crate) log_format: LogFormat,
     pub(crate) language: Language,
@@ -264,6 +268,7 @@ impl Config {
                 Some(Citations::Objects) => CitationFormat::Objects,
             },
             documents: documents::resolve(typed.docs, file.docs),
+            plain_prompts: typed.plain_prompts.or(file.plain_prompts).unwrap_or(false),
             log: match typed.log.or(file.log).unwrap_or(LogLevel::Warn) {
                 LogLevel::Off => LevelFilter::OFF,
                 LogLevel::Error => LevelFilter::ERROR,

@@ -70,7 +70,7 @@ pub(crate) fn survive_file_limits() {
 
 /// Says something to whoever sits at the terminal. Names in it may be anybody's: each line is made harmless.
 pub(crate) fn tell(text: &str) {
-    let _ = write!(io::stderr(), "{}", paint::message(text, false));
+    let _ = write!(io::stderr(), "{}", paint::message(text, false, usize::MAX));
 }
 
 /// Tells what is wrong with what was typed, which may be the names of anybody's files; or the help that was asked for.

@@ -30,11 +30,16 @@ fn may_colour() -> bool {
     variable("NO_COLOR").is_empty() && !is_dumb()
 }
 
+/// The locale of characters; empty if none is set.
+pub(crate) fn locale() -> String {
+    ["LC_ALL", "LC_CTYPE", "LANG"].map(variable).into_iter().find(|name| !name.is_empty()).unwrap_or_default()
+}
+
 #[expect(
     clippy::disallowed_methods,
-    reason = "NO_COLOR, TERM and COLUMNS are conventions of all programs, not settings of ours"
+    reason = "NO_COLOR, TERM, COLUMNS and LANG are conventions of all programs, not settings of ours"
 )]
-fn variable(name: &str) -> String {
+pub(crate) fn variable(name: &str) -> String {
     std::env::var(name).unwrap_or_default()
 }
 
@@ -131,8 +136,9 @@ pub(crate) fn diff(text: &str, coloured: bool) -> String {
     text.lines().map(|line| painted(line, coloured)).collect()
 }
 
-/// A text for people, each line made harmless. It may hold diffs: their lines are in colour if there may be some.
-pub(crate) fn message(text: &str, coloured: bool) -> String {
+/// A text for people, each line made harmless. Lines of diffs in it are coloured if that is welcome; others are wrapped
+/// between words.
+pub(crate) fn message(text: &str, coloured: bool, width: usize) -> String {
     let mut hunk = Hunk::default();
     let mut lines = text.lines().peekable();
     let mut shown = String::new();
@@ -142,7 +148,13 @@ pub(crate) fn message(text: &str, coloured: bool) -> String {
         let begins = line.starts_with("--- ") && lines.peek().is_some_and(|next| next.starts_with("+++ "));
         let is_diff = hunk.takes(line) || begins || (in_head && line.starts_with("+++ "));
         in_head = begins;
-        shown.push_str(&painted(line, coloured && is_diff));
+        if is_diff {
+            shown.push_str(&painted(line, coloured));
+        } else {
+            for part in textwrap::wrap(line, width.max(1)) {
+                shown.push_str(&painted(&part, false));
+            }
+        }
     }
     shown
 }
@@ -239,7 +251,7 @@ mod tests {
         let text = "Apply?\n- one\n--- a/x\n+++ b/x\n@@ -1,2 +1,2 @@ f\n-a\n+b\n c\n- two\n+++ three\n";
         let expected = "Apply?\n- one\n\x1b[1m--- a/x\x1b[0m\n\x1b[1m+++ b/x\x1b[0m\n\x1b[36m@@ -1,2 +1,2 @@ f\x1b[0m\n\
                         \x1b[31m-a\x1b[0m\n\x1b[32m+b\x1b[0m\n c\n- two\n+++ three\n";
-        assert_eq!(message(text, true), expected);
-        assert_eq!(message(text, false), text);
+        assert_eq!(message(text, true, usize::MAX), expected);
+        assert_eq!(message(text, false, usize::MAX), text);
     }
 }

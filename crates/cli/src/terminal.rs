@@ -1,23 +1,22 @@
-//! The terminal: asking (a form of `elicitation/create`), and showing how far the work is.
+//! The terminal: asking a form of `elicitation/create`, and showing progress.
 //!
-//! A form is read (`form`), each of its questions becomes a prompt (`prompt`) that takes keys (`keys`) and is drawn
-//! (`view`, `frame`) until its answer is good (`check`). `dialog` leads through the questions; `tty` is the real terminal
-//! beneath it. Where there is none that can do this, `plain` asks line by line.
+//! A form is read (`form`), each of its fields becomes a prompt (`prompt`, `editor`, `list`) that handles keys and is drawn
+//! (`screen`, `symbols`) until its answer is valid (`check`). `dialog` goes through the prompts; `console` is the real
+//! terminal beneath it, on crossterm. `plain` asks line by line instead.
 
 mod check;
+mod console;
 mod dialog;
 mod editor;
 mod form;
-mod frame;
-mod keys;
 mod list;
 mod memory;
 mod plain;
 mod prompt;
+mod screen;
 #[cfg(test)]
 mod script;
-mod tty;
-mod view;
+mod symbols;
 
 use std::io::{self, IsTerminal, Write};
 
@@ -25,10 +24,12 @@ use serde_json::{Map, Value, json};
 
 use crate::exit::Failure;
 use crate::paint;
+use console::Tty;
+use dialog::Look;
 use form::Form;
-pub(crate) use memory::Memory;
-use tty::Tty;
-use view::{Line, Style};
+use memory::Memory;
+use screen::{Line, Style};
+use symbols::Symbols;
 
 /// What came of a question.
 #[derive(Clone, Debug, PartialEq)]
@@ -55,14 +56,38 @@ impl Answer {
     }
 }
 
-/// Puts a form to the user.
-pub(crate) fn ask(params: &Value, memory: &mut Memory) -> Result<Answer, Failure> {
-    end_progress();
-    let answer = match Tty::open() {
-        Some(mut tty) => dialog::run(&Form::read(params), &mut tty, memory, paint::on_stderr()),
-        None => plain::ask(params),
-    };
-    answer.map_err(Failure::io("cannot ask"))
+/// Asks forms on the terminal.
+#[derive(Default)]
+pub(crate) struct Prompter {
+    /// Line by line, for screen readers.
+    is_plain: bool,
+    has_asked: bool,
+    memory: Memory,
+}
+
+impl Prompter {
+    pub(crate) fn new(is_plain: bool) -> Self {
+        Self { is_plain, ..Self::default() }
+    }
+
+    pub(crate) fn ask(&mut self, params: &Value) -> Result<Answer, Failure> {
+        end_progress();
+        let form = Form::read(params);
+        let tty = if self.is_plain { None } else { Tty::open() };
+        let answer = match tty {
+            Some(mut tty) => {
+                let look = Look {
+                    symbols: Symbols::for_terminal(&paint::variable("TERM"), &paint::locale()),
+                    coloured: paint::on_stderr(),
+                    continues: self.has_asked,
+                };
+                self.has_asked = true;
+                dialog::run(&form, &mut tty, &mut self.memory, look)
+            }
+            None => plain::ask(&form),
+        };
+        answer.map_err(Failure::io("cannot ask"))
+    }
 }
 
 /// Whether there is somebody to see it, on a screen where a line can be written over.
@@ -77,7 +102,7 @@ pub(crate) fn show_progress(params: &Value) {
     let what = paint::safe(params["message"].as_str().unwrap_or_default());
     // A line that the terminal has broken could not be written over.
     let line = Line::new(Style::Plain, format!("{done}{total} {what}"));
-    let line = line.fitted(tty::size_now().columns.saturating_sub(1));
+    let line = line.fitted(console::current_size().columns.saturating_sub(1));
     let _ = write!(io::stderr(), "\r\x1b[K{}", line.painted(false));
 }
 

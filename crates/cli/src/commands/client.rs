@@ -12,7 +12,7 @@ use server::{App, CheckPolicy};
 use super::kept;
 use crate::config::Config;
 use crate::exit::{self, Failure};
-use crate::terminal::{self, Answer, Memory};
+use crate::terminal::{self, Answer, Prompter};
 
 /// A client of the server that the settings describe.
 pub(crate) struct Client {
@@ -22,7 +22,7 @@ pub(crate) struct Client {
     /// How the user left a question, if they did. Nothing more is asked then.
     left: Option<Answer>,
     asking: Asking,
-    memory: Memory,
+    prompter: Prompter,
 }
 
 /// How questions of tools are answered.
@@ -74,6 +74,7 @@ pub(crate) fn with_client<T>(
     runtime.block_on(async {
         exit::survive_file_limits();
         let principal = config.local_user();
+        let prompter = Prompter::new(config.plain_prompts);
         let database = kept::Database::of(&config.serving);
         let flow = database.sessions(config.interactive, config.seal.is_some());
         // The one who reads and answers is the user, whose files they are.
@@ -86,7 +87,7 @@ pub(crate) fn with_client<T>(
             .build();
         let wire = memory::connect(&app, principal);
         let capabilities = if asking == Asking::Never { json!({}) } else { json!({ "elicitation": {} }) };
-        let mut client = Client { app, wire, next: 1, left: None, asking, memory: Memory::default() };
+        let mut client = Client { app, wire, next: 1, left: None, asking, prompter };
         let about = json!({ "name": "fluxway-cli", "version": env!("CARGO_PKG_VERSION") });
         let hello =
             json!({ "protocolVersion": "2025-11-25", "capabilities": capabilities, "clientInfo": about });
@@ -192,7 +193,7 @@ impl Client {
         if let Some(left) = &self.left {
             return Ok(left.clone());
         }
-        let answer = terminal::ask(params, &mut self.memory)?;
+        let answer = self.prompter.ask(params)?;
         if matches!(answer, Answer::Gone | Answer::Stopped) {
             self.left = Some(answer.clone());
         }

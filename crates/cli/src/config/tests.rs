@@ -92,7 +92,8 @@ fn page() -> String {
          refused with an error, wherever it stands: a flag, a variable that begins with `FLUXWAY_`, a key of the file.\n\n\
          | in the file | flag | variable | what it does |\n|---|---|---|---|\n{}\n\
          In the file, lists are lists (`toolsets = [\"reference\"]`); in a variable they are separated by commas, and\n\
-         `FLUXWAY_ROOT` names one folder, `FLUXWAY_INDEX` one file. `SIGHUP` makes a running server read `toolsets` again and tell its\n         clients if tools came or went; over HTTP also `rate-limit`, `rate-burst` and the files of `jwks`, `tls-cert` and `tls-key`.\n",
+         `FLUXWAY_ROOT` names one folder, `FLUXWAY_INDEX` one file. `SIGHUP` makes a running server read `toolsets` again and tell its\n\
+         clients if tools came or went; over HTTP also `rate-limit`, `rate-burst` and the files of `jwks`, `tls-cert` and `tls-key`.\n",
         rows.concat()
     )
 }

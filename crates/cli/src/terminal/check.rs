@@ -1,11 +1,11 @@
-//! Judging what was typed before it is sent. The server judges it again; this saves the way there and back.
+//! Checking an answer before it is sent. The server checks it again; this saves the user the round trip.
 
 use jiff::civil::Date;
 use serde_json::{Value, json};
 
-use super::form::{Field, Kind};
+use super::form::{Choice, Field, Kind};
 
-/// The answer in a typed line, or what is wrong with it. Nothing typed is the default, or no answer where none is needed.
+/// The answer in a typed line, or what is wrong with it. An empty line is the default, or no answer where none is required.
 pub(super) fn typed(field: &Field, line: &str) -> Result<Option<Value>, String> {
     let line = line.trim();
     if line.is_empty() {
@@ -19,22 +19,45 @@ pub(super) fn typed(field: &Field, line: &str) -> Result<Option<Value>, String> 
         Kind::Number { min, max, whole } => number(line, *min, *max, *whole),
         Kind::Date => date(line),
         Kind::Text { min, max } => text(line, *min, *max),
-        Kind::Confirm | Kind::Choice(_) | Kind::Choices { .. } => Ok(json!(line)),
+        Kind::Confirm => yes_or_no(line),
+        Kind::Choice(options) => chosen(line, options),
+        Kind::Choices { options, min, max } => {
+            let names: Vec<&str> = line.split(',').map(str::trim).filter(|name| !name.is_empty()).collect();
+            marked(names.len(), *min, *max)
+                .and_then(|()| names.iter().map(|name| chosen(name, options)).collect())
+        }
     }
     .map(Some)
 }
 
-/// How many were marked, against how many there should be.
+fn yes_or_no(line: &str) -> Result<Value, String> {
+    match line.to_lowercase().as_str() {
+        "y" | "yes" | "true" => Ok(json!(true)),
+        "n" | "no" | "false" => Ok(json!(false)),
+        _ => Err("Answer y or n".to_owned()),
+    }
+}
+
+/// The option that is meant: by its number, its value or its title.
+fn chosen(name: &str, options: &[Choice]) -> Result<Value, String> {
+    let is_meant =
+        |option: &&Choice| option.value.eq_ignore_ascii_case(name) || option.title.eq_ignore_ascii_case(name);
+    let numbered = || options.get(name.parse::<usize>().ok()?.checked_sub(1)?);
+    let found = options.iter().find(is_meant).or_else(numbered);
+    found.map(|option| json!(option.value)).ok_or_else(|| format!("`{name}` is not one of the options"))
+}
+
+/// Whether enough options are marked, and not too many.
 pub(super) fn marked(count: usize, min: Option<u64>, max: Option<u64>) -> Result<(), String> {
     let count = count as u64;
     match (min, max) {
-        (Some(min), _) if count < min => Err(format!("Mark at least {min}")),
-        (_, Some(max)) if count > max => Err(format!("Mark at most {max}")),
+        (Some(min), _) if count < min => Err(format!("Choose at least {min}")),
+        (_, Some(max)) if count > max => Err(format!("Choose at most {max}")),
         _ => Ok(()),
     }
 }
 
-/// What may be typed, in a few words.
+/// What is expected, in a few words.
 pub(super) fn expected(kind: &Kind) -> Option<String> {
     match kind {
         Kind::Date => Some("YYYY-MM-DD".to_owned()),
@@ -92,11 +115,29 @@ mod tests {
     use super::*;
 
     fn field(kind: Kind, required: bool, default: Option<Value>) -> Field {
-        Field { name: "x".to_owned(), title: String::new(), label: None, help: None, kind, required, default }
+        Field {
+            name: "x".to_owned(),
+            title: String::new(),
+            label: String::new(),
+            help: None,
+            kind,
+            required,
+            default,
+        }
+    }
+
+    fn two() -> Vec<Choice> {
+        [("a", "Option A"), ("b", "b")]
+            .map(|(value, title)| Choice { value: value.to_owned(), title: title.to_owned() })
+            .to_vec()
+    }
+
+    fn several() -> Kind {
+        Kind::Choices { options: two(), min: Some(1), max: None }
     }
 
     #[test]
-    fn lines_are_judged() {
+    fn lines_are_checked() {
         let text = || Kind::Text { min: Some(2), max: Some(4) };
         let whole = || Kind::Number { min: Some(1.0), max: Some(9.0), whole: true };
         let any = || Kind::Number { min: None, max: Some(1.5), whole: false };
@@ -113,6 +154,16 @@ mod tests {
             (any(), "0.5", Ok(json!(0.5))),
             (any(), "2", Err("That is out of range: 1.5 or less")),
             (any(), "inf", Err("That is not a number")),
+            (Kind::Confirm, "Yes", Ok(json!(true))),
+            (Kind::Confirm, "n", Ok(json!(false))),
+            (Kind::Confirm, "perhaps", Err("Answer y or n")),
+            (Kind::Choice(two()), "2", Ok(json!("b"))),
+            (Kind::Choice(two()), "option a", Ok(json!("a"))),
+            (Kind::Choice(two()), "B", Ok(json!("b"))),
+            (Kind::Choice(two()), "3", Err("`3` is not one of the options")),
+            (several(), "1, b", Ok(json!(["a", "b"]))),
+            (several(), ",", Err("Choose at least 1")),
+            (several(), "a, c", Err("`c` is not one of the options")),
             (Kind::Date, "2028-02-29", Ok(json!("2028-02-29"))),
             (Kind::Date, "2027-02-29", Err("That is not a day of the calendar: use YYYY-MM-DD")),
             (Kind::Date, "2028-2-9", Err("That is not a day of the calendar: use YYYY-MM-DD")),
@@ -130,8 +181,8 @@ mod tests {
             Ok(Some(json!("2028-02-29")))
         );
         assert_eq!(typed(&field(Kind::Date, false, None), " "), Ok(None));
-        assert_eq!(marked(0, Some(1), None), Err("Mark at least 1".to_owned()));
-        assert_eq!(marked(3, None, Some(2)), Err("Mark at most 2".to_owned()));
+        assert_eq!(marked(0, Some(1), None), Err("Choose at least 1".to_owned()));
+        assert_eq!(marked(3, None, Some(2)), Err("Choose at most 2".to_owned()));
         assert_eq!(marked(0, None, None), Ok(()));
     }
 }

@@ -1,30 +1,26 @@
-//! A whole form, question after question, in a terminal that hands over every key.
+//! A whole form, question after question, on a terminal that reports every key.
 
 use std::io;
 
+use crossterm::event::{Event, KeyCode, KeyEventKind, KeyModifiers};
 use serde_json::Map;
 
 use super::Answer;
-use super::form::{Field, Form};
-use super::frame::Frame;
-use super::keys::Key;
+use super::console::Console;
+use super::form::Form;
 use super::memory::Memory;
-use super::prompt::{Given, Prompt};
-use super::view::{Line, Size, Style, View};
+use super::prompt::{Given, Prompt, wrapped};
+use super::screen::{Frame, Line, Style, View};
+use super::symbols::Symbols;
 use crate::paint;
 
-/// A terminal, or a test's idea of one.
-pub(super) trait Console {
-    /// Waits for the next thing to happen.
-    fn next(&mut self) -> io::Result<Event>;
-    fn size(&self) -> Size;
-    fn write(&mut self, text: &str) -> io::Result<()>;
-}
-
-#[derive(Debug)]
-pub(super) enum Event {
-    Key(Key),
-    Resized,
+/// How it looks.
+#[derive(Clone, Copy)]
+pub(super) struct Look {
+    pub(super) symbols: &'static Symbols,
+    pub(super) coloured: bool,
+    /// Whether another form stands above it.
+    pub(super) continues: bool,
 }
 
 /// How a question was left.
@@ -35,19 +31,17 @@ enum Left {
     Stopped,
 }
 
-/// Lines that a prompt takes at most, without a list.
-const ROOM_FOR_A_PROMPT: usize = 6;
-
 pub(super) fn run(
     form: &Form,
     console: &mut impl Console,
     memory: &mut Memory,
-    coloured: bool,
+    look: Look,
 ) -> io::Result<Answer> {
-    console.write(&heading(&form.message, coloured))?;
-    let reminder = reminder(&form.message, console.size());
+    let message = above(&form.message, console.size().columns, look);
+    console.write(&message)?;
     let given = form.fields.iter().map(|field| memory.recall(field)).collect();
-    let answer = Dialog { form, reminder, console, coloured, frame: Frame::default(), given }.run()?;
+    let look = Look { continues: look.continues || !message.is_empty(), ..look };
+    let answer = Dialog { form, console, look, frame: Frame::default(), given }.run()?;
     if let Answer::Filled(content) = &answer {
         memory.keep(form, content);
     }
@@ -56,11 +50,10 @@ pub(super) fn run(
 
 struct Dialog<'a, C> {
     form: &'a Form,
-    reminder: Option<String>,
     console: &'a mut C,
-    coloured: bool,
+    look: Look,
     frame: Frame,
-    /// The answers, also those from before: who comes back to a question finds theirs.
+    /// The answers, including those from before: a question that is asked again starts with its answer.
     given: Vec<Option<Given>>,
 }
 
@@ -74,40 +67,43 @@ impl<C: Console> Dialog<'_, C> {
                     at += 1;
                 }
                 Left::Back if at > 0 => at -= 1,
-                Left::Back => {
-                    let lines = vec![Line::new(Style::Dim, "< back")];
-                    return self.close(View { lines, cursor: None }, Answer::Back);
-                }
-                Left::Gone => return self.leave(at, Answer::Gone),
-                Left::Stopped => return self.leave(at, Answer::Stopped),
+                Left::Back => return self.close(at, Some("back"), Answer::Back),
+                Left::Gone => return self.close(at, None, Answer::Gone),
+                Left::Stopped => return self.close(at, Some("stopped"), Answer::Stopped),
             }
         }
         let names = self.form.fields.iter().map(|field| field.name.clone());
         let values = self.given.iter().map(|given| given.as_ref()?.value.clone());
-        let content = names.zip(values).filter_map(|(name, value)| Some((name, value?)));
-        let content: Map<_, _> = content.collect();
-        self.leave(at, Answer::Filled(content))
+        let content: Map<_, _> = names.zip(values).filter_map(|(name, value)| Some((name, value?))).collect();
+        self.close(at, None, Answer::Filled(content))
     }
 
     /// Asks one question until it is left in one way or another.
     fn ask(&mut self, at: usize) -> io::Result<Left> {
         let field = &self.form.fields[at];
-        let reminder = self.reminder.clone();
-        let label = field.label.as_deref().or(reminder.as_deref());
-        let mut prompt = Prompt::new(field, label, self.given[at].as_ref());
+        let mut prompt = Prompt::new(field, self.given[at].as_ref(), self.look.symbols);
         loop {
             let size = self.console.size();
             let mut view = self.answered(at);
+            self.gap(&mut view);
             prompt.show(&mut view, size);
-            let drawn = self.frame.draw(&view, size, self.coloured);
+            let drawn = self.frame.draw(&view, size, self.look.coloured);
             self.console.write(&drawn)?;
-            let Event::Key(key) = self.console.next()? else { continue };
-            match key {
-                Key::Escape => return Ok(Left::Back),
-                Key::Stop => return Ok(Left::Stopped),
-                Key::Gone => return Ok(Left::Gone),
-                key => {
-                    if let Some(given) = prompt.press(&key, size) {
+            let key = match self.console.next()? {
+                Some(Event::Key(key)) if key.kind != KeyEventKind::Release => key,
+                Some(Event::Paste(text)) => {
+                    prompt.paste(&text);
+                    continue;
+                }
+                Some(_) => continue,
+                None => return Ok(Left::Gone),
+            };
+            match key.code {
+                KeyCode::Esc => return Ok(Left::Back),
+                KeyCode::Char('c') if key.modifiers == KeyModifiers::CONTROL => return Ok(Left::Stopped),
+                KeyCode::Char('d') if key.modifiers == KeyModifiers::CONTROL => return Ok(Left::Gone),
+                _ => {
+                    if let Some(given) = prompt.press(key, size) {
                         return Ok(Left::With(given));
                     }
                 }
@@ -115,46 +111,62 @@ impl<C: Console> Dialog<'_, C> {
         }
     }
 
-    /// What has been answered so far, a line each.
+    /// What has been answered so far.
     fn answered(&self, at: usize) -> View {
-        let answers = self.form.fields.iter().zip(&self.given).take(at);
-        let line = |(field, given): (&Field, &Option<Given>)| {
-            let label = field.label.as_ref().map_or_else(String::new, |label| format!("{label}: "));
-            let shown = &given.as_ref()?.shown;
-            Some(Line::new(Style::Chosen, "> ").and(Style::Plain, label).and(Style::Strong, shown))
-        };
-        View { lines: answers.filter_map(line).collect(), cursor: None }
+        let mut view = View::default();
+        for (field, given) in self.form.fields.iter().zip(&self.given).take(at) {
+            let Some(given) = given else { continue };
+            self.gap(&mut view);
+            let text = [(field.label.as_str(), Style::Plain), (given.shown.as_str(), Style::Dim)];
+            self.settled(&mut view, self.look.symbols.done, Style::Done, &text);
+        }
+        view
     }
 
-    fn leave(self, at: usize, answer: Answer) -> io::Result<Answer> {
-        let answered = self.answered(at);
-        self.close(answered, answer)
+    /// A question that is not asked any more.
+    fn settled(&self, view: &mut View, symbol: &str, style: Style, text: &[(&str, Style)]) {
+        let width = self.console.size().columns.saturating_sub(4);
+        let mut start = Line::new(style, symbol);
+        for (text, style) in text {
+            for line in wrapped(text, width) {
+                view.push(start.and(Style::Plain, "  ").and(*style, line));
+                start = Line::new(Style::Dim, self.look.symbols.bar);
+            }
+        }
     }
 
-    fn close(self, view: View, answer: Answer) -> io::Result<Answer> {
-        let drawn = self.frame.close(&view, self.console.size(), self.coloured);
+    /// The bar that joins a question to the one above it.
+    fn gap(&self, view: &mut View) {
+        if self.look.continues || !view.lines.is_empty() {
+            view.push(Line::new(Style::Dim, self.look.symbols.bar));
+        }
+    }
+
+    /// Leaves the answers on the screen, and how the last question was left if it has none.
+    fn close(self, at: usize, left: Option<&str>, answer: Answer) -> io::Result<Answer> {
+        let mut view = self.answered(at);
+        if let (Some(left), Some(field)) = (left, self.form.fields.get(at)) {
+            self.gap(&mut view);
+            let text = [(field.label.as_str(), Style::Dim), (left, Style::Dim)];
+            self.settled(&mut view, self.look.symbols.cancelled, Style::Cancelled, &text);
+        }
+        let drawn = self.frame.close(&view, self.console.size(), self.look.coloured);
         match self.console.write(&drawn) {
-            // The terminal itself may have gone, and the server is to hear of it all the same.
+            // The terminal itself may be gone, and the server still has to be told.
             Err(_) if matches!(answer, Answer::Gone) => Ok(answer),
             written => written.map(|()| answer),
         }
     }
 }
 
-/// The message. A single line of it is the question; more than that may be anything, also diffs.
-fn heading(message: &str, coloured: bool) -> String {
-    match message.lines().count() {
-        0 => String::new(),
-        1 => format!("{}\n", Style::Strong.paint(&paint::safe(message), coloured)),
-        _ => paint::message(message, coloured),
-    }
-}
-
-/// The question once more, if the rest of the message has pushed it off the screen.
-fn reminder(message: &str, size: Size) -> Option<String> {
-    let is_long = message.lines().count() + ROOM_FOR_A_PROMPT > size.rows;
-    let first = message.lines().find(|line| !line.trim().is_empty())?;
-    (is_long && !first.starts_with("--- ")).then(|| paint::safe(first))
+/// What is printed above the questions, behind the bar: prose wrapped between words, diffs as they are.
+fn above(message: &str, columns: usize, look: Look) -> String {
+    let bar = Style::Dim.paint(look.symbols.bar, look.coloured);
+    let gap = if look.continues { format!("{bar}\n") } else { String::new() };
+    let lines = paint::message(message, look.coloured, columns.saturating_sub(4));
+    let lines: String =
+        lines.lines().map(|line| format!("{bar}  {line}").trim_end().to_owned() + "\n").collect();
+    if lines.is_empty() { lines } else { gap + &lines }
 }
 
 #[cfg(test)]

@@ -1,17 +1,16 @@
 //! A line of text that is being typed.
 
+use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use unicode_segmentation::UnicodeSegmentation;
 use unicode_width::UnicodeWidthStr;
 
-use super::keys::Key;
-
-/// More than anybody types; the server judges what a question allows.
-const MOST_BYTES: usize = 64 * 1024;
+/// More than anyone types. The server decides what a question allows.
+const MAX_BYTES: usize = 64 * 1024;
 
 #[derive(Default)]
 pub(super) struct Editor {
     text: String,
-    /// In bytes, between two characters as people see them.
+    /// In bytes, between two graphemes.
     cursor: usize,
 }
 
@@ -24,23 +23,29 @@ impl Editor {
         &self.text
     }
 
-    pub(super) fn press(&mut self, key: &Key) {
-        match key {
-            Key::Char(c) => self.insert(c.encode_utf8(&mut [0; 4])),
-            Key::Paste(text) => self.insert(&one_line(text)),
-            Key::Left => self.cursor = self.before(),
-            Key::Right => self.cursor = self.after(),
-            Key::WordLeft => self.cursor = self.word_before(),
-            Key::WordRight => self.cursor = self.word_after(),
-            Key::Home => self.cursor = 0,
-            Key::End => self.cursor = self.text.len(),
-            Key::Backspace => self.erase(self.before(), self.cursor),
-            Key::Delete => self.erase(self.cursor, self.after()),
-            Key::EraseWord => self.erase(self.word_before(), self.cursor),
-            Key::EraseToStart => self.erase(0, self.cursor),
-            Key::EraseToEnd => self.erase(self.cursor, self.text.len()),
+    pub(super) fn press(&mut self, key: KeyEvent) {
+        let is_command = key.modifiers.intersects(KeyModifiers::CONTROL | KeyModifiers::ALT);
+        match key.code {
+            KeyCode::Char(c) if !is_command => self.insert(c.encode_utf8(&mut [0; 4])),
+            KeyCode::Left | KeyCode::Char('b') if is_command => self.cursor = self.word_before(),
+            KeyCode::Right | KeyCode::Char('f') if is_command => self.cursor = self.word_after(),
+            KeyCode::Left => self.cursor = self.before(),
+            KeyCode::Right => self.cursor = self.after(),
+            KeyCode::Home | KeyCode::Char('a') => self.cursor = 0,
+            KeyCode::End | KeyCode::Char('e') => self.cursor = self.text.len(),
+            KeyCode::Backspace if is_command => self.erase(self.word_before(), self.cursor),
+            KeyCode::Backspace | KeyCode::Char('h') => self.erase(self.before(), self.cursor),
+            KeyCode::Delete => self.erase(self.cursor, self.after()),
+            KeyCode::Char('w') => self.erase(self.word_before(), self.cursor),
+            KeyCode::Char('u') => self.erase(0, self.cursor),
+            KeyCode::Char('k') => self.erase(self.cursor, self.text.len()),
             _ => {}
         }
+    }
+
+    /// Inserts text from the clipboard: a line break in it is not Enter.
+    pub(super) fn paste(&mut self, text: &str) {
+        self.insert(&one_line(text));
     }
 
     /// The part that fits into `width` columns with the cursor in it, and the column of the cursor.
@@ -63,7 +68,7 @@ impl Editor {
     }
 
     fn insert(&mut self, typed: &str) {
-        if self.text.len() + typed.len() <= MOST_BYTES {
+        if self.text.len() + typed.len() <= MAX_BYTES {
             self.text.insert_str(self.cursor, typed);
             self.cursor += typed.len();
         }
@@ -95,7 +100,7 @@ impl Editor {
     }
 }
 
-/// Text from elsewhere in one line, without anything that a terminal would obey.
+/// Text on one line, without control characters.
 fn one_line(text: &str) -> String {
     let spaced = text.trim_end_matches(['\r', '\n']).replace("\r\n", " ").replace(['\r', '\n', '\t'], " ");
     spaced.chars().filter(|c| !c.is_control()).collect()
@@ -111,7 +116,7 @@ mod tests {
     fn check(typed: &str, expected: &str) {
         let mut editor = Editor::default();
         for key in keys(typed) {
-            editor.press(&key);
+            editor.press(key);
         }
         let (left, right) = editor.text().split_at(editor.cursor);
         assert_eq!(format!("{left}|{right}"), expected);
@@ -135,9 +140,9 @@ mod tests {
     #[test]
     fn what_is_pasted_stays_one_line() {
         let mut editor = Editor::with("a".to_owned());
-        editor.press(&Key::Paste("b\r\nc\u{1b}[31m\td\n".to_owned()));
+        editor.paste("b\r\nc\u{1b}[31m\td\n");
         assert_eq!(editor.text(), "ab c[31m d");
-        editor.press(&Key::Paste("x".repeat(MOST_BYTES)));
+        editor.paste(&"x".repeat(MAX_BYTES));
         assert_eq!(editor.text(), "ab c[31m d");
     }
 
@@ -146,7 +151,7 @@ mod tests {
         let mut editor = Editor::with("0123456789".to_owned());
         assert_eq!(editor.window(20), ("0123456789", 10));
         assert_eq!(editor.window(5), ("6789", 4));
-        editor.press(&Key::Home);
+        editor.press(KeyCode::Home.into());
         assert_eq!(editor.window(5), ("01234", 0));
         assert_eq!(Editor::with("日本語".to_owned()).window(5), ("本語", 4));
         assert_eq!(Editor::with("日本語".to_owned()).window(1), ("", 0));

@@ -6,7 +6,7 @@ use crate::paint::safe;
 
 #[derive(Debug, PartialEq)]
 pub(super) struct Form {
-    /// What to say above the questions. It may be long, and hold diffs.
+    /// What to show above the questions. It may be long, and contain diffs.
     pub(super) message: String,
     pub(super) fields: Vec<Field>,
 }
@@ -16,8 +16,8 @@ pub(super) struct Field {
     pub(super) name: String,
     /// As it came.
     pub(super) title: String,
-    /// The title as it is shown; left out where the message has just said it.
-    pub(super) label: Option<String>,
+    /// The question, on one line.
+    pub(super) label: String,
     pub(super) help: Option<String>,
     pub(super) kind: Kind,
     pub(super) required: bool,
@@ -46,22 +46,45 @@ impl Form {
         let message = params["message"].as_str().unwrap_or_default().trim_end();
         let required: Vec<&Value> = schema["required"].as_array().into_iter().flatten().collect();
         let properties = schema["properties"].as_object();
-        let alone = properties.is_some_and(|fields| fields.len() == 1);
+        let is_single = properties.is_some_and(|fields| fields.len() == 1);
+        let mut above = message.to_owned();
         let fields = properties.into_iter().flatten().map(|(name, schema)| {
             let title = schema["title"].as_str().unwrap_or(name).trim();
-            let is_said = alone && (title == name || message.ends_with(title));
+            let mut label = title.to_owned();
+            if is_single {
+                (above, label) = split(message, title, title == name);
+            }
             Field {
                 name: name.clone(),
                 title: title.to_owned(),
-                label: (!is_said).then(|| safe(title)),
+                label: safe(&label),
                 help: schema["description"].as_str().map(safe),
                 kind: Kind::read(schema),
                 required: required.iter().any(|required| *required == name),
                 default: schema.get("default").filter(|default| !default.is_null()).cloned(),
             }
         });
-        Self { message: message.to_owned(), fields: fields.collect() }
+        let fields = fields.collect();
+        Self { message: above, fields }
     }
+}
+
+/// What to show above a form's only question, and the question. Mostly the message asks it, in its first line or its last.
+fn split(message: &str, title: &str, is_bare: bool) -> (String, String) {
+    let lines: Vec<&str> = message.lines().collect();
+    let last = lines.len().saturating_sub(1);
+    let at = match lines.last() {
+        Some(line) if *line == title => Some(last),
+        _ if is_bare || message == title => {
+            let is_prose = |line: &&str| !line.trim().is_empty() && !line.starts_with("--- ");
+            let asks = |line: &&str| is_prose(line) && line.trim_end().ends_with('?');
+            lines.iter().position(asks).or_else(|| lines.iter().position(is_prose))
+        }
+        _ => None,
+    };
+    let Some(at) = at else { return (message.to_owned(), title.lines().next().unwrap_or(title).to_owned()) };
+    let above: Vec<&str> = lines[..at].iter().chain(&lines[at + 1..]).copied().collect();
+    (above.join("\n").trim_matches('\n').to_owned(), lines[at].to_owned())
 }
 
 impl Kind {
@@ -141,16 +164,23 @@ mod tests {
     }
 
     #[test]
-    fn a_label_is_left_out_where_the_message_says_it() {
-        let label = |message: &str, title: &str| {
+    fn the_message_often_asks_the_question() {
+        let split = |message: &str, title: &str| {
             let properties = json!({ "x": { "type": "string", "title": title } });
             let form =
                 Form::read(&json!({ "message": message, "requestedSchema": { "properties": properties } }));
-            form.fields[0].label.clone()
+            (form.message, form.fields[0].label.clone())
         };
-        assert_eq!(label("Where to?", "Where to?"), None);
-        assert_eq!(label("That is no place.\nWhere to?", "Where to?"), None);
-        assert_eq!(label("Where to?", "x"), None);
-        assert_eq!(label("About you", "Name\u{1b}"), Some("Name\\u{1b}".to_owned()));
+        for (message, title, above, label) in [
+            ("Where to?", "Where to?", "", "Where to?"),
+            ("That is no place.\nWhere to?", "Where to?", "That is no place.", "Where to?"),
+            ("Where to?", "x", "", "Where to?"),
+            ("That is no place.\nWhere to?", "x", "That is no place.", "Where to?"),
+            ("Apply this?\n\n--- a/f\n+++ b/f", "x", "--- a/f\n+++ b/f", "Apply this?"),
+            ("--- a/f\n+++ b/f", "Sure?", "--- a/f\n+++ b/f", "Sure?"),
+            ("About you", "Name\u{1b}", "About you", "Name\\u{1b}"),
+        ] {
+            assert_eq!(split(message, title), (above.to_owned(), label.to_owned()), "{message:?} {title:?}");
+        }
     }
 }

@@ -1,7 +1,11 @@
-//! Options to choose from, one or several, with a filter that is typed.
+//! Options to choose from, one or several, and a filter that is typed.
 
-use super::keys::Key;
-use super::view::{Line, Style};
+use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+use unicode_width::UnicodeWidthStr;
+
+use super::prompt::wrapped;
+use super::screen::{Line, Style};
+use super::symbols::Symbols;
 
 #[derive(Debug)]
 pub(super) struct Row {
@@ -27,20 +31,22 @@ impl List {
         Self { rows, several, filter: String::new(), at }
     }
 
-    pub(super) fn press(&mut self, key: &Key, page: usize) {
+    pub(super) fn press(&mut self, key: KeyEvent, page: usize) {
         let last = self.found().len().saturating_sub(1);
-        match key {
-            Key::Up => self.at = self.at.checked_sub(1).unwrap_or(last),
-            Key::Down | Key::Tab => self.at = if self.at < last { self.at + 1 } else { 0 },
-            Key::PageUp => self.at = self.at.saturating_sub(page),
-            Key::PageDown => self.at = (self.at + page).min(last),
-            Key::Home => self.at = 0,
-            Key::End => self.at = last,
-            Key::Char(' ') if self.several => self.mark(),
-            Key::Char(' ') if self.filter.is_empty() => {}
-            Key::Char(typed) => self.narrow(|filter| filter.push(*typed)),
-            Key::Backspace => self.narrow(|filter| _ = filter.pop()),
-            Key::EraseToStart | Key::EraseWord => self.narrow(String::clear),
+        let is_ctrl = key.modifiers.contains(KeyModifiers::CONTROL);
+        match key.code {
+            KeyCode::Up | KeyCode::BackTab => self.at = self.at.checked_sub(1).unwrap_or(last),
+            KeyCode::Down | KeyCode::Tab => self.at = if self.at < last { self.at + 1 } else { 0 },
+            KeyCode::PageUp => self.at = self.at.saturating_sub(page),
+            KeyCode::PageDown => self.at = (self.at + page).min(last),
+            KeyCode::Home => self.at = 0,
+            KeyCode::End => self.at = last,
+            KeyCode::Char('u' | 'w') if is_ctrl => self.narrow(String::clear),
+            KeyCode::Char(_) if is_ctrl => {}
+            KeyCode::Char(' ') if self.several => self.mark(),
+            KeyCode::Char(' ') if self.filter.is_empty() => {}
+            KeyCode::Char(typed) => self.narrow(|filter| filter.push(typed)),
+            KeyCode::Backspace => self.narrow(|filter| _ = filter.pop()),
             _ => {}
         }
     }
@@ -54,13 +60,14 @@ impl List {
         self.rows.iter().filter(|row| row.is_marked)
     }
 
-    /// At most `page` rows around the cursor, and a line about what is not to be seen.
-    pub(super) fn lines(&self, page: usize) -> Vec<Line> {
+    /// At most `page` rows around the cursor, and a line about those that are hidden. The row at the cursor is shown whole.
+    pub(super) fn lines(&self, page: usize, width: usize, symbols: &Symbols) -> Vec<Line> {
         let found = self.found();
         let page = page.max(1);
         let start = self.at.saturating_sub(page / 2).min(found.len().saturating_sub(page));
         let seen = found.iter().enumerate().skip(start).take(page);
-        let mut lines: Vec<Line> = seen.map(|(n, row)| self.line(&self.rows[*row], n == self.at)).collect();
+        let mut lines: Vec<Line> =
+            seen.flat_map(|(n, row)| self.row(&self.rows[*row], n == self.at, width, symbols)).collect();
         let mut about = Vec::new();
         if !self.filter.is_empty() {
             about.push(format!("filter: {}", self.filter));
@@ -71,21 +78,33 @@ impl List {
             about.push(format!("{} of {}", self.at + 1, found.len()));
         }
         if !about.is_empty() {
-            lines.push(Line::new(Style::Dim, format!("  {}", about.join(", "))));
+            lines.push(Line::new(Style::Dim, about.join(", ")));
         }
         lines
     }
 
-    fn line(&self, row: &Row, is_current: bool) -> Line {
-        let mark = match (self.several, row.is_marked) {
-            (false, _) => "",
-            (true, true) => "[x] ",
-            (true, false) => "[ ] ",
+    fn row(&self, row: &Row, is_current: bool, width: usize, symbols: &Symbols) -> Vec<Line> {
+        let style = if is_current { Style::Active } else { Style::Dim };
+        let mark = if self.several {
+            let pointer = if is_current { symbols.pointer } else { " " };
+            format!("{pointer} {} ", symbols.checkbox[usize::from(row.is_marked)])
+        } else {
+            format!("{} ", symbols.radio[usize::from(is_current)])
         };
-        let (pointer, style) = if is_current { ("> ", Style::Chosen) } else { ("  ", Style::Plain) };
-        let line = Line::new(style, format!("{pointer}{mark}{}", row.title));
-        // Of several, the marks say it.
-        if row.is_default && !self.several { line.and(Style::Dim, " (default)") } else { line }
+        // Among several, the marks show it.
+        let default = if row.is_default && !self.several { " (default)" } else { "" };
+        if !is_current {
+            let title = if self.several { Style::Plain } else { style };
+            return vec![Line::new(style, mark).and(title, &row.title).and(Style::Dim, default)];
+        }
+        let left = width.saturating_sub(mark.width());
+        let mut start = mark;
+        let mut lines = Vec::new();
+        for line in wrapped(&format!("{}{default}", row.title), left) {
+            let indent = " ".repeat(start.width());
+            lines.push(Line::new(style, std::mem::replace(&mut start, indent)).and(Style::Plain, line));
+        }
+        lines
     }
 
     fn mark(&mut self) {
@@ -113,6 +132,7 @@ impl List {
 #[cfg(test)]
 mod tests {
     use super::super::script::keys;
+    use super::super::symbols::UNICODE;
     use super::*;
 
     fn list(several: bool) -> List {
@@ -129,35 +149,49 @@ mod tests {
     fn check(several: bool, typed: &str, page: usize, expected: &str) {
         let mut list = list(several);
         for key in keys(typed) {
-            list.press(&key, page);
+            list.press(key, page);
         }
-        let lines: Vec<String> = list.lines(page).iter().map(|line| line.painted(false)).collect();
+        let lines: Vec<String> =
+            list.lines(page, 40, &UNICODE).iter().map(|line| line.painted(false)).collect();
         assert_eq!(lines.join("\n"), expected, "{typed}");
     }
 
     #[test]
     fn one_of_them() {
-        check(false, "", 9, "  Alpha\n> Beta (default)\n  Gamma\n  Delta");
-        check(false, "↓↓↓", 9, "> Alpha\n  Beta (default)\n  Gamma\n  Delta");
-        check(false, "↑↑", 2, "  Gamma\n> Delta\n  4 of 4");
-        check(false, "⇱", 2, "> Alpha\n  Beta (default)\n  1 of 4");
-        check(false, "LT", 9, "> Delta\n  filter: LT");
-        check(false, " lt⌫⌫", 9, "  Alpha\n  Beta (default)\n  Gamma\n> Delta");
-        check(false, "xyz", 9, "  filter: xyz, nothing matches");
+        check(false, "", 9, "○ Alpha\n● Beta (default)\n○ Gamma\n○ Delta");
+        check(false, "↓↓↓", 9, "● Alpha\n○ Beta (default)\n○ Gamma\n○ Delta");
+        check(false, "↑↑", 2, "○ Gamma\n● Delta\n4 of 4");
+        check(false, "⇱", 2, "● Alpha\n○ Beta (default)\n1 of 4");
+        check(false, "LT", 9, "● Delta\nfilter: LT");
+        check(false, " lt⌫⌫", 9, "○ Alpha\n○ Beta (default)\n○ Gamma\n● Delta");
+        check(false, "xyz", 9, "filter: xyz, nothing matches");
+    }
+
+    #[test]
+    fn the_current_row_is_shown_whole() {
+        let row = |title: &str| Row {
+            title: title.to_owned(),
+            value: Some(title.to_owned()),
+            is_default: false,
+            is_marked: false,
+        };
+        let list = List::new(["one of several words", "another one"].map(row).into(), false);
+        let lines: Vec<_> = list.lines(9, 12, &UNICODE).iter().map(|line| line.painted(false)).collect();
+        assert_eq!(lines, ["● one of", "  several", "  words", "○ another one"]);
     }
 
     #[test]
     fn several_of_them() {
-        check(true, "", 9, "> [ ] Alpha\n  [x] Beta\n  [ ] Gamma\n  [ ] Delta");
-        check(true, " ↓ ↓ ", 9, "  [x] Alpha\n  [ ] Beta\n> [x] Gamma\n  [ ] Delta");
-        check(true, "gam ⌃u", 2, "  [x] Beta\n> [x] Gamma\n  3 of 4");
+        check(true, "", 9, "❯ ◻ Alpha\n  ◼ Beta\n  ◻ Gamma\n  ◻ Delta");
+        check(true, " ↓ ↓ ", 9, "  ◼ Alpha\n  ◻ Beta\n❯ ◼ Gamma\n  ◻ Delta");
+        check(true, "gam ⌃u", 2, "  ◼ Beta\n❯ ◼ Gamma\n3 of 4");
     }
 
     #[test]
     fn nothing_is_current_where_nothing_matches() {
         let mut list = list(false);
         for key in keys("xyz") {
-            list.press(&key, 9);
+            list.press(key, 9);
         }
         assert!(list.current().is_none());
     }

@@ -1,4 +1,4 @@
-//! What was answered before. Who goes back, or is asked again, finds it there and mends it.
+//! Earlier answers: a question that is asked again starts with the last one.
 
 use std::collections::HashMap;
 
@@ -7,9 +7,9 @@ use serde_json::{Map, Value};
 use super::form::{Field, Form, Kind};
 use super::prompt::Given;
 
-/// Answers by the name of their question and its words: under the same name something else may be asked later.
+/// Answers by the name of their question and its text: under the same name something else may be asked later.
 #[derive(Default)]
-pub(crate) struct Memory(HashMap<(String, String), Value>);
+pub(super) struct Memory(HashMap<(String, String), Value>);
 
 impl Memory {
     pub(super) fn recall(&self, field: &Field) -> Option<Given> {
@@ -18,7 +18,7 @@ impl Memory {
     }
 
     pub(super) fn keep(&mut self, form: &Form, content: &Map<String, Value>) {
-        // Who said yes once has not said it again.
+        // A yes counts once.
         for field in form.fields.iter().filter(|field| field.kind != Kind::Confirm) {
             match content.get(&field.name) {
                 Some(value) => self.0.insert(key(field), value.clone()),

@@ -1,95 +1,128 @@
-//! Asking line by line, where a terminal can do no more than that.
+//! Asking line by line: for screen readers, and where a terminal can do no more than print lines.
 
 use std::io::{self, BufRead, Write};
 
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use super::Answer;
+use super::check;
+use super::form::{Choice, Field, Form, Kind};
 use crate::paint::{message, safe};
 
-/// Puts a form to the user, one line per field. The end of input means that they went away.
-pub(super) fn ask(params: &Value) -> io::Result<Answer> {
+/// What is typed to return to the previous question.
+const BACK: &str = "<";
+
+/// Asks a form, one line per field. The end of input means that the user has gone.
+pub(super) fn ask(form: &Form) -> io::Result<Answer> {
     let mut lines = io::stdin().lock().lines();
-    ask_with(params, &mut io::stderr(), || lines.next().transpose())
+    ask_with(form, &mut io::stderr(), || lines.next().transpose())
 }
 
 fn ask_with(
-    params: &Value,
+    form: &Form,
     screen: &mut impl Write,
     mut next_line: impl FnMut() -> io::Result<Option<String>>,
 ) -> io::Result<Answer> {
-    write!(screen, "{}", message(params["message"].as_str().unwrap_or_default(), false))?;
-    let fields = params["requestedSchema"]["properties"].as_object();
-    let single = fields.is_some_and(|fields| fields.len() == 1);
-    let mut content = Map::new();
-    for (name, schema) in fields.into_iter().flatten() {
-        let label = if single { String::new() } else { safe(schema["title"].as_str().unwrap_or(name)) };
-        write!(screen, "{}", format!("{label}{}> ", safe(&hint(schema))).trim_start())?;
+    write!(screen, "{}", message(&form.message, false, usize::MAX))?;
+    let mut values: Vec<Option<Value>> = Vec::new();
+    while let Some(field) = form.fields.get(values.len()) {
+        write!(screen, "{}", question(field))?;
         screen.flush()?;
         let Some(line) = next_line()? else { return Ok(Answer::Gone) };
-        if !line.trim().is_empty() {
-            content.insert(name.clone(), answer(schema, line.trim()));
+        if line.trim() == BACK {
+            if values.pop().is_none() {
+                return Ok(Answer::Back);
+            }
+            continue;
+        }
+        match check::typed(field, &line) {
+            Ok(value) => values.push(value),
+            Err(problem) => writeln!(screen, "{problem}.")?,
         }
     }
+    let names = form.fields.iter().map(|field| field.name.clone());
+    let content: Map<_, _> = names.zip(values).filter_map(|(name, value)| Some((name, value?))).collect();
     Ok(Answer::Filled(content))
 }
 
-/// What may be typed, in brackets.
-fn hint(schema: &Value) -> String {
-    let options: Vec<&str> = [&schema["oneOf"], &schema["items"]["anyOf"]]
-        .into_iter()
-        .filter_map(Value::as_array)
-        .flatten()
-        .filter_map(|option| option["const"].as_str())
-        .collect();
-    let mut hint = match (schema["type"].as_str(), schema["format"].as_str()) {
-        (Some("boolean"), _) => "y/n".to_owned(),
-        (_, Some("date")) => "YYYY-MM-DD".to_owned(),
-        _ => options.join("/"),
-    };
-    if let Some(default) = schema.get("default") {
-        let default = default.as_str().map_or_else(|| default.to_string(), str::to_owned);
-        hint = if hint.is_empty() { default } else { format!("{hint}, empty: {default}") };
+/// Everything to know before the answer, a line each, and where to type it.
+fn question(field: &Field) -> String {
+    let mut lines = vec![field.label.clone()];
+    lines.extend(field.help.clone());
+    if let Kind::Choice(options) | Kind::Choices { options, .. } = &field.kind {
+        let numbered = options.iter().zip(1..).map(|(Choice { title, .. }, n)| format!("  {n}. {title}"));
+        lines.extend(numbered);
     }
-    if hint.is_empty() { String::new() } else { format!(" [{hint}]") }
+    let form = match &field.kind {
+        Kind::Confirm => Some("y or n".to_owned()),
+        Kind::Choice(_) => Some("a number or a name".to_owned()),
+        Kind::Choices { .. } => {
+            let count = check::expected(&field.kind).map(|count| format!(", {count}"));
+            Some(format!("numbers or names, separated by commas{}", count.unwrap_or_default()))
+        }
+        kind => check::expected(kind),
+    };
+    let default = field.default.as_ref().map(|default| format!("default {}", shown(default)));
+    let optional = (default.is_none() && !field.required).then(|| "optional".to_owned());
+    let notes: Vec<String> = form.into_iter().chain(default).chain(optional).collect();
+    let notes = if notes.is_empty() { String::new() } else { format!(" ({})", notes.join("; ")) };
+    format!("{}\nAnswer{notes}: ", lines.join("\n"))
 }
 
-/// What was typed, with the type that the form wants. The server judges what does not fit.
-fn answer(schema: &Value, typed: &str) -> Value {
-    match schema["type"].as_str() {
-        Some("number" | "integer") => serde_json::from_str(typed).unwrap_or_else(|_| json!(typed)),
-        Some("boolean") => match typed.to_lowercase().as_str() {
-            "y" | "yes" | "true" => json!(true),
-            "n" | "no" | "false" => json!(false),
-            _ => json!(typed),
-        },
-        Some("array") => typed.split(',').map(str::trim).collect(),
-        _ => json!(typed),
+fn shown(default: &Value) -> String {
+    match default {
+        Value::String(text) => safe(text),
+        Value::Array(items) => items.iter().map(shown).collect::<Vec<_>>().join(", "),
+        Value::Bool(answer) => if *answer { "y" } else { "n" }.to_owned(),
+        other => other.to_string(),
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
+
+    fn form() -> Form {
+        let classes = json!([{ "const": "eco", "title": "Economy" }, { "const": "first", "title": "First" }]);
+        Form::read(&json!({ "message": "When?", "requestedSchema": { "required": ["ok"], "properties": {
+            "class": { "type": "string", "title": "Class", "oneOf": classes, "default": "eco" },
+            "from": { "type": "string", "format": "date", "title": "First day" },
+            "ok": { "type": "boolean", "title": "Sure?" },
+        } } }))
+    }
+
+    /// What is shown and answered if these lines are typed and then nothing more.
+    fn play(typed: &[&str]) -> (String, Value) {
+        let mut typed = typed.iter().map(|line| (*line).to_owned());
+        let mut screen = Vec::new();
+        let answer = ask_with(&form(), &mut screen, || Ok(typed.next())).unwrap();
+        (String::from_utf8(screen).unwrap(), answer.result())
+    }
 
     #[test]
     fn a_form_is_asked_line_by_line() {
-        let params = json!({ "message": "When?", "requestedSchema": { "properties": {
-            "from": { "type": "string", "format": "date", "title": "First day" },
-            "n": { "type": "integer", "title": "How many", "default": 2 },
-            "ok": { "type": "boolean", "title": "Sure?" },
-        } } });
-        let mut typed = ["2026-03-01", "", "y"].into_iter().map(str::to_owned);
-        let mut screen = Vec::new();
-        let answer = ask_with(&params, &mut screen, || Ok(typed.next())).unwrap();
+        let (shown, answer) = play(&["2", "2026-13-01", "2026-03-01", "y"]);
         assert_eq!(
-            answer.result(),
-            json!({ "action": "accept", "content": { "from": "2026-03-01", "ok": true } })
+            answer,
+            json!({ "action": "accept", "content": { "class": "first", "from": "2026-03-01", "ok": true } })
         );
-        let shown = String::from_utf8(screen).unwrap();
-        assert_eq!(shown, "When?\nFirst day [YYYY-MM-DD]> How many [2]> Sure? [y/n]> ");
+        assert_eq!(
+            shown,
+            "When?\nClass\n  1. Economy\n  2. First\nAnswer (a number or a name; default eco): \
+             First day\nAnswer (YYYY-MM-DD; optional): \
+             That is not a day of the calendar: use YYYY-MM-DD.\n\
+             First day\nAnswer (YYYY-MM-DD; optional): Sure?\nAnswer (y or n): "
+        );
+    }
 
-        let gone = ask_with(&params, &mut Vec::new(), || Ok(None)).unwrap();
-        assert_eq!(gone.result(), json!({ "action": "cancel" }));
+    #[test]
+    fn going_back_and_leaving() {
+        let (shown, answer) = play(&["", "<", "first", "", "n"]);
+        assert_eq!(answer["content"], json!({ "class": "first", "ok": false }));
+        assert_eq!(shown.matches("Class\n").count(), 2);
+        assert_eq!(play(&["<"]).1["_meta"]["fluxway/action"], "back");
+        assert_eq!(play(&["eco"]).1, json!({ "action": "cancel" }));
     }
 }

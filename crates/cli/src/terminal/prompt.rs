@@ -1,13 +1,14 @@
-//! One question: what its keys do, what is to be seen of it, and what its answer is.
+//! One question: what its keys do, how it is drawn, and what its answer is.
 
+use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use serde_json::{Value, json};
 
 use super::check;
 use super::editor::Editor;
 use super::form::{Choice, Field, Kind};
-use super::keys::Key;
 use super::list::{List, Row};
-use super::view::{Line, Size, Style, View};
+use super::screen::{Line, Size, Style, View};
+use super::symbols::Symbols;
 use crate::paint::safe;
 
 /// What was answered: nothing, if the question was left open.
@@ -19,8 +20,7 @@ pub(super) struct Given {
 
 pub(super) struct Prompt<'a> {
     field: &'a Field,
-    /// What to call it, where that has not just been said.
-    label: Option<&'a str>,
+    symbols: &'static Symbols,
     widget: Widget,
     problem: Option<String>,
 }
@@ -31,14 +31,16 @@ enum Widget {
     Confirm(Option<bool>),
 }
 
-/// Rows of a list that are seen at once, if the terminal has as many.
+/// Rows of a list that are shown at once, if the terminal has as many.
 const PAGE: usize = 12;
-/// Lines of a prompt below its list, at most: the filter, what is wrong, the keys.
+/// Lines of a prompt below its list, at most: the filter, and the keys or a problem of two lines.
 const BELOW_A_LIST: usize = 3;
+/// Columns that the bar at the left takes.
+const MARGIN: usize = 3;
 
 impl<'a> Prompt<'a> {
     /// A question as it begins, or with the answer that it had before the user came back to it.
-    pub(super) fn new(field: &'a Field, label: Option<&'a str>, earlier: Option<&Given>) -> Self {
+    pub(super) fn new(field: &'a Field, earlier: Option<&Given>, symbols: &'static Symbols) -> Self {
         let begin = match earlier {
             Some(earlier) => earlier.value.as_ref(),
             None => field.default.as_ref(),
@@ -48,81 +50,115 @@ impl<'a> Prompt<'a> {
             Kind::Choice(options) => Widget::List(List::new(rows(field, options, begin), false)),
             Kind::Choices { options, .. } => Widget::List(List::new(rows(field, options, begin), true)),
             Kind::Text { .. } | Kind::Date | Kind::Number { .. } => {
-                // A default is not typed for the user: Enter takes it.
+                // A default is not typed for the user: Enter accepts it.
                 let typed = earlier.and_then(|earlier| earlier.value.as_ref());
                 Widget::Line(typed.map(|value| Editor::with(plain(value))).unwrap_or_default())
             }
         };
-        Self { field, label, widget, problem: None }
+        Self { field, symbols, widget, problem: None }
     }
 
-    /// Takes a key. Enter ends it, if the answer is good.
-    pub(super) fn press(&mut self, key: &Key, size: Size) -> Option<Given> {
-        self.problem = None;
-        if *key == Key::Enter {
+    /// Handles a key. Enter submits a valid answer.
+    pub(super) fn press(&mut self, key: KeyEvent, size: Size) -> Option<Given> {
+        if key.code == KeyCode::Enter {
             return self.given().map_err(|problem| self.problem = Some(problem)).ok();
         }
+        let is_ctrl = key.modifiers.contains(KeyModifiers::CONTROL);
         match &mut self.widget {
             Widget::Line(editor) => editor.press(key),
-            Widget::List(list) => list.press(key, page(size)),
-            Widget::Confirm(chosen) => match key {
-                Key::Char('y' | 'Y') => *chosen = Some(true),
-                Key::Char('n' | 'N') => *chosen = Some(false),
-                Key::Left | Key::Right | Key::Up | Key::Down | Key::Tab | Key::Char(' ') => {
-                    *chosen = Some(!chosen.unwrap_or(false));
-                }
+            Widget::List(list) => list.press(key, page(size.rows)),
+            Widget::Confirm(chosen) => match key.code {
+                KeyCode::Char('y' | 'Y') if !is_ctrl => *chosen = Some(true),
+                KeyCode::Char('n' | 'N') if !is_ctrl => *chosen = Some(false),
+                KeyCode::Left
+                | KeyCode::Right
+                | KeyCode::Up
+                | KeyCode::Down
+                | KeyCode::Tab
+                | KeyCode::Char(' ') => *chosen = Some(!chosen.unwrap_or(false)),
                 _ => {}
             },
         }
+        self.check_again();
         None
     }
 
-    pub(super) fn show(&self, view: &mut View, size: Size) {
-        if let Some(label) = self.label {
-            view.push_text(Style::Strong, "", label, size);
+    pub(super) fn paste(&mut self, text: &str) {
+        if let Widget::Line(editor) = &mut self.widget {
+            editor.paste(text);
+            self.check_again();
         }
-        let about = self.about();
-        if !about.is_empty() {
-            view.push_text(Style::Dim, "  ", &about.join("; "), size);
+    }
+
+    /// Nobody is told off while still typing; but once told, every key shows whether it is right now.
+    fn check_again(&mut self) {
+        if self.problem.is_some() {
+            self.problem = self.given().err();
+        }
+    }
+
+    pub(super) fn show(&self, view: &mut View, size: Size) {
+        let Symbols { active, invalid, bar, end, .. } = *self.symbols;
+        let (symbol, style) =
+            if self.problem.is_some() { (invalid, Style::Invalid) } else { (active, Style::Active) };
+        let width = size.columns.saturating_sub(MARGIN + 1);
+        let margin = || Line::new(style, bar).and(Style::Plain, "  ");
+        let mut heading = Line::new(style, symbol).and(Style::Plain, "  ");
+        for line in wrapped(&self.field.label, width) {
+            view.push(heading.and(Style::Bold, line));
+            heading = margin();
+        }
+        for line in wrapped(&self.about(), width) {
+            view.push(margin().and(Style::Dim, line));
         }
         match &self.widget {
             Widget::Line(editor) => {
-                let (typed, column) = editor.window(size.columns.saturating_sub(3));
-                view.cursor = Some((view.lines.len(), column + 2));
-                view.push(Line::new(Style::Chosen, "> ").and(Style::Plain, typed));
+                let (typed, column) = editor.window(width);
+                view.cursor = Some((view.lines.len(), column + MARGIN));
+                view.push(margin().and(Style::Plain, typed));
             }
             Widget::List(list) => {
-                let left = Size { rows: size.rows.saturating_sub(view.lines.len()), ..size };
-                view.lines.extend(list.lines(page(left)));
+                let rows = page(size.rows.saturating_sub(view.lines.len()));
+                let rows = list.lines(rows, width, self.symbols);
+                view.lines.extend(rows.into_iter().map(|row| margin().then(row)));
             }
-            Widget::Confirm(chosen) => view.push(confirm_line(*chosen)),
+            Widget::Confirm(chosen) => view.push(margin().then(self.confirm_line(*chosen))),
         }
-        if let Some(problem) = &self.problem {
-            view.push_text(Style::Wrong, "  ", &format!("{problem}."), size);
+        let mut last = Line::new(style, end).and(Style::Plain, "  ");
+        let (text, style) = match &self.problem {
+            Some(problem) => (format!("{problem}."), Style::Invalid),
+            None => (self.keys(), Style::Dim),
+        };
+        for line in wrapped(&text, width) {
+            view.push(last.and(style, line));
+            last = Line::new(Style::Plain, "   ");
         }
-        view.push(Line::new(Style::Dim, format!("  Esc: back, Ctrl-C: stop{}", self.keys())));
     }
 
-    /// Help, what may be typed, and what Enter alone means.
-    fn about(&self) -> Vec<String> {
+    /// Help, what is expected, and what Enter alone means.
+    fn about(&self) -> String {
         let mut about: Vec<String> = self.field.help.iter().cloned().collect();
         about.extend(check::expected(&self.field.kind));
         match (&self.widget, &self.field.default) {
             (Widget::List(_), _) => {}
             (_, Some(default)) => about.push(format!("default: {}", safe(&plain(default)))),
-            (Widget::Line(_), None) if !self.field.required => about.push("may stay empty".to_owned()),
+            (Widget::Line(_), None) if !self.field.required => about.push("optional".to_owned()),
             (_, None) => {}
         }
-        about
+        about.join("; ")
     }
 
-    fn keys(&self) -> &'static str {
-        match (&self.widget, &self.field.kind) {
-            (Widget::Line(_), _) => "",
-            (Widget::Confirm(_), _) => ", y/n, Enter: take it",
-            (Widget::List(_), Kind::Choices { .. }) => ", ↑↓: move, Space: mark, Enter: done, type to filter",
-            (Widget::List(_), _) => ", ↑↓: move, Enter: take it, type to filter",
-        }
+    fn keys(&self) -> String {
+        let arrows = self.symbols.arrows;
+        let keys = match (&self.widget, &self.field.kind) {
+            (Widget::Line(_), _) => String::new(),
+            (Widget::Confirm(_), _) => "y/n, Enter: confirm, ".to_owned(),
+            (Widget::List(_), Kind::Choices { .. }) => {
+                format!("{arrows}: move, Space: select, Enter: confirm, type to filter, ")
+            }
+            (Widget::List(_), _) => format!("{arrows}: move, Enter: confirm, type to filter, "),
+        };
+        format!("{keys}Esc: back, Ctrl-C: stop")
     }
 
     fn given(&self) -> Result<Given, String> {
@@ -133,7 +169,7 @@ impl<'a> Prompt<'a> {
             (Widget::Confirm(None), _) => None,
             (Widget::List(list), Kind::Choices { min, max, .. }) => return self.several(list, *min, *max),
             (Widget::List(list), _) => {
-                let row = list.current().ok_or("Nothing matches: Backspace takes the filter back")?;
+                let row = list.current().ok_or("Nothing matches the filter: shorten it with Backspace")?;
                 return Ok(Given {
                     value: row.value.as_ref().map(|value| json!(value)),
                     shown: row.title.clone(),
@@ -152,11 +188,20 @@ impl<'a> Prompt<'a> {
         let shown = if titles.is_empty() { "(none)".to_owned() } else { titles.join(", ") };
         Ok(Given { value: (!is_open).then(|| json!(values)), shown })
     }
+
+    fn confirm_line(&self, chosen: Option<bool>) -> Line {
+        let option = |word: &str, is_chosen: bool| {
+            let style = if is_chosen { Style::Active } else { Style::Dim };
+            let mark = Line::new(style, self.symbols.radio[usize::from(is_chosen)]);
+            mark.and(if is_chosen { Style::Plain } else { Style::Dim }, format!(" {word}"))
+        };
+        option("Yes", chosen == Some(true)).and(Style::Dim, " / ").then(option("No", chosen == Some(false)))
+    }
 }
 
-const LEFT_OPEN: &str = "(left open)";
+const LEFT_OPEN: &str = "(skipped)";
 
-/// The options, and one that leaves the question open where that is allowed.
+/// The options, and one that skips the question where that is allowed.
 fn rows(field: &Field, options: &[Choice], begin: Option<&Value>) -> Vec<Row> {
     let is_in = |value: &str, chosen: Option<&Value>| match chosen {
         Some(Value::Array(chosen)) => chosen.iter().any(|one| one == value),
@@ -175,16 +220,6 @@ fn rows(field: &Field, options: &[Choice], begin: Option<&Value>) -> Vec<Row> {
     may_stay_open.then_some(open).into_iter().chain(options.iter().map(row)).collect()
 }
 
-/// The choice stands in brackets: it must be seen without colours.
-fn confirm_line(chosen: Option<bool>) -> Line {
-    let word = |word: &str, is_chosen: bool| {
-        if is_chosen { (Style::Chosen, format!("[{word}]")) } else { (Style::Plain, format!(" {word} ")) }
-    };
-    let (yes_style, yes) = word("Yes", chosen == Some(true));
-    let (no_style, no) = word("No", chosen == Some(false));
-    Line::new(Style::Plain, "  ").and(yes_style, yes).and(Style::Plain, " ").and(no_style, no)
-}
-
 /// A value as a person would write it.
 fn plain(value: &Value) -> String {
     match value {
@@ -195,6 +230,16 @@ fn plain(value: &Value) -> String {
     }
 }
 
-fn page(size: Size) -> usize {
-    size.rows.saturating_sub(BELOW_A_LIST).clamp(1, PAGE)
+/// A text in lines of at most `width` columns, broken between words. An empty one has none.
+pub(super) fn wrapped(text: &str, width: usize) -> Vec<String> {
+    if text.is_empty() {
+        return Vec::new();
+    }
+    // Not at hyphens: `Ctrl-C` is one word.
+    let options = textwrap::Options::new(width.max(1)).word_splitter(textwrap::WordSplitter::NoHyphenation);
+    textwrap::wrap(text, options).into_iter().map(Into::into).collect()
+}
+
+fn page(rows: usize) -> usize {
+    rows.saturating_sub(BELOW_A_LIST).clamp(1, PAGE)
 }

@@ -35,12 +35,12 @@ fn a_booking_is_made_with_arrows_and_typing() {
     for (question, keys) in [
         ("A city, such as Lisbon", &["Lisbn", LEFT, "o", ENTER][..]),
         ("First day", &["2099-05-01", ENTER]),
-        ("may stay empty", &[ENTER]),
+        ("optional", &[ENTER]),
         ("How many people travel?", &["2", ENTER]),
-        ("> Economy (default)", &[DOWN, DOWN, UP]),
-        ("> Business", &[ENTER]),
+        ("● Economy (default)", &[DOWN, DOWN, UP]),
+        ("● Business", &[ENTER]),
         ("Shall I book?", &["y"]),
-        ("[Yes]", &[ENTER]),
+        ("● Yes", &[ENTER]),
     ] {
         terminal.expect(question);
         terminal.press(&keys.concat());
@@ -56,12 +56,12 @@ fn a_booking_is_made_with_arrows_and_typing() {
     assert_eq!(booked.get("return"), None);
     assert!(
         ended.screen.starts_with(
-            "Where would you like to go?\n> Lisbon\nWhen would you like to travel?\n> First day: 2099-05-01\n"
+            "◇  Where would you like to go?\n│  Lisbon\n│\n│  When would you like to travel?\n│\n◇  First day\n│  2099-05-01\n"
         ),
         "{}",
         ended.screen
     );
-    assert!(ended.screen.contains("Shall I book?\n> Yes"), "{}", ended.screen);
+    assert!(ended.screen.contains("Shall I book?\n│  Yes"), "{}", ended.screen);
     assert!(!ended.screen.contains(HINT), "{}", ended.screen);
 }
 
@@ -73,7 +73,7 @@ fn a_day_that_is_none_is_told_at_once_and_mended() {
     // These are the words of the terminal; those of the server are others.
     terminal.expect("That is not a day of the calendar: use YYYY-MM-DD.");
     terminal.press("\x7f\x7f28\r");
-    terminal.expect("> First day: 2099-02-28\nLast day");
+    terminal.expect("◇  First day\n│  2099-02-28\n│\n◆  Last day");
     assert!(!terminal.screen().contains("not a day"), "{}", terminal.screen());
     terminal.press(CTRL_C);
     assert_eq!(terminal.end().code, 130);
@@ -88,9 +88,9 @@ fn what_the_server_refuses_is_asked_again_with_what_was_typed() {
     terminal.expect("Last day");
     terminal.press(ENTER);
     terminal.expect("departure: That day is out of range.");
-    terminal.expect("> 2001-05-01\n");
+    terminal.expect("│  2001-05-01\n└");
     terminal.press(&format!("{}\x7f\x7f\x7f091{ENTER}", LEFT.repeat(6)));
-    terminal.expect("> First day: 2091-05-01\nLast day");
+    terminal.expect("│  2091-05-01\n│\n◆  Last day");
     terminal.press(CTRL_C);
     assert_eq!(terminal.end().code, 130);
 }
@@ -100,16 +100,16 @@ fn escape_goes_back_to_the_question_before() {
     let mut terminal = Terminal::start(&["call", "booking", "--json", "--destination", "Lisbon"]);
     terminal.expect("First day");
     terminal.press("2099-05-01\r");
-    terminal.expect("may stay empty");
+    terminal.expect("optional");
     terminal.press(ENTER);
     terminal.expect("How many people travel?");
     terminal.press("2\r");
-    terminal.expect("> Economy (default)");
+    terminal.expect("● Economy (default)");
     terminal.press(ESCAPE);
-    terminal.expect("< back\nHow many people travel?");
+    terminal.expect("│  back\n│\n◆  How many people travel?");
     // The answer from before is still there.
     terminal.press("\x7f3\r");
-    terminal.expect("> Economy (default)");
+    terminal.expect("● Economy (default)");
     terminal.press(ENTER);
     terminal.expect("3 to Lisbon on 2099-05-01");
     terminal.press("y\r");
@@ -125,7 +125,7 @@ fn ctrl_c_stops_and_leaves_the_terminal_as_it_was() {
     terminal.press("Lisbon\r");
     terminal.expect("First day");
     terminal.press("2099-");
-    terminal.expect("> 2099-");
+    terminal.expect("│  2099-");
     assert_ne!(terminal.modes().local_modes, before.local_modes);
     terminal.press(CTRL_C);
     let ended = terminal.end();
@@ -135,7 +135,7 @@ fn ctrl_c_stops_and_leaves_the_terminal_as_it_was() {
     assert_eq!(ended.modes.output_modes, before.output_modes);
     assert_eq!(
         ended.screen.trim_end(),
-        "Where would you like to go?\n> Lisbon\nWhen would you like to travel?\n\
+        "◇  Where would you like to go?\n│  Lisbon\n│\n│  When would you like to travel?\n│\n■  First day\n│  stopped\n\
          stopped: the user dismissed the question \"When would you like to travel?\"; nothing was done"
     );
     let shown_last = ended.written.rfind("\x1b[?25h");
@@ -148,10 +148,10 @@ fn a_window_is_resized_and_pasted_into() {
     let mut terminal = Terminal::start(&["call", "booking"]);
     terminal.expect(HINT);
     terminal.resize(20);
-    terminal.expect("  Esc: back, Ctrl-…");
+    terminal.expect("└  Esc: back,\n   Ctrl-C: stop");
     // A line break that is pasted is no Enter.
     terminal.press("\x1b[200~Rio de\nJaneiro\n\x1b[201~");
-    terminal.expect("> Rio de Janeiro\n");
+    terminal.expect("│  Rio de Janeiro\n");
     terminal.press(CTRL_C);
     assert_eq!(terminal.end().code, 130);
 }
@@ -177,7 +177,7 @@ fn a_terminal_that_goes_away_ends_the_call() {
 #[test]
 fn enter_takes_the_default() {
     let mut terminal = Terminal::start(&NEARLY_COMPLETE);
-    terminal.expect("> Economy (default)");
+    terminal.expect("● Economy (default)");
     terminal.press(ENTER);
     terminal.expect("Shall I book?");
     // There is no default for the price: Enter alone agrees to nothing.
@@ -195,9 +195,9 @@ fn colours_are_there_unless_they_are_not_wanted() {
         let mut command = fluxway(&NEARLY_COMPLETE);
         let mut terminal =
             Terminal::start_with(command.env("TERM", "xterm-256color").env("NO_COLOR", no_color));
-        terminal.expect("> Economy (default)");
+        terminal.expect("● Economy (default)");
         terminal.press(DOWN);
-        terminal.expect("> Business");
+        terminal.expect("● Business");
         terminal.press(CTRL_C);
         let written = terminal.end().written;
         let codes = written.split("\x1b[").skip(1);
@@ -208,11 +208,27 @@ fn colours_are_there_unless_they_are_not_wanted() {
 }
 
 #[test]
+fn questions_are_asked_line_by_line_on_request() {
+    let args: Vec<_> = ["--plain-prompts"].into_iter().chain(NEARLY_COMPLETE).collect();
+    let mut terminal = Terminal::start(&args);
+    terminal.expect("  3. First class\nAnswer (a number or a name; default economy):");
+    terminal.press("4\n");
+    terminal.expect("`4` is not one of the options.");
+    terminal.press("2\n");
+    terminal.expect("Answer (y or n):");
+    terminal.press("y\n");
+    let ended = terminal.end();
+    let booked: Value = serde_json::from_str(&ended.answer).unwrap();
+    assert_eq!((ended.code, &booked["class"]), (0, &json!("business")));
+    assert!(!ended.written.contains(['◆', '│']), "{:?}", ended.written);
+}
+
+#[test]
 fn a_dumb_terminal_is_asked_line_by_line() {
     let mut terminal = Terminal::start_with(fluxway(&NEARLY_COMPLETE).env("TERM", "dumb"));
-    terminal.expect("[economy/business/first, empty: economy]>");
-    terminal.press("first\n");
-    terminal.expect("[y/n]>");
+    terminal.expect("Answer (a number or a name; default economy):");
+    terminal.press("3\n");
+    terminal.expect("Answer (y or n):");
     terminal.press("y\n");
     let ended = terminal.end();
     let booked: Value = serde_json::from_str(&ended.answer).unwrap();

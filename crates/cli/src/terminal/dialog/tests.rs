@@ -3,23 +3,26 @@
 use std::collections::VecDeque;
 use std::io;
 
+use crossterm::event::KeyEvent;
 use serde_json::{Value, json};
 
-use super::super::script::{keys, screen};
+use super::super::screen::Size;
+use super::super::script::{keys, terminal};
+use super::super::symbols::{ASCII, UNICODE};
 use super::*;
 
 /// A terminal whose user types from a script, and whose screen is remembered before each key.
 struct Scripted {
-    keys: VecDeque<Key>,
+    keys: VecDeque<KeyEvent>,
     terminal: vt100::Parser,
     screens: Vec<String>,
     written: String,
 }
 
 impl Console for Scripted {
-    fn next(&mut self) -> io::Result<Event> {
+    fn next(&mut self) -> io::Result<Option<Event>> {
         self.screens.push(self.terminal.screen().contents());
-        Ok(Event::Key(self.keys.pop_front().expect("the script is long enough")))
+        Ok(Some(Event::Key(self.keys.pop_front().expect("the script is long enough"))))
     }
 
     fn size(&self) -> Size {
@@ -48,24 +51,29 @@ impl Played {
     }
 }
 
-fn play(message: &str, required: &[&str], properties: Value, typed: &str, coloured: bool) -> Played {
-    play_again(message, required, properties, typed, coloured, &mut Memory::default())
+const LOOK: Look = Look { symbols: &UNICODE, coloured: false, continues: false };
+
+fn play(message: &str, required: &[&str], properties: Value, typed: &str) -> Played {
+    play_with(message, required, properties, typed, LOOK, &mut Memory::default())
 }
 
-fn play_again(
+fn play_with(
     message: &str,
     required: &[&str],
     properties: Value,
     typed: &str,
-    coloured: bool,
+    look: Look,
     memory: &mut Memory,
 ) -> Played {
     let schema = json!({ "type": "object", "properties": properties, "required": required });
     let form = Form::read(&json!({ "message": message, "requestedSchema": schema }));
-    let terminal = screen(16, 60);
-    let mut console =
-        Scripted { keys: keys(typed).into(), terminal, screens: Vec::new(), written: String::new() };
-    let answer = run(&form, &mut console, memory, coloured).unwrap().result();
+    let mut console = Scripted {
+        keys: keys(typed).into(),
+        terminal: terminal(16, 60),
+        screens: Vec::new(),
+        written: String::new(),
+    };
+    let answer = run(&form, &mut console, memory, look).unwrap().result();
     assert!(console.keys.is_empty(), "{:?} were not read", console.keys);
     assert!(!console.terminal.screen().hide_cursor(), "the cursor is still hidden");
     let at_the_end = console.terminal.screen().contents();
@@ -75,7 +83,7 @@ fn play_again(
 /// A form of one required field, called `x`; what is answered for it.
 #[track_caller]
 fn check_one(field: Value, typed: &str, expected: Value) {
-    let found = play("What?", &["x"], json!({ "x": field }), typed, false).answer;
+    let found = play("What?", &["x"], json!({ "x": field }), typed).answer;
     assert_eq!(found, json!({ "action": "accept", "content": { "x": expected } }), "{typed}");
 }
 
@@ -123,7 +131,7 @@ fn what_may_stay_open_is_left_out() {
         json!({ "type": "string", "oneOf": classes() }),
         json!({ "type": "array", "items": { "anyOf": classes() } }),
     ] {
-        let played = play("What?", &[], json!({ "x": field }), "⏎", false);
+        let played = play("What?", &[], json!({ "x": field }), "⏎");
         assert_eq!(played.answer, json!({ "action": "accept", "content": {} }), "{field}");
     }
 }
@@ -132,60 +140,79 @@ fn what_may_stay_open_is_left_out() {
 fn leaving_is_told_apart() {
     let one = || json!({ "x": { "type": "string" } });
     let back = json!({ "action": "accept", "content": {}, "_meta": { "fluxway/action": "back" } });
-    let played = play("What?", &["x"], one(), "ab⎋", false);
-    assert_eq!((played.answer, played.at_the_end.as_str()), (back, "What?\n< back"));
-    for typed in ["ab⌃c", "ab⌃d"] {
-        let played = play("What?", &["x"], one(), typed, false);
-        assert_eq!((played.answer, played.at_the_end.as_str()), (json!({ "action": "cancel" }), "What?"));
+    let played = play("What?", &["x"], one(), "ab⎋");
+    assert_eq!((played.answer, played.at_the_end.as_str()), (back, "■  What?\n│  back"));
+    for (typed, expected) in [("ab⌃c", "■  What?\n│  stopped"), ("ab⌃d", "")] {
+        let played = play("What?", &["x"], one(), typed);
+        assert_eq!((played.answer, played.at_the_end.as_str()), (json!({ "action": "cancel" }), expected));
     }
+}
+
+fn count() -> Value {
+    json!({ "type": "integer", "minimum": 1, "maximum": 9, "default": 2, "description": "Children count." })
 }
 
 #[test]
 fn a_line_shows_help_default_and_problem() {
-    let field = json!({
-        "type": "integer", "minimum": 1, "maximum": 9, "default": 2, "description": "Children count.",
-    });
-    let played = play("How many?", &[], json!({ "n": field }), "12⏎⌃c", false);
-    assert_eq!(
-        played.screens[0],
-        "How many?\n  Children count.; 1 to 9; default: 2\n> \n  Esc: back, Ctrl-C: stop"
-    );
-    assert_eq!(
-        played.last_screen(),
-        "How many?\n  Children count.; 1 to 9; default: 2\n> 12\n  That is out of range: 1 to 9.\n  Esc: back, Ctrl-C: stop"
-    );
+    let played = play("How many?", &[], json!({ "n": count() }), "12⏎⌫⏎");
+    let shown = [
+        "◆  How many?\n│  Children count.; 1 to 9; default: 2\n│\n└  Esc: back, Ctrl-C: stop",
+        "▲  How many?\n│  Children count.; 1 to 9; default: 2\n│  12\n└  That is out of range: 1 to 9.",
+        // A problem goes as soon as the answer is right, without another Enter.
+        "◆  How many?\n│  Children count.; 1 to 9; default: 2\n│  1\n└  Esc: back, Ctrl-C: stop",
+    ];
+    for (at, shown) in [0, 3, 4].into_iter().zip(shown) {
+        let lines: Vec<_> = played.screens[at].lines().map(str::trim_end).collect();
+        assert_eq!(lines.join("\n"), shown);
+    }
+    assert_eq!(played.at_the_end, "◇  How many?\n│  1");
+}
+
+#[test]
+fn only_ascii_where_nothing_else_can_be_shown() {
+    let look = Look { symbols: &ASCII, ..LOOK };
+    let choice = json!({ "type": "string", "oneOf": classes(), "default": "first" });
+    let played = play_with("Class?", &[], json!({ "x": choice }), "⌃c", look, &mut Memory::default());
+    assert!(played.screens[0].starts_with("*  Class?\n|  ( ) Economy\n|  ( ) Business\n|  (*) First"));
+    assert!(played.written.is_ascii(), "{:?}", played.written);
 }
 
 #[test]
 fn a_choice_shows_where_it_is() {
     let field = json!({ "type": "string", "oneOf": classes(), "default": "economy" });
-    let played = play("Where?", &[], json!({ "class": field }), "↓⏎", false);
+    let played = play("Where?", &[], json!({ "class": field }), "↓⏎");
     assert_eq!(
         played.last_screen(),
-        "Where?\n  Economy (default)\n> Business\n  First class\n  Esc: back, Ctrl-C: stop, ↑↓: move, Enter: take it, type …"
+        "◆  Where?\n│  ○ Economy (default)\n│  ● Business\n│  ○ First class\n\
+         └  ↑↓: move, Enter: confirm, type to filter, Esc: back,\n   Ctrl-C: stop"
     );
-    assert_eq!(played.at_the_end, "Where?\n> Business");
+    assert_eq!(played.at_the_end, "◇  Where?\n│  Business");
 }
 
 #[test]
-fn a_long_label_is_shown_to_its_end() {
+fn a_long_label_is_wrapped_between_words() {
     let title = "Which of these many lines of the command line tool is the one that you would like to have?";
     let properties = json!({ "a": { "type": "string", "title": title }, "b": { "type": "string" } });
-    let played = play("About it", &["a"], properties, "⌃c", false);
+    let played = play("About it", &["a"], properties, "⌃c");
+    let lines: Vec<_> = played.last_screen().lines().map(str::trim_end).collect();
     assert_eq!(
-        played.last_screen(),
-        "About it\nWhich of these many lines of the command line tool is the\none that you would like to have?\n> \n  \
-         Esc: back, Ctrl-C: stop"
+        lines.join("\n"),
+        "│  About it\n│\n◆  Which of these many lines of the command line tool is\n│  the one that you would like to have?\n\
+         │\n└  Esc: back, Ctrl-C: stop"
     );
 }
 
 #[test]
 fn a_confirmation_shows_its_default() {
     let field = json!({ "type": "boolean", "default": false });
-    let played = play("Sure?", &[], json!({ "ok": field }), "y⏎", false);
-    assert!(played.screens[0].starts_with("Sure?\n  default: No\n   Yes  [No]\n"), "{}", played.screens[0]);
-    assert!(played.last_screen().contains("  [Yes]  No"), "{}", played.last_screen());
-    assert_eq!(played.at_the_end, "Sure?\n> Yes");
+    let played = play("Sure?", &[], json!({ "ok": field }), "y⏎");
+    assert!(
+        played.screens[0].starts_with("◆  Sure?\n│  default: No\n│  ○ Yes / ● No\n"),
+        "{}",
+        played.screens[0]
+    );
+    assert!(played.last_screen().contains("│  ● Yes / ○ No"), "{}", played.last_screen());
+    assert_eq!(played.at_the_end, "◇  Sure?\n│  Yes");
 }
 
 fn dates() -> Value {
@@ -197,37 +224,50 @@ fn dates() -> Value {
 
 #[test]
 fn a_form_goes_from_field_to_field_and_back() {
-    let played = play("When?", &["departure"], dates(), "2028-02-01⏎2028-02-02⏎", false);
+    let played = play("When?", &["departure"], dates(), "2028-02-01⏎2028-02-02⏎");
     assert_eq!(
         played.last_screen(),
-        "When?\n> First day: 2028-02-01\nLast day\n  YYYY-MM-DD; may stay empty\n> 2028-02-02\n  Esc: back, Ctrl-C: stop"
+        "│  When?\n│\n◇  First day\n│  2028-02-01\n│\n◆  Last day\n│  YYYY-MM-DD; optional\n│  2028-02-02\n\
+         └  Esc: back, Ctrl-C: stop"
     );
-    assert_eq!(played.at_the_end, "When?\n> First day: 2028-02-01\n> Last day: 2028-02-02");
+    assert_eq!(played.at_the_end, "│  When?\n│\n◇  First day\n│  2028-02-01\n│\n◇  Last day\n│  2028-02-02");
 
-    // What was answered is still there, on both sides of going back.
-    let played = play("When?", &["departure"], dates(), "2028-02-01⏎⎋⌫9⏎⏎", false);
+    // Answers are still there, on both sides of going back.
+    let played = play("When?", &["departure"], dates(), "2028-02-01⏎⎋⌫9⏎⏎");
     let content = json!({ "departure": "2028-02-09" });
     assert_eq!(played.answer, json!({ "action": "accept", "content": content }));
-    assert_eq!(played.at_the_end, "When?\n> First day: 2028-02-09\n> Last day: (left open)");
+    assert!(
+        played.at_the_end.ends_with("│  2028-02-09\n│\n◇  Last day\n│  (skipped)"),
+        "{}",
+        played.at_the_end
+    );
 }
 
 #[test]
-fn who_is_asked_again_mends_what_they_said() {
+fn a_form_is_joined_to_the_one_above_it() {
+    let look = Look { continues: true, ..LOOK };
+    let name = json!({ "x": { "type": "string" } });
+    let played = play_with("That is taken.\nName?", &["x"], name, "Ada⏎", look, &mut Memory::default());
+    assert_eq!(played.at_the_end, "│\n│  That is taken.\n│\n◇  Name?\n│  Ada");
+}
+
+#[test]
+fn a_question_asked_again_starts_with_its_answer() {
     let mut memory = Memory::default();
-    let mut again = |typed| play_again("When?", &["departure"], dates(), typed, false, &mut memory).answer;
+    let mut again = |typed| play_with("When?", &["departure"], dates(), typed, LOOK, &mut memory).answer;
     again("2001-02-01⏎⏎");
     let mended = again("⌫2⏎2001-02-03⏎");
     assert_eq!(mended["content"], json!({ "departure": "2001-02-02", "return": "2001-02-03" }));
     assert_eq!(again("⏎⌃u⏎")["content"], json!({ "departure": "2001-02-02" }));
     assert_eq!(again("⏎⏎")["content"], json!({ "departure": "2001-02-02" }));
 
-    // But who agreed once has not agreed again, and another question is not answered yet.
+    // But a yes counts once, and another question has no answer yet.
     let mut once = |title: &str, kind: &str, typed: &str| {
         let field = json!({ "x": { "type": kind, "title": title } });
-        play_again("Well?", &["x"], field, typed, false, &mut memory).screens[0].clone()
+        play_with("Well?", &["x"], field, typed, LOOK, &mut memory).screens[0].clone()
     };
     once("Sure?", "boolean", "y⏎");
-    assert!(once("Sure?", "boolean", "⌃c").contains("   Yes   No"));
+    assert!(once("Sure?", "boolean", "⌃c").contains("│  ○ Yes / ○ No"));
     once("Name?", "string", "Ada⏎");
     assert!(!once("Street?", "string", "⌃c").contains("Ada"));
     assert!(once("Name?", "string", "⌃c").contains("Ada"));
@@ -239,23 +279,23 @@ fn a_long_message_is_printed_once_above_the_prompt() {
     let message =
         format!("Apply this?\n--- a/x\n+++ b/x\n@@ -1 +1,300 @@\n-\u{1b}[5mold\n{}\n+end", lines.join("\n"));
     let field = json!({ "x": { "type": "boolean", "title": message } });
-    let played = play(&message, &["x"], field, "y⏎", true);
+    let look = Look { coloured: true, ..LOOK };
+    let played = play_with(&message, &["x"], field, "y⏎", look, &mut Memory::default());
     assert_eq!(played.written.matches("+line 150\u{1b}").count(), 1);
     assert!(played.written.contains("\u{1b}[32m+line 299\u{1b}[0m\n"));
     assert!(played.written.contains("\u{1b}[31m-\\u{1b}[5mold\u{1b}[0m\n"));
     let screen = played.last_screen();
-    assert!(screen.contains("+end\nApply this?\n  [Yes]  No"), "{screen}");
+    assert!(screen.contains("│  +end\n│\n◆  Apply this?\n│  ● Yes / ○ No"), "{screen}");
 }
 
 #[test]
 fn colours_are_there_or_not() {
     let seen = |coloured| {
-        let played = play("When?", &["departure"], dates(), "x⏎⌃c", coloured);
-        played.written
+        let look = Look { coloured, ..LOOK };
+        play_with("When?", &["departure"], dates(), "x⏎⌃c", look, &mut Memory::default()).written
     };
-    assert!(
-        seen(true).contains("\u{1b}[31m  That is not a day") && seen(true).contains("\u{1b}[2m  Esc: back")
-    );
+    let coloured = seen(true);
+    assert!(coloured.contains("\u{1b}[33mThat is not a day") && coloured.contains("\u{1b}[2mEsc: back"));
     let plain = seen(false);
     let codes =
         plain.split("\u{1b}[").skip(1).map(|code| code.trim_start_matches(|c: char| !c.is_alphabetic()));

@@ -1,0 +1,106 @@
+//! The terminal as a form uses it: events in, text out. Tests have one of their own.
+
+use std::io::{self, IsTerminal, Write};
+use std::time::Duration;
+
+use crossterm::event::{self, DisableBracketedPaste, EnableBracketedPaste, Event};
+use crossterm::{cursor, execute, terminal};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::termios::{
+    OptionalActions, OutputModes, QueueSelector, tcflush, tcgetattr, tcgetwinsize, tcsetattr,
+};
+
+use super::screen::Size;
+use crate::paint;
+
+pub(super) trait Console {
+    /// Waits for the next event. `None` if the terminal has gone away.
+    fn next(&mut self) -> io::Result<Option<Event>>;
+    fn size(&self) -> Size;
+    fn write(&mut self, text: &str) -> io::Result<()>;
+}
+
+/// How often the size is looked at: without a controlling terminal no signal tells of a change.
+const TICK: Timespec = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
+
+/// For a terminal that does not say how large it is.
+const USUAL_SIZE: Size = Size { columns: 80, rows: 24 };
+
+/// The real terminal in raw mode, restored when this is dropped.
+pub(super) struct Tty {
+    size: Size,
+}
+
+impl Tty {
+    /// Takes over the terminal, if there is one that can move its cursor. What was typed before is dropped: it cannot answer
+    /// a question that had not been asked.
+    pub(super) fn open() -> Option<Self> {
+        if paint::is_dumb() || !io::stdin().is_terminal() || !io::stderr().is_terminal() {
+            return None;
+        }
+        terminal::enable_raw_mode().ok()?;
+        let tty = Self { size: current_size() };
+        keep_line_ends().ok()?;
+        tcflush(io::stdin(), QueueSelector::IFlush).ok()?;
+        while event::poll(Duration::ZERO).ok()? {
+            event::read().ok()?;
+        }
+        execute!(io::stderr(), EnableBracketedPaste).ok()?;
+        Some(tty)
+    }
+}
+
+impl Console for Tty {
+    fn next(&mut self) -> io::Result<Option<Event>> {
+        loop {
+            if event::poll(Duration::ZERO)? {
+                return event::read().map(Some);
+            }
+            // Crossterm never returns from reading a terminal that is gone, so it is not asked to.
+            let stdin = io::stdin();
+            let mut waiting = [PollFd::new(&stdin, PollFlags::IN)];
+            if poll(&mut waiting, Some(&TICK)).is_ok()
+                && waiting[0].revents().intersects(PollFlags::HUP | PollFlags::ERR)
+            {
+                return Ok(None);
+            }
+            if self.size != current_size() {
+                self.size = current_size();
+                return Ok(Some(Event::Resize(0, 0)));
+            }
+        }
+    }
+
+    fn size(&self) -> Size {
+        self.size
+    }
+
+    fn write(&mut self, text: &str) -> io::Result<()> {
+        io::stderr().write_all(text.as_bytes())
+    }
+}
+
+impl Drop for Tty {
+    fn drop(&mut self) {
+        // Each on its own: if one fails, the others still leave a usable terminal.
+        let _ = execute!(io::stderr(), cursor::Show, DisableBracketedPaste);
+        let _ = terminal::disable_raw_mode();
+    }
+}
+
+/// Raw mode also stops `\n` from returning to the first column, which log lines of other threads need.
+fn keep_line_ends() -> io::Result<()> {
+    let mut modes = tcgetattr(io::stdin())?;
+    modes.output_modes |= OutputModes::OPOST;
+    Ok(tcsetattr(io::stdin(), OptionalActions::Now, &modes)?)
+}
+
+/// Crossterm asks stdout, which may be a pipe here.
+pub(super) fn current_size() -> Size {
+    match tcgetwinsize(io::stderr()) {
+        Ok(size) if size.ws_col > 0 && size.ws_row > 0 => {
+            Size { columns: usize::from(size.ws_col), rows: usize::from(size.ws_row) }
+        }
+        _ => USUAL_SIZE,
+    }
+}

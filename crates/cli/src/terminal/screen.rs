@@ -1,0 +1,269 @@
+//! What is drawn: styled lines within the width of the terminal, each frame in place of the last.
+
+use std::fmt::Write;
+
+use crossterm::Command;
+use crossterm::cursor::{Hide, MoveRight, MoveUp, Show};
+use crossterm::terminal::{Clear, ClearType};
+use unicode_segmentation::UnicodeSegmentation;
+use unicode_width::UnicodeWidthStr;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Size {
+    pub(super) columns: usize,
+    pub(super) rows: usize,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Style {
+    Plain,
+    Dim,
+    Bold,
+    Active,
+    Done,
+    Invalid,
+    Cancelled,
+}
+
+impl Style {
+    fn code(self) -> &'static str {
+        match self {
+            Self::Plain => "",
+            Self::Dim => "2",
+            Self::Bold => "1",
+            Self::Active => "36",
+            Self::Done => "32",
+            Self::Invalid => "33",
+            Self::Cancelled => "31",
+        }
+    }
+
+    pub(super) fn paint(self, text: &str, coloured: bool) -> String {
+        if coloured && self != Self::Plain && !text.is_empty() {
+            format!("\x1b[{}m{text}\x1b[0m", self.code())
+        } else {
+            text.to_owned()
+        }
+    }
+}
+
+/// A line of parts, each in its style.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Line(Vec<(Style, String)>);
+
+impl Line {
+    pub(super) fn new(style: Style, text: impl Into<String>) -> Self {
+        Self(vec![(style, text.into())])
+    }
+
+    pub(super) fn and(mut self, style: Style, text: impl Into<String>) -> Self {
+        self.0.push((style, text.into()));
+        self
+    }
+
+    /// This one, with another behind it.
+    pub(super) fn then(mut self, other: Self) -> Self {
+        self.0.extend(other.0);
+        self
+    }
+
+    pub(super) fn width(&self) -> usize {
+        self.0.iter().map(|(_, text)| text.width()).sum()
+    }
+
+    /// The line in at most `width` columns. An ellipsis replaces what does not fit.
+    pub(super) fn fitted(&self, width: usize) -> Self {
+        if self.width() <= width {
+            return self.clone();
+        }
+        let mut left = width.saturating_sub(1);
+        let mut parts = Vec::new();
+        for (style, text) in &self.0 {
+            let part = head(text, left);
+            left = left.saturating_sub(part.width());
+            let is_whole = part.len() == text.len();
+            parts.push((*style, part.to_owned()));
+            if !is_whole {
+                break;
+            }
+        }
+        if width > 0 {
+            parts.push((Style::Dim, "…".to_owned()));
+        }
+        Self(parts)
+    }
+
+    pub(super) fn painted(&self, coloured: bool) -> String {
+        self.0.iter().map(|(style, text)| style.paint(text, coloured)).collect()
+    }
+}
+
+/// The beginning of a text, in at most `width` columns.
+fn head(text: &str, width: usize) -> &str {
+    let mut used = 0;
+    let end = text.grapheme_indices(true).find_map(|(at, character)| {
+        used += character.width();
+        (used > width).then_some(at)
+    });
+    &text[..end.unwrap_or(text.len())]
+}
+
+/// Lines, and where the cursor stands among them if it is visible.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct View {
+    pub(super) lines: Vec<Line>,
+    pub(super) cursor: Option<(usize, usize)>,
+}
+
+impl View {
+    pub(super) fn push(&mut self, line: Line) {
+        self.lines.push(line);
+    }
+
+    /// What fits on the terminal: the last lines, and none as wide as the terminal, because some break such a line.
+    fn fitted(&self, size: Size) -> Self {
+        let hidden = self.lines.len().saturating_sub(size.rows);
+        let width = size.columns.saturating_sub(1);
+        let lines = self.lines.iter().skip(hidden).map(|line| line.fitted(width)).collect();
+        let cursor = self.cursor.map(|(row, column)| (row.saturating_sub(hidden), column.min(width)));
+        Self { lines, cursor }
+    }
+}
+
+/// The part of the screen that is redrawn with every key. The lines above it stay as they are.
+#[derive(Default)]
+pub(super) struct Frame {
+    /// How wide the lines are that were drawn last.
+    widths: Vec<usize>,
+    /// Where the cursor was left among them.
+    cursor: (usize, usize),
+}
+
+impl Frame {
+    /// What replaces the last view by this one, in one write so that nothing flickers.
+    pub(super) fn draw(&mut self, view: &View, size: Size, coloured: bool) -> String {
+        let view = view.fitted(size);
+        let mut drawn = self.erase(size);
+        self.widths = view.lines.iter().map(Line::width).collect();
+        let lines: Vec<String> = view.lines.iter().map(|line| line.painted(coloured)).collect();
+        drawn.push_str(&lines.join("\r\n"));
+        let last = self.widths.len().saturating_sub(1);
+        self.cursor = view.cursor.unwrap_or((last, self.widths.last().copied().unwrap_or(0)));
+        if view.cursor.is_some() {
+            go_up(&mut drawn, last - self.cursor.0);
+            drawn.push('\r');
+            if self.cursor.1 > 0 {
+                add(&mut drawn, MoveRight(clamp(self.cursor.1)));
+            }
+            add(&mut drawn, Show);
+        } else {
+            add(&mut drawn, Hide);
+        }
+        drawn
+    }
+
+    /// What replaces the last view by lines that stay, and moves to the line below them.
+    pub(super) fn close(mut self, view: &View, size: Size, coloured: bool) -> String {
+        let mut drawn = self.draw(&View { lines: view.lines.clone(), cursor: None }, size, coloured);
+        if !view.lines.is_empty() {
+            drawn.push_str("\r\n");
+        }
+        add(&mut drawn, Show);
+        drawn
+    }
+
+    /// Moves to the first line and erases everything. A terminal that was made narrower has wrapped lines since then.
+    fn erase(&self, size: Size) -> String {
+        let columns = size.columns.max(1);
+        let rows = |width: &usize| (*width).max(1).div_ceil(columns);
+        let above: usize = self.widths.iter().take(self.cursor.0).map(rows).sum();
+        let mut erased = String::new();
+        go_up(&mut erased, above + self.cursor.1 / columns);
+        erased.push('\r');
+        add(&mut erased, Clear(ClearType::FromCursorDown));
+        erased
+    }
+}
+
+fn go_up(drawn: &mut String, rows: usize) {
+    // Zero rows would be one: terminals read 0 as the default.
+    if rows > 0 {
+        add(drawn, MoveUp(clamp(rows)));
+    }
+}
+
+fn clamp(count: usize) -> u16 {
+    u16::try_from(count).unwrap_or(u16::MAX)
+}
+
+fn add(drawn: &mut String, command: impl Command) {
+    let mut code = String::new();
+    // Writing to a string cannot fail.
+    let _ = command.write_ansi(&mut code);
+    let _ = drawn.write_str(&code);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::script::terminal;
+    use super::*;
+
+    #[test]
+    fn lines_are_cut_to_the_width() {
+        let line = Line::new(Style::Plain, "> ").and(Style::Active, "日本語");
+        let cut = |width| line.fitted(width).painted(false);
+        assert_eq!([cut(8), cut(7), cut(5), cut(1), cut(0)], ["> 日本語", "> 日本…", "> 日…", "…", ""]);
+        assert_eq!(line.painted(true), "> \x1b[36m日本語\x1b[0m");
+    }
+
+    #[test]
+    fn a_view_keeps_its_last_lines() {
+        let lines = ["a", "b", "c"].map(|text| Line::new(Style::Plain, text)).to_vec();
+        let view = View { lines, cursor: Some((2, 1)) }.fitted(Size { columns: 9, rows: 2 });
+        assert_eq!((view.lines.len(), view.cursor), (2, Some((1, 1))));
+    }
+
+    fn view(lines: &[&str], cursor: Option<(usize, usize)>) -> View {
+        View { lines: lines.iter().map(|text| Line::new(Style::Plain, *text)).collect(), cursor }
+    }
+
+    /// What a terminal of 20 columns shows, and where its cursor stands.
+    fn shown(bytes: &[String]) -> (String, (u16, u16)) {
+        let mut terminal = terminal(6, 20);
+        for bytes in bytes {
+            terminal.process(bytes.as_bytes());
+        }
+        (terminal.screen().contents(), terminal.screen().cursor_position())
+    }
+
+    #[test]
+    fn each_view_replaces_the_last() {
+        let size = Size { columns: 20, rows: 6 };
+        let mut frame = Frame::default();
+        let mut bytes = vec!["above\r\n".to_owned()];
+        bytes.push(frame.draw(&view(&["one", "> x", "hint"], Some((1, 3))), size, true));
+        assert_eq!(shown(&bytes), ("above\none\n> x\nhint".to_owned(), (2, 3)));
+        bytes.push(frame.draw(&view(&["> xy", "a line that is too long"], Some((0, 4))), size, true));
+        assert_eq!(shown(&bytes), ("above\n> xy\na line that is too…".to_owned(), (1, 4)));
+        bytes.push(frame.draw(&view(&["a", "b"], None), size, true));
+        bytes.push(frame.close(&view(&["done"], None), size, true));
+        assert_eq!(shown(&bytes), ("above\ndone".to_owned(), (2, 0)));
+    }
+
+    #[test]
+    fn a_view_that_is_closed_empty_leaves_nothing() {
+        let size = Size { columns: 20, rows: 6 };
+        let mut frame = Frame::default();
+        let mut bytes = vec!["above\r\n".to_owned()];
+        bytes.push(frame.draw(&view(&["one", "two"], None), size, false));
+        bytes.push(frame.close(&View::default(), size, false));
+        assert_eq!(shown(&bytes), ("above".to_owned(), (1, 0)));
+    }
+
+    #[test]
+    fn a_terminal_made_narrower_has_wrapped_the_lines() {
+        let mut frame = Frame::default();
+        frame.draw(&view(&["0123456789", "0123456789"], Some((1, 7))), Size { columns: 20, rows: 6 }, false);
+        assert_eq!(frame.erase(Size { columns: 5, rows: 6 }), "\x1b[3A\r\x1b[J");
+    }
+}
