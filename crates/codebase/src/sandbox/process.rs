@@ -62,11 +62,12 @@ macro_rules! wait_then {
 }
 const WAIT_THEN_BECOME: &str = wait_then!(r#"exec "$@""#);
 const WAIT_THEN_BECOME_WITHOUT_INPUT: &str = wait_then!(r#"exec "$@" </dev/null"#);
-/// The first process of the namespaces. Should we be killed, it loses its input and ends the others.
+/// The first process of the namespaces. Should we be killed, it loses its input and ends the others, again and again: the
+/// program may be about to start.
 const WAIT_THEN_GUARD: &str = wait_then!(
     r#"[ "$$" -eq 1 ] || exit 125
 exec 3<&0 </dev/null
-{ read -r _ <&3; kill -KILL -1; } >/dev/null 2>&1 &
+{ read -r _ <&3; while :; do kill -KILL -1; sleep 1; done; } >/dev/null 2>&1 &
 "$@" 3<&-
 exit $?"#
 );
