@@ -1,6 +1,6 @@
 //! Differences for people.
 
-use similar::TextDiff;
+use diffy::{DiffOptions, PatchFormatter};
 
 /// Beyond this many pairs of lines nobody reads a difference, and looking for a small one takes long.
 const MOST_PAIRS: usize = 4_000_000;
@@ -16,7 +16,13 @@ pub fn unified(path: &str, old: Option<&str>, new: Option<&str>) -> String {
     if too_different(old, new) {
         return format!("--- {from}\n+++ {to}\n@@ too different to be shown line by line @@\n");
     }
-    TextDiff::from_lines(old, new).unified_diff().context_radius(3).header(&from, &to).to_string()
+    if old == new {
+        return String::new();
+    }
+    let mut options = DiffOptions::new();
+    let changes = options.set_original_filename(from).set_modified_filename(to).create_patch(old, new);
+    // Git writes a space before an empty line of context.
+    PatchFormatter::new().suppress_blank_empty(false).fmt_patch(&changes).to_string()
 }
 
 fn too_different(old: &str, new: &str) -> bool {

@@ -9,7 +9,7 @@ use super::budget::Budget;
 use super::document::mode_value;
 use super::finding::{Finding, Severity, way};
 use super::flat::Token;
-use super::json::{Json, Map};
+use super::json::Json;
 use super::limits::{MAX_DEPTH, MAX_NODES, MAX_NODES_OF_MODES, MAX_VALUE_NODES};
 use super::model::{Model, Source, Target, is_plain};
 use super::reference::Reference;
@@ -413,7 +413,7 @@ impl<'a> Follower<'_, 'a> {
             }
             Json::Object(map) => {
                 let members = map.iter().map(|(name, value)| Ok((name.to_owned(), anew(self, value)?)));
-                Json::Object(Map::unique(members.collect::<Result<_, _>>()?))
+                Json::Object(members.collect::<Result<_, _>>()?)
             }
             plain => {
                 plain.weigh(&mut self.room).ok_or(Stop::TooLarge)?;

@@ -6,9 +6,9 @@
 
 mod text;
 
-use std::collections::HashMap;
 use std::fmt;
 
+use indexmap::IndexMap;
 use serde_json::Number;
 
 use super::budget::Budget;
@@ -32,101 +32,68 @@ pub enum Json {
 
 /// The members of an object, in order. Names are unique.
 #[derive(Clone, Default)]
-pub struct Map {
-    members: Vec<(String, Json)>,
-    /// Where each name is, once there are many.
-    index: Option<Box<Index>>,
-}
+pub struct Map(IndexMap<String, Json>);
 
-/// Places by name. Apart, for most objects are small and have none.
-#[derive(Clone, Default)]
-struct Index(HashMap<String, usize>);
-
-/// So many members are searched one by one.
-const FEW: usize = 16;
 /// So many bytes of a text count as one value more.
 const BYTES_PER_NODE: usize = 64;
 
 impl Map {
     /// No members.
-    pub const fn new() -> Self {
-        Self { members: Vec::new(), index: None }
-    }
-
-    /// Members whose names are known to be unique.
-    pub(super) fn unique(members: Vec<(String, Json)>) -> Self {
-        let mut map = Self { members, index: None };
-        map.find_again();
-        map
+    pub fn new() -> Self {
+        Self::default()
     }
 
     /// How many members there are.
     pub fn len(&self) -> usize {
-        self.members.len()
+        self.0.len()
     }
 
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
-        self.members.is_empty()
+        self.0.is_empty()
     }
 
     /// The value of a name.
     pub fn get(&self, name: &str) -> Option<&Json> {
-        self.place(name).map(|at| &self.members[at].1)
+        self.0.get(name)
     }
 
     /// The value of a name, to change.
     pub fn get_mut(&mut self, name: &str) -> Option<&mut Json> {
-        self.place(name).map(|at| &mut self.members[at].1)
+        self.0.get_mut(name)
     }
 
     /// Whether a name occurs.
     pub fn contains(&self, name: &str) -> bool {
-        self.place(name).is_some()
+        self.0.contains_key(name)
     }
 
     /// Sets a name, in its place if it is there, else at the end.
     pub fn set(&mut self, name: impl Into<String>, value: impl Into<Json>) {
-        let name = name.into();
-        match self.place(&name) {
-            Some(at) => self.members[at].1 = value.into(),
-            None => {
-                self.push(name, value.into());
-            }
-        }
+        self.0.insert(name.into(), value.into());
     }
 
     /// Takes a name out.
     pub fn remove(&mut self, name: &str) -> Option<Json> {
-        let at = self.place(name)?;
-        let (_, value) = self.members.remove(at);
-        self.find_again();
-        Some(value)
+        self.0.shift_remove(name)
     }
 
     /// Gives a member another name and leaves it where it is. The new name must be free.
     pub(super) fn rename(&mut self, name: &str, to: &str) {
-        if let Some(at) = self.place(name) {
-            to.clone_into(&mut self.members[at].0);
-            if let Some(index) = &mut self.index {
-                index.0.remove(name);
-                index.0.insert(to.to_owned(), at);
-            }
+        if let Some(at) = self.0.get_index_of(name) {
+            let renamed = self.0.replace_index(at, to.to_owned());
+            debug_assert!(renamed.is_ok(), "the name {to} is taken");
         }
     }
 
     /// Takes the members out whose names are wanted.
     pub(super) fn take_out(&mut self, is_wanted: impl Fn(&str) -> bool) -> Vec<(String, Json)> {
-        let members = std::mem::take(&mut self.members).into_iter();
-        let (out, stay) = members.partition(|(name, _)| is_wanted(name));
-        *self = Self::unique(stay);
-        out
+        self.0.extract_if(.., |name, _| is_wanted(name)).collect()
     }
 
     /// The member of this name, made an empty object if it is missing or anything else.
     pub(super) fn object_mut(&mut self, name: &str) -> &mut Map {
-        let at = self.place(name).unwrap_or_else(|| self.push(name.to_owned(), Json::Null));
-        let value = &mut self.members[at].1;
+        let value = self.0.entry(name.to_owned()).or_insert(Json::Null);
         if !matches!(value, Json::Object(_)) {
             *value = Json::Object(Self::new());
         }
@@ -136,35 +103,9 @@ impl Map {
         }
     }
 
-    fn place(&self, name: &str) -> Option<usize> {
-        match &self.index {
-            Some(index) => index.0.get(name).copied(),
-            None => self.members.iter().position(|(known, _)| known == name),
-        }
-    }
-
-    fn push(&mut self, name: String, value: Json) -> usize {
-        let at = self.members.len();
-        if let Some(index) = &mut self.index {
-            index.0.insert(name.clone(), at);
-        }
-        self.members.push((name, value));
-        if at == FEW {
-            self.find_again();
-        }
-        at
-    }
-
-    /// Writes down anew where each name is.
-    fn find_again(&mut self) {
-        let members = self.members.iter().enumerate();
-        self.index = (self.members.len() > FEW)
-            .then(|| Box::new(Index(members.map(|(at, (name, _))| (name.clone(), at)).collect())));
-    }
-
     /// How many objects and arrays are inside one another, this one included.
     pub(super) fn depth(&self) -> usize {
-        1 + self.members.iter().map(|(_, value)| value.depth()).max().unwrap_or(0)
+        1 + self.0.values().map(Json::depth).max().unwrap_or(0)
     }
 
     /// How many bytes it has as text, without spaces.
@@ -174,18 +115,19 @@ impl Map {
 
     /// Names and values, in order.
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = (&str, &Json)> {
-        self.members.iter().map(|(name, value)| (name.as_str(), value))
+        self.0.iter().map(|(name, value)| (name.as_str(), value))
     }
 
     /// Names and values, to change the values.
     pub fn iter_mut(&mut self) -> impl Iterator<Item = (&str, &mut Json)> {
-        self.members.iter_mut().map(|(name, value)| (name.as_str(), value))
+        self.0.iter_mut().map(|(name, value)| (name.as_str(), value))
     }
 }
 
 impl PartialEq for Map {
     fn eq(&self, other: &Self) -> bool {
-        self.members == other.members
+        // Unlike `IndexMap`, by their order too.
+        self.0.iter().eq(&other.0)
     }
 }
 
@@ -197,11 +139,7 @@ impl fmt::Debug for Map {
 
 impl<N: Into<String>, V: Into<Json>> FromIterator<(N, V)> for Map {
     fn from_iter<I: IntoIterator<Item = (N, V)>>(members: I) -> Self {
-        let mut map = Self::new();
-        for (name, value) in members {
-            map.set(name, value);
-        }
-        map
+        Self(members.into_iter().map(|(name, value)| (name.into(), value.into())).collect())
     }
 }
 
@@ -273,10 +211,10 @@ impl Json {
             Self::Number(number) => number.as_f64().map_or_else(|| self.clone(), Self::number),
             Self::Array(items) => Self::Array(items.iter().map(Self::sorted).collect()),
             Self::Object(map) => {
-                let mut members: Vec<_> =
+                let mut members: IndexMap<_, _> =
                     map.iter().map(|(name, value)| (name.to_owned(), value.sorted())).collect();
-                members.sort_by(|one, two| one.0.cmp(&two.0));
-                Self::Object(Map::unique(members))
+                members.sort_unstable_keys();
+                Self::Object(Map(members))
             }
             other => other.clone(),
         }

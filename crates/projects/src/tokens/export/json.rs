@@ -20,7 +20,7 @@ pub fn flat(document: &Document, mode: Option<&str>) -> Exported {
     let modes = if mode.is_none() { document.modes() } else { Vec::new() };
     let resolved = resolve(document, mode);
     let mut paper = Paper::new();
-    let mut members = Vec::new();
+    let mut members = Map::new();
     for token in resolved.tokens() {
         if paper.is_full() {
             break;
@@ -39,9 +39,9 @@ pub fn flat(document: &Document, mode: Option<&str>) -> Exported {
         }
         // With its lines and indents it is about twice as long.
         if paper.has_room(2 * map.bytes(), &token.path) {
-            members.push((token.path.clone(), map.into()));
+            members.set(token.path.clone(), map);
         }
     }
-    paper.text = Json::Object(Map::unique(members)).pretty();
+    paper.text = Json::Object(members).pretty();
     paper.done(resolved.findings).without_modes(&modes)
 }

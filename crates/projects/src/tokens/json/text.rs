@@ -149,7 +149,7 @@ impl<'de> Visitor<'de> for Seed {
                 let name = shown(&name);
                 return Err(de::Error::custom(format_args!("the name {name:?} occurs twice in one object")));
             }
-            map.push(name, object.next_value_seed(inside)?);
+            map.set(name, object.next_value_seed(inside)?);
         }
         Ok(Json::Object(map))
     }
