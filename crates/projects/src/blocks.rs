@@ -69,6 +69,20 @@ impl Block {
         self.assets().len() as u64
     }
 
+    /// Whether a text of its props contains this one, whatever the case of letters.
+    pub fn contains_text(&self, wanted: &str) -> bool {
+        fn is_in(value: &Value, wanted: &str) -> bool {
+            match value {
+                Value::String(text) => text.to_lowercase().contains(wanted),
+                Value::Array(items) => items.iter().any(|item| is_in(item, wanted)),
+                Value::Object(map) => map.values().any(|value| is_in(value, wanted)),
+                _ => false,
+            }
+        }
+        let wanted = wanted.to_lowercase();
+        self.props.values().any(|value| is_in(value, &wanted))
+    }
+
     /// How many bytes its props have as JSON: what counts towards the limits.
     pub fn bytes(&self) -> u64 {
         naming::json_bytes(&self.props) as u64

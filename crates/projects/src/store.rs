@@ -17,8 +17,8 @@
 //! - **Rules.** They are the pure functions of this crate. Usage is kept in the row of the project, and never counted anew.
 //! - **Order.** Lists have one order, which no write to an entry changes, and texts are compared as bytes. A cursor is a
 //!   place in that order: what stands after it is found by an index, and a page costs as much at the end as at the start.
-//! - **Cost.** A write touches the row of the project and those that it is about. Nothing but `publish`, `content`,
-//!   `version`, `restore_version` and `duplicate_project` reads all blocks of a project, and nothing reads all projects.
+//! - **Cost.** A write touches the row of the project and those that it is about. Nothing but `find_blocks`, `publish`,
+//!   `content`, `version`, `restore_version` and `duplicate_project` reads all blocks of a project, and nothing reads all projects.
 //! - **Values.** Times are kept to the microsecond, JSON and design systems as text, so that they come back equal.
 
 mod assets;

@@ -66,6 +66,7 @@ macro_rules! for_each_case {
             half_a_project_is_none,
             odd_texts_come_back_as_they_were,
             blocks_are_created_and_read,
+            blocks_are_found_by_their_text,
             blocks_are_listed_in_pages,
             props_are_patched_and_judged,
             blocks_are_moved,

@@ -69,6 +69,27 @@ impl ProjectStore {
         .await
     }
 
+    /// The blocks that contain a text ([`Block::contains_text`]), in reading order.
+    pub async fn find_blocks(
+        &self,
+        account: &Account,
+        project: &ProjectId,
+        text: &str,
+    ) -> Result<AtRevision<Vec<Block>>, Error> {
+        self.read(account, (project.clone(), text.to_owned()), |tables, (account, (project, text))| {
+            Box::pin(async move {
+                let all = row(tables.all_blocks(project));
+                let (revision, all) = project_and(look(tables, account, project), all).await?;
+                let value = compute(tables, || {
+                    let ordered = in_reading_order(all, None, |block| block);
+                    ordered.into_iter().filter(|block| block.contains_text(text)).collect()
+                })?;
+                Ok(AtRevision { revision, value })
+            })
+        })
+        .await
+    }
+
     /// Creates blocks with all that is inside, by [`insert`](blocks::insert). Gives the rows, parents before children.
     /// `NotFound` for a parent or sibling that is not there. Ids come from the seed, in the order of the rows.
     pub async fn insert_blocks(

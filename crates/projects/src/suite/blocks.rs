@@ -54,6 +54,34 @@ pub async fn blocks_are_created_and_read(replicas: Replicas) {
     assert_eq!((desk.project().await.revision, desk.project().await.usage.blocks), (3, 6));
 }
 
+/// Texts are found in every prop at every depth, in reading order, and nowhere else.
+pub async fn blocks_are_found_by_their_text(replicas: Replicas) {
+    let desk = Desk::new(replicas).await;
+    let page = desk.page("/").await;
+    let tree = json!([
+        { "type": "section", "props": { "title": "Preise" }, "children": [
+            { "type": "text", "props": { "text": "Ein *Äpfel* \"GRÜN\"" } },
+            { "type": "list", "props": { "items": ["Birnen", "äpfel"] } },
+        ] },
+        { "type": "divider" },
+    ]);
+    let ids = desk.insert(Place::last(Some(page)), tree).await;
+    for (text, expected) in [
+        ("äpfel", vec![&ids[1], &ids[2]]),
+        ("PREISE", vec![&ids[0]]),
+        ("\"grün\"", vec![&ids[1]]),
+        ("birne", vec![&ids[2]]),
+        // The name of a prop, a type, and what JSON writes between them are no text.
+        ("items", vec![]),
+        ("divider", vec![]),
+        ("\",\"", vec![]),
+    ] {
+        let found = desk.other.find_blocks(&ann(), &desk.id, text).await.unwrap();
+        assert_eq!(found.value.iter().map(|block| &block.id).collect::<Vec<_>>(), expected, "{text}");
+        assert_eq!(found.revision, desk.project().await.revision);
+    }
+}
+
 /// Children in pages, in their order.
 pub async fn blocks_are_listed_in_pages(replicas: Replicas) {
     let desk = Desk::new(replicas).await;

@@ -34,6 +34,9 @@ pub(crate) struct Args {
     project_id: String,
     /// A page or block; all pages without it.
     block_id: Option<String>,
+    /// List the blocks anywhere in the project whose props contain this text.
+    #[schemars(length(min = 1, max = 200))]
+    find: Option<String>,
     /// How many levels: 1 is the block itself, or the pages; 3 without it.
     #[schemars(range(min = 1, max = 32))]
     depth: Option<u32>,
@@ -61,7 +64,7 @@ enum As {
 }
 
 /// Blocks.
-#[derive(Serialize, JsonSchema)]
+#[derive(Default, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Reply {
     /// The revision that they were read at.
@@ -70,6 +73,9 @@ pub(crate) struct Reply {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<Vec<Value>>")]
     blocks: Option<Vec<NodeView>>,
+    /// How many blocks contain the text, listed or not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    matches: Option<usize>,
     #[serde(skip_serializing_if = "Option::is_none")]
     next_cursor: Option<String>,
     /// The blocks as HTML; a page as a whole document.
@@ -98,12 +104,13 @@ impl Tool for GetBlocks {
         let block = args.block_id.as_deref().map(BlockId::parse).transpose()?;
         match way {
             Way::Html => html(&desk, &id, block.as_ref(), &args).await,
+            Way::Find => find(&desk, &id, &args, &selection).await,
             Way::List => listed(&desk, &id, block.as_ref(), &args, &selection).await,
             Way::Tree => {
                 let reach = Reach { depth: args.depth.unwrap_or(USUAL_DEPTH), most: MOST };
                 let found = read(&desk, &id, block.as_ref(), &args, reach).await?;
                 let blocks = nest(found.value).into_iter().map(|one| NodeView::of(one, &selection)).collect();
-                Ok(Reply { revision: found.revision, blocks: Some(blocks), next_cursor: None, html: None })
+                Ok(Reply { revision: found.revision, blocks: Some(blocks), ..Reply::default() })
             }
         }
     }
@@ -114,6 +121,7 @@ impl Tool for GetBlocks {
 enum Way {
     Tree,
     List,
+    Find,
     Html,
 }
 
@@ -121,14 +129,17 @@ enum Way {
 fn check(args: &Args) -> Result<Way, Failure> {
     let (way, what) = match args.format {
         As::Html => (Way::Html, "format"),
+        As::Json if args.find.is_some() => (Way::Find, "find"),
         As::Json if args.limit.is_some() || args.cursor.is_some() => (Way::List, "list"),
         As::Json => (Way::Tree, "tree"),
     };
     let table = [
         takes("depth", args.depth.is_some(), &[Way::Tree]),
-        takes("limit", args.limit.is_some(), &[Way::List]),
+        takes("blockId", args.block_id.is_some(), &[Way::Tree, Way::List, Way::Html]),
+        takes("find", args.find.is_some(), &[Way::Find]),
+        takes("limit", args.limit.is_some(), &[Way::List, Way::Find]),
         takes("cursor", args.cursor.is_some(), &[Way::List]),
-        takes("fields", !args.fields.is_empty(), &[Way::Tree, Way::List]),
+        takes("fields", !args.fields.is_empty(), &[Way::Tree, Way::List, Way::Find]),
     ];
     takes::check("", what, &way, &table)?;
     Ok(way)
@@ -147,6 +158,23 @@ async fn read(
     };
     let (version, Content { blocks, .. }) = desk.store().version(&desk.account, id, version).await?;
     Ok(AtRevision { revision: version.revision, value: Tree::of(blocks).read(block, reach)? })
+}
+
+/// The blocks that contain a text, each by itself.
+async fn find(desk: &Desk, id: &ProjectId, args: &Args, selection: &Selection) -> Result<Reply, Failure> {
+    let text = args.find.as_deref().unwrap_or_default();
+    let found = match args.version {
+        None => desk.store().find_blocks(&desk.account, id, text).await?,
+        Some(version) => {
+            let (version, Content { blocks, .. }) = desk.store().version(&desk.account, id, version).await?;
+            let value = blocks.into_iter().filter(|block| block.contains_text(text)).collect();
+            AtRevision { revision: version.revision, value }
+        }
+    };
+    let (matches, limit) = (found.value.len(), args.limit.unwrap_or(MOST) as usize);
+    let bare = |block| NodeView::of(Node { block, children: Vec::new(), hidden: 0 }, selection);
+    let blocks = found.value.into_iter().take(limit).map(bare).collect();
+    Ok(Reply { revision: found.revision, blocks: Some(blocks), matches: Some(matches), ..Reply::default() })
 }
 
 /// What is directly inside, page by page.
@@ -169,7 +197,7 @@ async fn listed(
     let bare = |found: Found| Node { hidden: found.children, block: found.block, children: Vec::new() };
     let next_cursor = list.next(&listed.value);
     let blocks = listed.value.items.into_iter().map(|found| NodeView::of(bare(found), selection)).collect();
-    Ok(Reply { revision: listed.revision, blocks: Some(blocks), next_cursor, html: None })
+    Ok(Reply { revision: listed.revision, blocks: Some(blocks), next_cursor, ..Reply::default() })
 }
 
 async fn html(desk: &Desk, id: &ProjectId, block: Option<&BlockId>, args: &Args) -> Result<Reply, Failure> {
@@ -188,7 +216,7 @@ async fn html(desk: &Desk, id: &ProjectId, block: Option<&BlockId>, args: &Args)
         let options = render::Options { asset: &linked, design: Some(&design), ..render::Options::default() };
         Ok(render::html(&nodes, &options)?)
     });
-    Ok(Reply { revision: found.revision, blocks: None, next_cursor: None, html: Some(rendered.await?) })
+    Ok(Reply { revision: found.revision, html: Some(rendered.await?), ..Reply::default() })
 }
 
 /// Blocks, and what they refer to.

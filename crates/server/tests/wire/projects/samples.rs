@@ -42,6 +42,7 @@ pub(super) fn samples(tool: &str, site: &Site) -> Option<Vec<Value>> {
             {},
             { "blockId": section, "depth": 2, "format": "json", "fields": ["type", "props.title"] },
             { "limit": 1, "blockId": page },
+            { "find": "the", "limit": 2 },
             { "format": "html" },
             { "format": "html", "version": 1, "blockId": page },
         ]),
