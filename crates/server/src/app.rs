@@ -496,7 +496,7 @@ impl AppBuilder {
         self
     }
 
-    /// Where projects are kept. Without it: in memory, until the process ends.
+    /// Where projects are kept. Without it every call that needs them fails.
     #[must_use]
     pub fn projects(mut self, open: OpenProjects) -> Self {
         self.projects = Some(open);
