@@ -20,8 +20,8 @@ pub(super) trait Console {
     fn write(&mut self, text: &str) -> io::Result<()>;
 }
 
-/// How often the size is looked at: without a controlling terminal no signal tells of a change.
-const TICK: Timespec = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
+/// How often the terminal and its size are looked at: without a controlling terminal no signal tells of a change.
+const TICK: Duration = Duration::from_millis(100);
 
 /// For a terminal that does not say how large it is.
 const USUAL_SIZE: Size = Size { columns: 80, rows: 24 };
@@ -42,7 +42,7 @@ impl Tty {
         let tty = Self { size: current_size() };
         keep_line_ends().ok()?;
         tcflush(io::stdin(), QueueSelector::IFlush).ok()?;
-        while event::poll(Duration::ZERO).ok()? {
+        while event::poll(Duration::from_millis(1)).ok()? {
             event::read().ok()?;
         }
         execute!(io::stderr(), EnableBracketedPaste).ok()?;
@@ -53,16 +53,14 @@ impl Tty {
 impl Console for Tty {
     fn next(&mut self) -> io::Result<Option<Event>> {
         loop {
-            if event::poll(Duration::ZERO)? {
-                return event::read().map(Some);
-            }
-            // Crossterm never returns from reading a terminal that is gone, so it is not asked to.
-            let stdin = io::stdin();
-            let mut waiting = [PollFd::new(&stdin, PollFlags::IN)];
-            if poll(&mut waiting, Some(&TICK)).is_ok()
-                && waiting[0].revents().intersects(PollFlags::HUP | PollFlags::ERR)
-            {
-                return Ok(None);
+            // Crossterm waits for ever for a terminal that is gone, or reports an error: so only for a moment, and not at all if
+            // that is known.
+            let is_ready = if is_gone() { Ok(false) } else { event::poll(TICK) };
+            match is_ready {
+                _ if is_gone() => return Ok(None),
+                Ok(true) => return event::read().map(Some),
+                Ok(false) => {}
+                Err(error) => return Err(error),
             }
             if self.size != current_size() {
                 self.size = current_size();
@@ -86,6 +84,14 @@ impl Drop for Tty {
         let _ = execute!(io::stderr(), cursor::Show, DisableBracketedPaste);
         let _ = terminal::disable_raw_mode();
     }
+}
+
+/// Whether nobody is at the other end of the terminal any more.
+fn is_gone() -> bool {
+    let stdin = io::stdin();
+    let mut waiting = [PollFd::new(&stdin, PollFlags::IN)];
+    poll(&mut waiting, Some(&Timespec::default())).is_ok()
+        && waiting[0].revents().intersects(PollFlags::HUP | PollFlags::ERR)
 }
 
 /// Raw mode also stops `\n` from returning to the first column, which log lines of other threads need.
