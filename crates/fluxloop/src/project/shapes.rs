@@ -171,13 +171,15 @@ pub(super) fn is_model_key(text: &str) -> bool {
         || tail.len() >= 20 && looks_random(tail) && tail.contains(|c: char| c.is_ascii_digit())
 }
 
-/// `Bearer` itself is no secret, nor is `Authorization:`: what they announce stands behind.
+/// `Bearer` itself is no secret, nor is `Authorization:`: what they announce stands behind. Only names that the shapes know:
+/// others announce nothing here, and may be the secret.
 fn is_no_scheme(text: &str) -> bool {
+    static ANNOUNCES: LazyLock<Option<Regex>> =
+        LazyLock::new(|| Regex::new(&format!("^[A-Za-z_-]*(?:{NAME}|(?i:cookie))$")).ok());
     let schemes = ["bearer", "basic", "digest", "token", "apikey"];
     let text = text.trim();
     let is_name = text.strip_suffix([':', '=']).is_some_and(|name| {
-        name.chars().all(|letter| letter.is_ascii_alphabetic() || "_-".contains(letter))
-            && is_secret_key(name)
+        ANNOUNCES.as_ref().is_some_and(|names| names.is_match(name)) && is_secret_key(name)
     });
     !is_name && !schemes.iter().any(|scheme| text.eq_ignore_ascii_case(scheme))
 }
@@ -242,7 +244,7 @@ static SECRETS: LazyLock<Option<Regex>> = LazyLock::new(|| {
 /// Whether it went already, but for signs around it.
 fn is_redacted(secret: &str) -> bool {
     let rest = secret.strip_prefix(&REDACTED[..REDACTED.len() - 1]);
-    rest.is_some_and(|rest| rest.chars().all(|letter| ",;)}]".contains(letter)))
+    rest.is_some_and(|rest| !rest.contains(char::is_alphanumeric))
 }
 
 /// What is longer is no word and no announcement, and not looked into for another secret: the time stays in proportion.
@@ -251,6 +253,22 @@ const LOOKED_INTO: usize = 256;
 /// The same text, without what looks like a key, a token or a password in it.
 #[must_use]
 pub fn redact_text(text: &str) -> Cow<'_, str> {
+    let mut shown = redact_once(text);
+    // What is left can look like a secret only now, beside what went.
+    for _ in 0..MORE_PASSES {
+        let Cow::Owned(next) = redact_once(&shown) else { break };
+        if next == *shown {
+            break;
+        }
+        shown = Cow::Owned(next);
+    }
+    shown
+}
+
+/// More than one is needed for nothing but texts that were made up.
+const MORE_PASSES: usize = 3;
+
+fn redact_once(text: &str) -> Cow<'_, str> {
     let Some(secrets) = SECRETS.as_ref() else { return Cow::Borrowed(REDACTED) };
     let (mut shown, mut copied, mut at) = (String::new(), 0, 0);
     while let Some(found) = secrets.captures_at(text, at) {
@@ -294,6 +312,11 @@ mod tests {
         check("token=c2VjcmV0Cg== password='a:'", "token=[redacted] password='[redacted]'");
         check("SHOP_TOKEN=abcdef1 run", "SHOP_TOKEN=[redacted] run");
         check(r#"{"api_key": "something"}"#, r#"{"api_key": "[redacted]"}"#);
+        check(
+            r#"{"apiKey": "pwdAaaA:"} SHOP_TOKEN=pwdAaaA:"#,
+            r#"{"apiKey": "[redacted]"} SHOP_TOKEN=[redacted]"#,
+        );
+        check("token: Cookie: session=abc", "token: Cookie: [redacted]");
         check(r#"{\"api_key\": \"two words\"}"#, r#"{\"api_key\": \"[redacted]"}"#);
         check("{'passphrase': 'two words'}", "{'passphrase': '[redacted]'}");
 
