@@ -114,7 +114,7 @@ impl Desk<'_> {
         let out = self.show(&shown, "the key cannot be shown, and none was made").await?;
         let kept = self.store.add_key(record.clone(), credential).await;
         out.end();
-        kept.inspect_err(|_| tell("The key that was printed has not been stored. Do not use it."))?;
+        kept.inspect_err(|_| tell("The key that was printed may not have been stored. Do not use it."))?;
         if !as_json {
             tell_of(&record);
         }
@@ -188,7 +188,7 @@ impl Desk<'_> {
         out.end();
         let record = record.map_err(Failure::from).and_then(|record| record.ok_or_else(revoked));
         let record = record
-            .inspect_err(|_| tell("The secret that was printed has not been stored. Do not use it."))?;
+            .inspect_err(|_| tell("The secret that was printed may not have been stored. Do not use it."))?;
         tell(&format!("The old secret of {id} is good until {}.", day(old_until)));
         tell_of(&record);
         Ok(())
