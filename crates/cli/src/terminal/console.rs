@@ -53,13 +53,19 @@ impl Tty {
 impl Console for Tty {
     fn next(&mut self) -> io::Result<Option<Event>> {
         loop {
-            // Crossterm waits for ever for a terminal that is gone, or reports an error: so only for a moment, and not at all if
-            // that is known.
-            let is_ready = if is_gone() { Ok(false) } else { event::poll(TICK) };
-            match is_ready {
-                _ if is_gone() => return Ok(None),
-                Ok(true) => return event::read().map(Some),
+            if is_gone() {
+                return Ok(None);
+            }
+            match event::poll(TICK) {
+                Ok(true) => {
+                    let event = event::read()?;
+                    if matches!(event, Event::Resize(..)) {
+                        self.size = current_size();
+                    }
+                    return Ok(Some(event));
+                }
                 Ok(false) => {}
+                Err(_) if is_gone() => return Ok(None),
                 Err(error) => return Err(error),
             }
             if self.size != current_size() {
@@ -74,7 +80,11 @@ impl Console for Tty {
     }
 
     fn write(&mut self, text: &str) -> io::Result<()> {
-        io::stderr().write_all(text.as_bytes())
+        match io::stderr().write_all(text.as_bytes()) {
+            // `next` reports that, and the server is told.
+            Err(_) if is_gone() => Ok(()),
+            written => written,
+        }
     }
 }
 

@@ -151,11 +151,8 @@ impl<C: Console> Dialog<'_, C> {
             self.settled(&mut view, self.look.symbols.cancelled, Style::Cancelled, &text);
         }
         let drawn = self.frame.close(&view, self.console.size(), self.look.coloured);
-        match self.console.write(&drawn) {
-            // The terminal itself may be gone, and the server still has to be told.
-            Err(_) if matches!(answer, Answer::Gone) => Ok(answer),
-            written => written.map(|()| answer),
-        }
+        self.console.write(&drawn)?;
+        Ok(answer)
     }
 }
 

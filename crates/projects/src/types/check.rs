@@ -71,6 +71,8 @@ fn compile(schema: &Value) -> Result<Validator, String> {
         .with_format("image", links::is_source)
         .with_format("embed", links::is_embed)
         .with_format("page-path", links::is_page_path)
+        // Checking one takes the square of its length, and the steps of a call are counted by length.
+        .with_format("regex", |_: &str| true)
         .with_format("line", |text: &str| !text.chars().any(char::is_control))
         .with_pattern_options(PatternOptions::regex().size_limit(PATTERN_SIZE).dfa_size_limit(PATTERN_SIZE))
         .build(schema)

@@ -187,6 +187,7 @@ fn large_props_are_judged_in_so_many_steps() {
         (all_of(json!({ "pattern": "(?:[ab]{1,20}a?){1,20}!" }), 2), text(), 1, too_much),
         (pattern("(?:[ab]{1,20}a?){1,20}$"), json!("ab"), 100, ""),
         (pattern("^[ab]+$"), text(), 1, ""),
+        (of_items(json!({ "format": "regex" })), json!("("), 1, ""),
     ] {
         let kind = own("a", schema);
         assert_eq!(kind.problems(), [], "{kind:?}");
