@@ -139,7 +139,7 @@ async fn growth(callers: &Callers, name: &str, quick: bool) -> Outcome<Table> {
 async fn calls(
     callers: &Callers,
     sites: &Arc<[Site]>,
-    call: fn(&Site) -> Call,
+    call: MakeCall,
     span: Duration,
     at_once: usize,
 ) -> Outcome<f64> {

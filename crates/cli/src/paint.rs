@@ -151,12 +151,19 @@ pub(crate) fn message(text: &str, coloured: bool, width: usize) -> String {
         if is_diff {
             shown.push_str(&painted(line, coloured));
         } else {
-            for part in textwrap::wrap(line, width.max(1)) {
+            for part in wrap(line, width) {
                 shown.push_str(&painted(&part, false));
             }
         }
     }
     shown
+}
+
+/// A text in lines of at most `width` columns, broken between words.
+pub(crate) fn wrap(text: &str, width: usize) -> Vec<String> {
+    // Not at hyphens: `Ctrl-C` is one word.
+    let options = textwrap::Options::new(width.max(1)).word_splitter(textwrap::WordSplitter::NoHyphenation);
+    textwrap::wrap(text, options).into_iter().map(Into::into).collect()
 }
 
 fn painted(line: &str, coloured: bool) -> String {

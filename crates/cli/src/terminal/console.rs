@@ -96,7 +96,7 @@ impl Drop for Tty {
     }
 }
 
-/// Whether nobody is at the other end of the terminal any more.
+/// Whether the other end of the terminal is closed.
 fn is_gone() -> bool {
     let stdin = io::stdin();
     let mut waiting = [PollFd::new(&stdin, PollFlags::IN)];

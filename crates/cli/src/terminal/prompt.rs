@@ -9,7 +9,7 @@ use super::form::{Choice, Field, Kind};
 use super::list::{List, Row};
 use super::screen::{Line, Size, Style, View};
 use super::symbols::Symbols;
-use crate::paint::safe;
+use crate::paint::{self, safe};
 
 /// What was answered: nothing, if the question was left open.
 #[derive(Clone, Debug, PartialEq)]
@@ -90,7 +90,7 @@ impl<'a> Prompt<'a> {
         }
     }
 
-    /// Nobody is told off while still typing; but once told, every key shows whether it is right now.
+    /// Enter reports a problem first; from then on every key shows whether it is still there.
     fn check_again(&mut self) {
         if self.problem.is_some() {
             self.problem = self.given().err();
@@ -230,14 +230,12 @@ fn plain(value: &Value) -> String {
     }
 }
 
-/// A text in lines of at most `width` columns, broken between words. An empty one has none.
+/// A text in lines of at most `width` columns. An empty one has none.
 pub(super) fn wrapped(text: &str, width: usize) -> Vec<String> {
     if text.is_empty() {
         return Vec::new();
     }
-    // Not at hyphens: `Ctrl-C` is one word.
-    let options = textwrap::Options::new(width.max(1)).word_splitter(textwrap::WordSplitter::NoHyphenation);
-    textwrap::wrap(text, options).into_iter().map(Into::into).collect()
+    paint::wrap(text, width)
 }
 
 fn page(rows: usize) -> usize {

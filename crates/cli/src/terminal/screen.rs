@@ -1,7 +1,5 @@
 //! What is drawn: styled lines within the width of the terminal, each frame in place of the last.
 
-use std::fmt::Write;
-
 use crossterm::Command;
 use crossterm::cursor::{Hide, MoveRight, MoveUp, Show};
 use crossterm::terminal::{Clear, ClearType};
@@ -197,10 +195,8 @@ fn clamp(count: usize) -> u16 {
 }
 
 fn add(drawn: &mut String, command: impl Command) {
-    let mut code = String::new();
     // Writing to a string cannot fail.
-    let _ = command.write_ansi(&mut code);
-    let _ = drawn.write_str(&code);
+    let _ = command.write_ansi(drawn);
 }
 
 #[cfg(test)]

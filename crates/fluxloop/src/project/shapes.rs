@@ -256,10 +256,11 @@ pub fn redact_text(text: &str) -> Cow<'_, str> {
     let mut shown = redact_once(text);
     // What is left can look like a secret only now, beside what went.
     for _ in 0..MORE_PASSES {
-        let Cow::Owned(next) = redact_once(&shown) else { break };
-        if next == *shown {
-            break;
-        }
+        let Cow::Owned(before) = &shown else { break };
+        let next = match redact_once(before) {
+            Cow::Owned(next) if next != *before => next,
+            _ => break,
+        };
         shown = Cow::Owned(next);
     }
     shown

@@ -114,7 +114,7 @@ pub trait ProjectTables: Send + Sync {
     /// Every account that has a project, in order. For the owner of the store.
     async fn accounts(&self) -> Result<Vec<Account>, StoreError>;
 
-    /// Holds an account until the transaction ends: nobody else makes a project in it or changes a slug. Whoever holds a
+    /// Holds an account until the transaction ends: no other transaction makes a project in it or changes a slug. A caller that holds a
     /// project as well has held that one first.
     async fn enter(&self, account: &Account, slugs: &[String]) -> Result<Entry, StoreError>;
 
@@ -202,7 +202,7 @@ pub trait BlockTables: Send + Sync {
     async fn all_blocks(&self, project: &ProjectId) -> Result<Vec<Block>, StoreError>;
 
     /// A block, or all pages, and what is inside, in any order. So many levels as `reach` says, and at most one row more
-    /// than it says: whoever gets that one knows that there are too many. Nothing if the block is not there. Children need to
+    /// than it says: a caller that gets that one knows that there are too many. Nothing if the block is not there. Children need to
     /// be counted on the last level only.
     async fn inside(
         &self,

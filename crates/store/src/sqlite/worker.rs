@@ -121,10 +121,11 @@ impl Worker {
     ) -> Result<T, StoreError> {
         let ended = || StoreError::Broken("a thread of the store has ended".to_owned());
         if let Some(here) = &self.0.here {
-            match job {
-                Job::Alone(job) => job(&mut here.lock().unwrap_or_else(PoisonError::into_inner)),
-                Job::Change(change) => {
-                    shared::make(&mut here.lock().unwrap_or_else(PoisonError::into_inner), vec![change]);
+            {
+                let mut connection = here.lock().unwrap_or_else(PoisonError::into_inner);
+                match job {
+                    Job::Alone(job) => job(&mut connection),
+                    Job::Change(change) => shared::make(&mut connection, vec![change]),
                 }
             }
             return answer.await.map_err(|_| ended())?;
