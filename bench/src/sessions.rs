@@ -7,8 +7,10 @@ mod wire;
 
 use std::time::Duration;
 
-use flow::session::{Begin, Clerk, Limits, Owner, Pause, Response, Sessions, Standing, State, Which};
-use flow::{Converse, Seal, SealKey};
+use flow::session::{
+    Begin, Limits, Moment, Owner, Pause, Response, SessionEnv, Sessions, Standing, State, Which,
+};
+use flow::{Converse, Entropy, Env, Seal, SealKey};
 use serde_json::Value;
 use server::{OsEntropy, Timestamp};
 
@@ -42,38 +44,49 @@ struct Client<'a> {
 impl Client<'_> {
     async fn start(&self) -> Outcome<Standing> {
         let begin = Begin { timeout: Some(Duration::from_hours(24)), ..Begin::default() };
-        Ok(self.sessions.start(&self.clerk(&|_| Some((self.conversation)())), begin).await?)
+        Ok(self.sessions.start(self, begin).await?)
     }
 
     async fn respond(&self, session: &str, value: &Value) -> Outcome<State> {
         let response = Response { value: value.clone(), ..Response::default() };
-        let tools = |_: &str| Some((self.conversation)());
-        let responded = self.sessions.respond(&self.clerk(&tools), Which::Id(session), response).await?;
+        let responded = self.sessions.respond(self, Which::Id(session), response).await?;
         match responded.invalid {
             None => Ok(responded.standing.session.state()),
             Some(invalid) => Err(format!("refused: {invalid:?}").into()),
         }
     }
+}
 
-    fn clerk<'a>(&'a self, tools: &'a (dyn Fn(&str) -> Option<Box<dyn Converse>> + Sync)) -> Clerk<'a> {
-        Clerk {
-            owner: owner(self.subject),
-            moment: &|| flow::session::Moment { instance: 0, reading: Duration::ZERO },
-            clock: &Timestamp::now,
-            entropy: &OsEntropy,
-            pause: &pause,
-            tools,
-            progress: &|_| {},
-        }
+impl Env for Client<'_> {
+    fn now(&self) -> Timestamp {
+        Timestamp::now()
+    }
+
+    fn entropy(&self) -> &dyn Entropy {
+        &OsEntropy
+    }
+}
+
+impl SessionEnv for Client<'_> {
+    fn owner(&self) -> Owner<'_> {
+        owner(self.subject)
+    }
+
+    fn monotonic(&self) -> Moment {
+        Moment { instance: 0, reading: Duration::ZERO }
+    }
+
+    fn sleep(&self, duration: Duration) -> Pause {
+        Box::pin(tokio::time::sleep(duration))
+    }
+
+    fn conversation(&self, _: &str) -> Option<Box<dyn Converse>> {
+        Some((self.conversation)())
     }
 }
 
 fn owner(subject: &str) -> Owner<'_> {
     Owner { tenant: "bench", subject }
-}
-
-fn pause(time: Duration) -> Pause {
-    Box::pin(tokio::time::sleep(time))
 }
 
 /// The answers to the five questions of [`crate::turn::Five`], in their order.

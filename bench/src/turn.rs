@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use flow::{Answers, Binding, Conversation, Converse, Flow, Halt, Journal, Seal, SealKey, Turn, World};
+use flow::{Answers, Binding, Conversation, Converse, Flow, Halt, Journal, Seal, SealKey, Turn, TurnContext};
 use flow::{choice, confirm, date, integer, text};
 use serde_json::{Value, json};
 use server::transport::memory;
@@ -79,11 +79,11 @@ async fn whole_turns(turns: usize) -> Outcome<f64> {
 /// The last turn of a conversation, over and over.
 async fn parts(turns: usize) -> Outcome<(f64, f64)> {
     let arguments = Answers::new();
-    let world = World::for_tests(&arguments);
+    let context = TurnContext::for_tests(&arguments);
     let mut journal = Journal::default();
     let answers = json!([{ "destination": "Lisbon" }, { "departure": "2099-05-01" }, { "travellers": 2 }, { "class": "first" }]);
     for answer in answers.as_array().into_iter().flatten() {
-        Five.advance(&mut journal, answer.as_object().cloned(), &world).await;
+        Five.advance(&mut journal, answer.as_object().cloned(), &context).await;
     }
     let last = json!({ "confirm": true });
     let seal = Seal::new(SealKey::generate(&OsEntropy));
@@ -93,7 +93,7 @@ async fn parts(turns: usize) -> Outcome<(f64, f64)> {
         let mut copy = journal.clone();
         let input = last.as_object().cloned();
         let start = Instant::now();
-        let turn = Five.advance(&mut copy, input, &world).await;
+        let turn = Five.advance(&mut copy, input, &context).await;
         replays.push(start.elapsed().as_secs_f64() * 1e6);
         if !matches!(turn, Turn::Done(_)) {
             return Err(format!("not done: {turn:?}").into());

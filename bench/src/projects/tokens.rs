@@ -4,10 +4,10 @@ use std::fmt::Write;
 use std::hint::black_box;
 use std::time::Instant;
 
+use design_tokens::export::{Options, css};
+use design_tokens::{Document, Kind, NewToken, rename, resolve, set, validate};
 use serde_json::Value;
 use server::projects::DesignEdit;
-use server::projects::tokens::export::{Options, css};
-use server::projects::tokens::{Document, Kind, NewToken, rename, resolve, set, validate};
 
 use crate::Outcome;
 use crate::table::{Table, median};

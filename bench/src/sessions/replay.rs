@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use flow::session::Memory;
-use flow::{Answers, Conversation, Converse, Flow, Halt, Journal, Turn, World, choice, integer, text};
+use flow::{Answers, Conversation, Converse, Flow, Halt, Journal, Turn, TurnContext, choice, integer, text};
 use serde_json::{Value, json};
 
 use super::{Client, sessions};
@@ -58,17 +58,17 @@ pub(super) fn table(quick: bool) -> Outcome<Table> {
 
 async fn replay(length: usize, turns: usize) -> Outcome<f64> {
     let arguments = Answers::new();
-    let world = World::for_tests(&arguments);
+    let context = TurnContext::for_tests(&arguments);
     let input = |number| Some(Answers::from_iter([(format!("question_{number}"), answer(number))]));
     let mut journal = Journal::default();
     for number in 0..length {
-        Endless.advance(&mut journal, input(number), &world).await;
+        Endless.advance(&mut journal, input(number), &context).await;
     }
     let mut times = Vec::new();
     for _ in 0..turns {
         let (mut copy, input) = (journal.clone(), input(length));
         let start = Instant::now();
-        let turn = Endless.advance(&mut copy, input, &world).await;
+        let turn = Endless.advance(&mut copy, input, &context).await;
         times.push(start.elapsed().as_secs_f64() * 1e6);
         if !matches!(turn, Turn::Ask(_)) || copy.answers() != length + 1 {
             return Err(format!("not asked: {turn:?}").into());

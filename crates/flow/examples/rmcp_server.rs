@@ -7,8 +7,8 @@
 use std::sync::Arc;
 
 use flow::{
-    Answers, Asked, Conversation, Converse, Entropy, Flow, Halt, Journal, Ledger, Shape, Turn, World, choice,
-    confirm, date, integer, text,
+    Answers, Asked, Conversation, Converse, Entropy, Env, Flow, Halt, Journal, Ledger, Shape, Turn,
+    TurnContext, choice, confirm, date, integer, text,
 };
 use jiff::Timestamp;
 use rmcp::model::{
@@ -41,9 +41,21 @@ impl Conversation for Parcel {
     }
 }
 
-struct Random;
+/// The system's clock and randomness.
+struct System;
 
-impl Entropy for Random {
+impl Env for System {
+    #[expect(clippy::disallowed_methods, reason = "an example has nobody who would give it a clock")]
+    fn now(&self) -> Timestamp {
+        Timestamp::now()
+    }
+
+    fn entropy(&self) -> &dyn Entropy {
+        self
+    }
+}
+
+impl Entropy for System {
     #[expect(clippy::expect_used, reason = "randomness that is none is worse than no program")]
     fn fill(&self, bytes: &mut [u8]) {
         getrandom::fill(bytes).expect("the system has randomness");
@@ -106,20 +118,16 @@ async fn talk(
     let can_ask = peer.supported_elicitation_modes().contains(&ElicitationMode::Form);
     let (context, mut journal, mut input) = (Map::new(), Journal::default(), None);
     loop {
-        #[expect(clippy::disallowed_methods, reason = "an example has nobody who would give it a clock")]
-        let now = Timestamp::now();
-        let world = World {
+        let turn = TurnContext {
             id: "table",
             arguments,
             context: &context,
-            now,
-            entropy: &Random,
+            env: &System,
             // The call lasts as long as the conversation, so nobody else could go on with it.
             ledger: Ledger::InProcess,
             can_ask,
-            progress: &|_| {},
         };
-        let asked = match conversation.advance(&mut journal, input.take(), &world).await {
+        let asked = match conversation.advance(&mut journal, input.take(), &turn).await {
             Turn::Ask(asked) => asked,
             Turn::Done(done) => {
                 return Ok(serde_json::from_str(done.reply.get()).map_err(|error| error.to_string()));

@@ -11,10 +11,12 @@ use std::sync::{Arc, LazyLock};
 use std::time::{Duration, Instant};
 
 use flow::session::{
-    Begin, Clerk, Limits, Memory, Moment, Owner, Pause, Response, SessionStore, Sessions, Standing, State,
-    Which,
+    Begin, Limits, Memory, Moment, Owner, Pause, Response, SessionEnv, SessionStore, Sessions, Standing,
+    State, Which,
 };
-use flow::{Answers, Conversation, Converse, Entropy, Flow, Halt, Seal, SealKey, confirm, integer, text};
+use flow::{
+    Answers, Conversation, Converse, Entropy, Env, Flow, Halt, Seal, SealKey, confirm, integer, text,
+};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
@@ -41,50 +43,53 @@ impl Conversation for Coffee {
     }
 }
 
-struct Random;
+/// What a process brings along: the time, randomness, timers, and the conversations that it has.
+struct Process;
 
-impl Entropy for Random {
+impl Entropy for Process {
     #[expect(clippy::expect_used, reason = "ids that can be guessed are worse than no program")]
     fn fill(&self, bytes: &mut [u8]) {
         getrandom::fill(bytes).expect("the system has randomness");
     }
 }
 
-/// Everything that a process brings along: time, randomness, pauses, and the conversations that it has.
-fn clerk() -> Clerk<'static> {
+impl Env for Process {
     #[expect(clippy::disallowed_methods, reason = "an example has nobody who would give it a clock")]
-    fn clock() -> Timestamp {
+    fn now(&self) -> Timestamp {
         Timestamp::now()
     }
+
+    fn entropy(&self) -> &dyn Entropy {
+        self
+    }
+}
+
+impl SessionEnv for Process {
+    fn owner(&self) -> Owner<'_> {
+        Owner { tenant: "local", subject: "me" }
+    }
+
     /// Time since the program started, and a number for the program.
-    fn moment() -> Moment {
+    fn monotonic(&self) -> Moment {
         static ORIGIN: LazyLock<(u64, Instant)> = LazyLock::new(|| {
             let mut bytes = [0; 8];
-            Random.fill(&mut bytes);
+            Process.fill(&mut bytes);
             (u64::from_le_bytes(bytes), Instant::now())
         });
         let (instance, origin) = *ORIGIN;
         Moment { instance, reading: origin.elapsed() }
     }
-    fn pause(time: Duration) -> Pause {
-        Box::pin(tokio::time::sleep(time))
+
+    fn sleep(&self, duration: Duration) -> Pause {
+        Box::pin(tokio::time::sleep(duration))
     }
-    fn tools(name: &str) -> Option<Box<dyn Converse>> {
-        (name == "coffee").then(|| Box::new(Coffee) as _)
-    }
-    let owner = Owner { tenant: "local", subject: "me" };
-    Clerk {
-        owner,
-        clock: &clock,
-        moment: &moment,
-        entropy: &Random,
-        pause: &pause,
-        tools: &tools,
-        progress: &|_| {},
+
+    fn conversation(&self, tool: &str) -> Option<Box<dyn Converse>> {
+        (tool == "coffee").then(|| Box::new(Coffee) as _)
     }
 }
 
-fn process(store: &Arc<Memory>) -> Sessions {
+fn sessions(store: &Arc<Memory>) -> Sessions {
     // The same key in every process, or one would not understand what the other has written down.
     let seal = Seal::new(SealKey::of([42; 32]));
     // Short, so that nobody has to wait here; ten seconds are usual.
@@ -108,26 +113,26 @@ fn show(who: &str, standing: &Standing) {
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Box<dyn Error>> {
-    let (store, clerk) = (Arc::new(Memory::default()), clerk());
+    let store = Arc::new(Memory::default());
 
-    let first = process(&store);
-    let begun = first.start(&clerk, Begin { tool: "coffee".to_owned(), ..Begin::default() }).await?;
+    let first = sessions(&store);
+    let begun = first.start(&Process, Begin { tool: "coffee".to_owned(), ..Begin::default() }).await?;
     show("first ", &begun);
     let session = Which::Id(&begun.id);
-    show("first ", &first.respond(&clerk, session, say(json!("espresso"))).await?.standing);
+    show("first ", &first.respond(&Process, session, say(json!("espresso"))).await?.standing);
 
     // The first process dies while it works on the next answer.
-    let working = first.respond(&clerk, session, say(json!(2)));
+    let working = first.respond(&Process, session, say(json!(2)));
     let killed = tokio::time::timeout(Duration::from_millis(300), working).await.is_err();
     drop(first);
     println!("first : {}", if killed { "(killed while it reserves)" } else { "(was faster)" });
 
     // Another one knows what was answered. As long as the first may still be alive, it only says so …
-    let second = process(&store);
-    show("second", &second.look(&clerk, session).await?);
+    let second = sessions(&store);
+    show("second", &second.look(&Process, session).await?);
     tokio::time::sleep(Duration::from_secs(1)).await;
     // … and then it goes on, with the same answer and the same idempotency key.
-    show("second", &second.look(&clerk, session).await?);
-    show("second", &second.respond(&clerk, session, say(json!("yes"))).await?.standing);
+    show("second", &second.look(&Process, session).await?);
+    show("second", &second.respond(&Process, session, say(json!("yes"))).await?.standing);
     Ok(())
 }

@@ -9,8 +9,8 @@ use std::io::{self, BufRead, Write};
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use flow::{
-    Answers, Asked, Conversation, Converse, Entropy, Field, Flow, Halt, Invalid, Journal, Ledger, Shape,
-    Turn, World, choices, confirm, date, integer, text,
+    Answers, Asked, Conversation, Converse, Entropy, Env, Field, Flow, Halt, Invalid, Journal, Ledger, Shape,
+    Turn, TurnContext, choices, confirm, date, integer, text,
 };
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
@@ -49,9 +49,31 @@ fn is_open((day, _): &(jiff::civil::Date, i64)) -> Result<(), (String, Invalid)>
     Ok(())
 }
 
-struct Random;
+/// The system's clock and randomness, and a line for each step of the conversation.
+#[derive(Default)]
+struct Terminal {
+    step: AtomicU32,
+}
 
-impl Entropy for Random {
+impl Env for Terminal {
+    #[expect(clippy::disallowed_methods, reason = "an example has nobody who would give it a clock")]
+    fn now(&self) -> Timestamp {
+        Timestamp::now()
+    }
+
+    fn entropy(&self) -> &dyn Entropy {
+        self
+    }
+
+    fn progress(&self, progress: &flow::Progress) {
+        // A question that is asked again is no progress.
+        if self.step.swap(progress.current, Ordering::Relaxed) != progress.current {
+            println!("\n[{} of {}] {}", progress.current, progress.total, progress.message);
+        }
+    }
+}
+
+impl Entropy for Terminal {
     fn fill(&self, bytes: &mut [u8]) {
         // A terminal can do without randomness; a server could not.
         if getrandom::fill(bytes).is_err() {
@@ -61,28 +83,19 @@ impl Entropy for Random {
 }
 
 #[tokio::main(flavor = "current_thread")]
-#[expect(clippy::disallowed_methods, reason = "an example has nobody who would give it a clock")]
 async fn main() -> io::Result<()> {
     let (arguments, context, mut journal, mut input) = (Map::new(), Map::new(), Journal::default(), None);
-    let shown = AtomicU32::new(0);
-    let progress = |progress: &flow::Progress| {
-        // A question that is asked again is no progress.
-        if shown.swap(progress.current, Ordering::Relaxed) != progress.current {
-            println!("\n[{} of {}] {}", progress.current, progress.total, progress.message);
-        }
-    };
+    let terminal = Terminal::default();
     loop {
-        let world = World {
+        let turn = TurnContext {
             id: "terminal",
             arguments: &arguments,
             context: &context,
-            now: Timestamp::now(),
-            entropy: &Random,
+            env: &terminal,
             ledger: Ledger::InProcess,
             can_ask: true,
-            progress: &progress,
         };
-        match Table.advance(&mut journal, input.take(), &world).await {
+        match Table.advance(&mut journal, input.take(), &turn).await {
             Turn::Ask(asked) => match ask(&asked)? {
                 Said::Answers(answers) => input = Some(answers),
                 Said::Back if journal.back() => {}

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Map, Value};
 
-use crate::{Flow, Halt, Invalid, Journal, Progress, Question, World};
+use crate::{Flow, Halt, Invalid, Journal, Progress, Question, TurnContext};
 
 /// Answers by the names of their questions.
 pub type Answers = Map<String, Value>;
@@ -70,7 +70,7 @@ pub trait Converse: Send + Sync {
         &'a self,
         journal: &'a mut Journal,
         input: Option<Answers>,
-        world: &'a World<'a>,
+        context: &'a TurnContext<'a>,
     ) -> Pin<Box<dyn Future<Output = Turn> + Send + 'a>>;
 }
 
@@ -79,14 +79,14 @@ impl<C: Conversation> Converse for C {
         &'a self,
         journal: &'a mut Journal,
         input: Option<Answers>,
-        world: &'a World<'a>,
+        context: &'a TurnContext<'a>,
     ) -> Pin<Box<dyn Future<Output = Turn> + Send + 'a>> {
         Box::pin(async move {
-            let args = match serde_json::from_value::<C::Args>(Value::Object(world.arguments.clone())) {
+            let args = match serde_json::from_value::<C::Args>(Value::Object(context.arguments.clone())) {
                 Ok(args) => args,
                 Err(error) => return Turn::Halted(Halt::refuse(error.to_string())),
             };
-            let mut flow = Flow::new(journal, input, world);
+            let mut flow = Flow::new(journal, input, context);
             let reply = self.run(&mut flow, args).await;
             // A question that is open stays open, even if the author's code swallowed the halt.
             let (asked, end) = flow.end();

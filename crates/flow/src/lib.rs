@@ -5,10 +5,10 @@
 //! [`Turn::Ask`]. Whoever holds the journal (a connection, a database, a [sealed token](Seal)) can go on later,
 //! elsewhere, in another process.
 //!
-//! This crate knows no wire, reads no clock and draws no randomness: [`World`] brings them.
+//! This crate knows no wire, reads no clock and draws no randomness: the host brings them as an [`Env`].
 //!
 //! ```
-//! use flow::{Conversation, Converse, Flow, Halt, Journal, Turn, World, confirm, text};
+//! use flow::{Conversation, Converse, Flow, Halt, Journal, Turn, TurnContext, confirm, text};
 //! use serde_json::{Map, json};
 //!
 //! struct Greeting;
@@ -27,18 +27,19 @@
 //! # futures_util::FutureExt::now_or_never(async {
 //! let mut journal = Journal::default();
 //! let arguments = json!({ "loud": true }).as_object().cloned().unwrap(); // answers one question in advance
-//! let world = World::for_tests(&arguments);
+//! let turn = TurnContext::for_tests(&arguments);
 //!
-//! let Turn::Ask(asked) = Greeting.advance(&mut journal, None, &world).await else { panic!() };
+//! let Turn::Ask(asked) = Greeting.advance(&mut journal, None, &turn).await else { panic!() };
 //! assert_eq!(asked.question.fields[0].name, "name");
 //!
 //! let answer = json!({ "name": "Ada" }).as_object().cloned();
-//! let Turn::Done(done) = Greeting.advance(&mut journal, answer, &world).await else { panic!() };
+//! let Turn::Done(done) = Greeting.advance(&mut journal, answer, &turn).await else { panic!() };
 //! assert_eq!(done.reply.get(), "\"HELLO, ADA!\"");
 //! # });
 //! ```
 
 mod engine;
+mod env;
 mod form;
 mod halt;
 mod journal;
@@ -50,9 +51,9 @@ mod seal;
 pub mod session;
 mod usable;
 mod validate;
-mod world;
 
 pub use engine::{Answers, Asked, Conversation, Converse, Done, Turn};
+pub use env::{Entropy, Env, Keeper, Keeping, Ledger, Progress, TurnContext};
 pub use form::{Field, Form, Question};
 pub use halt::{Cause, Halt};
 pub use journal::Journal;
@@ -64,7 +65,6 @@ pub use rehearse::rehearse;
 pub use replay::Flow;
 pub use seal::{Binding, Seal, SealError, SealKey};
 pub use validate::{Invalid, check};
-pub use world::{Entropy, Keeper, Keeping, Ledger, Progress, World};
 
 /// The code of the guide for authors, which is run with the examples.
 #[cfg(doctest)]

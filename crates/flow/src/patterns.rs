@@ -57,8 +57,8 @@ pub async fn clarify<V: Into<String>, L: Into<String>>(
 ///
 /// ```
 /// use flow::patterns::Steps;
-/// use flow::session::{Begin, Clerk, Limits, Memory, Owner, Response, Sessions, Which};
-/// use flow::{Answers, Conversation, Entropy, Flow, Halt, Seal, SealKey, integer, text};
+/// use flow::session::{Begin, Limits, Memory, Owner, Response, SessionEnv, Sessions, Which};
+/// use flow::{Answers, Conversation, Converse, Entropy, Env, Flow, Halt, Seal, SealKey, integer, text};
 /// use serde_json::json;
 ///
 /// struct Booking;
@@ -79,36 +79,44 @@ pub async fn clarify<V: Into<String>, L: Into<String>>(
 ///     }
 /// }
 ///
-/// # struct Zeros;
-/// # impl Entropy for Zeros { fn fill(&self, bytes: &mut [u8]) { bytes.fill(0) } }
+/// // What the host brings: who calls, and its tools. The clock, randomness and timers are left out here.
+/// struct Host;
+///
+/// impl SessionEnv for Host {
+///     fn owner(&self) -> Owner<'_> {
+///         Owner { tenant: "local", subject: "me" }
+///     }
+///
+///     fn conversation(&self, tool: &str) -> Option<Box<dyn Converse>> {
+///         (tool == "booking").then(|| Box::new(Booking) as _)
+///     }
+/// #   fn monotonic(&self) -> flow::session::Moment { flow::session::Moment { instance: 0, reading: std::time::Duration::ZERO } }
+/// #   fn sleep(&self, _: std::time::Duration) -> flow::session::Pause { Box::pin(std::future::pending()) }
+/// }
+/// # impl Env for Host {
+/// #     fn now(&self) -> jiff::Timestamp { jiff::Timestamp::UNIX_EPOCH }
+/// #     fn entropy(&self) -> &dyn Entropy { self }
+/// # }
+/// # impl Entropy for Host { fn fill(&self, bytes: &mut [u8]) { bytes.fill(0) } }
+///
 /// # futures_util::FutureExt::now_or_never(async {
 /// # let seal = Seal::new(SealKey::of([0; 32]));
 /// let sessions = Sessions::new(std::sync::Arc::new(Memory::default()), seal.into(), Limits::default());
-/// let clerk = Clerk {
-///     owner: Owner { tenant: "local", subject: "me" },
-///     tools: &|name| (name == "booking").then(|| Box::new(Booking) as _),
-///     // … and a clock, randomness, pauses.
-/// #   clock: &|| jiff::Timestamp::UNIX_EPOCH,
-/// #   moment: &|| flow::session::Moment { instance: 0, reading: std::time::Duration::ZERO },
-/// #   entropy: &Zeros,
-/// #   pause: &|_| Box::pin(std::future::pending()),
-/// #   progress: &|_| {},
-/// };
-/// let begun = sessions.start(&clerk, Begin { tool: "booking".to_owned(), ..Begin::default() }).await?;
+/// let begun = sessions.start(&Host, Begin { tool: "booking".to_owned(), ..Begin::default() }).await?;
 /// let session = Which::Id(&begun.id);
 /// let say = |value: &str| Response { value: json!(value), ..Response::default() };
 /// let act = |action: &str| Response { metadata: json!({ "action": action }).as_object().cloned(), ..Response::default() };
 ///
-/// let next = sessions.respond(&clerk, session, say("Rome")).await?.standing.session;
+/// let next = sessions.respond(&Host, session, say("Rome")).await?.standing.session;
 /// assert_eq!(next.progress().map(|p| (p.current, p.total, p.message.as_str())), Some((2, 3, "How long")));
 ///
-/// let before = sessions.respond(&clerk, session, act("back")).await?.standing.session;
+/// let before = sessions.respond(&Host, session, act("back")).await?.standing.session;
 /// assert_eq!(before.current().map(|field| field.name.as_str()), Some("city"));
 /// assert_eq!(before.progress().map(|p| p.current), Some(1));
 ///
-/// sessions.respond(&clerk, session, say("Oslo")).await?;
-/// sessions.respond(&clerk, session, act("skip")).await?; // the default
-/// let end = sessions.respond(&clerk, session, act("skip")).await?.standing.session; // it may be left open
+/// sessions.respond(&Host, session, say("Oslo")).await?;
+/// sessions.respond(&Host, session, act("skip")).await?; // the default
+/// let end = sessions.respond(&Host, session, act("skip")).await?.standing.session; // it may be left open
 /// assert_eq!(end.result(), Some(&json!("Oslo for 7 days, no wishes")));
 /// # Ok::<_, flow::session::Problem>(()) }).unwrap().unwrap();
 /// ```

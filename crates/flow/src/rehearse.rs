@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::{Answers, Converse, Halt, Journal, Turn, World};
+use crate::{Answers, Converse, Halt, Journal, Turn, TurnContext};
 
 /// Runs a conversation with these answers, one after the other, and says where it stands then. For tests: the clock stands
 /// still and nothing is random.
@@ -50,11 +50,11 @@ pub async fn rehearse(
     let Value::Object(arguments) = arguments else {
         return Turn::Halted(Halt::refuse("the arguments of a conversation are an object"));
     };
-    let (world, mut journal) = (World::for_tests(&arguments), Journal::default());
-    let mut turn = conversation.advance(&mut journal, None, &world).await;
+    let (context, mut journal) = (TurnContext::for_tests(&arguments), Journal::default());
+    let mut turn = conversation.advance(&mut journal, None, &context).await;
     for answer in answers {
         let (Turn::Ask(_), Value::Object(answer)) = (&turn, answer) else { break };
-        turn = go_on(conversation, &mut journal, answer, &world).await;
+        turn = go_on(conversation, &mut journal, answer, &context).await;
     }
     turn
 }
@@ -63,12 +63,12 @@ async fn go_on(
     conversation: &dyn Converse,
     journal: &mut Journal,
     answer: Answers,
-    world: &World<'_>,
+    context: &TurnContext<'_>,
 ) -> Turn {
     let stored = serde_json::to_value(&*journal).and_then(serde_json::from_value);
     match stored {
         Ok(stored) => *journal = stored,
         Err(error) => return Turn::Halted(Halt::refuse(error.to_string())),
     }
-    conversation.advance(journal, Some(answer), world).await
+    conversation.advance(journal, Some(answer), context).await
 }

@@ -9,8 +9,8 @@ use serde_json::{Map, Value};
 use crate::journal::{Act, Entry, Mark};
 use crate::usable::unusable;
 use crate::{
-    Answers, Ask, Asked, Conversation, Field, Form, Halt, Invalid, Journal, Kind, Progress, Question, World,
-    check,
+    Answers, Ask, Asked, Conversation, Field, Form, Halt, Invalid, Journal, Kind, Progress, Question,
+    TurnContext, check,
 };
 
 /// A conversation under way.
@@ -26,11 +26,11 @@ pub struct Flow<'a> {
     summary: Option<String>,
     /// Stands before every key while a conversation within this one runs.
     prefix: String,
-    world: &'a World<'a>,
+    turn: &'a TurnContext<'a>,
 }
 
 impl<'a> Flow<'a> {
-    pub(crate) fn new(journal: &'a mut Journal, input: Option<Answers>, world: &'a World<'a>) -> Self {
+    pub(crate) fn new(journal: &'a mut Journal, input: Option<Answers>, turn: &'a TurnContext<'a>) -> Self {
         Flow {
             journal,
             cursor: 0,
@@ -41,7 +41,7 @@ impl<'a> Flow<'a> {
             progress: None,
             summary: None,
             prefix: String::new(),
-            world,
+            turn,
         }
     }
 
@@ -56,12 +56,12 @@ impl<'a> Flow<'a> {
 
     /// What whoever began the conversation said about it. It may be anything: check before you rely on it.
     pub fn context(&self) -> &'a Map<String, Value> {
-        self.world.context
+        self.turn.context
     }
 
     /// Whether somebody can be asked. If not, arguments are all there is: for what only a person should decide.
     pub fn can_ask(&self) -> bool {
-        self.world.can_ask
+        self.turn.can_ask
     }
 
     /// Asks one question and waits for its answer, for days if need be.
@@ -228,9 +228,9 @@ impl<'a> Flow<'a> {
 
     /// The answer that an argument or the journal has for a question.
     fn known(&mut self, field: &Field) -> Result<Option<Value>, Halt> {
-        let may_stay_open = !self.world.can_ask && (!field.prompt.required || field.prompt.default.is_some());
+        let may_stay_open = !self.turn.can_ask && (!field.prompt.required || field.prompt.default.is_some());
         let nothing = may_stay_open.then_some(&Value::Null);
-        let given = self.world.arguments.get(&field.name).or(nothing);
+        let given = self.turn.arguments.get(&field.name).or(nothing);
         // The first time only: code that asks until it likes the answer would never stop otherwise.
         if let Some(argument) = given.filter(|_| self.met.insert(field.name.clone())) {
             let refused = |invalid| Halt::BadArgument { name: field.name.clone(), invalid };
@@ -288,7 +288,7 @@ impl<'a> Flow<'a> {
     /// Whether an argument answers the next question of this name.
     pub(crate) fn is_given(&self, key: &str) -> bool {
         let key = self.full(key);
-        self.world.arguments.contains_key(&key) && !self.met.contains(&key)
+        self.turn.arguments.contains_key(&key) && !self.met.contains(&key)
     }
 
     fn full(&self, key: &str) -> String {

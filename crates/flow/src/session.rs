@@ -24,7 +24,7 @@ pub use machine::Response;
 pub use memory::Memory;
 pub use moment::Moment;
 pub use problem::Problem;
-pub use service::{Begin, Clerk, Pause, Responded, Sessions, Standing, Which};
+pub use service::{Begin, Pause, Responded, SessionEnv, Sessions, Standing, Which};
 pub use spend::Spending;
 pub use state::{Failed, PastTurn, Session, State};
 pub use storage::{StoreError, Stored};

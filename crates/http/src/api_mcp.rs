@@ -6,9 +6,7 @@ use std::sync::Arc;
 use axum::extract::Request;
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::Response;
-use server::{
-    Answer, Connection, Correlation, Delivery, Language, Outbox, Place, Principal, Refusal, Rules, Scope,
-};
+use server::{Connection, Correlation, Language, Outbox, Place, Refusal, Rules};
 
 use crate::body::{self, Accepts, Received, Unread};
 use crate::caller::{Caller, Source};
@@ -36,7 +34,7 @@ pub(crate) async fn handle(state: &Arc<State>, source: &Source, request: Request
     };
     match received {
         Ok((caller, received)) => answer(state, caller, rules, received, correlation).await,
-        Err(Unread { refusal, bytes }) => turn_away(state, rules, &bytes, refusal, correlation).await,
+        Err(Unread { refusal, bytes }) => turn_away(state, rules, &bytes, refusal, &correlation),
     }
 }
 
@@ -75,27 +73,22 @@ async fn answer(
 }
 
 /// Refuses every message in the body, each with its own id.
-async fn turn_away(
+fn turn_away(
     state: &Arc<State>,
     rules: Rules,
     bytes: &[u8],
     refusal: Refusal,
-    correlation: Correlation,
+    correlation: &Correlation,
 ) -> Response {
     state.metrics.refused(refusal.kind());
-    let whole = server::refusal(rules, refusal.clone());
-    let (status, retry_after) = (whole.status, whole.retry_after);
-    let channel = Channel::for_request(false);
-    let outbox = Arc::clone(&channel) as Arc<dyn Outbox>;
-    let nobody = Principal::local_user(Scope::Read);
-    let connection = Connection::new(Arc::clone(&state.app), nobody, rules, Arc::clone(&outbox));
-    let delivery = Delivery::to(outbox).granted(0, refusal).correlated(correlation);
-    let is_answered = !bytes.is_empty() && connection.handle(state.app.decode(bytes), delivery);
-    let response = match reply::first_if(is_answered, &channel).await {
-        // Whatever the entries say, it is refused as a whole.
-        Some(message) => reply::plain(Answer { message: message.to_vec(), status, retry_after }),
+    let answer = (!bytes.is_empty())
+        .then(|| server::reject(&state.app, state.app.decode(bytes), rules, &refusal, correlation))
+        .flatten();
+    let whole = server::refusal(rules, refusal);
+    let response = match answer {
+        Some(answer) => reply::plain(answer),
         // Notifications are never answered, but for the status.
-        None if status == 200 && !bytes.is_empty() => reply::empty(StatusCode::OK),
+        None if whole.status == 200 && !bytes.is_empty() => reply::empty(StatusCode::OK),
         None => reply::plain(whole),
     };
     challenged(state, response)

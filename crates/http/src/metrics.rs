@@ -10,7 +10,7 @@ use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::Registry;
-use server::{Observer, Seen};
+use server::{Observer, Principal, Seen};
 
 /// Seconds at which latencies are counted: from a tenth of a millisecond to ten seconds.
 const SECONDS: [f64; 11] = [0.0001, 0.0005, 0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1.0, 5.0, 10.0];
@@ -143,7 +143,8 @@ impl Observer for Watcher {
             _ => "not_changed",
         };
         if seen.changes || event == "denied" {
-            let (subject, tenant) = (seen.principal.subject(), seen.principal.tenant());
+            let subject = seen.principal.map(Principal::subject);
+            let tenant = seen.principal.map(Principal::tenant);
             let tell = || tracing::info!(target: "audit", event, subject, tenant, tool, outcome);
             seen.request.in_scope(tell);
         }

@@ -73,17 +73,6 @@ pub(crate) async fn first(reader: &mut Reader, accepts: Accepts) -> First {
     }
 }
 
-/// The answer that lies in a channel, if there is to be one.
-pub(crate) async fn first_if(is_answered: bool, channel: &Arc<Channel>) -> Option<Bytes> {
-    if !is_answered {
-        return None;
-    }
-    match channel.read_after(0).next().await {
-        Next::Event(event) => Some(event.message),
-        Next::Over | Next::LetGo => None,
-    }
-}
-
 /// The same, for a connection that ends with its answer. When the server ends, it is told so in time.
 pub(crate) async fn first_of(
     state: &State,

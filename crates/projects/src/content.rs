@@ -11,8 +11,8 @@ use crate::blocks::{Block, judge, structure};
 use crate::error::Problem;
 use crate::ids::AssetId;
 use crate::project::{Fields, Usage};
-use crate::tokens::Document;
 use crate::types::{CustomType, Types, problems_of};
+use design_tokens::Document;
 
 pub use saved::Unreadable;
 

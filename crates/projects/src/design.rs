@@ -1,8 +1,8 @@
 //! The design system of a project: one document of design tokens, and changes to it.
 
 use crate::error::Refusal;
-use crate::tokens::limits::MAX_EFFORT;
-use crate::tokens::{self, Document, Edited, Finding, NewToken, diff, import, validate};
+use design_tokens::limits::MAX_EFFORT;
+use design_tokens::{Document, Edited, Finding, NewToken, diff, import, validate};
 
 /// A change to a design system, as data, so that a store can make it in the transaction that reads the document.
 #[derive(Clone, Debug, PartialEq)]
@@ -53,11 +53,13 @@ impl DesignEdit {
     /// The document after the change, and what is told of it.
     pub fn apply(&self, document: &Document) -> Result<(Document, Designed), Refusal> {
         match self {
-            Self::Set { path, token } => Ok(edited(tokens::set(document, path, token)?)),
-            Self::Rename { from, to } => Ok(edited(tokens::rename(document, from, to)?)),
-            Self::Delete { path, mode: None, force } => Ok(edited(tokens::delete(document, path, *force)?)),
+            Self::Set { path, token } => Ok(edited(design_tokens::set(document, path, token)?)),
+            Self::Rename { from, to } => Ok(edited(design_tokens::rename(document, from, to)?)),
+            Self::Delete { path, mode: None, force } => {
+                Ok(edited(design_tokens::delete(document, path, *force)?))
+            }
             Self::Delete { path, mode: Some(mode), force } => {
-                Ok(edited(tokens::delete_mode(document, path, mode, *force)?))
+                Ok(edited(design_tokens::delete_mode(document, path, mode, *force)?))
             }
             Self::ImportJson(text) => Ok(imported(document, import::json(text)?)),
             Self::ImportCss(text) => Ok(imported(document, import::stylesheet(text)?)),
@@ -105,7 +107,7 @@ impl DesignEdit {
             return alone.apply(document);
         }
         let tokens: Vec<_> = run.iter().filter_map(Self::as_set).collect();
-        Ok(edited(tokens::set_all(document, &tokens)?))
+        Ok(edited(design_tokens::set_all(document, &tokens)?))
     }
 }
 
@@ -159,7 +161,7 @@ fn touched(before: &Document, after: &Document) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tokens::{Kind, starter};
+    use design_tokens::{Kind, starter};
 
     #[test]
     fn every_change_tells_what_it_touched() {

@@ -5,8 +5,8 @@ use std::fmt;
 use storage::StoreError;
 
 use crate::limits::MAX_PROBLEMS;
-use crate::tokens::EditError;
-use crate::tokens::import::ImportError;
+use design_tokens::EditError;
+use design_tokens::import::ImportError;
 
 /// What things are called in messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -9,7 +9,7 @@
 //! | block types, built in and a project's own | [`types`]; addresses that blocks may hold: [`links`] |
 //! | pages as HTML | [`render`] |
 //! | assets | [`asset`] |
-//! | design systems | [`tokens`]; a project's: [`DesignEdit`] |
+//! | design systems | [`design_tokens`]; a project's: [`DesignEdit`] |
 //! | a project from another store | [`Import`] |
 //! | versions, and what differs between two | [`Version`], [`Content`], [`differences()`] |
 //! | projects that are kept: the use cases | [`store`]; whether a database keeps them right: the feature `suite` |
@@ -42,7 +42,6 @@ pub mod store;
 pub mod suite;
 #[cfg(any(test, feature = "suite"))]
 pub mod testing;
-pub mod tokens;
 pub mod types;
 mod version;
 

@@ -8,8 +8,8 @@ use crate::content::Content;
 use crate::error::Refusal;
 use crate::ids::{Account, ProjectId};
 use crate::project::{NewFields, Project, Usage};
-use crate::tokens::{Document, starter};
 use crate::types::{CustomType, Steps, problems_of};
+use design_tokens::{Document, starter};
 
 /// A project to create, with what is in it from the start.
 #[derive(Clone, Debug, PartialEq)]

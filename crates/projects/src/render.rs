@@ -15,8 +15,8 @@ use crate::blocks::Node;
 use crate::error::Refusal;
 use crate::ids::AssetId;
 use crate::links;
-use crate::tokens::{Document, export};
 use crate::types::PAGE;
+use design_tokens::{Document, export};
 use html::Html;
 
 pub(crate) use markdown::MARKDOWN;

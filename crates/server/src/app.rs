@@ -1,5 +1,10 @@
 //! What lives as long as the process: built once, shared by every connection.
 
+pub(crate) mod documents;
+pub(crate) mod plans;
+pub(crate) mod project_scope;
+pub(crate) mod recovery;
+
 use std::path::PathBuf;
 use std::pin::Pin;
 use std::sync::{Arc, LazyLock, PoisonError, RwLock};
@@ -14,13 +19,13 @@ use protocol::mcp::Implementation;
 use tokio::sync::{OnceCell, broadcast};
 use tokio_util::sync::CancellationToken;
 
-use crate::crowd::{Crowd, Place, Places, Seat};
-use crate::desk::{OpenProjects, Shelves};
-use crate::documents::{DocumentSettings, Documents};
+use crate::app::documents::{DocumentSettings, Documents};
+use crate::app::project_scope::{OpenProjects, Shelves};
+use crate::connection::quotas::{Crowd, Place, Places, Seat};
 use crate::error::{Failure, Refusal};
-use crate::observe::Observer;
-use crate::request::{self, Throttles};
-use crate::subscriptions::{self, News};
+use crate::rpc::subscriptions::{self, News};
+use crate::telemetry::Observer;
+use crate::telemetry::request_span::{self, Throttles};
 use crate::tools::{Catalog, ToolEntry, Toolset};
 use crate::{Guest, Language, Letter};
 
@@ -247,7 +252,7 @@ impl App {
     pub async fn open_sessions(&self) {
         // The first request that needs a session tries again.
         if let Err(failure) = self.sessions().await {
-            tracing::error!(error = request::chain(&failure), "the store of sessions cannot be opened");
+            tracing::error!(error = request_span::chain(&failure), "the store of sessions cannot be opened");
         }
     }
 

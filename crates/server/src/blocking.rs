@@ -11,7 +11,7 @@ use tree::Budget;
 
 use crate::Call;
 use crate::error::Failure;
-use crate::request;
+use crate::telemetry::request_span;
 
 /// How many of them there are at a time, in the whole process: each may use every core, and a large stack.
 static PLACES: Semaphore = Semaphore::const_new(4);
@@ -74,7 +74,7 @@ pub(crate) async fn blocking_for<T: Send + 'static>(
 fn spawn<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, Failure> + Send + 'static,
 ) -> Result<JoinHandle<Result<T, Failure>>, Failure> {
-    let request = request::current();
+    let request = request_span::current();
     // tokio panics if the operating system refuses the thread, but has queued the work by then and would do it whenever
     // another call gets a thread. Work that was told to have failed must not be done after all, so it is taken back.
     let kept = Arc::new(Mutex::new(Some(work)));
@@ -90,7 +90,7 @@ fn spawn<T: Send + 'static>(
     catch_unwind(AssertUnwindSafe(|| tokio::task::spawn_blocking(take))).map_err(|panic| {
         drop(kept.lock().unwrap_or_else(PoisonError::into_inner).take());
         // It becomes a failure with a text of its own.
-        request::current().map(|request| request.take_panic());
+        request_span::current().map(|request| request.take_panic());
         Failure::no_thread(refused_thread(panic.downcast_ref::<String>().map(String::as_str)))
     })
 }
@@ -104,7 +104,7 @@ fn refused_thread(message: Option<&str>) -> io::Error {
 /// Why work on another thread came to no end of its own.
 fn failed(error: JoinError) -> Failure {
     if error.is_panic() {
-        let site = request::current().and_then(|request| request.take_panic());
+        let site = request_span::current().and_then(|request| request.take_panic());
         return Failure::internal(site.unwrap_or_default());
     }
     Failure::internal("the runtime ended before work on a blocking thread was begun")
@@ -119,7 +119,7 @@ mod tests {
     use futures_util::FutureExt as _;
 
     use super::*;
-    use crate::request::{RequestNumber, RequestSpan};
+    use crate::telemetry::request_span::{RequestNumber, RequestSpan};
 
     #[tokio::test]
     async fn so_many_work_aside_at_a_time() {
@@ -155,17 +155,17 @@ mod tests {
     fn request() -> Arc<RequestSpan> {
         let principal = Arc::new(access::Principal::local_user(access::Scope::Read));
         let number = RequestNumber::Counted(1);
-        RequestSpan::new(number, None, "tools/call".to_owned(), principal, None, Arc::default())
+        RequestSpan::new(number, None, "tools/call".to_owned(), Some(principal), None, Arc::default())
     }
 
     #[tokio::test]
     async fn work_on_another_thread_is_part_of_the_request() {
         let (places, request) = (Arc::new(Semaphore::new(1)), request());
         let expected = Arc::clone(&request);
-        let is_same = move || Ok(request::current().is_some_and(|found| Arc::ptr_eq(&found, &expected)));
-        let found = request::work_on(Arc::clone(&request), aside(&places, is_same)).await;
+        let is_same = move || Ok(request_span::current().is_some_and(|found| Arc::ptr_eq(&found, &expected)));
+        let found = request_span::work_on(Arc::clone(&request), aside(&places, is_same)).await;
         assert!(matches!(found, Ok(true)), "{found:?}");
-        assert!(request::current().is_none());
+        assert!(request_span::current().is_none());
     }
 
     #[tokio::test]
@@ -173,7 +173,7 @@ mod tests {
         let places = Arc::new(Semaphore::new(1));
         #[expect(clippy::panic, reason = "that is what the test is about")]
         let work = || -> Result<(), Failure> { panic!("on purpose") };
-        let failed = request::work_on(request(), aside(&places, work)).await;
+        let failed = request_span::work_on(request(), aside(&places, work)).await;
         let Err(Failure::Internal { source }) = failed else { panic!("{failed:?}") };
         assert!(source.to_string().starts_with("a panic"), "{source}");
         assert_eq!(places.available_permits(), 1);

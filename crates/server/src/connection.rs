@@ -1,5 +1,16 @@
 //! One client's connection: bytes come in, answers go to the outbox.
 
+pub(crate) mod client_requests;
+pub(crate) mod decoded;
+pub(crate) mod mirrored_headers;
+pub(crate) mod mode;
+pub(crate) mod outbox;
+pub(crate) mod quotas;
+pub(crate) mod reject;
+pub(crate) mod scheduler;
+pub(crate) mod session;
+pub(crate) mod state;
+
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -13,22 +24,19 @@ use protocol::{
 use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;
 
-use crate::client_roots::ClientRoots;
-use crate::context::Context;
+use crate::connection::decoded::is_answerable;
+use crate::connection::outbox::{Batch, Destination, Responder};
+use crate::connection::scheduler::Spoken;
+use crate::connection::state::ConnectionState;
 use crate::error::{Failure, Manner, Refusal};
-use crate::interaction::{self, Warnings};
-use crate::letter::is_answerable;
-use crate::observe::{Notes, Watch};
-use crate::outbox::{Batch, Destination, Responder};
-use crate::peer::Peer;
-use crate::request::{RequestNumber, RequestSpan, TraceId};
-use crate::session::Session;
-use crate::subscriptions::{self, News};
-use crate::work::{Spoken, Workload};
-use crate::{
-    App, Call, CitationFormat, Claims, Correlation, Delivery, Letter, Outbox, Outlet, Rules, dispatch,
-    envelope,
-};
+use crate::rpc::client_roots::ClientRoots;
+use crate::rpc::context::Context;
+use crate::rpc::interaction;
+use crate::rpc::subscriptions::{self, News};
+use crate::rpc::{dispatch, envelope};
+use crate::telemetry::request_span::{RequestNumber, RequestSpan, TraceId};
+use crate::telemetry::{Notes, Watch};
+use crate::{App, Call, CitationFormat, Claims, Correlation, Delivery, Letter, Outbox, Outlet, Rules};
 
 /// What goes with a message on its way.
 #[derive(Clone, Copy)]
@@ -40,70 +48,22 @@ struct Way<'a> {
     in_batch: bool,
 }
 
-/// One client's connection.
+/// One client's connection: decodes what comes in and starts its requests.
 pub struct Connection {
-    app: Arc<App>,
-    principal: Arc<Principal>,
+    state: Arc<ConnectionState>,
     /// How many requests came in that the transport has no id for.
     counted: AtomicU64,
-    rules: Rules,
-    outbox: Arc<dyn Outbox>,
-    session: Session,
-    peer: Peer,
-    work: Arc<Workload>,
-    /// Cancelled when no more requests are taken: what only waits for news ends.
-    ending: CancellationToken,
     speaks_envelope: AtomicBool,
-    warnings: Warnings,
-    client_roots: Mutex<ClientRoots>,
 }
 
 impl Connection {
     /// A new connection.
     pub fn new(app: Arc<App>, principal: Principal, rules: Rules, outbox: Arc<dyn Outbox>) -> Arc<Self> {
         Arc::new(Self {
-            peer: Peer::new(),
-            client_roots: Mutex::default(),
-            app,
-            principal: Arc::new(principal),
+            state: ConnectionState::new(app, principal, rules, outbox),
             counted: AtomicU64::new(0),
-            rules,
-            outbox,
-            session: Session::new(),
-            work: Workload::new(),
-            ending: CancellationToken::new(),
             speaks_envelope: AtomicBool::new(false),
-            warnings: Warnings::default(),
         })
-    }
-
-    pub(crate) fn session(&self) -> &Session {
-        &self.session
-    }
-
-    pub(crate) fn peer(&self) -> &Peer {
-        &self.peer
-    }
-
-    pub(crate) fn work(&self) -> &Arc<Workload> {
-        &self.work
-    }
-
-    pub(crate) fn warnings(&self) -> &Warnings {
-        &self.warnings
-    }
-
-    pub(crate) fn rules(&self) -> Rules {
-        self.rules
-    }
-
-    /// Where goes what belongs to no request.
-    pub(crate) fn outbox(&self) -> &Arc<dyn Outbox> {
-        &self.outbox
-    }
-
-    pub(crate) fn ending(&self) -> &CancellationToken {
-        &self.ending
     }
 
     /// Takes one line or body. Returns whether an answer will come out of the outbox.
@@ -111,12 +71,12 @@ impl Connection {
     /// What can be answered at once is answered before this returns; the rest goes on as a task of the current tokio
     /// runtime.
     pub fn receive(self: &Arc<Self>, bytes: &[u8]) -> bool {
-        self.handle(self.app.decode(bytes), Delivery::to(Arc::clone(&self.outbox)))
+        self.handle(self.state.app.decode(bytes), Delivery::to(Arc::clone(&self.state.outbox)))
     }
 
     /// The same for what is decoded already, with answers to wherever the delivery says.
     pub fn handle(self: &Arc<Self>, letter: Letter, delivery: Delivery) -> bool {
-        let sender = delivery.sender.map_or_else(|| Arc::clone(&self.principal), Arc::new);
+        let sender = delivery.sender.map_or_else(|| Arc::clone(&self.state.principal), Arc::new);
         let way = Way {
             outbox: &delivery.outbox,
             sender: &sender,
@@ -156,7 +116,7 @@ impl Connection {
         let (dialect, id) = match message {
             Ok(Message::Request(request)) => (usual, Some(request.id.clone())),
             Ok(Message::Envelope(request)) => {
-                let dialect = if self.rules == Rules::Pipe { Dialect::Envelope } else { usual };
+                let dialect = if self.state.rules == Rules::Pipe { Dialect::Envelope } else { usual };
                 (dialect, request.id.clone())
             }
             Err(malformed) => (usual, malformed.id.clone()),
@@ -169,11 +129,11 @@ impl Connection {
 
     /// A request is over before it began.
     fn observe_refused(&self, request: &RequestSpan, kind: &'static str) {
-        Watch::start(&self.app, request, "unknown", &Notes::default()).end(Some(kind));
+        Watch::start(&self.state.app, request, "unknown", &Notes::default()).end(Some(kind));
     }
 
     fn responder(&self, to: Destination, dialect: Dialect, request: Arc<RequestSpan>) -> Responder {
-        Responder::new(to, Manner { dialect, language: self.rules.language(), is_flow: false }, request)
+        Responder::new(to, Manner { dialect, language: self.state.rules.language(), is_flow: false }, request)
     }
 
     /// What logs say about a request.
@@ -189,8 +149,8 @@ impl Connection {
             None => RequestNumber::Counted(self.counted.fetch_add(1, Ordering::Relaxed) + 1),
         };
         let trace_id = trace_id.or(way.correlation.trace_id);
-        let throttles = Arc::clone(&self.app.throttles);
-        RequestSpan::new(number, id, method, Arc::clone(way.sender), trace_id, throttles)
+        let throttles = Arc::clone(&self.state.app.throttles);
+        RequestSpan::new(number, id, method, Some(Arc::clone(way.sender)), trace_id, throttles)
     }
 
     /// The same for what is refused before its method is read.
@@ -200,21 +160,21 @@ impl Connection {
 
     /// Answers for a line that was longer than a message may be.
     pub fn receive_too_long(self: &Arc<Self>) {
-        let problem = Problem::TooLarge { limit: self.app.limits.bytes };
+        let problem = Problem::TooLarge { limit: self.state.app.limits.bytes };
         let malformed = Malformed { id: None, problem, envelope: None };
         let way = Way {
-            outbox: &self.outbox,
-            sender: &self.principal,
+            outbox: &self.state.outbox,
+            sender: &self.state.principal,
             claims: None,
             correlation: &Correlation::default(),
             in_batch: false,
         };
-        self.take(Err(malformed), Destination::Outbox(Arc::clone(&self.outbox)), way);
+        self.take(Err(malformed), Destination::Outbox(Arc::clone(&self.state.outbox)), way);
     }
 
     /// The longest line that is taken.
     pub fn longest_message(&self) -> usize {
-        self.app.longest_message()
+        self.state.app.longest_message()
     }
 
     fn receive_batch(
@@ -249,10 +209,10 @@ impl Connection {
 
     /// The revision that is spoken, if it is one that knows no batches.
     fn revision_without_batches(&self) -> Option<Revision> {
-        let spoken = match self.rules {
+        let spoken = match self.state.rules {
             Rules::Codefluss(_) => None,
             Rules::Stateless => Some(Revision::NEWEST),
-            Rules::Pipe | Rules::Session => self.session.negotiated(),
+            Rules::Pipe | Rules::Session => self.state.session.negotiated(),
         };
         spoken.filter(|revision| !revision.has_batches())
     }
@@ -263,9 +223,9 @@ impl Connection {
 
     /// The dialect of a message that does not say which one it is in.
     fn default_dialect(&self) -> Dialect {
-        match self.rules {
-            Rules::Pipe | Rules::Session => Dialect::Mcp(self.session.revision()),
-            Rules::Codefluss(_) | Rules::Stateless => self.rules.dialect(),
+        match self.state.rules {
+            Rules::Pipe | Rules::Session => Dialect::Mcp(self.state.session.revision()),
+            Rules::Codefluss(_) | Rules::Stateless => self.state.rules.dialect(),
         }
     }
 
@@ -273,7 +233,7 @@ impl Connection {
         match message {
             Ok(Message::Request(request)) => self.start(request, to, way),
             Ok(Message::Notification(notification)) => self.note(notification),
-            Ok(Message::Response(response)) => self.peer.settle(&response.id, response.outcome),
+            Ok(Message::Response(response)) => self.state.peer.settle(&response.id, response.outcome),
             Ok(Message::Envelope(request)) => self.start_envelope(request, to, way),
             Err(malformed) => self.refuse(malformed, to, way),
         }
@@ -282,7 +242,7 @@ impl Connection {
     fn refuse(&self, malformed: Malformed, to: Destination, way: Way<'_>) {
         let speaks_envelope =
             malformed.envelope.unwrap_or_else(|| self.speaks_envelope.load(Ordering::Relaxed));
-        let dialect = match self.rules {
+        let dialect = match self.state.rules {
             Rules::Pipe if speaks_envelope && !way.in_batch => Dialect::Envelope,
             _ => self.default_dialect(),
         };
@@ -291,21 +251,21 @@ impl Connection {
     }
 
     fn start_envelope(self: &Arc<Self>, request: EnvelopeRequest, to: Destination, way: Way<'_>) {
-        if self.rules != Rules::Pipe || way.in_batch {
+        if self.state.rules != Rules::Pipe || way.in_batch {
             let problem = Problem::MissingField { field: "jsonrpc" };
             return self.refuse(Malformed { id: request.id, problem, envelope: Some(false) }, to, way);
         }
         let span = self.request(way, request.id.clone(), "envelope".to_owned(), None);
         let responder = self.responder(to, Dialect::Envelope, span);
-        if let Err(failure) = self.session.admit("handshake or tool", false) {
+        if let Err(failure) = self.state.session.admit("handshake or tool", false) {
             return responder.fail(&failure);
         }
         let stop = CancellationToken::new();
-        let citations = self.app.envelope_citations;
+        let citations = self.state.app.envelope_citations;
         let call = Call { citations, ..self.call(way, None, None, None, stop.clone()) };
-        let connection = Arc::clone(self);
-        self.work.run(None, stop, responder, async move {
-            envelope::answer(&connection, call, request).await.map(Spoken::from)
+        let state = Arc::clone(&self.state);
+        self.state.work.run(None, stop, responder, async move {
+            envelope::answer(&state, call, request).await.map(Spoken::from)
         });
     }
 
@@ -326,7 +286,7 @@ impl Connection {
         };
         let manner = Manner {
             dialect,
-            language: self.rules.language(),
+            language: self.state.rules.language(),
             is_flow: interaction::is_method(request.method()),
         };
         let responder = Responder::new(to, manner, Arc::clone(&request));
@@ -335,15 +295,15 @@ impl Connection {
         }
         let (client, log_level) = match &meta.stateless {
             Some(stateless) => (stateless.capabilities.clone().unwrap_or_default(), stateless.log_level),
-            None => (self.session.capabilities(), self.session.log_level()),
+            None => (self.state.session.capabilities(), self.state.session.log_level()),
         };
         let stop = CancellationToken::new();
         let call = self.call(way, dialect.revision(), meta.progress_token, log_level, stop.clone());
         let key = id.key().into_owned();
-        let (connection, claims, notes) = (Arc::clone(self), way.claims.cloned(), Notes::default());
+        let (connection, claims, notes) = (Arc::clone(&self.state), way.claims.cloned(), Notes::default());
         let context =
             Context { connection, dialect, client, id, call, claims, notes, afterwards: Mutex::default() };
-        self.work.run(Some(key), stop, responder, async move {
+        self.state.work.run(Some(key), stop, responder, async move {
             let watch = Watch::start(context.app(), &request, request.method(), &context.notes);
             let outcome = dispatch::dispatch(&context, request.method(), params).await;
             watch.end(outcome.as_ref().err().map(Failure::kind));
@@ -370,9 +330,9 @@ impl Connection {
             Failure::params(field, "has the wrong type")
         })?;
         let missing = |field: &str| Failure::params(format!("_meta.{field}"), "Required field missing");
-        let stateless = match meta.stateless.as_ref().filter(|_| self.rules.take_stateless()) {
+        let stateless = match meta.stateless.as_ref().filter(|_| self.state.rules.take_stateless()) {
             Some(stateless) => stateless,
-            None if self.rules == Rules::Stateless => {
+            None if self.state.rules == Rules::Stateless => {
                 return Err(missing(protocol::mcp::keys::PROTOCOL_VERSION));
             }
             None => return Ok((self.default_dialect(), RequestMeta { stateless: None, ..meta }, params)),
@@ -392,22 +352,22 @@ impl Connection {
 
     /// Whether a request may be served at all, now.
     fn admit(&self, dialect: Dialect, method: &str, id: &Id, in_batch: bool) -> Result<(), Failure> {
-        let has_lifecycle = matches!(self.rules, Rules::Pipe | Rules::Session);
+        let has_lifecycle = matches!(self.state.rules, Rules::Pipe | Rules::Session);
         let stateless = dialect.revision().is_some_and(Revision::is_stateless);
-        if self.rules == Rules::Session && method != "initialize" {
+        if self.state.rules == Rules::Session && method != "initialize" {
             // POSTs can overtake each other; who sends a request has seen the answer to `initialize`.
-            self.session.initialized();
+            self.state.session.initialized();
         }
         // `server/discover` without its `_meta` is a mistake of its own kind, not a request that came too early.
         let is_greeted = stateless || method == "server/discover" || interaction::needs_no_greeting(method);
-        self.session.admit(method, has_lifecycle && !is_greeted)?;
+        self.state.session.admit(method, has_lifecycle && !is_greeted)?;
         if let Some(revision) = dialect.revision().filter(|_| stateless && in_batch) {
             return Err(Failure::BatchNotAllowed(revision));
         }
         if has_lifecycle && in_batch && method == "initialize" {
             return Err(Failure::InitializeInBatch);
         }
-        if self.work.is_running(&id.key()) {
+        if self.state.work.is_running(&id.key()) {
             return Err(Failure::DuplicateId);
         }
         Ok(())
@@ -425,70 +385,58 @@ impl Connection {
             principal: Arc::clone(way.sender),
             outlet: Outlet::new(Arc::clone(way.outbox), revision, progress_token, log_level, stop.clone()),
             stop,
-            roots: Arc::clone(&self.app.roots),
-            now: self.app.clock.now(),
-            received: self.app.reading(),
-            entropy: Arc::clone(&self.app.entropy),
-            app: Arc::clone(&self.app),
-            documents: Arc::clone(&self.app.documents),
-            projects: Arc::clone(&self.app.projects),
+            roots: Arc::clone(&self.state.app.roots),
+            now: self.state.app.clock.now(),
+            received: self.state.app.reading(),
+            entropy: Arc::clone(&self.state.app.entropy),
+            app: Arc::clone(&self.state.app),
+            documents: Arc::clone(&self.state.app.documents),
+            projects: Arc::clone(&self.state.app.projects),
             citations: CitationFormat::default(),
         }
     }
 
     fn note(&self, notification: Notification) {
         match (notification.method.as_str(), notification.params) {
-            ("notifications/initialized", _) => self.session.initialized(),
-            ("notifications/roots/list_changed", _) => self.set_client_roots(ClientRoots::Unknown),
+            ("notifications/initialized", _) => self.state.session.initialized(),
+            ("notifications/roots/list_changed", _) => self.state.set_client_roots(ClientRoots::Unknown),
             ("notifications/cancelled", Params::Object(params)) => {
                 if let Some(id) = params.get("requestId") {
-                    self.work.cancel(id);
+                    self.state.work.cancel(id);
                 }
             }
             (other, _) => tracing::debug!(rpc.method = other, "notification ignored"),
         }
     }
 
-    pub(crate) fn client_roots(&self) -> ClientRoots {
-        self.client_roots.lock().unwrap_or_else(PoisonError::into_inner).clone()
-    }
-
-    pub(crate) fn set_client_roots(&self, roots: ClientRoots) {
-        *self.client_roots.lock().unwrap_or_else(PoisonError::into_inner) = roots;
-    }
-
-    pub(crate) fn app(&self) -> &Arc<App> {
-        &self.app
-    }
-
     /// Stops everything that runs, without a word.
     pub fn cancel_all(&self) {
-        self.work.cancel_all();
+        self.state.work.cancel_all();
     }
 
     /// Whether there is room for another request. A transport asks before it reads on.
     pub fn has_room(&self) -> bool {
-        self.work.has_room()
+        self.state.work.has_room()
     }
 
     /// Waits until there is room for another request.
     pub async fn room(&self) {
-        self.work.room().await;
+        self.state.work.room().await;
     }
 
     /// Tells the client whenever something changes that it wants to hear of, for as long as the connection lives.
     ///
     /// It listens from this call on, and not from when the future is first run: nothing is missed in between.
     pub fn announce_changes(self: Arc<Self>) -> impl Future<Output = ()> + Send {
-        let mut news = self.app.news();
+        let mut news = self.state.app.news();
         async move {
             loop {
                 let news = tokio::select! {
-                    () = self.ending.cancelled() => return,
+                    () = self.state.ending.cancelled() => return,
                     news = subscriptions::next(&mut news) => news,
                 };
                 let Some(news) = news else { return };
-                if self.session.is_ready() {
+                if self.state.session.is_ready() {
                     self.announce(&news);
                 }
             }
@@ -496,26 +444,28 @@ impl Connection {
     }
 
     fn announce(&self, news: &News) {
-        for (method, params) in self.session.interests(|interests| interests.notices(news, &self.principal)) {
+        for (method, params) in
+            self.state.session.interests(|interests| interests.notices(news, &self.state.principal))
+        {
             let params = Some(&params).filter(|params| !params.is_empty());
-            self.outbox.push(protocol::encode::notification(method, params));
+            self.state.outbox.push(protocol::encode::notification(method, params));
         }
     }
 
     /// The revision that was agreed on.
     pub fn negotiated(&self) -> Option<Revision> {
-        self.session.negotiated()
+        self.state.session.negotiated()
     }
 
     /// Takes no new requests, lets what runs come to its end, and stops it when `patience` is over.
     ///
     /// `client_is_gone`: nobody will answer questions any more.
     pub async fn drain(&self, patience: Duration, client_is_gone: bool) {
-        self.session.shut_down();
-        self.ending.cancel();
+        self.state.session.shut_down();
+        self.state.ending.cancel();
         if client_is_gone {
-            self.peer.close();
+            self.state.peer.close();
         }
-        self.work.drain(patience).await;
+        self.state.work.drain(patience).await;
     }
 }

@@ -14,7 +14,7 @@ use protocol::{Dialect, Id, Problem, Revision, encode};
 use serde_json::{Value, json};
 use tree::RootError;
 
-use crate::{Answer, Language, front};
+use crate::{Answer, Language, conversation};
 
 mod german;
 mod plan;
@@ -65,7 +65,7 @@ pub(crate) enum Failure {
     UnknownTool { name: String, field: &'static str, available: Vec<String>, code: &'static str },
     #[error("{0}")]
     BadArguments(ArgumentProblem),
-    #[error("{}", front::arguments::explain(tool, question))]
+    #[error("{}", conversation::arguments::explain(tool, question))]
     InputNeeded { tool: String, question: Question },
     #[error("Unknown prompt: {name}. There are: {}", available.join(", "))]
     UnknownPrompt { name: String, available: Vec<&'static str> },
@@ -395,7 +395,7 @@ impl Failure {
             }
             Self::Plan(problem) => problem.data(),
             Self::Project(problem) => problem.data(),
-            Self::InputNeeded { question, .. } => front::arguments::data(question, dialect),
+            Self::InputNeeded { question, .. } => conversation::arguments::data(question, dialect),
             Self::MissingResource { uri } => json!({ "uri": uri }),
             Self::NoRoomForAnswer | Self::AnswerTooLarge => json!({ "limit": LARGEST_ANSWER, "of": "bytes" }),
             Self::BoundToProject => json!({ "reason": self.to_string() }),

@@ -1,8 +1,6 @@
 //! Name to tool: the second and last table. One file per tool.
 
-mod catalog;
-mod describe;
-mod entry;
+pub(crate) mod support;
 
 pub(crate) mod booking;
 pub(crate) mod tell_fortune;
@@ -27,29 +25,22 @@ mod get_blocks;
 mod get_design_system;
 mod get_project;
 mod integrate;
-mod integration;
 mod interview;
 mod list_assets;
 mod list_block_types;
 mod list_projects;
 mod list_versions;
-mod open;
-mod packs;
-mod plan_input;
-mod plan_view;
-pub(crate) mod projects;
 pub(crate) mod propose_edit_plan;
 mod publish_project;
-mod repository_text;
 mod run_integration_workflow;
 mod undo_edit_plan;
 mod update_project;
 pub(crate) mod validate_edit_plan;
 
-pub(crate) use catalog::Catalog;
-pub(crate) use entry::{Reply, ToolEntry};
-pub(crate) use packs::Located;
-pub(crate) use plan_view::view;
+pub(crate) use support::catalog::Catalog;
+pub(crate) use support::context_reply::Located;
+pub(crate) use support::entry::{self, Reply, ToolEntry};
+pub(crate) use support::plan_view::view;
 
 use std::str::FromStr;
 use std::sync::Arc;
@@ -65,11 +56,13 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
-use crate::client_roots::{self, Narrowed};
-use crate::context::{self, Context};
+use crate::connection::state::ConnectionState;
 use crate::error::{Audience, Failure};
-use crate::page::page;
-use crate::{App, Call, Connection, front, request};
+use crate::rpc::client_roots::{self, Narrowed};
+use crate::rpc::context::{self, Context};
+use crate::rpc::pagination::page;
+use crate::telemetry::request_span;
+use crate::{App, Call, conversation};
 
 /// Every tool there is, in the order in which lists show them: first those of the envelope document in its order.
 pub(crate) fn all() -> Vec<ToolEntry> {
@@ -347,7 +340,7 @@ pub(crate) async fn call(ctx: &Context, mut params: Map<String, Value>) -> Resul
         Err(failure @ Failure::Forbidden(_)) if ctx.call.principal.came_by_token() => Err(failure),
         Err(failure) if failure.audience(ctx.dialect) == Audience::Model => {
             let _ = ctx.notes.failure.set(failure.kind());
-            if let Some(request) = request::current() {
+            if let Some(request) = request_span::current() {
                 request.report(&failure);
             }
             Ok(ctx.result(&CallToolResult::failure(&failure.to_string())))
@@ -358,12 +351,12 @@ pub(crate) async fn call(ctx: &Context, mut params: Map<String, Value>) -> Resul
 
 /// Runs a tool, for whatever dialect.
 pub(crate) async fn run(
-    connection: &Connection,
+    connection: &ConnectionState,
     tool: &ToolEntry,
     call: Call,
     mut invocation: Invocation,
 ) -> Result<Outcome, Failure> {
-    if let Some(request) = request::current() {
+    if let Some(request) = request_span::current() {
         request.set_tool(tool.spec.name);
     }
     tool.spec.admit(&call.principal)?;
@@ -377,7 +370,8 @@ pub(crate) async fn run(
         match tool.work() {
             entry::Work::Plain(plain) => plain.call(call, invocation.arguments).await.map(Outcome::Done),
             entry::Work::Interactive(talk) => {
-                front::converse(connection, tool.spec.name, talk(&call).as_ref(), &call, &invocation).await
+                conversation::converse(connection, tool.spec.name, talk(&call).as_ref(), &call, &invocation)
+                    .await
             }
         }
     };

@@ -1,6 +1,6 @@
 mod sub;
 
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicI64, AtomicU32, AtomicU64, Ordering};
 
 use futures_util::FutureExt;
 use jiff::Timestamp;
@@ -8,17 +8,22 @@ use proptest::prelude::*;
 use serde_json::json;
 
 use super::*;
-use crate::{Entropy, Ledger, confirm, date, integer, text};
+use crate::{Entropy, Env, Ledger, confirm, date, integer, text};
 
 fn object(value: Value) -> Answers {
     value.as_object().cloned().unwrap()
 }
 
-fn turn(conversation: &dyn Converse, journal: &mut Journal, input: Option<Value>, world: &World<'_>) -> Turn {
+fn turn(
+    conversation: &dyn Converse,
+    journal: &mut Journal,
+    input: Option<Value>,
+    context: &TurnContext<'_>,
+) -> Turn {
     // The journal goes through its stored form on every turn, as it would between two processes.
     let stored = serde_json::to_string(journal).unwrap();
     *journal = serde_json::from_str(&stored).unwrap();
-    conversation.advance(journal, input.map(object), world).now_or_never().expect("nothing here waits")
+    conversation.advance(journal, input.map(object), context).now_or_never().expect("nothing here waits")
 }
 
 /// What a turn came to, in one line.
@@ -67,8 +72,8 @@ impl Conversation for Trip {
 #[test]
 fn a_conversation_goes_on_where_it_stopped() {
     let (trip, arguments, mut journal) = (Trip::new(), Answers::new(), Journal::default());
-    let world = World::for_tests(&arguments);
-    let mut next = |input| show(&turn(&trip, &mut journal, input, &world));
+    let context = TurnContext::for_tests(&arguments);
+    let mut next = |input| show(&turn(&trip, &mut journal, input, &context));
 
     assert_eq!(next(None), "ask city");
     assert_eq!(next(None), "ask city");
@@ -89,7 +94,7 @@ fn a_conversation_goes_on_where_it_stopped() {
 fn arguments_answer_their_questions() {
     let check = |arguments: Value, expected: &str| {
         let arguments = object(arguments);
-        let found = turn(&Trip::new(), &mut Journal::default(), None, &World::for_tests(&arguments));
+        let found = turn(&Trip::new(), &mut Journal::default(), None, &TurnContext::for_tests(&arguments));
         assert_eq!(show(&found), expected);
     };
     check(json!({ "city": "Oslo" }), "ask from+to");
@@ -105,11 +110,11 @@ fn arguments_answer_their_questions() {
 #[test]
 fn where_nobody_can_be_asked_what_may_stay_open_does() {
     let arguments = object(json!({ "city": "Oslo", "from": "2026-03-01" }));
-    let world = World { can_ask: false, ..World::for_tests(&arguments) };
-    assert_eq!(show(&turn(&Trip::new(), &mut Journal::default(), None, &world)), "ask ok");
+    let context = TurnContext { can_ask: false, ..TurnContext::for_tests(&arguments) };
+    assert_eq!(show(&turn(&Trip::new(), &mut Journal::default(), None, &context)), "ask ok");
     let arguments = object(json!({ "city": "Oslo" }));
-    let world = World { can_ask: false, ..World::for_tests(&arguments) };
-    assert_eq!(show(&turn(&Trip::new(), &mut Journal::default(), None, &world)), "ask from");
+    let context = TurnContext { can_ask: false, ..TurnContext::for_tests(&arguments) };
+    assert_eq!(show(&turn(&Trip::new(), &mut Journal::default(), None, &context)), "ask from");
 }
 
 #[test]
@@ -128,19 +133,19 @@ fn where_nobody_can_be_asked_a_loop_ends() {
     }
     for arguments in [json!({}), json!({ "again": true })] {
         let arguments = object(arguments);
-        let world = World { can_ask: false, ..World::for_tests(&arguments) };
-        assert_eq!(show(&turn(&Again, &mut Journal::default(), None, &world)), "ask again");
+        let context = TurnContext { can_ask: false, ..TurnContext::for_tests(&arguments) };
+        assert_eq!(show(&turn(&Again, &mut Journal::default(), None, &context)), "ask again");
     }
 }
 
 #[test]
 fn a_world_that_changed_stops_it() {
     let (trip, arguments, mut journal) = (Trip::new(), Answers::new(), Journal::default());
-    let world = World::for_tests(&arguments);
-    turn(&trip, &mut journal, Some(json!({ "city": "Oslo" })), &world);
-    turn(&trip, &mut journal, Some(json!({ "from": "2026-03-01" })), &world);
+    let context = TurnContext::for_tests(&arguments);
+    turn(&trip, &mut journal, Some(json!({ "city": "Oslo" })), &context);
+    turn(&trip, &mut journal, Some(json!({ "from": "2026-03-01" })), &context);
     trip.price.store(120, Ordering::Relaxed);
-    let after = turn(&trip, &mut journal, Some(json!({ "ok": true })), &world);
+    let after = turn(&trip, &mut journal, Some(json!({ "ok": true })), &context);
     assert_eq!(
         show(&after),
         "halted `price` is no longer what it was when the question was asked; start again"
@@ -163,17 +168,17 @@ fn what_must_happen_once_needs_somebody_who_keeps_the_journal() {
     let arguments = object(json!({ "city": "Oslo", "from": "2026-03-01", "to": null, "ok": true }));
     for refusal in [Halt::Overtaken, Halt::not_kept(std::fmt::Error)] {
         let keeper = Refusing(refusal.clone());
-        let world = World { ledger: Ledger::Kept(&keeper), ..World::for_tests(&arguments) };
-        let refused = turn(&Trip::new(), &mut Journal::default(), None, &world);
+        let context = TurnContext { ledger: Ledger::Kept(&keeper), ..TurnContext::for_tests(&arguments) };
+        let refused = turn(&Trip::new(), &mut Journal::default(), None, &context);
         assert!(matches!(&refused, Turn::Halted(halt) if *halt == refusal), "{refused:?}");
     }
 
     // Begun, and then the process died.
     let mut journal = Journal::default();
-    let world = World::for_tests(&arguments);
-    turn(&Trip::new(), &mut journal, None, &world);
+    let context = TurnContext::for_tests(&arguments);
+    turn(&Trip::new(), &mut journal, None, &context);
     journal.entries.truncate(journal.entries.len() - 2);
-    let unknown = turn(&Trip::new(), &mut journal, None, &world);
+    let unknown = turn(&Trip::new(), &mut journal, None, &context);
     assert!(matches!(unknown, Turn::Halted(Halt::OutcomeUnknown { .. })), "{unknown:?}");
 }
 
@@ -197,10 +202,10 @@ fn changed_code_under_a_live_conversation_is_named() {
         }
     }
     let (arguments, mut journal) = (Answers::new(), Journal::default());
-    let world = World::for_tests(&arguments);
-    turn(&Trip::new(), &mut journal, Some(json!({ "city": "Oslo" })), &world);
+    let context = TurnContext::for_tests(&arguments);
+    turn(&Trip::new(), &mut journal, Some(json!({ "city": "Oslo" })), &context);
     for (code, key) in [(&Other as &dyn Converse, "town"), (&Shorter, "city")] {
-        let halted = turn(code, &mut journal.clone(), None, &world);
+        let halted = turn(code, &mut journal.clone(), None, &context);
         assert!(matches!(&halted, Turn::Halted(Halt::CodeChanged { key: k }) if k == key), "{halted:?}");
     }
 }
@@ -218,10 +223,10 @@ fn a_swallowed_question_stays_open() {
         }
     }
     let (arguments, mut journal) = (Answers::new(), Journal::default());
-    let world = World::for_tests(&arguments);
-    assert_eq!(show(&turn(&Careless, &mut journal, None, &world)), "ask n");
-    assert_eq!(show(&turn(&Careless, &mut journal, Some(json!({ "n": 1 })), &world)), "ask m");
-    assert_eq!(show(&turn(&Careless, &mut journal, Some(json!({ "m": 2 })), &world)), "done 3");
+    let context = TurnContext::for_tests(&arguments);
+    assert_eq!(show(&turn(&Careless, &mut journal, None, &context)), "ask n");
+    assert_eq!(show(&turn(&Careless, &mut journal, Some(json!({ "n": 1 })), &context)), "ask m");
+    assert_eq!(show(&turn(&Careless, &mut journal, Some(json!({ "m": 2 })), &context)), "done 3");
 }
 
 /// One thing that a random conversation does.
@@ -284,11 +289,26 @@ fn op() -> impl Strategy<Value = Op> {
 }
 
 /// Never the same twice, so that a value which is not journalled shows.
-struct Dice(AtomicU64);
+#[derive(Default)]
+struct Dice {
+    seconds: AtomicI64,
+    counter: AtomicU64,
+}
+
+impl Env for Dice {
+    fn now(&self) -> Timestamp {
+        Timestamp::from_second(self.seconds.fetch_add(1, Ordering::Relaxed)).unwrap()
+    }
+
+    fn entropy(&self) -> &dyn Entropy {
+        self
+    }
+}
+
 impl Entropy for Dice {
     fn fill(&self, bytes: &mut [u8]) {
         for byte in bytes {
-            *byte = self.0.fetch_add(0x9E37_79B9, Ordering::Relaxed).to_le_bytes()[1];
+            *byte = self.counter.fetch_add(0x9E37_79B9, Ordering::Relaxed).to_le_bytes()[1];
         }
     }
 }
@@ -299,13 +319,10 @@ proptest! {
     #[test]
     fn random_walks_replay_to_the_same_state(ops in prop::collection::vec(op(), 0..14), answers in prop::collection::vec(-2i64..12, 60)) {
         let (program, arguments, mut journal) = (Program(ops), Answers::new(), Journal::default());
-        let dice = Dice(1.into());
-        let mut second = 0;
-        let mut go = |journal: &mut Journal, input: Option<Value>| {
-            second += 1;
-            let now = Timestamp::from_second(second).unwrap();
-            let world = World { now, entropy: &dice, ..World::for_tests(&arguments) };
-            turn(&program, journal, input, &world)
+        let dice = Dice::default();
+        let go = |journal: &mut Journal, input: Option<Value>| {
+            let context = TurnContext { env: &dice, ..TurnContext::for_tests(&arguments) };
+            turn(&program, journal, input, &context)
         };
         let mut input = None;
         for answer in answers {

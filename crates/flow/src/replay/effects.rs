@@ -83,7 +83,7 @@ impl Flow<'_> {
         if let Some(value) = self.recall(&Act::Step, key)? {
             return read(key, value);
         }
-        if let Ledger::Kept(keeper) = self.world.ledger {
+        if let Ledger::Kept(keeper) = self.turn.ledger {
             keeper.claim(self.journal).await?;
         }
         let value = act(self.idempotency_key(key)).await?;
@@ -137,7 +137,7 @@ impl Flow<'_> {
     }
 
     async fn save(&self) -> Result<(), Halt> {
-        match self.world.ledger {
+        match self.turn.ledger {
             Ledger::InProcess => Ok(()),
             Ledger::Kept(keeper) => keeper.save(self.journal).await,
         }
@@ -164,7 +164,7 @@ impl Flow<'_> {
     /// # }).unwrap();
     /// ```
     pub fn now(&mut self) -> Result<Timestamp, Halt> {
-        let now = self.world.now.as_millisecond();
+        let now = self.turn.env.now().as_millisecond();
         let value = self.remember(Act::Now, "now", || json!(now))?;
         let millis = value.as_i64().ok_or(Halt::CodeChanged { key: "now".to_owned() })?;
         Timestamp::from_millisecond(millis).map_err(|_| Halt::CodeChanged { key: "now".to_owned() })
@@ -190,7 +190,7 @@ impl Flow<'_> {
     /// # }).unwrap();
     /// ```
     pub fn random(&mut self) -> Result<u64, Halt> {
-        let entropy = self.world.entropy;
+        let entropy = self.turn.env.entropy();
         let draw = || {
             let mut bytes = [0; 8];
             entropy.fill(&mut bytes);
@@ -225,7 +225,7 @@ impl Flow<'_> {
     pub fn progress(&mut self, current: u32, total: u32, message: impl Into<String>) {
         let progress = Progress { current, total, message: message.into() };
         if self.asked.is_none() && self.cursor == self.journal.entries.len() {
-            (self.world.progress)(&progress);
+            self.turn.env.progress(&progress);
         }
         self.progress = Some(progress);
     }
@@ -268,7 +268,7 @@ impl Flow<'_> {
     fn idempotency_key(&self, key: &str) -> String {
         let occurrence = self.seen.get(&(Act::Step, key.to_owned())).copied().unwrap_or(0);
         let answers: Vec<_> = self.journal.entries.iter().filter(|entry| entry.is_answer()).collect();
-        let step = (self.world.id, self.world.arguments, answers, key, occurrence);
+        let step = (self.turn.id, self.turn.arguments, answers, key, occurrence);
         seal::digest(&serde_json::to_vec(&step).unwrap_or_default())
     }
 }

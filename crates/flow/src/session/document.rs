@@ -120,7 +120,7 @@ mod tests {
 
     use super::*;
     use crate::session::{Limits, Memory, Sessions};
-    use crate::{SealKey, World};
+    use crate::{SealKey, TurnContext};
 
     fn at(second: i64) -> Timestamp {
         Timestamp::UNIX_EPOCH + SignedDuration::from_secs(second)
@@ -129,7 +129,7 @@ mod tests {
     #[test]
     fn a_document_is_its_owners_until_it_expires() {
         let arguments = serde_json::Map::new();
-        let entropy = World::for_tests(&arguments).entropy;
+        let entropy = TurnContext::for_tests(&arguments).env.entropy();
         let store = Arc::new(Memory::default());
         let sessions = |key: u8| {
             Sessions::new(store.clone(), Arc::new(Seal::new(SealKey::of([key; 32]))), Limits::default())

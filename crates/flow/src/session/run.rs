@@ -11,10 +11,10 @@ use futures_util::FutureExt;
 use futures_util::future::{Either, select};
 use futures_util::lock::Mutex;
 
-use super::service::{Clerk, Held, Place, Sessions};
+use super::service::{Held, Place, Sessions};
 use super::state::after;
-use super::{Problem, Session};
-use crate::{Answers, Cause, Converse, Halt, Journal, Keeper, Keeping, Ledger, Turn, World};
+use super::{Problem, Session, SessionEnv};
+use crate::{Answers, Cause, Converse, Halt, Journal, Keeper, Keeping, Ledger, Turn, TurnContext};
 
 /// A turn that takes longer than this is written down.
 const NOTICEABLE: Duration = Duration::from_millis(25);
@@ -22,7 +22,7 @@ const NOTICEABLE: Duration = Duration::from_millis(25);
 /// Somebody who runs a turn.
 struct Runner<'a> {
     sessions: &'a Sessions,
-    clerk: &'a Clerk<'a>,
+    env: &'a dyn SessionEnv,
     id: &'a str,
     /// As it was before the turn.
     session: &'a Session,
@@ -48,27 +48,27 @@ struct Ran {
 /// down yet, unless it had to be.
 pub(super) async fn turn(
     sessions: &Sessions,
-    clerk: &Clerk<'_>,
+    env: &dyn SessionEnv,
     held: &mut Held,
     mut input: Option<Answers>,
 ) -> Result<Option<crate::Invalid>, Problem> {
     let tool = held.session.tool();
     let missing = || Problem::NotInteractive { tool: tool.to_owned() };
-    let conversation = (clerk.tools)(tool).ok_or_else(missing)?;
+    let conversation = env.conversation(tool).ok_or_else(missing)?;
     let mut bad_arguments = Vec::new();
     loop {
         held.session.run(input.clone());
-        let ran = run(sessions, clerk, held, conversation.as_ref(), input.take()).await?;
+        let ran = run(sessions, env, held, conversation.as_ref(), input.take()).await?;
         held.place = ran.place;
         held.session.journal = ran.journal;
         match &ran.turn {
-            Turn::Halted(Halt::Overtaken) => return Err(sessions.overtaken(clerk, held).await),
+            Turn::Halted(Halt::Overtaken) => return Err(sessions.overtaken(env, held).await),
             Turn::Halted(Halt::NotKept(cause)) => return Err(not_kept(cause)),
             Turn::Halted(halt @ Halt::BadArgument { name, invalid }) if held.session.drop_argument(halt) => {
                 bad_arguments.push((name.clone(), invalid.clone()));
             }
             _ => {
-                let refused = held.session.settle(ran.turn, (clerk.clock)(), (clerk.moment)());
+                let refused = held.session.settle(ran.turn, env.now(), env.monotonic());
                 held.session.complain(bad_arguments);
                 return Ok(refused);
             }
@@ -84,7 +84,7 @@ pub(super) fn not_kept(cause: &Cause) -> Problem {
 
 async fn run(
     sessions: &Sessions,
-    clerk: &Clerk<'_>,
+    env: &dyn SessionEnv,
     held: &mut Held,
     conversation: &dyn Converse,
     input: Option<Answers>,
@@ -92,7 +92,7 @@ async fn run(
     let place = held.place.clone();
     let spending = held.spending(sessions);
     let kept = Mutex::new(Kept { place, is_claimed: false, entries: 0 });
-    let runner = Runner { sessions, clerk, id: &held.id, session: &held.session, kept };
+    let runner = Runner { sessions, env, id: &held.id, session: &held.session, kept };
     let ledger = match &spending {
         Some(spending) => Ledger::Kept(spending),
         None if held.place.is_stored() => Ledger::Kept(&runner),
@@ -109,8 +109,8 @@ async fn run(
         Err(problem) => {
             held.place = place;
             if matches!(problem, Problem::TimedOut { .. }) {
-                held.session.fail("timed_out", &problem.to_string(), (clerk.clock)());
-                sessions.write(clerk, held, None).await?;
+                held.session.fail("timed_out", &problem.to_string(), env.now());
+                sessions.write(env, held, None).await?;
             }
             Err(problem)
         }
@@ -127,21 +127,19 @@ impl Runner<'_> {
         ledger: Ledger<'_>,
     ) -> Result<Turn, Problem> {
         let limits = self.sessions.limits();
-        let world = World {
+        let context = TurnContext {
             id: self.id,
             arguments: &self.session.arguments,
             context: &self.session.context,
-            now: (self.clerk.clock)(),
-            entropy: self.clerk.entropy,
+            env: self.env,
             ledger,
             can_ask: true,
-            progress: self.clerk.progress,
         };
         // Whoever goes on with a session that crashed must not crash as well.
-        let mut work = AssertUnwindSafe(conversation.advance(journal, input, &world)).catch_unwind();
+        let mut work = AssertUnwindSafe(conversation.advance(journal, input, &context)).catch_unwind();
         let (mut waited, mut next) = (Duration::ZERO, NOTICEABLE);
         loop {
-            match select(work, (self.clerk.pause)(next)).await {
+            match select(work, self.env.sleep(next)).await {
                 Either::Left((turn, _)) => return Ok(turn.unwrap_or(Turn::Halted(Halt::Crashed))),
                 Either::Right(((), rest)) => work = rest,
             }
@@ -163,8 +161,8 @@ impl Runner<'_> {
         let Some(version) = kept.place.version().filter(|_| kept.is_claimed) else {
             return self.write(&mut kept, self.session).await;
         };
-        let until = after((self.clerk.clock)(), self.sessions.limits().lease);
-        match self.sessions.store().renew(self.clerk.owner, self.id, version, until).await {
+        let until = after(self.env.now(), self.sessions.limits().lease);
+        match self.sessions.store().renew(self.env.owner(), self.id, version, until).await {
             Ok(true) => Ok(()),
             Ok(false) => Err(Halt::Overtaken),
             Err(error) => Err(Halt::not_kept(error)),
@@ -176,8 +174,8 @@ impl Runner<'_> {
         if !kept.place.is_stored() {
             return Ok(());
         }
-        let until = after((self.clerk.clock)(), self.sessions.limits().lease);
-        let written = self.sessions.put(self.clerk, self.id, session, &mut kept.place, Some(until)).await;
+        let until = after(self.env.now(), self.sessions.limits().lease);
+        let written = self.sessions.put(self.env, self.id, session, &mut kept.place, Some(until)).await;
         match written {
             Ok(true) => {
                 kept.is_claimed = true;

@@ -18,27 +18,24 @@ use super::{
     Admission, Documents, Limits, Moment, Owner, Problem, Quota, Row, SESSION_PREFIX, Session, SessionStore,
     Spending, State, run,
 };
-use crate::{Answers, Converse, Entropy, Halt, Invalid, Journal, Keeper, Progress, Seal};
+use crate::{Answers, Converse, Entropy, Env, Halt, Invalid, Journal, Keeper, Seal};
 
 /// A pause, sooner or later over.
 pub type Pause = Pin<Box<dyn Future<Output = ()> + Send>>;
 
-/// On whose behalf something is done, and with what.
-pub struct Clerk<'a> {
-    /// Whose sessions they are.
-    pub owner: Owner<'a>,
-    /// The time.
-    pub clock: &'a (dyn Fn() -> Timestamp + Sync),
-    /// The moment, by the monotonic clock of this process.
-    pub moment: &'a (dyn Fn() -> Moment + Sync),
-    /// Where random numbers come from.
-    pub entropy: &'a dyn Entropy,
-    /// Waits.
-    pub pause: &'a (dyn Fn(Duration) -> Pause + Sync),
-    /// The conversation of this name, if there is one that the owner may have.
-    pub tools: &'a (dyn Fn(&str) -> Option<Box<dyn Converse>> + Sync),
-    /// Told about progress as it is made.
-    pub progress: &'a (dyn Fn(&Progress) + Sync),
+/// The environment that sessions run in: that of one caller.
+pub trait SessionEnv: Env {
+    /// The caller: whose sessions they are.
+    fn owner(&self) -> Owner<'_>;
+
+    /// A reading of this process's monotonic clock.
+    fn monotonic(&self) -> Moment;
+
+    /// Completes after this time.
+    fn sleep(&self, duration: Duration) -> Pause;
+
+    /// The conversation of this tool, if there is one that the owner may use.
+    fn conversation(&self, tool: &str) -> Option<Box<dyn Converse>>;
 }
 
 /// How a session begins.
@@ -190,33 +187,33 @@ impl Sessions {
     }
 
     /// Begins a session, and runs it up to its first question.
-    pub async fn start(&self, clerk: &Clerk<'_>, begin: Begin) -> Result<Standing, Problem> {
+    pub async fn start(&self, env: &dyn SessionEnv, begin: Begin) -> Result<Standing, Problem> {
         let mut random = [0; 24];
-        clerk.entropy.fill(&mut random);
+        env.entropy().fill(&mut random);
         let id = format!("{SESSION_PREFIX}{}", URL_SAFE_NO_PAD.encode(random));
         let Begin { tool, arguments, context, timeout, is_stateless } = begin;
         let timeout = timeout.unwrap_or(self.limits.idle).min(self.limits.longest);
-        let session = Session::new(tool, arguments, context, timeout, (clerk.clock)());
+        let session = Session::new(tool, arguments, context, timeout, env.now());
         let place = if is_stateless { Place::NoToken } else { Place::Unstored };
         let mut held = Held { id, session, place };
-        run::turn(self, clerk, &mut held, None).await?;
-        self.finish(clerk, held).await
+        run::turn(self, env, &mut held, None).await?;
+        self.finish(env, held).await
     }
 
     /// Takes a response, and runs the session up to its next question.
     pub async fn respond(
         &self,
-        clerk: &Clerk<'_>,
+        env: &dyn SessionEnv,
         which: Which<'_>,
         response: Response,
     ) -> Result<Responded, Problem> {
         // Somebody may have said that they are still there in the meantime, which changes nothing but the version.
         for _ in 0..3 {
-            let held = self.load(clerk, which).await?;
+            let held = self.load(env, which).await?;
             let prompt = held.session.prompt_id();
-            match self.take(clerk, held, response.clone()).await {
+            match self.take(env, held, response.clone()).await {
                 Err(Problem::WrongState { state: State::WaitingUser })
-                    if self.load(clerk, which).await?.session.prompt_id() == prompt => {}
+                    if self.load(env, which).await?.session.prompt_id() == prompt => {}
                 other => return other,
             }
         }
@@ -225,70 +222,70 @@ impl Sessions {
 
     async fn take(
         &self,
-        clerk: &Clerk<'_>,
+        env: &dyn SessionEnv,
         mut held: Held,
         response: Response,
     ) -> Result<Responded, Problem> {
-        if held.is_abandoned((clerk.clock)()) {
+        if held.is_abandoned(env.now()) {
             // Most likely the answer that was being worked on, sent again: that goes on first.
-            let state = self.take_over(clerk, held).await?.session.state();
+            let state = self.take_over(env, held).await?.session.state();
             return Err(Problem::WrongState { state });
         }
         let counted = held.session.counted;
-        let invalid = match held.session.take(response, &self.limits, (clerk.clock)(), (clerk.moment)()) {
+        let invalid = match held.session.take(response, &self.limits, env.now(), env.monotonic()) {
             Ok(Taken::Refused(invalid)) => Some(invalid),
             Ok(Taken::NextField) => None,
-            Ok(Taken::GoOn(input)) => run::turn(self, clerk, &mut held, input).await?,
+            Ok(Taken::GoOn(input)) => run::turn(self, env, &mut held, input).await?,
             Err(problem) => {
                 // What is refused was counted, or else refusals would be free. Where others write at the same time some
                 // are missed, but never all of them.
                 if held.session.counted != counted {
-                    self.write(clerk, &mut held, None).await?;
+                    self.write(env, &mut held, None).await?;
                 }
                 return Err(problem);
             }
         };
-        Ok(Responded { standing: self.finish(clerk, held).await?, invalid })
+        Ok(Responded { standing: self.finish(env, held).await?, invalid })
     }
 
     /// Where it stands. One that nobody works on any more is gone on with.
-    pub async fn look(&self, clerk: &Clerk<'_>, which: Which<'_>) -> Result<Standing, Problem> {
-        let held = self.load(clerk, which).await?;
-        if !held.is_abandoned((clerk.clock)()) {
+    pub async fn look(&self, env: &dyn SessionEnv, which: Which<'_>) -> Result<Standing, Problem> {
+        let held = self.load(env, which).await?;
+        if !held.is_abandoned(env.now()) {
             return Ok(self.seen(held));
         }
-        let gone_on = self.take_over(clerk, held).await;
-        self.or_as_it_stands(clerk, which, gone_on).await
+        let gone_on = self.take_over(env, held).await;
+        self.or_as_it_stands(env, which, gone_on).await
     }
 
     /// Goes on with a session that nobody works on any more.
-    async fn take_over(&self, clerk: &Clerk<'_>, mut held: Held) -> Result<Standing, Problem> {
+    async fn take_over(&self, env: &dyn SessionEnv, mut held: Held) -> Result<Standing, Problem> {
         let input = held.session.pending.take();
-        run::turn(self, clerk, &mut held, input).await?;
-        self.finish(clerk, held).await
+        run::turn(self, env, &mut held, input).await?;
+        self.finish(env, held).await
     }
 
     /// The same as [`look`](Self::look), and its user counts as present.
-    pub async fn go_on(&self, clerk: &Clerk<'_>, which: Which<'_>) -> Result<Standing, Problem> {
-        let mut held = self.load(clerk, which).await?;
+    pub async fn go_on(&self, env: &dyn SessionEnv, which: Which<'_>) -> Result<Standing, Problem> {
+        let mut held = self.load(env, which).await?;
         if held.session.state() != State::WaitingUser {
-            return self.look(clerk, which).await;
+            return self.look(env, which).await;
         }
-        held.session.active = (clerk.clock)();
-        let present = self.finish(clerk, held).await;
-        self.or_as_it_stands(clerk, which, present).await
+        held.session.active = env.now();
+        let present = self.finish(env, held).await;
+        self.or_as_it_stands(env, which, present).await
     }
 
     /// Whoever only asks where a session stands is told so, even if somebody else was faster to go on with it.
     async fn or_as_it_stands(
         &self,
-        clerk: &Clerk<'_>,
+        env: &dyn SessionEnv,
         which: Which<'_>,
         gone_on: Result<Standing, Problem>,
     ) -> Result<Standing, Problem> {
         match gone_on {
             Err(Problem::WrongState { .. } | Problem::Cancelled) => {
-                self.load(clerk, which).await.map(|held| self.seen(held))
+                self.load(env, which).await.map(|held| self.seen(held))
             }
             gone_on => gone_on,
         }
@@ -302,19 +299,19 @@ impl Sessions {
     /// Ends a session. If its conversation runs somewhere, it is stopped there.
     pub async fn cancel(
         &self,
-        clerk: &Clerk<'_>,
+        env: &dyn SessionEnv,
         which: Which<'_>,
         reason: Option<&str>,
     ) -> Result<Standing, Problem> {
         // Whoever works on it may write it down in between, again and again; but not without end.
         for _ in 0..20 {
-            let mut held = self.load(clerk, which).await?;
-            held.session.cancel(reason, (clerk.clock)())?;
+            let mut held = self.load(env, which).await?;
+            held.session.cancel(reason, env.now())?;
             if let Some(spending) = held.spending(self) {
                 self.cancel_tokens(&held, &spending).await?;
             }
-            if self.write(clerk, &mut held, None).await? {
-                return self.finish_token(clerk, held);
+            if self.write(env, &mut held, None).await? {
+                return self.finish_token(env, held);
             }
         }
         Err(Problem::WrongState { state: State::Processing })
@@ -339,11 +336,11 @@ impl Sessions {
         }
     }
 
-    async fn load(&self, clerk: &Clerk<'_>, which: Which<'_>) -> Result<Held, Problem> {
-        let now = (clerk.clock)();
+    async fn load(&self, env: &dyn SessionEnv, which: Which<'_>) -> Result<Held, Problem> {
+        let now = env.now();
         match which {
             Which::Token(token) => {
-                let read = token::read(&self.seal, clerk.owner, token, now);
+                let read = token::read(&self.seal, env.owner(), token, now);
                 let (id, Carried { effects, session, .. }) = read.ok_or(Problem::NotFound)?;
                 // The token that came of the cancellation says so itself, and may be looked at.
                 let says_so = session.state() == State::Cancelled;
@@ -354,10 +351,10 @@ impl Sessions {
                 Ok(Held { id, session, place })
             }
             Which::Id(id) => {
-                let found = self.store.load(clerk.owner, id).await?;
+                let found = self.store.load(env.owner(), id).await?;
                 let (version, row) = found.ok_or(Problem::NotFound)?;
                 let body = row.body.filter(|_| row.ends > now).ok_or(Problem::Expired)?;
-                let session = self.unseal(clerk.owner, id, &body).ok_or(Problem::NotFound)?;
+                let session = self.unseal(env.owner(), id, &body).ok_or(Problem::NotFound)?;
                 let place = Place::Stored { version, leased_until: row.leased_until };
                 Ok(Held { id: id.to_owned(), session, place })
             }
@@ -369,14 +366,14 @@ impl Sessions {
     }
 
     /// Writes it down, and says where it stands.
-    async fn finish(&self, clerk: &Clerk<'_>, mut held: Held) -> Result<Standing, Problem> {
-        if !self.write(clerk, &mut held, None).await? {
-            return Err(self.overtaken(clerk, &held).await);
+    async fn finish(&self, env: &dyn SessionEnv, mut held: Held) -> Result<Standing, Problem> {
+        if !self.write(env, &mut held, None).await? {
+            return Err(self.overtaken(env, &held).await);
         }
-        self.finish_token(clerk, held)
+        self.finish_token(env, held)
     }
 
-    fn finish_token(&self, clerk: &Clerk<'_>, held: Held) -> Result<Standing, Problem> {
+    fn finish_token(&self, env: &dyn SessionEnv, held: Held) -> Result<Standing, Problem> {
         let effects = match held.place {
             Place::Unstored | Place::Stored { .. } => return Ok(self.standing(held.id, held.session, None)),
             Place::NoToken => 0,
@@ -384,7 +381,7 @@ impl Sessions {
         };
         let expires = held.session.ends(&self.limits);
         let carried = Carried { expires, effects, session: &held.session };
-        let token = token::write(&self.seal, clerk.owner, &held.id, &carried, clerk.entropy);
+        let token = token::write(&self.seal, env.owner(), &held.id, &carried, env.entropy());
         if token.len() > 2 * self.limits.bytes {
             return Err(Problem::Limit { what: "bytes", most: self.limits.bytes, retry_after: None });
         }
@@ -399,27 +396,27 @@ impl Sessions {
     /// Writes a session down where it is kept. `false`: somebody was faster. One that has become too large ends with that.
     pub(super) async fn write(
         &self,
-        clerk: &Clerk<'_>,
+        env: &dyn SessionEnv,
         held: &mut Held,
         leased_until: Option<Timestamp>,
     ) -> Result<bool, Problem> {
-        let mut written = self.put(clerk, &held.id, &held.session, &mut held.place, leased_until).await;
+        let mut written = self.put(env, &held.id, &held.session, &mut held.place, leased_until).await;
         if matches!(written, Err(Problem::Limit { what: "bytes", .. })) && held.session.keep_only_result() {
-            written = self.put(clerk, &held.id, &held.session, &mut held.place, leased_until).await;
+            written = self.put(env, &held.id, &held.session, &mut held.place, leased_until).await;
         }
         if let Err(Problem::Limit { what: "bytes", .. }) = written {
-            let now = (clerk.clock)();
+            let now = env.now();
             let Session { tool, timeout, created, .. } = &held.session;
             let mut ended = Session::new(tool.clone(), Answers::new(), Map::new(), *timeout, *created);
             ended.fail("conversation_too_long", "the session has become too large", now);
-            self.put(clerk, &held.id, &ended, &mut held.place, None).await?;
+            self.put(env, &held.id, &ended, &mut held.place, None).await?;
         }
         written
     }
 
     pub(super) async fn put(
         &self,
-        clerk: &Clerk<'_>,
+        env: &dyn SessionEnv,
         id: &str,
         session: &Session,
         place: &mut Place,
@@ -432,19 +429,19 @@ impl Sessions {
         if plain.len() > self.limits.bytes {
             return Err(Problem::Limit { what: "bytes", most: self.limits.bytes, retry_after: None });
         }
-        let about = token::about(clerk.owner, id, "session");
+        let about = token::about(env.owner(), id, "session");
         let ends = session.ends(&self.limits);
         let row = Row {
             is_open: session.state().is_open(),
             ends,
             forgotten: after(ends, self.limits.remembered),
             leased_until,
-            body: Some(self.seal.lock(&plain, &about, clerk.entropy)),
+            body: Some(self.seal.lock(&plain, &about, env.entropy())),
         };
         let version = match place.version() {
-            None => self.begin(clerk, id, row).await?,
+            None => self.begin(env, id, row).await?,
             Some(version) => {
-                if !self.store.save(clerk.owner, id, version, row).await? {
+                if !self.store.save(env.owner(), id, version, row).await? {
                     return Ok(false);
                 }
                 version + 1
@@ -455,10 +452,10 @@ impl Sessions {
     }
 
     /// Keeps a new session, in its first version.
-    async fn begin(&self, clerk: &Clerk<'_>, id: &str, row: Row) -> Result<i64, Problem> {
+    async fn begin(&self, env: &dyn SessionEnv, id: &str, row: Row) -> Result<i64, Problem> {
         let quota = Quota { open: self.limits.sessions, ended: self.limits.ended };
-        let now = (clerk.clock)();
-        match self.store.begin(clerk.owner, id, row, quota, now).await? {
+        let now = env.now();
+        match self.store.begin(env.owner(), id, row, quota, now).await? {
             Admission::Begun => Ok(1),
             Admission::Full { until } => Err(Problem::Limit {
                 what: "sessions",
@@ -469,7 +466,7 @@ impl Sessions {
     }
 
     /// Why somebody else was faster.
-    pub(super) async fn overtaken(&self, clerk: &Clerk<'_>, held: &Held) -> Problem {
+    pub(super) async fn overtaken(&self, env: &dyn SessionEnv, held: &Held) -> Problem {
         if !held.place.is_stored() {
             // A token that was used already is like one that never was.
             return match self.store.is_spent(&cancellation(&held.id)).await {
@@ -478,7 +475,7 @@ impl Sessions {
                 Err(error) => error.into(),
             };
         }
-        match self.load(clerk, Which::Id(&held.id)).await {
+        match self.load(env, Which::Id(&held.id)).await {
             Ok(held) if held.session.state() == State::Cancelled => Problem::Cancelled,
             Ok(held) => Problem::WrongState { state: held.session.state() },
             Err(problem) => problem,

@@ -13,8 +13,8 @@ use super::machine::Taken;
 use super::*;
 use crate::journal::Act;
 use crate::{
-    Answers, Conversation, Converse, Entropy, Flow, Halt, Invalid, Journal, Seal, SealKey, Turn, World,
-    integer,
+    Answers, Conversation, Converse, Entropy, Env, Flow, Halt, Invalid, Journal, Seal, SealKey, Turn,
+    TurnContext, integer,
 };
 
 /// A form, a loop, and a form again, each with a rule of its own.
@@ -63,15 +63,31 @@ impl Entropy for Counting {
 
 const MOMENT: Moment = Moment { instance: 1, reading: Duration::ZERO };
 
-fn clerk(entropy: &Counting) -> Clerk<'_> {
-    Clerk {
-        owner: Owner { tenant: "t", subject: "s" },
-        clock: &|| Timestamp::UNIX_EPOCH,
-        moment: &|| MOMENT,
-        entropy,
-        pause: &|_| Box::pin(std::future::pending()),
-        tools: &|_| Some(Box::new(Forms)),
-        progress: &|_| {},
+impl Env for Counting {
+    fn now(&self) -> Timestamp {
+        Timestamp::UNIX_EPOCH
+    }
+
+    fn entropy(&self) -> &dyn Entropy {
+        self
+    }
+}
+
+impl SessionEnv for Counting {
+    fn owner(&self) -> Owner<'_> {
+        Owner { tenant: "t", subject: "s" }
+    }
+
+    fn monotonic(&self) -> Moment {
+        MOMENT
+    }
+
+    fn sleep(&self, _: Duration) -> Pause {
+        Box::pin(std::future::pending())
+    }
+
+    fn conversation(&self, _: &str) -> Option<Box<dyn Converse>> {
+        Some(Box::new(Forms))
     }
 }
 
@@ -93,9 +109,8 @@ proptest! {
     fn history_and_journal_agree(says in prop::collection::vec(-2i64..10, 0..60)) {
         let limits = Limits { attempts: 1000, rate: (1000, Duration::from_secs(1)), ..Limits::default() };
         let sessions = Sessions::new(Arc::new(Memory::default()), Arc::new(Seal::new(SealKey::of([1; 32]))), limits);
-        let entropy = Counting(1.into());
-        let clerk = clerk(&entropy);
-        let begun = sessions.start(&clerk, Begin::default()).now_or_never().unwrap().unwrap();
+        let env = Counting(1.into());
+        let begun = sessions.start(&env, Begin::default()).now_or_never().unwrap().unwrap();
         for say in says {
             let action = |action: &str| json!({ "action": action }).as_object().cloned();
             let metadata = match say {
@@ -104,7 +119,7 @@ proptest! {
                 _ => None,
             };
             let response = Response { value: json!(say), metadata, ..Response::default() };
-            let said = sessions.respond(&clerk, Which::Id(&begun.id), response).now_or_never().unwrap();
+            let said = sessions.respond(&env, Which::Id(&begun.id), response).now_or_never().unwrap();
             let Ok(Responded { standing: Standing { session, .. }, .. }) = said else { break };
             let (recorded, told) = (recorded(&session), told(&session));
             prop_assert_eq!(&told[..recorded.len()], &recorded[..]);
@@ -117,7 +132,7 @@ proptest! {
 
 fn turn(journal: &mut Journal, input: Option<Answers>) -> Turn {
     let arguments = Answers::new();
-    Forms.advance(journal, input, &World::for_tests(&arguments)).now_or_never().unwrap()
+    Forms.advance(journal, input, &TurnContext::for_tests(&arguments)).now_or_never().unwrap()
 }
 
 /// Every state in its turn, also those that are over before anybody could see them.

@@ -33,7 +33,7 @@ fn processes_whose_clocks_differ_take_turns() {
         let id = now(replicas[0].start(json!({}))).unwrap().id;
         for n in 0..20 {
             let replica = &replicas[n % 2];
-            let said = now(replica.send(&id, received(replica.moment())));
+            let said = now(replica.send(&id, received(replica.monotonic())));
             assert_eq!(answer(said), "ask n", "{difference} ms, response {n}");
             for replica in &replicas {
                 replica.time.pass(Duration::from_millis(30));
@@ -48,15 +48,15 @@ fn a_response_answers_no_prompt_that_its_process_knows_to_be_newer() {
     for difference in [-200, 0, 200] {
         let [one, two] = pair(difference);
         let id = now(one.start(json!({}))).unwrap().id;
-        let early = [one.moment(), one.moment(), one.moment()];
-        let (elsewhere, later) = (two.moment(), two.moment());
+        let early = [one.monotonic(), one.monotonic(), one.monotonic()];
+        let (elsewhere, later) = (two.monotonic(), two.monotonic());
         let respond = |replica: &Replica, at| answer(now(replica.send(&id, received(at))));
         assert_eq!(respond(&one, early[0]), "ask n", "the prompt was open");
         assert_eq!(respond(&one, early[1]), "-32003", "it has put another one since");
         assert_eq!(respond(&two, elsewhere), "ask n", "another process cannot know");
         assert_eq!(respond(&two, later), "-32003", "but it knows when it has put one itself");
         assert_eq!(respond(&one, early[2]), "-32003", "and so does the first, whoever put the last one");
-        assert_eq!(respond(&one, one.moment()), "ask n");
+        assert_eq!(respond(&one, one.monotonic()), "ask n");
     }
 }
 
@@ -71,7 +71,7 @@ async fn of_a_hundred_responses_without_a_prompt_one_is_taken() {
         for _ in 0..100 {
             let (replica, barrier, id) = (replica.clone(), barrier.clone(), id.clone());
             crowd.spawn(async move {
-                let response = received(replica.moment());
+                let response = received(replica.monotonic());
                 barrier.wait().await;
                 replica.send(&id, response).await
             });

@@ -9,10 +9,10 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use flow::session::{
-    Begin, Clerk, Limits, Memory, Moment, Owner, Pause, Problem, Responded, Response, SessionStore, Sessions,
-    Standing, State, Which,
+    Begin, Limits, Memory, Moment, Owner, Pause, Problem, Responded, Response, SessionEnv, SessionStore,
+    Sessions, Standing, State, Which,
 };
-use flow::{Answers, Converse, Entropy, Seal, SealKey};
+use flow::{Answers, Converse, Entropy, Env, Seal, SealKey};
 use futures_util::FutureExt;
 use futures_util::task::noop_waker;
 use jiff::Timestamp;
@@ -94,9 +94,9 @@ pub(crate) fn seal() -> Arc<Seal> {
 pub(crate) struct Replica {
     pub(crate) sessions: Sessions,
     pub(crate) time: Time,
-    clock: Box<dyn Fn() -> Timestamp + Send + Sync>,
-    moment: Box<dyn Fn() -> Moment + Send + Sync>,
-    pause: Box<dyn Fn(Duration) -> Pause + Send + Sync>,
+    instance: u64,
+    /// How often the monotonic clock was read: each reading is a little later.
+    ticks: AtomicU64,
     tools: Tools,
     dice: Dice,
 }
@@ -115,18 +115,11 @@ impl Replica {
         limits: Limits,
         seed: u64,
     ) -> Self {
-        let (clock, pause, hand) = (time.clone(), time.clone(), time.clone());
-        let ticks = AtomicU64::new(0);
         Self {
             sessions: Sessions::new(store, seal, limits),
             time: time.clone(),
-            clock: Box::new(move || clock.now()),
-            // A little later each time it is read.
-            moment: Box::new(move || {
-                let tick = Duration::from_nanos(ticks.fetch_add(1, Ordering::SeqCst));
-                Moment { instance: seed, reading: hand.reading() + tick }
-            }),
-            pause: Box::new(move |duration| pause.pause(duration)),
+            instance: seed,
+            ticks: AtomicU64::new(0),
             tools,
             dice: Dice::new(seed),
         }
@@ -137,25 +130,19 @@ impl Replica {
         Self::new(Arc::new(Memory::default()), &Time::new(), tools, limits)
     }
 
-    pub(crate) fn clerk<'a>(&'a self, owner: Owner<'a>) -> Clerk<'a> {
-        Clerk {
-            owner,
-            clock: &*self.clock,
-            moment: &*self.moment,
-            entropy: &self.dice,
-            pause: &*self.pause,
-            tools: &*self.tools,
-            progress: &|_| {},
-        }
+    /// This process, as this caller has it.
+    pub(crate) fn env<'a>(&'a self, owner: Owner<'a>) -> ReplicaEnv<'a> {
+        ReplicaEnv { replica: self, owner }
     }
 
-    /// The moment, as this process has it.
-    pub(crate) fn moment(&self) -> Moment {
-        (self.moment)()
+    /// A reading of this process's monotonic clock.
+    pub(crate) fn monotonic(&self) -> Moment {
+        let tick = Duration::from_nanos(self.ticks.fetch_add(1, Ordering::SeqCst));
+        Moment { instance: self.instance, reading: self.time.reading() + tick }
     }
 
     pub(crate) async fn begin(&self, begin: Begin) -> Result<Standing, Problem> {
-        self.sessions.start(&self.clerk(ADA), begin).await
+        self.sessions.start(&self.env(ADA), begin).await
     }
 
     pub(crate) async fn start(&self, arguments: Value) -> Result<Standing, Problem> {
@@ -163,7 +150,7 @@ impl Replica {
     }
 
     pub(crate) async fn send(&self, id: &str, response: Response) -> Result<Responded, Problem> {
-        self.sessions.respond(&self.clerk(ADA), Which::Id(id), response).await
+        self.sessions.respond(&self.env(ADA), Which::Id(id), response).await
     }
 
     pub(crate) async fn say(&self, id: &str, value: Value) -> Result<Responded, Problem> {
@@ -171,15 +158,49 @@ impl Replica {
     }
 
     pub(crate) async fn look(&self, id: &str) -> Result<Standing, Problem> {
-        self.sessions.look(&self.clerk(ADA), Which::Id(id)).await
+        self.sessions.look(&self.env(ADA), Which::Id(id)).await
     }
 
     pub(crate) async fn go_on(&self, id: &str) -> Result<Standing, Problem> {
-        self.sessions.go_on(&self.clerk(ADA), Which::Id(id)).await
+        self.sessions.go_on(&self.env(ADA), Which::Id(id)).await
     }
 
     pub(crate) async fn cancel(&self, id: &str) -> Result<Standing, Problem> {
-        self.sessions.cancel(&self.clerk(ADA), Which::Id(id), Some("enough")).await
+        self.sessions.cancel(&self.env(ADA), Which::Id(id), Some("enough")).await
+    }
+}
+
+/// A replica on behalf of one caller.
+pub(crate) struct ReplicaEnv<'a> {
+    replica: &'a Replica,
+    owner: Owner<'a>,
+}
+
+impl Env for ReplicaEnv<'_> {
+    fn now(&self) -> Timestamp {
+        self.replica.time.now()
+    }
+
+    fn entropy(&self) -> &dyn Entropy {
+        &self.replica.dice
+    }
+}
+
+impl SessionEnv for ReplicaEnv<'_> {
+    fn owner(&self) -> Owner<'_> {
+        self.owner
+    }
+
+    fn monotonic(&self) -> Moment {
+        self.replica.monotonic()
+    }
+
+    fn sleep(&self, duration: Duration) -> Pause {
+        self.replica.time.pause(duration)
+    }
+
+    fn conversation(&self, tool: &str) -> Option<Box<dyn Converse>> {
+        (self.replica.tools)(tool)
     }
 }
 

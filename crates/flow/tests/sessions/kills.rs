@@ -139,9 +139,9 @@ fn a_token_survives_its_server_and_what_was_done_is_not_done_again() {
                 let token = standing.token.clone().unwrap();
                 let respond = || {
                     let response = flow::session::Response { value: value.clone(), ..Default::default() };
-                    let clerk = replica.clerk(ADA);
+                    let env = replica.env(ADA);
                     Running::new(async {
-                        replica.sessions.respond(&clerk, Which::Token(&token), response).await
+                        replica.sessions.respond(&env, Which::Token(&token), response).await
                     })
                     .go()
                 };

@@ -37,7 +37,7 @@ fn sessions_of_one_owner() {
     assert_eq!(limit(&now(replica.start(json!({}))).unwrap_err()), ("sessions", 3));
     // Others are not concerned.
     for other in [Owner { tenant: "t", subject: "eve" }, Owner { tenant: "u", subject: "ada" }] {
-        now(replica.sessions.start(&replica.clerk(other), Begin::default())).unwrap();
+        now(replica.sessions.start(&replica.env(other), Begin::default())).unwrap();
     }
     // One that is over makes room, and so does one that has ended without anybody noticing.
     now(replica.cancel(&ids[0])).unwrap();

@@ -357,7 +357,7 @@ impl Walk {
             }
         }
         prop_assert_eq!(plain(&line(found)), self.expected());
-        let eve = self.other.clerk(Owner { tenant: "t", subject: "eve" });
+        let eve = self.other.env(Owner { tenant: "t", subject: "eve" });
         let foreign = now(self.other.sessions.look(&eve, Which::Id(&self.id)));
         prop_assert_eq!(code(&foreign.unwrap_err()), -32001);
         prop_assert!(self.deeds.booked() <= 1);

@@ -10,16 +10,16 @@ use crate::talks::{Five, Trip, talk};
 
 /// Every operation with a session of this name, and what each came to.
 fn try_everything(replica: &Replica, owner: Owner<'_>, id: &str) -> Vec<Problem> {
-    let (clerk, sessions, which) = (replica.clerk(owner), &replica.sessions, Which::Id(id));
+    let (env, sessions, which) = (replica.env(owner), &replica.sessions, Which::Id(id));
     let back = crate::desk::action("back");
     let named = Response { prompt_id: Some("prompt_1".to_owned()), value: json!("x"), ..Response::default() };
     vec![
-        now(sessions.look(&clerk, which)).unwrap_err(),
-        now(sessions.go_on(&clerk, which)).unwrap_err(),
-        now(sessions.respond(&clerk, which, Response::default())).unwrap_err(),
-        now(sessions.respond(&clerk, which, back)).unwrap_err(),
-        now(sessions.respond(&clerk, which, named)).unwrap_err(),
-        now(sessions.cancel(&clerk, which, None)).unwrap_err(),
+        now(sessions.look(&env, which)).unwrap_err(),
+        now(sessions.go_on(&env, which)).unwrap_err(),
+        now(sessions.respond(&env, which, Response::default())).unwrap_err(),
+        now(sessions.respond(&env, which, back)).unwrap_err(),
+        now(sessions.respond(&env, which, named)).unwrap_err(),
+        now(sessions.cancel(&env, which, None)).unwrap_err(),
     ]
 }
 

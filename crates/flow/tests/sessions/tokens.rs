@@ -21,7 +21,7 @@ fn begin(replica: &Replica) -> Standing {
 }
 
 fn send(replica: &Replica, token: &str, response: Response) -> Result<Responded, Problem> {
-    now(replica.sessions.respond(&replica.clerk(ADA), Which::Token(token), response))
+    now(replica.sessions.respond(&replica.env(ADA), Which::Token(token), response))
 }
 
 fn say(replica: &Replica, token: &str, value: Value) -> Result<Responded, Problem> {
@@ -29,11 +29,11 @@ fn say(replica: &Replica, token: &str, value: Value) -> Result<Responded, Proble
 }
 
 fn look(replica: &Replica, token: &str) -> Result<Standing, Problem> {
-    now(replica.sessions.look(&replica.clerk(ADA), Which::Token(token)))
+    now(replica.sessions.look(&replica.env(ADA), Which::Token(token)))
 }
 
 fn cancel(replica: &Replica, token: &str) -> Result<Standing, Problem> {
-    now(replica.sessions.cancel(&replica.clerk(ADA), Which::Token(token), None))
+    now(replica.sessions.cancel(&replica.env(ADA), Which::Token(token), None))
 }
 
 /// Answers one after the other, and every token on the way.
@@ -79,7 +79,7 @@ fn back_and_refusals_and_presence_work_alike() {
     assert_eq!(show(&refused.standing), "ask to !That is before the first day");
     let token = refused.standing.token.unwrap();
     replica.time.pass(Duration::from_secs(299));
-    let there = now(replica.sessions.go_on(&replica.clerk(ADA), Which::Token(&token))).unwrap();
+    let there = now(replica.sessions.go_on(&replica.env(ADA), Which::Token(&token))).unwrap();
     replica.time.pass(Duration::from_secs(2));
     assert_eq!(line(look(&replica, &token)), "-32001", "it is too old");
     assert_eq!(line(look(&replica, &there.token.unwrap())), "ask to !That is before the first day");
@@ -166,9 +166,9 @@ fn somebody_elses_token_is_not_found_and_neither_is_an_old_one() {
         Owner { tenant: "ta", subject: "da" },
         Owner { tenant: "", subject: "t\",\"ada" },
     ] {
-        let clerk = replica.clerk(owner);
-        assert_eq!(line(now(replica.sessions.look(&clerk, Which::Token(&token)))), "-32001", "{owner:?}");
-        assert_eq!(line(now(replica.sessions.cancel(&clerk, Which::Token(&token), None))), "-32001");
+        let env = replica.env(owner);
+        assert_eq!(line(now(replica.sessions.look(&env, Which::Token(&token)))), "-32001", "{owner:?}");
+        assert_eq!(line(now(replica.sessions.cancel(&env, Which::Token(&token), None))), "-32001");
     }
     // The id in it names nothing: there is no such session in the store.
     let id = look(&replica, &token).unwrap().id;

@@ -9,8 +9,8 @@ mod mcp;
 mod outage;
 mod writers;
 
+use design_tokens::Document;
 use serde_json::{Value, json};
-use server::projects::tokens::Document;
 use server::projects::{Account, NewFields, NewProject, Project, ProjectId};
 use server::{Clock, Scope};
 

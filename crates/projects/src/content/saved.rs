@@ -12,8 +12,8 @@ use crate::blocks::Block;
 use crate::ids::{AssetId, BlockId};
 use crate::order::OrderKey;
 use crate::project::Fields;
-use crate::tokens::Document;
 use crate::types::{Children, CustomType};
+use design_tokens::Document;
 
 /// The form of the text. Older ones must stay readable.
 const FORM: u32 = 1;

@@ -3,8 +3,8 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::blocks::{Block, Node};
-use crate::tokens::starter;
 use crate::{BlockId, OrderKey};
+use design_tokens::starter;
 
 fn node(kind: &str, props: &Value, children: Vec<Node>) -> Node {
     let block = Block {

@@ -13,8 +13,8 @@ use crate::content::Content;
 use crate::error::Error;
 use crate::ids::{BlockId, ProjectId};
 use crate::project::Project;
-use crate::tokens::Document;
 use crate::types::CustomType;
+use design_tokens::Document;
 
 /// A project, and everything in its draft.
 pub(super) async fn read(

@@ -14,7 +14,7 @@ use crate::design::{DesignEdit, Designed};
 use crate::error::{Error, Refusal};
 use crate::ids::{Account, ProjectId};
 use crate::project::{AtRevision, Write};
-use crate::tokens::Document;
+use design_tokens::Document;
 
 /// How often a change is made again because the document has changed meanwhile.
 const ATTEMPTS: u32 = 32;

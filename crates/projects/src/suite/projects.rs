@@ -11,8 +11,8 @@ use crate::design::DesignEdit;
 use crate::error::Refusal;
 use crate::new_project::NewProject;
 use crate::project::{FieldsPatch, NewFields, Status, Write};
-use crate::tokens::{Document, Kind, NewToken, starter};
 use crate::types::{Children, CustomType};
+use design_tokens::{Document, Kind, NewToken, starter};
 
 /// Everything of a new project is there, also for the other replica.
 pub async fn a_project_comes_back_as_it_was_made([store, other]: Replicas) {

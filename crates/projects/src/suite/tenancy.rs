@@ -14,7 +14,7 @@ use crate::ids::{Account, ProjectId};
 use crate::new_project::NewProject;
 use crate::project::{FieldsPatch, NewFields, Write};
 use crate::store::ProjectStore;
-use crate::tokens::starter;
+use design_tokens::starter;
 
 /// How many writes there are.
 const WRITES: usize = 17;

@@ -9,9 +9,9 @@ use crate::cursor::Page;
 use crate::design::DesignEdit;
 use crate::error::Refusal;
 use crate::project::{FieldsPatch, Published, Status};
-use crate::tokens::Document;
 use crate::types::CustomType;
 use crate::version::differences;
+use design_tokens::Document;
 
 /// A version is the draft of its moment, whatever happens to the draft.
 pub async fn versions_are_kept(replicas: Replicas) {

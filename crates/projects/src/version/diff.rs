@@ -8,7 +8,6 @@ use crate::asset::Asset;
 use crate::blocks::Block;
 use crate::content::Content;
 use crate::ids::BlockId;
-use crate::tokens;
 
 /// What differs between two contents.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -26,7 +25,7 @@ pub struct Differences {
     /// Blocks at another place: in another block, or elsewhere among the same siblings. As few as explain the order.
     pub moved: Vec<Moved>,
     /// Design tokens.
-    pub tokens: tokens::Diff,
+    pub tokens: design_tokens::Diff,
     /// Assets, by id. Changed: another content, type, name or text.
     pub assets: Names,
 }
@@ -95,7 +94,7 @@ pub fn differences(old: &Content, new: &Content) -> Differences {
         ),
         added: only(&new.blocks, &before),
         removed: only(&old.blocks, &after),
-        tokens: tokens::diff(&old.design, &new.design),
+        tokens: design_tokens::diff(&old.design, &new.design),
         assets: names(old.assets.iter().map(asset), new.assets.iter().map(asset)),
         ..Differences::default()
     };

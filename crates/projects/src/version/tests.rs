@@ -4,9 +4,9 @@ use super::*;
 use crate::asset::{Asset, ContentType, Digest};
 use crate::blocks::Block;
 use crate::limits::MAX_BLOCKS;
-use crate::tokens::{Document, starter};
 use crate::types::{Children, CustomType};
 use crate::{AssetId, BlockId, OrderKey};
+use design_tokens::{Document, starter};
 
 fn id(text: &str) -> BlockId {
     BlockId::parse(text).unwrap()

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use projects::tokens::{EditError, Finding};
+use design_tokens::{EditError, Finding};
 use projects::{Error, Noun, Problem, Refusal as Refused, StoreError};
 use serde_json::{Value, json};
 

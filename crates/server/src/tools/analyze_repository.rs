@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tree::{BadGlob, Cut, Globs, Limits, Roots};
 
-use super::repository_text::{RepositoryText, left_out_of};
+use super::support::repository_text::{RepositoryText, left_out_of};
 use super::{Effect, Tool, ToolSpec, Toolset};
 use crate::Call;
 use crate::blocking::blocking;

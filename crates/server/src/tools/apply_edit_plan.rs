@@ -10,14 +10,14 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use tree::{Budget, Roots, Tree};
 
-use super::integration::{CONSENT, consent_message, may_run_checks, rules};
-use super::plan_input::PlanInput;
-use super::plan_view::shown_diff;
+use super::support::integration::{CONSENT, consent_message, may_run_checks, rules};
+use super::support::plan_input::PlanInput;
+use super::support::plan_view::shown_diff;
 use super::{Effect, InteractiveTool, ToolSpec, Toolset};
 use crate::Call;
+use crate::app::plans::{Author, Plans};
 use crate::blocking::{blocking, blocking_for};
 use crate::error::{Failure, PlanProblem};
-use crate::plans::{Author, Plans};
 
 /// Apply an edit plan: all of it or nothing, checked again first, with a journal for `undo_edit_plan`. Show the user the
 /// diff and ask first.

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Effect, InteractiveTool, ToolSpec, Toolset};
 use crate::Call;
-use crate::prompts::PromptEntry;
+use crate::rpc::prompts::PromptEntry;
 
 /// Book a trip (a demonstration: nothing is really booked). Asks for what is not given.
 #[derive(Deserialize, JsonSchema)]

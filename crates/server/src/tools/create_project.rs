@@ -1,18 +1,18 @@
 //! `create_project`: a new project, from nothing or as a copy. Asks for what is not given.
 
+use design_tokens::Document;
 use flow::{Conversation, Flow, Halt, Invalid, choice, text};
 use projects::blocks::{Around, Spot, insert};
 use projects::limits::{MAX_DESCRIPTION, MAX_NAME};
-use projects::tokens::Document;
 use projects::{Block, Fields, Ids, NewBlock, NewFields, NewProject, Problem, Refusal};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use super::projects::view::ProjectView;
+use super::support::projects::view::ProjectView;
 use super::{Effect, InteractiveTool, ToolSpec, Toolset};
 use crate::Call;
-use crate::desk::{Changed, Desk, Guard};
+use crate::app::project_scope::{Changed, Desk, Guard};
 use crate::error::Failure;
 
 /// Create a project, or a copy of one with `copyOf`. Asks for what is not given.

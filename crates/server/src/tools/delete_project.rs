@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Effect, InteractiveTool, ToolSpec, Toolset};
 use crate::Call;
-use crate::desk::{Changed, Desk, Guard};
+use crate::app::project_scope::{Changed, Desk, Guard};
 use crate::error::Failure;
 
 /// Delete a project with its blocks, assets and versions, for good. The user is asked for its name.

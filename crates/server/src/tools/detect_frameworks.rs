@@ -12,7 +12,7 @@ use serde_json::{Map, Value};
 use tree::{Budget, Roots};
 
 use super::analyze_repository::{shown, warnings};
-use super::repository_text::{RepositoryText, left_out_of};
+use super::support::repository_text::{RepositoryText, left_out_of};
 use super::{Effect, Tool, ToolSpec, Toolset};
 use crate::Call;
 use crate::blocking::blocking;

@@ -6,11 +6,11 @@ use projects::{Asset, AssetId, AssetPatch, AtRevision, ContentType, Ids, NewAsse
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::projects::takes::{self, needs, takes};
-use super::projects::view::AssetView;
+use super::support::projects::takes::{self, needs, takes};
+use super::support::projects::view::AssetView;
 use super::{Effect, Tool, ToolSpec, Toolset};
 use crate::Call;
-use crate::desk::{Changed, Desk, Guard};
+use crate::app::project_scope::{Changed, Desk, Guard};
 use crate::error::Failure;
 
 /// Put, describe or delete an asset: an image, video, font, PDF or text of at most 10 MB. Blocks name it as `asset:<id>`.

@@ -5,11 +5,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::projects::takes::{self, needs, takes};
-use super::projects::view::BlockView;
+use super::support::projects::takes::{self, needs, takes};
+use super::support::projects::view::BlockView;
 use super::{Effect, Tool, ToolSpec, Toolset};
 use crate::Call;
-use crate::desk::{Changed, Desk, Guard};
+use crate::app::project_scope::{Changed, Desk, Guard};
 use crate::error::Failure;
 
 /// Create, update, move, copy or delete blocks. Pages are blocks of type `page` without a parent;

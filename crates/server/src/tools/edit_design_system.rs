@@ -3,18 +3,18 @@
 use std::fmt::Display;
 use std::str::FromStr;
 
-use projects::tokens::{Json, Kind, NewToken, starter};
+use design_tokens::{Json, Kind, NewToken, starter};
 use projects::{DesignEdit, Problem, Refusal};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::projects::first;
-use super::projects::takes::{self, needs, takes};
-use super::projects::view::FindingView;
+use super::support::projects::first;
+use super::support::projects::takes::{self, needs, takes};
+use super::support::projects::view::FindingView;
 use super::{Effect, Tool, ToolSpec, Toolset};
 use crate::Call;
-use crate::desk::{Changed, Desk, Guard};
+use crate::app::project_scope::{Changed, Desk, Guard};
 use crate::error::Failure;
 
 /// Change the design tokens of a project (W3C format, DTCG 2025.10): all changes, or none. Renaming rewrites aliases; importing replaces

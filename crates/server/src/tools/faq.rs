@@ -6,9 +6,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use super::{Effect, Tool, ToolSpec, Toolset};
-use crate::documents::Documents;
+use crate::app::documents::Documents;
 use crate::error::Failure;
-use crate::resources::document_uri;
+use crate::rpc::resources::document_uri;
 use crate::{Call, CitationFormat};
 
 /// Answer a question from the documentation of FluxLoop and this server, and from indexed documents, with citations. Quotes

@@ -5,12 +5,12 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::open::Open;
-use super::packs::{
+use super::support::context_reply::{
     Located, Pack, Packed, Wanted, answer, of_project, overview, project_args, project_warnings, shown_name,
     topics,
 };
-use super::repository_text::RepositoryText;
+use super::support::opaque_object::Open;
+use super::support::repository_text::RepositoryText;
 use super::{Effect, Tool, ToolSpec, Toolset};
 use crate::Call;
 use crate::error::Failure;

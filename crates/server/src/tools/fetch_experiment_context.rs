@@ -7,17 +7,17 @@ use serde::Serialize;
 use serde_json::{Value, json};
 use tree::Budget;
 
-use super::open::Open;
-use super::packs::{
+use super::support::context_reply::{
     Located, Pack, Packed, Read, Wanted, answer, first, of_project, only_keys, overview, project_args,
     topics, unnamed,
 };
-use super::repository_text::RepositoryText;
+use super::support::opaque_object::Open;
+use super::support::repository_text::RepositoryText;
 use super::{Effect, Tool, ToolSpec, Toolset};
 use crate::Call;
 use crate::error::Failure;
-use crate::experiments::uri;
-use crate::prompts::PromptEntry;
+use crate::rpc::prompts::PromptEntry;
+use crate::rpc::resources::experiments::uri;
 
 project_args! {
     /// What was run in a repository's FluxLoop projects and how it went: recent experiments, failures, runner, templates

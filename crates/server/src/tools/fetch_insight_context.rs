@@ -8,15 +8,15 @@ use serde::Serialize;
 use serde_json::{Value, json};
 use tree::Budget;
 
-use super::open::Open;
-use super::packs::{
+use super::support::context_reply::{
     Located, Pack, Packed, Read, Wanted, answer, first, of_project, overview, project_args, topics,
 };
-use super::repository_text::RepositoryText;
+use super::support::opaque_object::Open;
+use super::support::repository_text::RepositoryText;
 use super::{Effect, Tool, ToolSpec, Toolset};
 use crate::Call;
 use crate::error::Failure;
-use crate::experiments::uri;
+use crate::rpc::resources::experiments::uri;
 
 project_args! {
     /// Evaluation reports and metrics over all experiments: rates, trend, personas, failing and slowest inputs, the last run

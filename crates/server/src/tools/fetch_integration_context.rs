@@ -10,16 +10,16 @@ use serde_json::{Value, json};
 use tree::{Roots, Tree};
 
 use super::analyze_repository::here;
-use super::integration::{Reach, Subject, Wishes};
-use super::open::Open;
-use super::packs::{Located, Pack, Packed, damage, overview, topics};
-use super::repository_text::{RepositoryText, left_out_of};
-use super::run_integration_workflow::{self as workflow, Stages};
-use super::{Effect, Tool, ToolSpec, Toolset};
+use super::run_integration_workflow::Stages;
+use super::support::context_reply::{Located, Pack, Packed, damage, overview, topics};
+use super::support::integration::{Reach, Subject, Wishes};
+use super::support::opaque_object::Open;
+use super::support::repository_text::{RepositoryText, left_out_of};
+use super::{Effect, Tool, ToolSpec, Toolset, run_integration_workflow as workflow};
 use crate::Call;
+use crate::app::plans::Plans;
 use crate::blocking::blocking;
 use crate::error::Failure;
-use crate::plans::Plans;
 
 /// Everything a planner needs to integrate FluxLoop: profile, workflow with plan, key files, agents, routes, runners, and what
 /// to ask `faq`.

@@ -6,13 +6,15 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::integration::{Reach, Subject, VariantWish, Wishes, frameworks, hints, recipe_of, root_of};
-use super::repository_text::{RepositoryText, left_out_of};
+use super::support::integration::{
+    Reach, Subject, VariantWish, Wishes, frameworks, hints, recipe_of, root_of,
+};
+use super::support::repository_text::{RepositoryText, left_out_of};
 use super::{Effect, Tool, ToolSpec, Toolset};
 use crate::Call;
+use crate::app::plans::Plans;
 use crate::blocking::blocking;
 use crate::error::Failure;
-use crate::plans::Plans;
 
 /// Steps to integrate FluxLoop into a program of this framework, with commands for its package manager. With a `root` (or
 /// a profile that has one) the steps fit that repository.

@@ -2,20 +2,20 @@
 
 use std::collections::BTreeMap;
 
+use design_tokens::Document;
 use projects::blocks::{Node, Tree, nest};
 use projects::render::{self, Linked};
-use projects::tokens::Document;
 use projects::{Asset, AssetId, AtRevision, BlockId, Content, Found, Page, ProjectId, Reach, Selection};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::projects::List;
-use super::projects::takes::{self, takes};
-use super::projects::view::NodeView;
+use super::support::projects::List;
+use super::support::projects::takes::{self, takes};
+use super::support::projects::view::NodeView;
 use super::{Effect, Tool, ToolSpec, Toolset};
 use crate::Call;
-use crate::desk::Desk;
+use crate::app::project_scope::Desk;
 use crate::error::Failure;
 
 /// The most blocks in one answer.

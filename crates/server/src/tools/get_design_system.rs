@@ -1,7 +1,7 @@
 //! `get_design_system`: design tokens as they are written, resolved, exported, judged, measured.
 
-use projects::tokens::export::Options;
-use projects::tokens::{
+use design_tokens::export::Options;
+use design_tokens::{
     Document, Level, Pair, ResolvedToken, TextSize, check_contrast, resolve, suggest_pairs, unmeasured,
     validate,
 };
@@ -10,13 +10,13 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 use serde_json::value::{RawValue, to_raw_value};
 
-use super::projects::List;
-use super::projects::export::Format;
-use super::projects::takes::{self, needs, takes};
-use super::projects::view::FindingView;
+use super::support::projects::List;
+use super::support::projects::export::Format;
+use super::support::projects::takes::{self, needs, takes};
+use super::support::projects::view::FindingView;
 use super::{Effect, Tool, ToolSpec, Toolset};
 use crate::Call;
-use crate::desk::Desk;
+use crate::app::project_scope::Desk;
 use crate::error::Failure;
 
 /// How many tokens are resolved in one answer when nobody says.
@@ -277,7 +277,7 @@ impl ResolvedView {
     fn of(token: &ResolvedToken) -> Result<Self, Failure> {
         Ok(Self {
             path: token.path.clone(),
-            r#type: token.kind.map(projects::tokens::Kind::as_str),
+            r#type: token.kind.map(design_tokens::Kind::as_str),
             value: Raw::of(&token.value)?,
             description: token.description.clone(),
             deprecated: token.deprecated.clone(),

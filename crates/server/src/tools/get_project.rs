@@ -3,10 +3,10 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::projects::view::{ProjectView, Selected};
+use super::support::projects::view::{ProjectView, Selected};
 use super::{Effect, German, Tool, ToolSpec, Toolset};
 use crate::Call;
-use crate::desk::Desk;
+use crate::app::project_scope::Desk;
 use crate::error::Failure;
 
 /// Get the details of a project.

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use super::analyze_repository::here;
 use super::apply_edit_plan::Check;
-use super::integration::{CONSENT, VariantWish, consent_message, lines, may_run_checks};
+use super::support::integration::{CONSENT, VariantWish, consent_message, lines, may_run_checks};
 use super::{Effect, InteractiveTool, ToolSpec, Toolset};
 use crate::Call;
 use choose::Chosen;

@@ -4,12 +4,12 @@ use projects::AssetId;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::projects::List;
-use super::projects::takes::{self, takes};
-use super::projects::view::{AssetView, Selected};
+use super::support::projects::List;
+use super::support::projects::takes::{self, takes};
+use super::support::projects::view::{AssetView, Selected};
 use super::{Effect, Tool, ToolSpec, Toolset};
 use crate::Call;
-use crate::desk::Desk;
+use crate::app::project_scope::Desk;
 use crate::error::Failure;
 
 /// List the assets of a project, or look at one and the blocks that use it. Their content is in the resource `uri`.

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::{Effect, Tool, ToolSpec, Toolset};
 use crate::Call;
-use crate::desk::Desk;
+use crate::app::project_scope::Desk;
 use crate::error::Failure;
 
 /// List the block types: those that are built in, and a project's own. With `names` also the JSON Schema of their props.

@@ -4,11 +4,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use super::projects::List;
-use super::projects::view::{ProjectView, Selected, listed};
+use super::support::projects::List;
+use super::support::projects::view::{ProjectView, Selected, listed};
 use super::{Effect, German, Tool, ToolSpec, Toolset};
 use crate::Call;
-use crate::desk::Desk;
+use crate::app::project_scope::Desk;
 use crate::error::Failure;
 
 /// List all projects of the user, the oldest first.

@@ -2,17 +2,16 @@
 
 use projects::{
     Block, BlockChange, BlockId, Content, Differences, FieldChange, Moved, Names, ProjectId, differences,
-    tokens,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-use super::projects::view::{BlockView, VersionView};
-use super::projects::{List, first};
+use super::support::projects::view::{BlockView, VersionView};
+use super::support::projects::{List, first};
 use super::{Effect, Tool, ToolSpec, Toolset};
 use crate::Call;
-use crate::desk::Desk;
+use crate::app::project_scope::Desk;
 use crate::error::Failure;
 
 /// List the published versions of a project, the newest first; with `from`, also what differs since that version.
@@ -134,15 +133,14 @@ fn block_changes(found: &Differences) -> Value {
     Value::Object(lists.of(CHANGED, &found.changed, changed).of(MOVED, &found.moved, moved).0)
 }
 
-fn token_changes(found: &tokens::Diff) -> Value {
-    let changed =
-        |one: &tokens::Change| json!({ "before": state_of(&one.before), "after": state_of(&one.after) });
-    let renamed = |one: &tokens::Renamed| json!({ "from": one.from, "to": one.to });
+fn token_changes(found: &design_tokens::Diff) -> Value {
+    let changed = |one: &design_tokens::Change| json!({ "before": state_of(&one.before), "after": state_of(&one.after) });
+    let renamed = |one: &design_tokens::Renamed| json!({ "from": one.from, "to": one.to });
     let lists = Lists(Map::new()).of(ADDED, &found.added, state_of).of(REMOVED, &found.removed, state_of);
     Value::Object(lists.of(CHANGED, &found.changed, changed).of(RENAMED, &found.renamed, renamed).0)
 }
 
-fn state_of(state: &tokens::State) -> Value {
+fn state_of(state: &design_tokens::State) -> Value {
     let modes: Map<String, Value> =
         state.modes.iter().map(|(mode, value)| (mode.clone(), json!(value))).collect();
     let mut shown = json!({ "path": state.path, "value": state.value });

@@ -10,18 +10,18 @@ use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 use tree::Tree;
 
-use super::integration::{
+use super::support::integration::{
     Reach, Subject, VariantWish, Wishes, frameworks, hints, lines, plan, recipe_of, root_of,
 };
-use super::open::Open;
-use super::plan_view::{editor_view, view};
-use super::repository_text::{RepositoryText, left_out_of};
+use super::support::opaque_object::Open;
+use super::support::plan_view::{editor_view, view};
+use super::support::repository_text::{RepositoryText, left_out_of};
 use super::{Effect, Tool, ToolSpec, Toolset};
 use crate::Call;
+use crate::app::plans::Plans;
 use crate::blocking::blocking;
 use crate::error::Failure;
-use crate::plans::Plans;
-use crate::prompts::PromptEntry;
+use crate::rpc::prompts::PromptEntry;
 
 /// Propose the edits that integrate FluxLoop into a repository: placed by syntax tree, applied in memory and parsed again,
 /// with diff and hashes. Nothing is written. No edits and a reason in `warnings` if nothing right can be done.

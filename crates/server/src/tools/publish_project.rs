@@ -1,15 +1,15 @@
 //! `publish_project`: versions are made, taken back, restored and deleted.
 
+use design_tokens::{Finding, validate};
 use projects::ProjectId;
-use projects::tokens::{Finding, validate};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::projects::takes::{self, needs, takes};
-use super::projects::view::{FindingView, VersionView};
+use super::support::projects::takes::{self, needs, takes};
+use super::support::projects::view::{FindingView, VersionView};
 use super::{Effect, Tool, ToolSpec, Toolset};
 use crate::Call;
-use crate::desk::{Changed, Desk, Guard};
+use crate::app::project_scope::{Changed, Desk, Guard};
 use crate::error::Failure;
 
 /// Publish the draft of a project as a new version, take it back, or restore or delete a version. With `dryRun` it

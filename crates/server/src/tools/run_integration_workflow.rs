@@ -8,17 +8,17 @@ use serde_json::{Value, json};
 use tree::Budget;
 
 use super::analyze_repository::{self, here};
-use super::detect_frameworks;
-use super::generate_integration_steps as steps;
-use super::integration::{Reach, Subject, VariantWish, Wishes, lines, plan, recipe_of, rules};
-use super::open::Open;
 use super::propose_edit_plan::Proposed;
-use super::validate_edit_plan as verdict;
-use super::{Effect, Tool, ToolSpec, Toolset};
+use super::support::integration::{Reach, Subject, VariantWish, Wishes, lines, plan, recipe_of, rules};
+use super::support::opaque_object::Open;
+use super::{
+    Effect, Tool, ToolSpec, Toolset, detect_frameworks, generate_integration_steps as steps,
+    validate_edit_plan as verdict,
+};
 use crate::Call;
+use crate::app::plans::Plans;
 use crate::blocking::blocking;
 use crate::error::Failure;
-use crate::plans::Plans;
 
 /// Everything in one call: analyse the repository, find its frameworks, list the steps, propose an edit plan and validate
 /// it. Nothing is written. A stage that does not apply says `skipped` and why. Arguments as for

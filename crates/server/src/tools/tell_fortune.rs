@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use super::{Effect, Tool, ToolSpec, Toolset};
 use crate::Call;
 use crate::error::Failure;
-use crate::prompts::PromptEntry;
+use crate::rpc::prompts::PromptEntry;
 
 /// Tell a fortune. Pick the part of life it is about and the mood it is told in.
 #[derive(Deserialize, JsonSchema)]

@@ -9,12 +9,12 @@ use tree::{Roots, Tree};
 
 use super::analyze_repository::here;
 use super::integrate::harmless;
-use super::plan_view::is_view;
+use super::support::plan_view::is_view;
 use super::{Effect, InteractiveTool, ToolSpec, Toolset};
 use crate::Call;
+use crate::app::plans::{Author, KeptPlan, Plans};
 use crate::blocking::blocking;
 use crate::error::{Failure, PlanProblem};
-use crate::plans::{Author, KeptPlan, Plans};
 
 /// Take an applied plan back: restores exactly the files it wrote, and refuses, with an explanation, where they have been
 /// edited since.

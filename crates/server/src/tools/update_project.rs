@@ -5,10 +5,10 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use super::projects::view::ProjectView;
+use super::support::projects::view::ProjectView;
 use super::{Effect, Tool, ToolSpec, Toolset};
 use crate::Call;
-use crate::desk::{Changed, Desk, Guard};
+use crate::app::project_scope::{Changed, Desk, Guard};
 use crate::error::Failure;
 
 /// Change the name, slug, description or metadata of a project.

@@ -8,15 +8,15 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::integration::{Reach, rules};
-use super::plan_input::PlanInput;
-use super::plan_view::shown_diff;
+use super::support::integration::{Reach, rules};
+use super::support::plan_input::PlanInput;
+use super::support::plan_view::shown_diff;
 use super::{Effect, Tool, ToolSpec, Toolset};
 use crate::Call;
+use crate::app::plans::Plans;
 use crate::blocking::blocking;
 use crate::error::Failure;
-use crate::plans::Plans;
-use crate::prompts::PromptEntry;
+use crate::rpc::prompts::PromptEntry;
 
 /// Check an edit plan against the repository: structure, files, anchors, duplicates, paths, overlaps, staleness, syntax
 /// after the edit, post-checks. `issues` block, `warnings` do not.

@@ -113,18 +113,18 @@ fn arguments_are_called_the_same() {
 #[test]
 fn going_back_goes_out_and_in_again() {
     let (party, arguments, mut journal) = (party(), Answers::new(), Journal::default());
-    let world = World::for_tests(&arguments);
+    let context = TurnContext::for_tests(&arguments);
     for answer in [
         json!({ "host.name": "Ada" }),
         json!({ "host.home.city": "Oslo" }),
         json!({ "host.home.street": "Main" }),
         json!({ "more": true }),
     ] {
-        turn(&party, &mut journal, Some(answer), &world);
+        turn(&party, &mut journal, Some(answer), &context);
     }
     let mut back = || {
         assert!(journal.back());
-        show(&turn(&party, &mut journal, None, &world))
+        show(&turn(&party, &mut journal, None, &context))
     };
     let expected = [
         "ask more",

@@ -4,7 +4,7 @@ use flow::{Flow, Halt, Invalid, choice, text};
 
 use super::Args;
 use super::survey::{Agent, Field, Fit, Survey};
-use crate::tools::integration::{VariantWish, Wishes};
+use crate::tools::support::integration::{VariantWish, Wishes};
 
 /// What is to be integrated, and how.
 pub(super) struct Chosen {

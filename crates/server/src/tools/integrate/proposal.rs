@@ -4,7 +4,7 @@ use codebase::plan::{FileChange, Plan};
 use serde::{Deserialize, Serialize};
 
 use crate::Call;
-use crate::tools::plan_view::view;
+use crate::tools::support::plan_view::view;
 
 /// What came of making a plan.
 #[derive(Serialize, Deserialize)]

@@ -9,7 +9,7 @@ use tree::Budget;
 use super::proposal::harmless;
 use crate::error::Failure;
 use crate::tools::analyze_repository::warnings;
-use crate::tools::integration::Subject;
+use crate::tools::support::integration::Subject;
 
 /// The most notes about the analysis that are kept.
 const NOTES: usize = 5;

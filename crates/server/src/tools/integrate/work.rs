@@ -10,11 +10,12 @@ use super::choose::Chosen;
 use super::proposal::{Proposal, Ready};
 use super::survey::Survey;
 use super::{Args, Integrate};
+use crate::app::plans::Plans;
 use crate::blocking::{blocking, blocking_for};
 use crate::error::{ArgumentProblem, Failure};
-use crate::plans::Plans;
-use crate::tools::apply_edit_plan::{self as apply, Check};
-use crate::tools::integration::{Reach, Subject, VariantWish, plan, recipe_of};
+use crate::tools::apply_edit_plan as apply;
+use crate::tools::apply_edit_plan::Check;
+use crate::tools::support::integration::{Reach, Subject, VariantWish, plan, recipe_of};
 use crate::tools::undo_edit_plan::take_back;
 
 /// The largest plan that a conversation carries along. Those for a repository are a hundredth of it.

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use ::projects::tokens::Document;
 use ::projects::{Account, BlockId, Cursor, CustomType, Project, ProjectId, Usage};
+use design_tokens::Document;
 use futures_util::future::try_join;
 use jiff::Timestamp;
 use tokio_postgres::Row;

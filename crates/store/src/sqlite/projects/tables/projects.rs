@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use ::projects::tokens::Document;
 use ::projects::{Account, BlockId, CustomType, Project, ProjectId, Usage};
 use async_trait::async_trait;
+use design_tokens::Document;
 use jiff::Timestamp;
 use rusqlite::types::Value;
 use rusqlite::{Result, params, params_from_iter};

@@ -1,0 +1,400 @@
+use std::fmt::Write as _;
+
+use super::*;
+use crate::resolve::resolve;
+
+fn parse(text: &str) -> Document {
+    Document::parse(text).unwrap()
+}
+
+fn system() -> Document {
+    parse(
+        r##"{
+          "n": { "$type": "number", "one": { "$value": 1 }, "two": { "$value": "{n.one}" } },
+          "m": { "$extends": "{n}", "three": { "$value": 3 } },
+          "sum": { "$value": "{m.one}", "$extensions": { "mode": { "big": "{n.two}" } } },
+          "part": { "$type": "number", "$value": { "$ref": "#/n/one/$value" } }
+        }"##,
+    )
+}
+
+#[test]
+fn a_token_is_created_and_replaced() {
+    let new =
+        set(&system(), "n.four", &NewToken { kind: None, value: 4.0.into(), mode: None, description: None })
+            .unwrap();
+    assert_eq!(new.touched, ["n.four"]);
+    let new = set(
+        &new.document,
+        "n.four",
+        &NewToken {
+            kind: None,
+            value: "{n.one}".into(),
+            mode: Some("big".into()),
+            description: Some("more".into()),
+        },
+    )
+    .unwrap();
+    assert_eq!(new.document.get("n.four").unwrap().get("$value"), Some(&Json::number(4.0)));
+    assert_eq!(resolve(&new.document, Some("big")).get("n.four").unwrap().value, Json::number(1.0));
+    assert_eq!(resolve(&new.document, None).get("n.four").unwrap().description.as_deref(), Some("more"));
+    let rooted = set(&new.document, "n.$root", &NewToken::new(Kind::Number, 7.0)).unwrap();
+    assert!(resolve(&rooted.document, None).get("n.$root").is_some());
+}
+
+#[test]
+fn a_wrong_token_is_refused() {
+    for (path, kind, value, expected) in [
+        ("n.x", None, Json::from("{n.nope}"), "{n.nope} is nowhere"),
+        ("n.one", None, Json::from("{n.two}"), "circle: n.one → n.two → n.one"),
+        ("n.x", Some(Kind::Color), Json::from("{n.one}"), "is a number, and here a color is needed"),
+        // Fine for the token itself, but not for what reads it as a number.
+        ("n.one", Some(Kind::Color), Json::from("#fff"), "is a color, and here a number is needed"),
+        ("n.x", None, Json::from("soon"), "is no number"),
+        ("x", None, Json::number(1.0), "would have no type"),
+        ("n", None, Json::number(1.0), "`n` is a group, and here a token is needed"),
+        ("n.one.x", None, Json::number(1.0), "`n.one` is a token, and here a group is needed"),
+        ("n.$x", None, Json::number(1.0), "begins with `$`"),
+        ("n..x", None, Json::number(1.0), "a name is empty"),
+    ] {
+        let new = NewToken { kind, value, mode: None, description: None };
+        let error = set(&system(), path, &new).unwrap_err().to_string();
+        assert!(error.contains(expected), "{path}: {error}");
+    }
+}
+
+/// Sets tokens, given as `path mode value`, in a document of numbers, and gives the document or the error.
+fn set_in(document: &str, changes: &[(&str, Option<&str>, &str)]) -> String {
+    let new: Vec<_> = changes
+        .iter()
+        .map(|(_, mode, value)| NewToken {
+            kind: None,
+            value: Json::parse(value).unwrap(),
+            mode: mode.map(str::to_owned),
+            description: None,
+        })
+        .collect();
+    let tokens: Vec<_> = changes.iter().map(|(path, ..)| *path).zip(&new).collect();
+    let comma = if document.is_empty() { "" } else { "," };
+    let document = parse(&format!(r#"{{"$type":"number"{comma}{document}}}"#));
+    match set_all(&document, &tokens) {
+        Ok(edited) => edited.document.to_string().replace(r#""$type":"number","#, ""),
+        Err(error) => error.to_string(),
+    }
+}
+
+#[test]
+fn what_is_set_is_what_comes_out() {
+    for (document, changes, expected) in [
+        // One that is inherited keeps its usual value.
+        (
+            r#""n":{"a":{"$value":1,"$description":"x"}},"m":{"$extends":"{n}"}"#,
+            vec![("m.a", Some("dark"), "9")],
+            r#""m":{"$extends":"{n}","a":{"$value":1,"$description":"x","$extensions":{"mode":{"dark":9}}}}"#,
+        ),
+        (
+            r#""n":{"a":{"$value":1}},"m":{"$extends":"{n}"}"#,
+            vec![("m.a.x", None, "9")],
+            "`m.a` is a token, and here a group is needed",
+        ),
+        (
+            r#""n":{"a":{"b":{"$value":1}}},"m":{"$extends":"{n}"}"#,
+            vec![("m.a", None, "9")],
+            "`m.a` is a group, and here a token is needed",
+        ),
+        // Nothing is put into what is a token by a pointer.
+        (
+            r##""b":{"$value":1},"c":{"$ref":"#/b"}"##,
+            vec![("c.x", None, "9")],
+            "`c` is a token, and here a group is needed",
+        ),
+        (r##""b":{"$value":1},"c":{"$ref":"#/b"}"##, vec![("c", None, "9")], r#""c":{"$value":9}"#),
+        // Old forms are renewed, and only what was set.
+        (
+            r#""a":{"$value":"7"},"b":{"$value":1}"#,
+            vec![("b", None, r#""2.5""#)],
+            r#""a":{"$value":"7"},"b":{"$value":2.5}"#,
+        ),
+        (
+            r#""b":{"$value":"7"}"#,
+            vec![("b", Some("m"), r#""2""#)],
+            r#""b":{"$value":"7","$extensions":{"mode":{"m":2}}}"#,
+        ),
+        // Several are judged together, in any order.
+        ("", vec![("a", None, r#""{b}""#), ("b", None, "1")], r#""a":{"$value":"{b}"},"b":{"$value":1}"#),
+        (
+            r#""a":{"$value":1}"#,
+            vec![("b", None, r#""{a}""#), ("a", None, r#""{b}""#), ("c", None, "1")],
+            "the value of `a` is not usable: the references go in a circle: a → b → a",
+        ),
+        (
+            r#""a":{"$value":1},"b":{"$value":"{a}"}"#,
+            vec![("c", None, "1"), ("a", None, r#""{d}""#)],
+            "the value of `a` is not usable: {d} is nowhere",
+        ),
+        // An alias of what has no value has none, wherever that is in the file.
+        (
+            r#""x":{"$value":"{y}"}"#,
+            vec![("a", None, r#""{x}""#)],
+            "`a` is not usable: it would have no value",
+        ),
+        (
+            r#""b":{"x":{"$value":"{b.x}"}}"#,
+            vec![("a", None, r#""{b.x}""#)],
+            "`a` is not usable: it would have no value",
+        ),
+        (
+            r#""x":{"$value":"{y}"}"#,
+            vec![("a", Some("m"), r#""{x}""#)],
+            "`a` is not usable: it would have no value",
+        ),
+        // What is wrong elsewhere stays where it is.
+        (r#""a":{"$value":1},"a/b":{"$value":"x"}"#, vec![("a", None, "2")], r#""a":{"$value":2}"#),
+        (r#""a":{"$value":1}"#, vec![("a", Some(""), "2")], "a mode needs a name of 1 to 128 bytes"),
+    ] {
+        let found = set_in(document, &changes);
+        assert!(found.contains(expected), "{document} {changes:?}\n{found}\n{expected}");
+    }
+}
+
+#[test]
+fn many_are_set_in_one_go() {
+    let text: Vec<_> = (0..2_000).map(|at| format!(r#""t{at}":{{"$value":{at}}}"#)).collect();
+    let document = parse(&format!(r#"{{"$type":"number",{}}}"#, text.join(",")));
+    let new = NewToken { kind: None, value: 1.0.into(), mode: Some("m".into()), description: None };
+    let paths: Vec<_> = (0..1_000).map(|at| format!("t{at}")).collect();
+    let start = std::time::Instant::now();
+    let edited =
+        set_all(&document, &paths.iter().map(|path| (path.as_str(), &new)).collect::<Vec<_>>()).unwrap();
+    assert_eq!(edited.touched.len(), 1_000);
+    // One by one it takes minutes.
+    assert!(start.elapsed().as_secs() < 60, "{:?}", start.elapsed());
+}
+
+#[test]
+fn looking_up_many_takes_no_longer_than_it_may() {
+    // To know what one group extends, those before it have to be known twice.
+    let mut text = r#""g0":{"a":{"b":{"t":{"$value":1}}}}"#.to_owned();
+    for at in 1..30 {
+        let before = format!(r#""$extends":"{{g{}.a.b}}""#, at - 1);
+        let _ = write!(text, r#","g{at}":{{"a":{{{before},"b":{{{before}}}}}}}"#);
+    }
+    let document = parse(&format!(r#"{{"$type":"number",{text}}}"#));
+    let new = NewToken { kind: None, value: 1.0.into(), mode: None, description: None };
+    let paths: Vec<_> = (0..100).map(|at| format!("g29.a{}.x{at}", ".x".repeat(25))).collect();
+    let start = std::time::Instant::now();
+    let error =
+        set_all(&document, &paths.iter().map(|path| (path.as_str(), &new)).collect::<Vec<_>>()).unwrap_err();
+    // With a look at every beginning of every path it takes minutes.
+    assert!(start.elapsed().as_secs() < 60, "{:?}", start.elapsed());
+    assert!(
+        error.to_string().contains("was not looked up: the groups extend one another too often"),
+        "{error}"
+    );
+}
+
+#[test]
+fn a_large_token_is_not_written_down_wherever_it_is_inherited() {
+    let large = "x".repeat(400_000);
+    let heirs: Vec<_> = (0..300).map(|at| format!(r#""h{at}":{{"$extends":"{{g}}"}}"#)).collect();
+    let text =
+        format!(r#"{{"g":{{"a":{{"$value":1,"$extensions":{{"x":"{large}"}}}}}},{}}}"#, heirs.join(","));
+    let document = parse(&text.replacen('{', r#"{"$type":"number","#, 1));
+    let new = NewToken { kind: None, value: 2.0.into(), mode: None, description: None };
+    for (count, expected) in [(1, None), (300, Some("has 1200"))] {
+        let paths: Vec<_> = (0..count).map(|at| format!("h{at}.a")).collect();
+        let tokens: Vec<_> = paths.iter().map(|path| (path.as_str(), &new)).collect();
+        let error = set_all(&document, &tokens).err().map(|error| error.to_string());
+        assert_eq!(error.is_some(), expected.is_some(), "{error:?}");
+        assert!(error.unwrap_or_default().contains(expected.unwrap_or_default()), "{count}");
+    }
+}
+
+#[test]
+fn no_path_is_deeper_than_a_document_may_be() {
+    let deep = |names: usize| vec!["n"; names].join(".");
+    for (path, expected) in [
+        (deep(200_000), "it has 400000 bytes and may have 512"),
+        (deep(200), "nested more than 32 levels deep"),
+    ] {
+        for error in [
+            set(&system(), &format!("x{path}"), &NewToken::new(Kind::Number, 1.0)).unwrap_err(),
+            rename(&system(), "sum", &format!("x{path}")).unwrap_err(),
+        ] {
+            assert!(error.to_string().contains(expected), "{error}");
+        }
+    }
+}
+
+#[test]
+fn members_of_the_format_are_no_paths() {
+    let document = parse(
+        r#"{"a":{"$type":"number","$value":1,"$extensions":{"x":{"y":1}}},"s":{"$root":{"$type":"number","$value":1}}}"#,
+    );
+    for path in ["a.$extensions", "a.$value", "a.$extensions.x", "$type", "s.$root.x"] {
+        for error in [rename(&document, path, "b").unwrap_err(), delete(&document, path, true).unwrap_err()] {
+            assert!(matches!(error, EditError::BadPath { .. }), "{path}: {error}");
+        }
+    }
+    assert!(delete(&document, "s.$root", false).is_ok() && rename(&document, "s.$root", "s.x").is_ok());
+    // Names that are wrong can be mended.
+    let wrong = parse(r#"{"a{":{"$type":"number","$value":1}}"#);
+    assert!(rename(&wrong, "a{", "a").is_ok() && delete(&wrong, "a{", false).is_ok());
+}
+
+#[test]
+fn what_is_used_is_not_deleted() {
+    for (path, users) in [
+        ("n.one", vec!["n.two", "m.two", "sum", "part"]),
+        ("n", vec!["sum", "part", "m"]),
+        ("n.two", vec!["sum"]),
+        ("sum", vec![]),
+        ("m.three", vec![]),
+    ] {
+        match delete(&system(), path, false) {
+            Err(EditError::InUse { users: told, .. }) => assert_eq!(told, users, "{path}"),
+            Ok(_) => assert!(users.is_empty(), "{path}"),
+            Err(other) => panic!("{other}"),
+        }
+        let forced = delete(&system(), path, true).unwrap();
+        assert_eq!(forced.document.get(path), None);
+        assert!(forced.touched.iter().any(|touched| touched == path));
+    }
+    assert!(matches!(delete(&system(), "nope", true), Err(EditError::Missing { .. })));
+}
+
+#[test]
+fn a_mode_is_taken_from_a_token() {
+    let token = |extensions: &str| format!(r#"{{"$value":1{extensions}}}"#);
+    let held = |holder: &str| token(&format!(r#","$extensions":{holder}"#));
+    for (extensions, left) in [
+        (r#"{"mode":{"dark":2}}"#, token("")),
+        (r#"{"mode":{"dark":2,"dim":3}}"#, held(r#"{"mode":{"dim":3}}"#)),
+        (r#"{"modes":{"dark":2},"x":1}"#, held(r#"{"x":1}"#)),
+        (r#"{"com.figma":{"modes":{"dark":{"$value":2}},"x":1}}"#, held(r#"{"com.figma":{"x":1}}"#)),
+        (r#"{"mode":{"dark":2},"v":{"mode":{"dark":3}}}"#, held(r#"{"v":{}}"#)),
+    ] {
+        let document = parse(&format!(r#"{{"$type":"number","a":{}}}"#, held(extensions)));
+        let edited = delete_mode(&document, "a", "dark", false).unwrap();
+        assert_eq!(edited.document.to_string(), format!(r#"{{"$type":"number","a":{left}}}"#));
+        assert_eq!(edited.touched, ["a"]);
+    }
+}
+
+#[test]
+fn a_mode_that_is_needed_or_absent_is_not_taken() {
+    let document = parse(
+        r#"{"$type":"number","g":{"a":{"$value":"{b}","$extensions":{"mode":{"dark":1}}}},
+            "b":{"$value":2,"$extensions":{"mode":{"dark":"{g.a}"}}},"h":{"$extends":"{g}"}}"#,
+    );
+    for (path, mode, expected) in [
+        ("g.a", "dim", "`g.a` has no value of its own for mode `dim`"),
+        ("g.a", "", "has no value of its own"),
+        ("g", "dark", "`g` is a group, and here a token is needed"),
+        ("h.a", "dark", "there is no token or group `h.a`"),
+        ("g.a.$extensions", "dark", "cannot be a path"),
+        ("g.a", "dark", "the references go in a circle"),
+    ] {
+        let error = delete_mode(&document, path, mode, false).unwrap_err().to_string();
+        assert!(error.contains(expected), "{path} {mode}: {error}");
+    }
+    assert!(delete_mode(&document, "g.a", "dark", true).is_ok());
+}
+
+#[test]
+fn renaming_takes_references_along() {
+    for (from, to, touched, expected) in [
+        (
+            "n.one",
+            "n.uno",
+            vec!["n.uno", "n.two", "sum", "part"],
+            r##"{"n":{"$type":"number","uno":{"$value":1},"two":{"$value":"{n.uno}"}},"m":{"$extends":"{n}","three":{"$value":3}},"sum":{"$value":"{m.uno}","$extensions":{"mode":{"big":"{n.two}"}}},"part":{"$type":"number","$value":{"$ref":"#/n/uno/$value"}}}"##,
+        ),
+        (
+            "n",
+            "num.base",
+            vec!["num.base", "m", "sum", "part"],
+            r##"{"m":{"$extends":"{num.base}","three":{"$value":3}},"sum":{"$value":"{m.one}","$extensions":{"mode":{"big":"{num.base.two}"}}},"part":{"$type":"number","$value":{"$ref":"#/num/base/one/$value"}},"num":{"base":{"$type":"number","one":{"$value":1},"two":{"$value":"{num.base.one}"}}}}"##,
+        ),
+        (
+            "m",
+            "k",
+            vec!["k", "sum"],
+            r##"{"n":{"$type":"number","one":{"$value":1},"two":{"$value":"{n.one}"}},"k":{"$extends":"{n}","three":{"$value":3}},"sum":{"$value":"{k.one}","$extensions":{"mode":{"big":"{n.two}"}}},"part":{"$type":"number","$value":{"$ref":"#/n/one/$value"}}}"##,
+        ),
+        // It leaves the group that it had its type from, so the type is written down.
+        (
+            "m.three",
+            "three",
+            vec!["three"],
+            r##"{"n":{"$type":"number","one":{"$value":1},"two":{"$value":"{n.one}"}},"m":{"$extends":"{n}"},"sum":{"$value":"{m.one}","$extensions":{"mode":{"big":"{n.two}"}}},"part":{"$type":"number","$value":{"$ref":"#/n/one/$value"}},"three":{"$value":3,"$type":"number"}}"##,
+        ),
+    ] {
+        let edited = rename(&system(), from, to).unwrap();
+        assert_eq!(edited.document.to_string(), expected, "{from}");
+        assert_eq!(edited.touched, touched, "{from}");
+    }
+}
+
+#[test]
+fn renaming_keeps_what_groups_gave() {
+    for (text, from, to, expected) in [
+        // What moves gets its type written down, and what refers to it has it from there.
+        (
+            r#"{"g":{"$type":"number","a":{"$value":1}},"x":{"$value":"{g.a}"}}"#,
+            "g.a",
+            "a",
+            r#"{"g":{"$type":"number"},"x":{"$value":"{a}"},"a":{"$value":1,"$type":"number"}}"#,
+        ),
+        (
+            r#"{"old":{"$type":"number","$deprecated":"use new","a":{"$value":1}}}"#,
+            "old.a",
+            "old2.a",
+            r#"{"old":{"$type":"number","$deprecated":"use new"},"old2":{"a":{"$value":1,"$type":"number","$deprecated":"use new"}}}"#,
+        ),
+        (
+            r#"{"old":{"$deprecated":true,"b":{"$type":"number","$value":1}},"a":{"$type":"number","$value":1}}"#,
+            "a",
+            "old.a",
+            r#"{"old":{"$deprecated":true,"b":{"$type":"number","$value":1},"a":{"$type":"number","$value":1,"$deprecated":false}}}"#,
+        ),
+        // Whatever else refers to it follows.
+        (
+            r##"{"a":{"$type":"number","$value":1},"b":{"$type":"number","$value":1,"$extensions":{"x":{"of":["{a}"],"at":{"$ref":"#/a/$value"}}}}}"##,
+            "a",
+            "c",
+            r##"{"c":{"$type":"number","$value":1},"b":{"$type":"number","$value":1,"$extensions":{"x":{"of":["{c}"],"at":{"$ref":"#/c/$value"}}}}}"##,
+        ),
+    ] {
+        assert_eq!(rename(&parse(text), from, to).unwrap().document.to_string(), expected, "{from}");
+    }
+}
+
+#[test]
+fn a_long_reason_is_kept_whole_and_not_by_thousands() {
+    let why = "x".repeat(400_000);
+    let tokens: Vec<_> = (0..500).map(|at| format!(r#""t{at}":{{"$value":1}}"#)).collect();
+    let tokens = tokens.join(",");
+    let document = parse(&format!(
+        r#"{{"$type":"number","old":{{"$deprecated":"{why}","a":{{"$value":1}},"b":{{{tokens}}}}}}}"#
+    ));
+    let moved = rename(&document, "old.a", "a").unwrap().document;
+    assert_eq!(moved.get("a").unwrap().get("$deprecated"), Some(&Json::from(why)));
+    let error = rename(&document, "old.b", "b").unwrap_err().to_string();
+    assert!(error.contains("has 1200000 bytes"), "{error}");
+}
+
+#[test]
+fn renaming_that_changes_meaning_is_refused() {
+    for (from, to, expected) in [
+        ("nope", "x", "there is no token or group `nope`"),
+        ("n", "m", "`m` exists already"),
+        ("n", "n.x", "cannot be moved into itself"),
+        ("n.one", "sum.one", "`sum` is a token"),
+        ("n.one", "a{", "has a `{`"),
+        ("n.one", "one", "groups inherit it through `$extends`"),
+    ] {
+        let error = rename(&system(), from, to).unwrap_err().to_string();
+        assert!(error.contains(expected), "{from}: {error}");
+    }
+}

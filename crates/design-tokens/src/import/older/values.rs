@@ -1,0 +1,158 @@
+//! Types and values of other tools in the words of the format.
+
+use std::str::FromStr;
+
+use crate::import::values::of_text;
+use crate::json::{Json, Map};
+use crate::kind::Kind;
+use crate::value::{FONT_WEIGHTS, Value};
+
+/// Types that other tools have, and what they are here.
+const TYPES: [(&str, &str); 20] = [
+    ("borderRadius", "dimension"),
+    ("borderWidth", "dimension"),
+    ("boxShadow", "shadow"),
+    ("dimensions", "dimension"),
+    ("font", "fontFamily"),
+    ("fontFamilies", "fontFamily"),
+    ("fontSize", "dimension"),
+    ("fontSizes", "dimension"),
+    ("fontWeights", "fontWeight"),
+    ("letterSpacing", "dimension"),
+    ("lineHeight", "number"),
+    ("lineHeights", "number"),
+    ("opacity", "number"),
+    ("paragraphSpacing", "dimension"),
+    ("radius", "dimension"),
+    ("size", "dimension"),
+    ("sizing", "dimension"),
+    ("spacing", "dimension"),
+    ("time", "duration"),
+    ("zIndex", "number"),
+];
+/// What a typography of Tokens Studio may have besides.
+const BESIDE_TEXT: [&str; 4] = ["paragraphIndent", "paragraphSpacing", "textCase", "textDecoration"];
+
+/// What a type of another tool is here. Many write `font-weight` for `fontWeight`.
+pub(super) fn renewed_type(kind: &str) -> Option<&'static str> {
+    let mut name = String::new();
+    for (at, word) in kind.split('-').enumerate() {
+        let mut letters = word.chars();
+        name.extend(letters.next().map(|first| if at > 0 { first.to_ascii_uppercase() } else { first }));
+        name += letters.as_str();
+    }
+    let known = TYPES.iter().find(|(old, _)| *old == name).map(|(_, new)| *new);
+    known.or_else(|| Kind::from_str(&name).ok().map(Kind::as_str)).filter(|new| *new != kind)
+}
+
+/// Gives a number of another tool that has a unit the type or the value that it has here: a line height in pixels is a
+/// length, one in percent a part of one.
+pub(super) fn renew_measured_number(token: &mut Map) {
+    let Some(text) = token.get("$value").and_then(Json::as_str).map(str::trim) else { return };
+    if text.ends_with("px") || text.ends_with("rem") {
+        token.set("$type", Kind::Dimension.as_str());
+    } else if let Some(part) = percent(text) {
+        token.set("$value", Json::number(part));
+    }
+}
+
+fn percent(text: &str) -> Option<f64> {
+    let percent: f64 = text.strip_suffix('%')?.trim().parse().ok()?;
+    percent.is_finite().then(|| crate::color::round(percent / 100.0, 4))
+}
+
+/// Brings the shadow of a Tokens Studio file up to date.
+pub(super) fn renew_shadow(value: &mut Json) {
+    match value {
+        Json::Array(items) => items.iter_mut().for_each(renew_shadow),
+        Json::Object(map) if map.contains("x") && map.contains("y") => {
+            map.rename("x", "offsetX");
+            map.rename("y", "offsetY");
+            if let Some(kind) = map.remove("type") {
+                map.set("inset", kind.as_str() == Some("innerShadow"));
+            }
+            for name in ["blur", "spread"] {
+                if !map.contains(name) {
+                    map.set(name, "0px");
+                }
+            }
+            measure(map, &["offsetX", "offsetY", "blur", "spread"]);
+        }
+        _ => {}
+    }
+}
+
+/// Gives lengths that are plain numbers the unit that other tools mean: px. Says whether there were any.
+pub(super) fn measure(map: &mut Map, names: &[&str]) -> bool {
+    let mut is_renewed = false;
+    for name in names {
+        if let Some(pixels) = map.get(name).and_then(pixels) {
+            map.set(*name, format!("{pixels}px"));
+            is_renewed = true;
+        }
+    }
+    is_renewed
+}
+
+/// A length without a unit. No percent of anything is nothing.
+fn pixels(value: &Json) -> Option<f64> {
+    let text = value.as_str().map(str::trim);
+    let written =
+        text.and_then(|text| text.parse().ok().or_else(|| percent(text).filter(|part| *part == 0.0)));
+    value.as_f64().or(written).filter(|pixels: &f64| pixels.is_finite())
+}
+
+/// Whether a typography says more than the format has words for, as Tokens Studio has it.
+pub(super) fn says_more(text: &Map) -> bool {
+    BESIDE_TEXT.iter().any(|name| text.contains(name))
+}
+
+/// Brings the typography of a Tokens Studio file up to date: it need not say how letters are spaced, and may say more than
+/// the format has words for. Returns that.
+pub(super) fn renew_typography(value: &mut Map) -> Vec<(&'static str, Json)> {
+    if !value.contains("letterSpacing") {
+        value.set("letterSpacing", "0px");
+    }
+    if let Some(part) = value.get("lineHeight").and_then(Json::as_str).and_then(percent) {
+        value.set("lineHeight", Json::number(part));
+    }
+    for (name, kind) in [("fontFamily", Kind::FontFamily), ("fontWeight", Kind::FontWeight)] {
+        if let Some(renewed) = value.get(name).and_then(|text| renewed_text(kind, text)) {
+            value.set(name, renewed);
+        }
+    }
+    BESIDE_TEXT.into_iter().filter_map(|name| Some((name, value.remove(name)?))).collect()
+}
+
+/// What a text is in the format, where the format has no such text: CSS, or a weight as designers write it.
+pub(super) fn renewed_text(kind: Kind, value: &Json) -> Option<Json> {
+    let text = value.as_str()?;
+    if kind == Kind::FontWeight {
+        return renewed_weight(text).map(Json::from);
+    }
+    let name = match kind {
+        Kind::Shadow | Kind::Gradient | Kind::Border | Kind::Transition | Kind::CubicBezier => "",
+        // No font has a comma in its name.
+        Kind::FontFamily if text.contains(',') => "font-family",
+        _ => return None,
+    };
+    of_text(text, name).filter(|found| found.kind() == kind).map(|found| found.to_json())
+}
+
+/// `Semi Bold` and `SemiBold` are `semi-bold`.
+fn renewed_weight(text: &str) -> Option<&'static str> {
+    let plain = |name: &str| name.replace([' ', '-'], "").to_lowercase();
+    let known = FONT_WEIGHTS.into_iter().map(|(name, _)| name).find(|name| plain(name) == plain(text));
+    known.filter(|name| *name != text)
+}
+
+/// The value, with its type, that an untyped token has by its shape and path. A single word could be anything.
+pub(super) fn by_shape(path: &str, value: &Json) -> Option<Value> {
+    let text = match value {
+        Json::String(text) if text.chars().all(char::is_alphabetic) && text != "transparent" => return None,
+        Json::String(text) => text.clone(),
+        Json::Number(_) => value.to_string(),
+        _ => return None,
+    };
+    of_text(&text, path)
+}

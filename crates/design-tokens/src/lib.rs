@@ -1,0 +1,86 @@
+//! Design systems in the W3C design-token format (DTCG 2025.10).
+//!
+//! A [`Document`] is a file as it was written. [`validate`] tells everything that is wrong with it, [`resolve`] follows
+//! its references, [`set`], [`rename`], [`delete`] and [`delete_mode`] change it, [`diff`] compares two, [`import`] and
+//! [`export`] deal with what others write and read, [`check_contrast`] measures whether text can be read, and [`starter`]
+//! is a design system to begin with. Texts and numbers come in and go out; nothing here reads a file.
+//!
+//! # Modes
+//!
+//! The format itself has no light and dark. Two ways to have them are common, and both are taken:
+//!
+//! - A token carries its other values: `"$extensions": { "mode": { "dark": … } }`. Terrazzo and many exporters from Figma
+//!   write it so; some say `modes`, some put it into the object of a vendor (`"com.figma": { "modes": … }`). This is how a
+//!   document keeps its modes here, for then it is one file, and an edit to a token has one place.
+//! - A resolver file (the Resolver module of 2025.10) names sets of tokens, and modifiers that choose between them.
+//!   [`import::json`] makes one document of it, with a mode for every context. References to other files are not followed.
+//!   The sets and themes of Tokens Studio are taken likewise.
+//!
+//! In a mode a token without a value for it has the value it always has, and a reference leads to the value of the mode.
+//!
+//! # What the format leaves open
+//!
+//! - An alias has the type of the token it names, even in a group of another type. `$type` on the token itself wins.
+//! - A group's own tokens come before those it inherits. A local `$type` counts for the inherited ones too.
+//! - In lists (shadows, stops of gradients, fonts) a reference to a list stands for its items. The format says that
+//!   nothing is flattened, but then such a value would be of no type.
+//! - A line height that is a length gets a warning, not an error: too many files have one.
+//! - Colours out of their range are errors, but are still shown and measured; sRGB cuts them off.
+//!
+//! # Bounds
+//!
+//! Whatever a document says, nothing here takes more time or memory than [`limits`] allow: aliases, `$extends` and modes can
+//! multiply what is written, so what is made of a document is counted while it is made.
+
+mod budget;
+mod color;
+mod contrast;
+mod diff;
+mod document;
+mod edit;
+pub mod export;
+mod finding;
+mod flat;
+mod follow;
+#[cfg(test)]
+mod hostile;
+pub mod import;
+mod json;
+mod kind;
+pub mod limits;
+mod model;
+#[cfg(test)]
+mod properties;
+mod read;
+mod reference;
+mod resolve;
+mod resolver;
+mod rewrite;
+#[cfg(test)]
+mod samples;
+mod starter;
+#[cfg(test)]
+mod tests;
+mod validate;
+mod value;
+mod write;
+
+pub use self::color::{Color, Space};
+pub use contrast::{
+    Checked, Level, Pair, TextSize, check_contrast, contrast, level, suggest_pairs, unmeasured,
+};
+pub use diff::{Change, Diff, Renamed, State, diff};
+pub use document::{Document, ParseError};
+pub use edit::{EditError, Edited, NewToken, delete, delete_mode, rename, set, set_all};
+pub use finding::{Finding, Severity};
+pub use json::{Json, Map};
+pub use kind::{Kind, UnknownKind};
+pub use reference::{Malformed, Reference};
+pub use resolve::{Resolved, ResolvedToken, resolve};
+pub use resolver::ResolverError;
+pub use starter::starter;
+pub use validate::validate;
+pub use value::{
+    Border, Dimension, Duration, Length, LineHeight, Part, Shadow, Stop, StrokeStyle, Time, Transition,
+    Typography, Value,
+};

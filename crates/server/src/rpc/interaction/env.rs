@@ -1,0 +1,110 @@
+//! The environment that sessions run in on this server.
+
+use std::pin::Pin;
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use access::Principal;
+use flow::session::{Moment, Owner, Pause, SessionEnv};
+use flow::{Answers, Converse, Entropy, Env, Halt, Journal, Progress, Turn, TurnContext};
+use jiff::Timestamp;
+
+use crate::error::Failure;
+use crate::rpc::context::Context;
+use crate::telemetry::request_span;
+use crate::{App, Call};
+
+/// The environment of one caller's sessions.
+pub(super) struct InteractionEnv<'a> {
+    app: &'a App,
+    principal: &'a Principal,
+    /// `None`: sessions are only looked at, and no conversation runs.
+    running: Option<Running<'a>>,
+}
+
+/// What conversations need that run within a request.
+struct Running<'a> {
+    ctx: &'a Context,
+    call: Call,
+    /// The progress that was reported last and has not been pushed.
+    latest: &'a Mutex<Option<Progress>>,
+}
+
+impl<'a> InteractionEnv<'a> {
+    /// For a request that runs conversations, with what they may use.
+    pub(super) fn for_request(ctx: &'a Context, call: Call, latest: &'a Mutex<Option<Progress>>) -> Self {
+        let running = Some(Running { ctx, call, latest });
+        Self { app: ctx.app(), principal: &ctx.call.principal, running }
+    }
+
+    /// For looking at the sessions of this caller.
+    pub(super) fn read_only(app: &'a App, principal: &'a Principal) -> Self {
+        Self { app, principal, running: None }
+    }
+}
+
+impl Env for InteractionEnv<'_> {
+    fn now(&self) -> Timestamp {
+        self.app.now()
+    }
+
+    fn entropy(&self) -> &dyn Entropy {
+        self.app.entropy.as_ref()
+    }
+
+    fn progress(&self, progress: &Progress) {
+        if let Some(Running { call, latest, .. }) = &self.running {
+            call.outlet.progress(progress.current, progress.total, &progress.message);
+            *latest.lock().unwrap_or_else(PoisonError::into_inner) = Some(progress.clone());
+        }
+    }
+}
+
+impl SessionEnv for InteractionEnv<'_> {
+    fn owner(&self) -> Owner<'_> {
+        Owner { tenant: self.principal.tenant(), subject: self.principal.subject() }
+    }
+
+    fn monotonic(&self) -> Moment {
+        self.app.reading()
+    }
+
+    fn sleep(&self, duration: Duration) -> Pause {
+        Box::pin(tokio::time::sleep(duration))
+    }
+
+    fn conversation(&self, tool: &str) -> Option<Box<dyn Converse>> {
+        let Running { ctx, call, .. } = self.running.as_ref()?;
+        let tool = self.app.catalog().find(tool)?;
+        let is_allowed = tool.spec.admit(self.principal).is_ok();
+        let _ = ctx.notes.tool.set((tool.spec.name, tool.changes()));
+        if let Some(request) = request_span::current() {
+            request.set_tool(tool.spec.name);
+        }
+        let conversation = tool.talk(call).filter(|_| is_allowed)?;
+        Some(Box::new(LogFailures(conversation)))
+    }
+}
+
+/// Logs why a conversation failed: its session keeps only the text of the failure, and the request itself succeeds.
+struct LogFailures(Box<dyn Converse>);
+
+impl Converse for LogFailures {
+    fn advance<'a>(
+        &'a self,
+        journal: &'a mut Journal,
+        input: Option<Answers>,
+        context: &'a TurnContext<'a>,
+    ) -> Pin<Box<dyn Future<Output = Turn> + Send + 'a>> {
+        Box::pin(async move {
+            let turn = self.0.advance(journal, input, context).await;
+            if let Turn::Halted(Halt::Because(cause)) = &turn
+                && let Some(failure) = cause.error::<Failure>()
+                && let Some(request) = request_span::current()
+            {
+                request.report(failure);
+            }
+            turn
+        })
+    }
+}

@@ -1,0 +1,181 @@
+//! What a tool gets besides its arguments.
+
+use std::future::poll_fn;
+use std::path::PathBuf;
+use std::pin::pin;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use access::Principal;
+use flow::Entropy;
+use flow::session::Moment;
+use jiff::Timestamp;
+use protocol::mcp::{LogLevel, LogParams, ProgressParams};
+use protocol::{Revision, encode};
+use serde_json::Value;
+use tokio_util::sync::CancellationToken;
+
+use crate::app::documents::Documents;
+use crate::app::project_scope::Shelves;
+use crate::{App, CitationFormat, Outbox};
+
+/// One call of a tool.
+#[derive(Clone)]
+pub struct Call {
+    /// Who calls.
+    pub principal: Arc<Principal>,
+    /// Where progress and log messages go.
+    pub outlet: Outlet,
+    /// Cancelled when the client no longer wants the answer. Work on other threads has to look at it.
+    pub stop: CancellationToken,
+    /// The folders that may be touched.
+    pub roots: Arc<[PathBuf]>,
+    /// The time of the call.
+    pub now: Timestamp,
+    /// When it came in, by the monotonic clock of this process.
+    pub(crate) received: Moment,
+    /// Where randomness comes from.
+    pub entropy: Arc<dyn Entropy>,
+    pub(crate) app: Arc<App>,
+    pub(crate) documents: Arc<Documents>,
+    pub(crate) projects: Arc<Shelves>,
+    /// How documents are cited unless the call says otherwise.
+    pub(crate) citations: CitationFormat,
+}
+
+impl Call {
+    /// A number from 0 up to, but not including, `end`.
+    pub fn random_below(&self, end: usize) -> usize {
+        let mut bytes = [0; 8];
+        self.entropy.fill(&mut bytes);
+        usize::try_from(u64::from_le_bytes(bytes) % (end.max(1) as u64)).unwrap_or(0)
+    }
+
+    /// The same call without a word about how far it is: progress only grows, and whoever counts stages cannot have a
+    /// stage count files.
+    pub(crate) fn quiet(&self) -> Self {
+        let Inner { outbox, revision, log_level, stop, .. } = self.outlet.inner.as_ref();
+        let outlet = Outlet::new(outbox.clone(), *revision, None, *log_level, stop.clone());
+        Self { outlet, ..self.clone() }
+    }
+}
+
+/// A conversation that runs within a call sees its time, randomness and progress.
+impl flow::Env for Call {
+    fn now(&self) -> Timestamp {
+        self.now
+    }
+
+    fn entropy(&self) -> &dyn Entropy {
+        self.entropy.as_ref()
+    }
+
+    fn progress(&self, progress: &flow::Progress) {
+        self.outlet.progress(progress.current, progress.total, &progress.message);
+    }
+}
+
+/// What a request may send while it runs. Says nothing to those who did not ask to hear it.
+#[derive(Clone)]
+pub struct Outlet {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    outbox: Arc<dyn Outbox>,
+    revision: Option<Revision>,
+    progress: Option<Mutex<Progress>>,
+    log_level: Option<LogLevel>,
+    stop: CancellationToken,
+}
+
+struct Progress {
+    token: Value,
+    last: Option<u32>,
+    /// The tool is at work this very moment: what it says may be overtaken by its answer.
+    working: bool,
+    /// What it has said meanwhile.
+    held: Option<Vec<u8>>,
+}
+
+impl Outlet {
+    pub(crate) fn new(
+        outbox: Arc<dyn Outbox>,
+        revision: Option<Revision>,
+        progress_token: Option<Value>,
+        log_level: Option<LogLevel>,
+        stop: CancellationToken,
+    ) -> Self {
+        let progress = progress_token
+            .map(|token| Mutex::new(Progress { token, last: None, working: false, held: None }));
+        Self { inner: Arc::new(Inner { outbox, revision, progress, log_level, stop }) }
+    }
+
+    /// Tells how far the work is. What is not further than before is not told: progress only grows.
+    pub fn progress(&self, progress: u32, total: impl Into<Option<u32>>, message: &str) {
+        let (Some(revision), Some(state)) = (self.inner.revision, &self.inner.progress) else { return };
+        let mut state = state.lock().unwrap_or_else(PoisonError::into_inner);
+        if self.inner.stop.is_cancelled() || state.last.is_some_and(|last| progress <= last) {
+            return;
+        }
+        state.last = Some(progress);
+        let message = revision.has_progress_message().then_some(message);
+        let params = ProgressParams { progress_token: &state.token, progress, total: total.into(), message };
+        let message = encode::notification("notifications/progress", Some(&params));
+        if state.working {
+            state.held = Some(message);
+        } else {
+            self.inner.outbox.push(message);
+        }
+    }
+
+    /// Does `work`. Progress is sent whenever the work has to wait; what it says in the step that ends it is not,
+    /// since the answer says more. (Clients also mishandle progress that arrives together with the answer: the
+    /// TypeScript SDK has forgotten the token by then and reports an error.)
+    pub(crate) async fn during<F: Future>(&self, work: F) -> F::Output {
+        let mut work = pin!(work);
+        poll_fn(|context| {
+            self.set_working(true);
+            let polled = work.as_mut().poll(context);
+            self.set_working(false);
+            if polled.is_pending() {
+                self.send_held();
+            }
+            polled
+        })
+        .await
+    }
+
+    fn set_working(&self, working: bool) {
+        if let Some(progress) = &self.inner.progress {
+            progress.lock().unwrap_or_else(PoisonError::into_inner).working = working;
+        }
+    }
+
+    /// Sends progress that was held back, because something is about to be said that should come after it.
+    pub(crate) fn send_held(&self) {
+        let Some(progress) = &self.inner.progress else { return };
+        let held = progress.lock().unwrap_or_else(PoisonError::into_inner).held.take();
+        if let Some(message) = held.filter(|_| !self.inner.stop.is_cancelled()) {
+            self.inner.outbox.push(message);
+        }
+    }
+
+    /// Sends a finished notification.
+    pub(crate) fn push(&self, message: Vec<u8>) {
+        self.inner.outbox.push(message);
+    }
+
+    /// Where the answer of this request goes, and whatever belongs to it.
+    pub(crate) fn outbox(&self) -> &Arc<dyn Outbox> {
+        &self.inner.outbox
+    }
+
+    /// Sends a log message to the client, if it wants messages of this level.
+    pub fn log(&self, level: LogLevel, logger: &str, text: &str) {
+        if self.inner.stop.is_cancelled() || self.inner.log_level.is_none_or(|least| level < least) {
+            return;
+        }
+        let params = LogParams { level, logger, data: text };
+        self.inner.outbox.push(encode::notification("notifications/message", Some(&params)));
+    }
+}

@@ -1,0 +1,28 @@
+//! The tools that are served now.
+
+use std::sync::Arc;
+
+use crate::tools::{ToolEntry, Toolset};
+
+/// A choice of tools, in the order of the table.
+pub(crate) struct Catalog {
+    tools: Vec<Arc<ToolEntry>>,
+}
+
+impl Catalog {
+    pub(crate) fn of(all: &[Arc<ToolEntry>], toolsets: &[Toolset]) -> Self {
+        Self { tools: all.iter().filter(|tool| toolsets.contains(&tool.spec.toolset)).cloned().collect() }
+    }
+
+    pub(crate) fn tools(&self) -> impl Iterator<Item = &Arc<ToolEntry>> {
+        self.tools.iter()
+    }
+
+    pub(crate) fn names(&self) -> impl Iterator<Item = &'static str> {
+        self.tools.iter().map(|tool| tool.spec.name)
+    }
+
+    pub(crate) fn find(&self, name: &str) -> Option<Arc<ToolEntry>> {
+        self.tools.iter().find(|tool| tool.spec.name == name).cloned()
+    }
+}

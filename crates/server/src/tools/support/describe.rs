@@ -1,0 +1,132 @@
+//! Types to schemas, small enough for a model's context.
+
+use jsonschema::Validator;
+use schemars::generate::SchemaSettings;
+use schemars::{JsonSchema, SchemaGenerator};
+use serde_json::{Map, Value, json};
+
+use crate::tools::German;
+
+/// What there is to say about a tool.
+pub(in crate::tools) struct Description {
+    pub(in crate::tools) text: String,
+    pub(in crate::tools) input: Value,
+    /// The names of the top-level keys alone.
+    pub(in crate::tools) output: Value,
+    /// Everything, for the reference page.
+    pub(in crate::tools) whole_output: Value,
+    pub(in crate::tools) arguments: Validator,
+    /// Text and input in German, as far as a document has them.
+    pub(in crate::tools) german: Option<(&'static str, Value)>,
+}
+
+pub(in crate::tools) fn describe<Args: JsonSchema, Reply: JsonSchema>(german: Option<German>) -> Description {
+    let mut input = schema::<Args>();
+    let text = input.as_object_mut().and_then(|schema| schema.remove("description"));
+    let text = text.as_ref().and_then(Value::as_str).unwrap_or_default().replace('\n', " ");
+    // A schema that we generate from our own types compiles; if one ever does not, `true` lets serde judge alone.
+    let arguments = jsonschema::validator_for(&input).unwrap_or_else(|error| {
+        tracing::error!(%error, "a tool's input schema is not usable");
+        accept_anything()
+    });
+    let whole_output = schema::<Reply>();
+    let german = german.map(|german| (german.description, in_german(&input, german)));
+    Description { text, output: top_level(&whole_output), whole_output, arguments, german, input }
+}
+
+fn in_german(input: &Value, german: German) -> Value {
+    let mut input = input.clone();
+    for (argument, text) in german.arguments {
+        input["properties"][*argument]["description"] = json!(text);
+    }
+    input
+}
+
+#[expect(clippy::expect_used, reason = "`true` is a schema")]
+fn accept_anything() -> Validator {
+    jsonschema::validator_for(&Value::Bool(true)).expect("`true` is a schema")
+}
+
+/// A schema without references, titles and the words that only schema tools read.
+fn schema<T: JsonSchema>() -> Value {
+    let settings = SchemaSettings::draft2020_12().with(|settings| {
+        settings.meta_schema = None;
+        settings.inline_subschemas = true;
+    });
+    let mut schema = SchemaGenerator::new(settings).into_root_schema_for::<T>().to_value();
+    tidy(&mut schema);
+    if let Some(schema) = schema.as_object_mut() {
+        // A tool without arguments still takes an object, and says so in full.
+        schema.entry("type").or_insert_with(|| json!("object"));
+        schema.entry("properties").or_insert_with(|| json!({}));
+    }
+    schema
+}
+
+fn tidy(schema: &mut Value) {
+    match schema {
+        Value::Object(map) => {
+            map.remove("title");
+            // Widths of integers are Rust's business.
+            if map.get("format").and_then(Value::as_str).is_some_and(|format| format != "date") {
+                map.remove("format");
+            }
+            // What anybody would expect needs no word.
+            let is_plain =
+                |value: &Value| matches!(value, Value::Null | Value::Bool(false)) || is_empty(value);
+            if map.get("default").is_some_and(is_plain) {
+                map.remove("default");
+            }
+            if map.get("additionalProperties") == Some(&Value::Bool(true)) {
+                map.remove("additionalProperties");
+            }
+            drop_null(map);
+            for (key, value) in map.iter_mut() {
+                if key == "properties" {
+                    // Names of properties are not keywords: `title` may be one.
+                    value.as_object_mut().into_iter().flatten().for_each(|(_, property)| tidy(property));
+                } else if key != "enum" && key != "const" && key != "default" {
+                    tidy(value);
+                }
+            }
+        }
+        Value::Array(items) => items.iter_mut().for_each(tidy),
+        _ => {}
+    }
+}
+
+fn is_empty(value: &Value) -> bool {
+    value.as_array().is_some_and(Vec::is_empty)
+        || value.as_object().is_some_and(Map::is_empty)
+        || value.as_str().is_some_and(str::is_empty)
+}
+
+/// `null` in an optional argument is the same as leaving it out, and needs no word in the schema.
+fn drop_null(map: &mut Map<String, Value>) {
+    if let Some(Value::Array(types)) = map.get_mut("type") {
+        types.retain(|name| name != "null");
+        if let [only] = types.as_slice() {
+            let only = only.clone();
+            map.insert("type".to_owned(), only);
+        }
+    }
+    if let Some(Value::Array(values)) = map.get_mut("enum") {
+        values.retain(|value| !value.is_null());
+    }
+    let Some(Value::Array(branches)) = map.get_mut("anyOf") else { return };
+    branches.retain(|branch| branch.get("type").and_then(Value::as_str) != Some("null"));
+    if let [Value::Object(only)] = branches.as_slice() {
+        let only = only.clone();
+        map.remove("anyOf");
+        for (key, value) in only {
+            map.entry(key).or_insert(value);
+        }
+    }
+}
+
+/// An output schema that names the top-level keys, and leaves the rest to the reference page.
+fn top_level(schema: &Value) -> Value {
+    let names = schema["properties"].as_object().into_iter().flatten().map(|(name, _)| name.clone());
+    let properties: Map<String, Value> = names.map(|name| (name, json!({}))).collect();
+    json!({ "type": "object", "properties": properties })
+}

@@ -1,0 +1,263 @@
+//! A tool whose types have been forgotten, so that all of them fit one table.
+
+use std::pin::Pin;
+use std::sync::OnceLock;
+
+use flow::{Conversation, Converse};
+use jsonschema::ValidationError;
+use jsonschema::error::{TypeKind, ValidationErrorKind};
+use protocol::mcp::Tool as Listing;
+use schemars::JsonSchema;
+use serde_json::value::{RawValue, to_raw_value};
+use serde_json::{Map, Value};
+
+use super::describe::{Description, describe};
+use crate::error::{ArgumentProblem, Failure, LARGEST_ANSWER};
+use crate::tools::{Effect, German, InteractiveTool, Tool, ToolSpec};
+use crate::{Call, Language};
+
+/// What is wrong with a value. A long one is left out: it would hide what is wrong with it.
+fn shortened(error: &ValidationError<'_>) -> String {
+    const LONGEST: usize = 300;
+    let whole = error.to_string();
+    let is_short = whole.chars().count() <= LONGEST;
+    if is_short { whole } else { error.masked().to_string().chars().take(LONGEST).collect() }
+}
+
+/// An argument that fits the schema and not the type, such as a number that is too large.
+fn unreadable(error: serde_path_to_error::Error<serde_json::Error>) -> Failure {
+    let path = error.path().to_string().replace('[', ".").replace(']', "");
+    let name = if path == "." { "arguments" } else { &path };
+    Failure::argument(name, error.into_inner().to_string())
+}
+
+/// `2.0` is an integer in JSON Schema, and none for serde. What is too large for one stays as it is.
+fn integral(value: &mut Value) {
+    let Value::Number(number) = value else { return };
+    let whole = number.as_f64().filter(|number| number.fract() == 0.0 && number.is_finite());
+    let Some(text) = whole.filter(|_| number.is_f64()).map(|whole| format!("{whole:.0}")) else { return };
+    match (text.parse::<u64>(), text.parse::<i64>()) {
+        (Ok(whole), _) => *value = whole.into(),
+        (Err(_), Ok(whole)) => *value = whole.into(),
+        (Err(_), Err(_)) => {}
+    }
+}
+
+/// A line of the table.
+pub(crate) struct ToolEntry {
+    pub(crate) spec: ToolSpec,
+    describe: fn(Option<German>) -> Description,
+    german: Option<German>,
+    /// Made when it is first needed: a server that starts to answer one call need not describe thirty tools.
+    description: OnceLock<Description>,
+    work: Work,
+}
+
+/// The two kinds of tools.
+pub(crate) enum Work {
+    Plain(Box<dyn Callable>),
+    Interactive(fn(&Call) -> Box<dyn Converse>),
+}
+
+/// What a tool gives.
+pub(crate) struct Reply {
+    pub(crate) structured: Box<RawValue>,
+    text: Option<String>,
+}
+
+impl Reply {
+    pub(crate) fn of(structured: Box<RawValue>) -> Self {
+        Self { structured, text: None }
+    }
+
+    /// Whether the text says something else.
+    pub(crate) fn has_other_text(&self) -> bool {
+        self.text.is_some()
+    }
+
+    /// What the text says: the same, unless the tool has words of its own.
+    pub(crate) fn text(&self) -> &str {
+        self.text.as_deref().unwrap_or(self.structured.get())
+    }
+}
+
+pub(crate) trait Callable: Send + Sync {
+    fn call<'a>(
+        &'a self,
+        call: Call,
+        arguments: Map<String, Value>,
+    ) -> Pin<Box<dyn Future<Output = Result<Reply, Failure>> + Send + 'a>>;
+}
+
+impl<T: Tool> Callable for T {
+    fn call<'a>(
+        &'a self,
+        call: Call,
+        arguments: Map<String, Value>,
+    ) -> Pin<Box<dyn Future<Output = Result<Reply, Failure>> + Send + 'a>> {
+        Box::pin(async move {
+            let args = serde_path_to_error::deserialize(Value::Object(arguments)).map_err(unreadable)?;
+            let reply = Tool::call(self, call, args).await?;
+            let structured = to_raw_value(&reply).map_err(Failure::internal)?;
+            // What was written is told, however long it is.
+            if structured.get().len() > LARGEST_ANSWER && T::SPEC.effect == Effect::Reads {
+                return Err(Failure::AnswerTooLarge);
+            }
+            Ok(Reply { structured, text: <T as Tool>::text(&reply) })
+        })
+    }
+}
+
+impl ToolEntry {
+    pub(crate) fn plain<T: Tool>(tool: T) -> Self {
+        Self::new::<T::Args, T::Reply>(T::SPEC, T::GERMAN, Work::Plain(Box::new(tool)))
+    }
+
+    pub(crate) fn interactive<T: InteractiveTool>() -> Self {
+        Self::new::<<T::Talk as Conversation>::Args, <T::Talk as Conversation>::Reply>(
+            T::SPEC,
+            None,
+            Work::Interactive(|call| Box::new(T::talk(call))),
+        )
+    }
+
+    pub(crate) fn is_interactive(&self) -> bool {
+        matches!(self.work, Work::Interactive(_))
+    }
+
+    /// Whether it changes things.
+    pub(crate) fn changes(&self) -> bool {
+        self.spec.effect != Effect::Reads
+    }
+
+    /// The conversation of an interactive tool.
+    pub(crate) fn talk(&self, call: &Call) -> Option<Box<dyn Converse>> {
+        match &self.work {
+            Work::Plain(_) => None,
+            Work::Interactive(talk) => Some(talk(call)),
+        }
+    }
+
+    fn new<Args: JsonSchema, Reply: JsonSchema>(spec: ToolSpec, german: Option<German>, work: Work) -> Self {
+        Self { spec, describe: describe::<Args, Reply>, german, description: OnceLock::new(), work }
+    }
+
+    pub(crate) fn work(&self) -> &Work {
+        &self.work
+    }
+
+    fn description(&self) -> &Description {
+        self.description.get_or_init(|| (self.describe)(self.german))
+    }
+
+    /// The tool as a client sees it.
+    pub(crate) fn listing(&self, language: Language) -> Listing<'_> {
+        let description = self.description();
+        let (text, input) = match (language, &description.german) {
+            (Language::German, Some((text, input))) => (*text, input),
+            _ => (description.text.as_str(), &description.input),
+        };
+        Listing {
+            name: self.spec.name,
+            title: Some(self.spec.title),
+            description: text,
+            input_schema: input,
+            output_schema: Some(&description.output),
+            annotations: Some(self.spec.annotations()),
+        }
+    }
+
+    /// Judges arguments by the schema that the client was shown, and gives them back.
+    pub(crate) fn checked(&self, mut arguments: Map<String, Value>) -> Result<Map<String, Value>, Failure> {
+        let properties = &self.description().input["properties"];
+        let is_integer = |name: &str| properties[name]["type"] == "integer";
+        arguments.iter_mut().filter(|(name, _)| is_integer(name)).for_each(|(_, value)| integral(value));
+        // The validator reads a value; arguments may be megabytes, so they are wrapped rather than copied.
+        let arguments = Value::Object(arguments);
+        let verdict = self.description().arguments.validate(&arguments).map_err(|error| self.refusal(&error));
+        match (verdict, arguments) {
+            (Ok(()), Value::Object(arguments)) => Ok(arguments),
+            (Ok(()), _) => Err(Failure::internal("the arguments are no longer an object after their check")),
+            (Err(failure), _) => Err(failure),
+        }
+    }
+
+    fn refusal(&self, error: &ValidationError<'_>) -> Failure {
+        let path = error.instance_path().to_string().trim_start_matches('/').replace('/', ".");
+        let inner = |name: &str| if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") };
+        let text = || shortened(error);
+        Failure::BadArguments(match error.kind() {
+            ValidationErrorKind::Required { property } => {
+                let name = inner(property.as_str().unwrap_or_default());
+                ArgumentProblem::Missing { choices: self.candidates(&name), name }
+            }
+            ValidationErrorKind::AdditionalProperties { unexpected } => ArgumentProblem::Unknown {
+                name: inner(unexpected.first().map_or("", String::as_str)),
+                known: self.names_at(&path),
+            },
+            ValidationErrorKind::Type { kind: TypeKind::Single(_) | TypeKind::Multiple(_) } => {
+                ArgumentProblem::Type { name: path, error: text() }
+            }
+            // The library's own text leaves most of them out.
+            ValidationErrorKind::Enum { options } => ArgumentProblem::Value {
+                error: format!("{} is not one of {options}", error.instance()),
+                choices: self.candidates(&path),
+                name: path,
+            },
+            _ => ArgumentProblem::Value { name: path, error: text(), choices: Vec::new() },
+        })
+    }
+
+    /// The names that may stand in an argument, or in the arguments as a whole.
+    fn names_at(&self, path: &str) -> Vec<String> {
+        let parts = path.split('.').filter(|part| !part.is_empty());
+        let schema = parts.fold(&self.description().input, |schema, part| match schema.get("items") {
+            Some(items) => items,
+            None => &schema["properties"][part],
+        });
+        schema["properties"].as_object().map(|names| names.keys().cloned().collect()).unwrap_or_default()
+    }
+
+    /// Refuses names that are no argument of this tool.
+    pub(crate) fn known_argument(&self, name: &str) -> Result<(), Failure> {
+        if self.description().input["properties"].get(name).is_some() {
+            return Ok(());
+        }
+        Err(Failure::params("argument.name", format!("{} has no argument `{name}`", self.spec.name)))
+    }
+
+    /// What could stand in an argument, as far as its schema lists it.
+    pub(crate) fn candidates(&self, argument: &str) -> Vec<String> {
+        let property = &self.description().input["properties"][argument];
+        let values = property["enum"].as_array().into_iter().flatten();
+        let constants =
+            property["oneOf"].as_array().into_iter().flatten().filter_map(|option| option.get("const"));
+        let words: Vec<String> =
+            values.chain(constants).filter_map(Value::as_str).map(str::to_owned).collect();
+        match property["type"].as_str() {
+            Some("boolean") => vec!["true".to_owned(), "false".to_owned()],
+            _ => words,
+        }
+    }
+
+    /// The tool's page: everything that `tools/list` has no room for.
+    pub(crate) fn reference(&self) -> String {
+        let description = self.description();
+        let pretty = |value: &Value| serde_json::to_string_pretty(value).unwrap_or_default();
+        let kind = match self.work {
+            Work::Plain(_) => "",
+            Work::Interactive(_) => {
+                "\n\nInteractive: arguments answer its questions in advance, what is missing is asked."
+            }
+        };
+        format!(
+            "# {} (`{}`)\n\n{}{kind}\n\nToolset: {}\n\n## Takes\n\n```json\n{}\n```\n\n## Gives\n\n```json\n{}\n```\n",
+            self.spec.title,
+            self.spec.name,
+            description.text,
+            self.spec.toolset.name(),
+            pretty(&description.input),
+            pretty(&description.whole_output),
+        )
+    }
+}
