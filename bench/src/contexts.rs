@@ -6,38 +6,39 @@ use std::path::Path;
 
 use serde_json::json;
 
-use crate::Outcome;
-use crate::envelope::Server;
+use crate::BenchResult;
+use crate::envelope::EnvelopeServer;
 use crate::provision;
-use crate::table::{Table, save};
+use crate::table::{FigureTable, save};
 
 /// Runs of one experiment, and how long each answer is: a thousand of them make 200 MB of traces.
-const RUNS: usize = 50;
-const ANSWER: usize = 1900;
+const RUNS_PER_EXPERIMENT: usize = 50;
+const ANSWER_CHARS: usize = 1900;
 
 const TOOLS: [&str; 3] = ["fetch_base_input_context", "fetch_experiment_context", "fetch_insight_context"];
 
-pub(crate) fn run(quick: bool) -> Outcome<()> {
+pub(crate) fn run(quick: bool) -> BenchResult<()> {
     let experiments = if quick { 20 } else { 1000 };
     let rounds = if quick { 2 } else { 9 };
     let folder = std::env::temp_dir().join(format!("fluxway-bench-contexts-{}", std::process::id()));
     let megabytes = generate(&folder, experiments)? as f64 / 1e6;
     let root = folder.display().to_string();
-    let mut servers = vec![Server::start("fluxway", &provision::integrating(&root)?)?];
-    match provision::fluxloop() {
-        Ok(program) => servers.push(Server::start("fluxloop-mcp 0.1.3 (Python)", &[program])?),
+    let mut servers = vec![EnvelopeServer::start("fluxway", &provision::repository_server_command(&root)?)?];
+    match provision::install_fluxloop() {
+        Ok(program) => servers.push(EnvelopeServer::start("fluxloop-mcp 0.1.3 (Python)", &[program])?),
         Err(error) => println!("NOT MEASURED: fluxloop-mcp: {error}"),
     }
     let columns = ["inputs, ms", "experiments, ms", "insight, ms", "first, ms", "peak memory, MB"];
     let title = format!("Context of {experiments} experiments with {megabytes:.0} MB of traces");
-    let mut table = Table::new(title, &columns);
+    let mut table = FigureTable::new(title, &columns);
     for server in &mut servers {
         let params = json!({ "root": root });
         let first = server.call("fetch_insight_context", &params);
         let first = first.inspect_err(|error| println!("NOT MEASURED: {error}")).ok();
         let mut figures = Vec::new();
         for tool in TOOLS {
-            let median = if first.is_some() { server.median(tool, &params, rounds) } else { Ok(None) };
+            let median =
+                if first.is_some() { server.median_call_time(tool, &params, rounds) } else { Ok(None) };
             figures.push(median.inspect_err(|error| println!("NOT MEASURED: {error}")).unwrap_or(None));
         }
         if let Some((answer, _)) = &first {
@@ -46,7 +47,7 @@ pub(crate) fn run(quick: bool) -> Outcome<()> {
             println!("{}: {} runs in all", server.name, answer["aggregated_metrics"]["total_runs"]);
         }
         figures.extend([first.map(|(_, time)| time), server.peak_memory()]);
-        table.row(server.name, figures);
+        table.add_row(server.name, figures);
     }
     fs::remove_dir_all(&folder)?;
     table.print();
@@ -54,7 +55,7 @@ pub(crate) fn run(quick: bool) -> Outcome<()> {
 }
 
 /// A project of 0.2 at the root, where the old server looks too. Gives the bytes of all traces.
-fn generate(folder: &Path, experiments: usize) -> Outcome<usize> {
+fn generate(folder: &Path, experiments: usize) -> BenchResult<usize> {
     let configs = folder.join("configs");
     fs::create_dir_all(&configs)?;
     fs::write(configs.join("project.yaml"), "name: shop\nmetadata:\n  service_context: A shop.\n")?;
@@ -68,17 +69,17 @@ fn generate(folder: &Path, experiments: usize) -> Outcome<usize> {
         let (day, second) = (number / 60 % 28 + 1, number % 60);
         let month = number / 1680 + 1;
         let name = format!("exp_2026{month:02}{day:02}_1000{second:02}");
-        bytes += experiment(&folder.join("experiments").join(name), number)?;
+        bytes += generate_experiment(&folder.join("experiments").join(name), number)?;
     }
     Ok(bytes)
 }
 
-fn experiment(folder: &Path, number: usize) -> Outcome<usize> {
+fn generate_experiment(folder: &Path, number: usize) -> BenchResult<usize> {
     fs::create_dir_all(folder)?;
     let failed = number % 5;
-    let successful = RUNS - failed;
+    let successful = RUNS_PER_EXPERIMENT - failed;
     let results = json!({
-        "total_runs": RUNS, "successful": successful, "failed": failed, "success_rate": successful as f64 / RUNS as f64,
+        "total_runs": RUNS_PER_EXPERIMENT, "successful": successful, "failed": failed, "success_rate": successful as f64 / RUNS_PER_EXPERIMENT as f64,
         "avg_duration_ms": 120.5, "duration_seconds": 6.0,
     });
     let summary = json!({ "name": "exp", "date": "2026-01-01T10:00:00", "config": { "name": "shop" }, "results": results });
@@ -87,10 +88,10 @@ fn experiment(folder: &Path, number: usize) -> Outcome<usize> {
         (0..failed).map(|run| json!({ "iteration": run, "persona": "guest", "input": format!("question {run}"), "error": "out of stock" })).collect();
     fs::write(folder.join("errors.json"), json!(errors).to_string())?;
     let (mut traces, mut short) = (String::new(), String::new());
-    for run in failed..RUNS {
+    for run in failed..RUNS_PER_EXPERIMENT {
         let trace = json!({
             "trace_id": format!("{number}-{run}"), "iteration": 0, "persona": "guest", "input": format!("question {run}"),
-            "output": "x".repeat(ANSWER), "duration_ms": 100.0 + run as f64, "success": true,
+            "output": "x".repeat(ANSWER_CHARS), "duration_ms": 100.0 + run as f64, "success": true,
         });
         writeln!(traces, "{trace}")?;
         writeln!(short, "{trace}")?;

@@ -7,16 +7,16 @@ use flow::Entropy;
 use server::OsEntropy;
 use tokio_postgres::NoTls;
 
-use crate::Outcome;
+use crate::BenchResult;
 
 /// How something in a database ended.
-pub(crate) type Done = Result<(), String>;
+pub(crate) type OperationResult = Result<(), String>;
 
 /// A folder that is gone at the end.
 pub(crate) struct Scratch(pub(crate) PathBuf);
 
 impl Scratch {
-    pub(crate) fn new(name: &str) -> Outcome<Self> {
+    pub(crate) fn new(name: &str) -> BenchResult<Self> {
         let folder = std::env::temp_dir().join(format!("fluxway-bench-{name}-{}", std::process::id()));
         std::fs::create_dir_all(&folder)?;
         Ok(Self(folder))
@@ -30,12 +30,12 @@ impl Drop for Scratch {
 }
 
 /// A database in a file.
-pub(crate) fn file(scratch: &Path, name: &str) -> Outcome<store::Location> {
+pub(crate) fn sqlite_location(scratch: &Path, name: &str) -> BenchResult<store::StoreLocation> {
     Ok(format!("sqlite:{}", scratch.join(name).display()).parse()?)
 }
 
 /// The database server to measure, if there is one. That there is none is told.
-pub(crate) fn server() -> Option<String> {
+pub(crate) fn postgres_url() -> Option<String> {
     let url = std::env::var("TEST_POSTGRES").ok();
     if url.is_none() {
         println!("NOT MEASURED: PostgreSQL: TEST_POSTGRES is not set; tests/database/run COMMAND… sets it");
@@ -44,14 +44,14 @@ pub(crate) fn server() -> Option<String> {
 }
 
 /// A database on a server, of an ordinary role for whom policies hold.
-pub(crate) struct Postgres {
-    pub(crate) location: store::Location,
+pub(crate) struct BenchPostgres {
+    pub(crate) location: store::StoreLocation,
     admin: String,
     name: String,
 }
 
-impl Postgres {
-    pub(crate) async fn open(admin: &str) -> Outcome<Self> {
+impl BenchPostgres {
+    pub(crate) async fn open(admin: &str) -> BenchResult<Self> {
         let mut random = [0; 16];
         OsEntropy.fill(&mut random);
         let password = format!("{:032x}", u128::from_le_bytes(random));
@@ -62,19 +62,19 @@ impl Postgres {
         let database = Self { location, admin: admin.to_owned(), name };
         let Self { name, .. } = &database;
         database
-            .tell(&format!("CREATE ROLE {name} LOGIN PASSWORD '{password}' NOSUPERUSER NOBYPASSRLS"))
+            .execute(&format!("CREATE ROLE {name} LOGIN PASSWORD '{password}' NOSUPERUSER NOBYPASSRLS"))
             .await?;
-        database.tell(&format!("CREATE DATABASE {name} OWNER {name}")).await?;
+        database.execute(&format!("CREATE DATABASE {name} OWNER {name}")).await?;
         Ok(database)
     }
 
     /// Removes the database and the role.
-    pub(crate) async fn remove(&self) -> Outcome<()> {
-        self.tell(&format!("DROP DATABASE {} WITH (FORCE)", self.name)).await?;
-        self.tell(&format!("DROP ROLE {}", self.name)).await
+    pub(crate) async fn remove(&self) -> BenchResult<()> {
+        self.execute(&format!("DROP DATABASE {} WITH (FORCE)", self.name)).await?;
+        self.execute(&format!("DROP ROLE {}", self.name)).await
     }
 
-    async fn tell(&self, sql: &str) -> Outcome<()> {
+    async fn execute(&self, sql: &str) -> BenchResult<()> {
         let (client, connection) = tokio_postgres::connect(&self.admin, NoTls).await?;
         tokio::spawn(connection);
         Ok(client.batch_execute(sql).await?)
@@ -82,20 +82,20 @@ impl Postgres {
 }
 
 /// Bytes on the disk: the file, and what is not in it yet.
-pub(crate) fn size(scratch: &Path, name: &str) -> Outcome<u64> {
+pub(crate) fn sqlite_bytes(scratch: &Path, name: &str) -> BenchResult<u64> {
     let bytes = |name: &str| std::fs::metadata(scratch.join(name)).map_or(0, |file| file.len());
     let all = bytes(name) + bytes(&format!("{name}-wal"));
     if all == 0 { Err(format!("there is no {name}").into()) } else { Ok(all) }
 }
 
 /// How often something comes to its end in a second, if so many do it at once, one after the other.
-pub(crate) async fn rate<F>(
+pub(crate) async fn measure_rate<F>(
     span: Duration,
     at_once: usize,
     one: impl Fn(usize) -> F + Clone + Send + 'static,
-) -> Outcome<f64>
+) -> BenchResult<f64>
 where
-    F: Future<Output = Done> + Send,
+    F: Future<Output = OperationResult> + Send,
 {
     let start = Instant::now();
     let tasks: Vec<_> = (0..at_once)

@@ -7,22 +7,22 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use crate::Outcome;
+use crate::BenchResult;
 use crate::peer::peak_memory;
 use crate::table::median;
 
 /// Who has not answered by then does not answer.
-const PATIENCE: Duration = Duration::from_mins(1);
+const RESPONSE_TIMEOUT: Duration = Duration::from_mins(1);
 
-pub(crate) struct Server {
+pub(crate) struct EnvelopeServer {
     pub(crate) name: &'static str,
     child: Child,
     input: ChildStdin,
     lines: Receiver<String>,
 }
 
-impl Server {
-    pub(crate) fn start(name: &'static str, words: &[String]) -> Outcome<Self> {
+impl EnvelopeServer {
+    pub(crate) fn start(name: &'static str, words: &[String]) -> BenchResult<Self> {
         let (program, args) = words.split_first().ok_or("no program")?;
         let mut child = Command::new(program)
             .args(args)
@@ -38,7 +38,7 @@ impl Server {
     }
 
     /// The result of a call, and how many milliseconds it took. The old server reads arguments at the top level.
-    pub(crate) fn call(&mut self, tool: &str, params: &Value) -> Outcome<(Value, f64)> {
+    pub(crate) fn call(&mut self, tool: &str, params: &Value) -> BenchResult<(Value, f64)> {
         let mut message = params.clone();
         message["type"] = "request".into();
         message["id"] = "1".into();
@@ -48,8 +48,10 @@ impl Server {
         let bytes = format!("{message}\n").into_bytes();
         let start = Instant::now();
         self.input.write_all(&bytes)?;
-        let line =
-            self.lines.recv_timeout(PATIENCE).map_err(|_| format!("{}: {tool}: no answer", self.name))?;
+        let line = self
+            .lines
+            .recv_timeout(RESPONSE_TIMEOUT)
+            .map_err(|_| format!("{}: {tool}: no answer", self.name))?;
         let milliseconds = start.elapsed().as_secs_f64() * 1000.0;
         let mut answer: Value = serde_json::from_str(&line)?;
         if answer["type"] == "error" {
@@ -58,7 +60,12 @@ impl Server {
         Ok((answer["result"].take(), milliseconds))
     }
 
-    pub(crate) fn median(&mut self, tool: &str, params: &Value, rounds: usize) -> Outcome<Option<f64>> {
+    pub(crate) fn median_call_time(
+        &mut self,
+        tool: &str,
+        params: &Value,
+        rounds: usize,
+    ) -> BenchResult<Option<f64>> {
         let mut times = Vec::new();
         for round in 0..=rounds {
             let (_, milliseconds) = self.call(tool, params)?;
@@ -76,7 +83,7 @@ impl Server {
     }
 }
 
-impl Drop for Server {
+impl Drop for EnvelopeServer {
     fn drop(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();

@@ -8,49 +8,49 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-use crate::http::contestant::{META, stateless};
-use crate::http::server::Server;
-use crate::http::wire::post;
-use crate::table::{Table, save};
-use crate::{Outcome, provision};
+use crate::http::contestant::{STATELESS_META, stateless_headers};
+use crate::http::http1::post;
+use crate::http::server::BenchHttpServer;
+use crate::table::{FigureTable, save};
+use crate::{BenchResult, provision};
 
 /// Files that a process has open beside its streams.
-const OTHER_FILES: usize = 100;
+const RESERVED_FILES: usize = 100;
 /// Streams that are opened at once.
-const AT_ONCE: usize = 64;
-const PATIENCE: Duration = Duration::from_secs(30);
+const CONCURRENT_OPENS: usize = 64;
+const OPEN_TIMEOUT: Duration = Duration::from_secs(30);
 
-pub(crate) fn run(quick: bool) -> Outcome<()> {
+pub(crate) fn run(quick: bool) -> BenchResult<()> {
     let wanted = if quick { 500 } else { 10_000 };
     // Long enough that the server has said on each stream that it is still there.
     let silence = Duration::from_secs(if quick { 1 } else { 20 });
-    let allowed = raise_limit();
-    let streams = wanted.min(allowed.saturating_sub(OTHER_FILES));
+    let allowed = raise_open_file_limit();
+    let streams = wanted.min(allowed.saturating_sub(RESERVED_FILES));
     if streams < wanted {
         println!("only {allowed} files may be open here");
     }
     let folder = provision::build()?;
     let limits = ["--no-auth", "--max-connections", "20000", "--max-streams", "20000"];
-    let server = Server::fluxway(&folder, &limits)?;
+    let server = BenchHttpServer::start_fluxway(&folder, &limits)?;
     let before = server.memory()?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let (open, with_them) = runtime.block_on(async {
-        let mut open = open(server.address, streams).await;
+        let mut open = open_streams(server.address, streams).await;
         let at_once = server.memory()?;
         tokio::time::sleep(silence).await;
         open.retain_mut(is_open);
         Ok::<_, Box<dyn std::error::Error>>((open.len(), at_once.max(server.memory()?)))
     })?;
     let columns = ["streams", "memory before, MB", "memory with them, MB (300)", "kB for each"];
-    let mut table = Table::plain("Idle streams", &columns);
+    let mut table = FigureTable::without_ratios("Idle streams", &columns);
     let each = (with_them - before) * 1024.0 / open as f64;
-    table.row("fluxway", vec![Some(open as f64), Some(before), Some(with_them), Some(each)]);
+    table.add_row("fluxway", vec![Some(open as f64), Some(before), Some(with_them), Some(each)]);
     table.print();
     save("idle", &[&table])
 }
 
 /// As many open files as the system allows, for this process and those that it starts.
-fn raise_limit() -> usize {
+fn raise_open_file_limit() -> usize {
     let Rlimit { maximum, .. } = getrlimit(Resource::Nofile);
     let _ = setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum });
     let now = getrlimit(Resource::Nofile).current;
@@ -58,12 +58,12 @@ fn raise_limit() -> usize {
 }
 
 /// Opens so many streams; those that could be opened.
-async fn open(address: SocketAddr, streams: usize) -> Vec<TcpStream> {
+async fn open_streams(address: SocketAddr, streams: usize) -> Vec<TcpStream> {
     let mut open = Vec::new();
     let mut problem = None;
     while open.len() < streams && problem.is_none() {
-        let some = AT_ONCE.min(streams - open.len());
-        let tasks: Vec<_> = (0..some).map(|_| tokio::spawn(listen(address))).collect();
+        let some = CONCURRENT_OPENS.min(streams - open.len());
+        let tasks: Vec<_> = (0..some).map(|_| tokio::spawn(open_stream(address))).collect();
         for task in tasks {
             match task.await.map_err(|error| error.to_string()).flatten() {
                 Ok(stream) => open.push(stream),
@@ -78,16 +78,16 @@ async fn open(address: SocketAddr, streams: usize) -> Vec<TcpStream> {
 }
 
 /// A stream of `subscriptions/listen`, once it is acknowledged.
-async fn listen(address: SocketAddr) -> Result<TcpStream, String> {
+async fn open_stream(address: SocketAddr) -> Result<TcpStream, String> {
     let body = format!(
-        r#"{{"jsonrpc":"2.0","id":1,"method":"subscriptions/listen","params":{{"notifications":{{"toolsListChanged":true}},{META}}}}}"#
+        r#"{{"jsonrpc":"2.0","id":1,"method":"subscriptions/listen","params":{{"notifications":{{"toolsListChanged":true}},{STATELESS_META}}}}}"#
     );
-    let request = post(address, "/mcp", &stateless("subscriptions/listen"), &body);
-    let asked = tokio::time::timeout(PATIENCE, begin(address, &request)).await;
+    let request = post(address, "/mcp", &stateless_headers("subscriptions/listen"), &body);
+    let asked = tokio::time::timeout(OPEN_TIMEOUT, subscribe(address, &request)).await;
     asked.map_err(|_| "no answer".to_owned())?.map_err(|error| error.to_string())
 }
 
-async fn begin(address: SocketAddr, request: &[u8]) -> std::io::Result<TcpStream> {
+async fn subscribe(address: SocketAddr, request: &[u8]) -> std::io::Result<TcpStream> {
     let mut stream = TcpStream::connect(address).await?;
     stream.write_all(request).await?;
     let mut answer = Vec::with_capacity(1024);

@@ -30,9 +30,9 @@ mod turn;
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
-type Outcome<T> = Result<T, Box<dyn std::error::Error>>;
+type BenchResult<T> = Result<T, Box<dyn std::error::Error>>;
 
-fn main() -> Outcome<()> {
+fn main() -> BenchResult<()> {
     let mut args = std::env::args().skip(1);
     let what = args.next().unwrap_or_default();
     let (flags, given): (Vec<String>, Vec<String>) = args.partition(|arg| arg.starts_with("--"));

@@ -15,18 +15,18 @@ use tokio::net::{TcpSocket, TcpStream};
 use tokio::task::JoinSet;
 
 use crate::http::contestant::create_key;
-use crate::http::server::Server;
-use crate::http::wire;
+use crate::http::http1;
+use crate::http::server::BenchHttpServer;
 use crate::peer::memory;
-use crate::table::{Table, save};
-use crate::{Outcome, provision};
+use crate::table::{FigureTable, save};
+use crate::{BenchResult, provision};
 
 /// Where the attackers call from.
-const ATTACKER: &str = "127.0.0.66";
+const ATTACKER_ADDRESS: &str = "127.0.0.66";
 /// Longer than this and an honest call counts as lost.
-const PATIENCE: Duration = Duration::from_secs(5);
+const CALL_TIMEOUT: Duration = Duration::from_secs(5);
 /// The honest caller calls this often on each of its two ways.
-const PAUSE: Duration = Duration::from_millis(2);
+const CALL_INTERVAL: Duration = Duration::from_millis(2);
 
 const COLUMNS: [&str; 8] = [
     "calls",
@@ -82,12 +82,12 @@ impl Attack {
         }
     }
 
-    fn address(self) -> &'static str {
-        if matches!(self, Self::SilentNeighbours) { "127.0.0.1" } else { ATTACKER }
+    fn source_address(self) -> &'static str {
+        if matches!(self, Self::SilentNeighbours) { "127.0.0.1" } else { ATTACKER_ADDRESS }
     }
 }
 
-pub(crate) fn run(quick: bool) -> Outcome<()> {
+pub(crate) fn run(quick: bool) -> BenchResult<()> {
     let folder = provision::build()?;
     let scratch = std::env::temp_dir().join(format!("fluxway-bench-pressure-{}", std::process::id()));
     std::fs::create_dir_all(&scratch)?;
@@ -98,35 +98,35 @@ pub(crate) fn run(quick: bool) -> Outcome<()> {
     save("pressure", &[&table])
 }
 
-fn measure(folder: &Path, scratch: &Path, quick: bool) -> Outcome<Table> {
+fn measure(folder: &Path, scratch: &Path, quick: bool) -> BenchResult<FigureTable> {
     let database = format!("sqlite:{}", scratch.join("keys.db").display());
     let (honest, attacker) = (create_key(folder, &database)?, create_key(folder, &database)?);
     let span = Duration::from_secs(if quick { 1 } else { 8 });
-    let mut table = Table::plain("An honest caller beside attackers", &COLUMNS);
+    let mut table = FigureTable::without_ratios("An honest caller beside attackers", &COLUMNS);
     for (attack, name) in Attack::ALL {
         // Each meets a server that has seen nothing yet.
-        let server = Server::fluxway(folder, &["--database", &database, "--rate-limit", "0"])?;
+        let server = BenchHttpServer::start_fluxway(folder, &["--database", &database, "--rate-limit", "0"])?;
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
-        let figures = runtime.block_on(round(&server, attack, (&honest, &attacker), span))?;
-        table.row(name, figures);
+        let figures = runtime.block_on(measure_attack(&server, attack, (&honest, &attacker), span))?;
+        table.add_row(name, figures);
     }
     Ok(table)
 }
 
-async fn round(
-    server: &Server,
+async fn measure_attack(
+    server: &BenchHttpServer,
     attack: Attack,
     (honest, attacker): (&str, &str),
     span: Duration,
-) -> Outcome<Vec<Option<f64>>> {
-    let (address, process) = (server.address, server.process());
+) -> BenchResult<Vec<Option<f64>>> {
+    let (address, process) = (server.address, server.process_id());
     // What the first calls take for good is not the attack's.
-    calls(address, honest.to_owned(), true, Instant::now() + Duration::from_millis(300)).await;
+    call_until(address, honest.to_owned(), true, Instant::now() + Duration::from_millis(300)).await;
     let before = memory(process)?;
     let is_over = Arc::new(AtomicBool::new(false));
     let mut attackers = JoinSet::new();
     for _ in 0..attack.connections() {
-        attackers.spawn(harass(address, attack, attacker.to_owned(), Arc::clone(&is_over)));
+        attackers.spawn(attack_until_over(address, attack, attacker.to_owned(), Arc::clone(&is_over)));
     }
     let end = Instant::now() + span;
     let most = async {
@@ -138,15 +138,15 @@ async fn round(
         most
     };
     let (mut kept, mut new, failed_probes, most) = tokio::join!(
-        calls(address, honest.to_owned(), true, end),
-        calls(address, honest.to_owned(), false, end),
-        probe(address, end),
+        call_until(address, honest.to_owned(), true, end),
+        call_until(address, honest.to_owned(), false, end),
+        count_failed_probes(address, end),
         most,
     );
     is_over.store(true, Ordering::Relaxed);
     attackers.shutdown().await;
     // A moment of honest calls alone, for connections to end and memory to go back.
-    calls(address, honest.to_owned(), true, Instant::now() + Duration::from_secs(5)).await;
+    call_until(address, honest.to_owned(), true, Instant::now() + Duration::from_secs(5)).await;
     let after = memory(process)?;
     Ok(vec![
         Some((kept.times.len() + new.times.len()) as f64),
@@ -161,12 +161,12 @@ async fn round(
 }
 
 #[derive(Default)]
-struct Calls {
+struct CallTimes {
     times: Vec<Duration>,
     lost: usize,
 }
 
-impl Calls {
+impl CallTimes {
     fn p99(&mut self) -> Option<f64> {
         self.times.sort_unstable();
         self.times.get(self.times.len() * 99 / 100).map(|time| time.as_secs_f64() * 1e6)
@@ -174,26 +174,31 @@ impl Calls {
 }
 
 /// Calls `echo` until the end, on one connection or on a new one each time. Every answer must carry the call's own id.
-async fn calls(address: SocketAddr, key: String, keeps: bool, end: Instant) -> Calls {
-    let mut calls = Calls::default();
+async fn call_until(address: SocketAddr, key: String, keeps: bool, end: Instant) -> CallTimes {
+    let mut calls = CallTimes::default();
     let mut open: Option<TcpStream> = None;
     let mut id = 0_u64;
     while Instant::now() < end {
         id += 1;
         let began = Instant::now();
-        match tokio::time::timeout(PATIENCE, call(address, &key, id, open.take())).await {
+        match tokio::time::timeout(CALL_TIMEOUT, call_echo(address, &key, id, open.take())).await {
             Ok(Ok(stream)) => {
                 calls.times.push(began.elapsed());
                 open = Some(stream).filter(|_| keeps);
             }
             _ => calls.lost += 1,
         }
-        tokio::time::sleep(PAUSE).await;
+        tokio::time::sleep(CALL_INTERVAL).await;
     }
     calls
 }
 
-async fn call(address: SocketAddr, key: &str, id: u64, open: Option<TcpStream>) -> Result<TcpStream, String> {
+async fn call_echo(
+    address: SocketAddr,
+    key: &str,
+    id: u64,
+    open: Option<TcpStream>,
+) -> Result<TcpStream, String> {
     let text = |error: std::io::Error| error.to_string();
     let mut stream = match open {
         Some(stream) => stream,
@@ -203,13 +208,13 @@ async fn call(address: SocketAddr, key: &str, id: u64, open: Option<TcpStream>) 
         r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{{"name":"echo","arguments":{{"text":"hello"}}}}}}"#
     );
     let headers = format!("authorization: Bearer {key}\r\n");
-    stream.write_all(&wire::post(address, "/api/mcp", &headers, &body)).await.map_err(text)?;
+    stream.write_all(&http1::post(address, "/api/mcp", &headers, &body)).await.map_err(text)?;
     let mut buffer = Vec::with_capacity(4096);
     loop {
         if stream.read_buf(&mut buffer).await.map_err(text)? == 0 {
             return Err("the server hung up".to_owned());
         }
-        if let Some(reply) = wire::parse(&buffer)? {
+        if let Some(reply) = http1::parse(&buffer)? {
             let body = String::from_utf8_lossy(&buffer[reply.body..reply.end]);
             let is_ours =
                 reply.status == 200 && body.contains(&format!("\"id\":{id},")) && body.contains("hello");
@@ -219,7 +224,7 @@ async fn call(address: SocketAddr, key: &str, id: u64, open: Option<TcpStream>) 
 }
 
 /// Asks for `/healthz` again and again; how often no answer came.
-async fn probe(address: SocketAddr, end: Instant) -> u32 {
+async fn count_failed_probes(address: SocketAddr, end: Instant) -> u32 {
     let mut failed = 0;
     while Instant::now() < end {
         let asked = async {
@@ -232,7 +237,7 @@ async fn probe(address: SocketAddr, end: Instant) -> u32 {
             stream.read_to_end(&mut answer).await.ok()?;
             answer.starts_with(b"HTTP/1.1 200").then_some(())
         };
-        if !matches!(tokio::time::timeout(PATIENCE, asked).await, Ok(Some(()))) {
+        if !matches!(tokio::time::timeout(CALL_TIMEOUT, asked).await, Ok(Some(()))) {
             failed += 1;
         }
         tokio::time::sleep(Duration::from_millis(50)).await;
@@ -241,17 +246,17 @@ async fn probe(address: SocketAddr, end: Instant) -> u32 {
 }
 
 /// One connection of an attacker, opened again whenever it is closed.
-async fn harass(address: SocketAddr, attack: Attack, key: String, is_over: Arc<AtomicBool>) {
+async fn attack_until_over(address: SocketAddr, attack: Attack, key: String, is_over: Arc<AtomicBool>) {
     while !is_over.load(Ordering::Relaxed) {
-        if annoy(address, attack, &key).await.is_none() {
+        if attack_once(address, attack, &key).await.is_none() {
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
     }
 }
 
-async fn annoy(address: SocketAddr, attack: Attack, key: &str) -> Option<()> {
+async fn attack_once(address: SocketAddr, attack: Attack, key: &str) -> Option<()> {
     let socket = TcpSocket::new_v4().ok()?;
-    socket.bind(format!("{}:0", attack.address()).parse().ok()?).ok()?;
+    socket.bind(format!("{}:0", attack.source_address()).parse().ok()?).ok()?;
     let mut stream = socket.connect(address).await.ok()?;
     let bearer = format!("authorization: Bearer {key}\r\n");
     match attack {
@@ -300,7 +305,7 @@ async fn annoy(address: SocketAddr, attack: Attack, key: &str) -> Option<()> {
             let headers = bearer.clone();
             let mut buffer = vec![0; 4096];
             loop {
-                stream.write_all(&wire::post(address, "/api/mcp", &headers, &deep)).await.ok()?;
+                stream.write_all(&http1::post(address, "/api/mcp", &headers, &deep)).await.ok()?;
                 stream.read(&mut buffer).await.ok().filter(|read| *read > 0)?;
             }
         }

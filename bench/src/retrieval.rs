@@ -12,15 +12,15 @@ mod tantivy_peer;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use server::knowledge::{Encoder, GOOD, Index, Library, Query, Tuning, shipped};
+use server::knowledge::{Encoder, Index, Library, MIN_GOOD_SCORE, Query, Tuning, shipped};
 
-use crate::Outcome;
-use crate::table::Table;
-use collection::Collection;
-use quality::{Quality, Ranked};
+use crate::BenchResult;
+use crate::table::FigureTable;
+use collection::JudgedCollection;
+use quality::{RankedPages, RankingQuality};
 
 /// Questions that no documentation answers.
-const FOREIGN: &str = include_str!("retrieval/foreign.txt");
+const FOREIGN_QUESTIONS: &str = include_str!("retrieval/foreign.txt");
 
 const COLUMNS: [&str; 10] = [
     "nDCG@10",
@@ -35,21 +35,21 @@ const COLUMNS: [&str; 10] = [
     "p99, ms",
 ];
 
-pub(crate) fn run(quick: bool, folders: &[String]) -> Outcome<()> {
+pub(crate) fn run(quick: bool, folders: &[String]) -> BenchResult<()> {
     let encoder = shipped::encoder();
     let mut tables = Vec::new();
     for folder in folders {
-        tables.push(judge(encoder, Path::new(folder), quick)?);
+        tables.push(measure_collection(encoder, Path::new(folder), quick)?);
     }
-    tables.push(scale::table(encoder, quick)?);
-    tables.iter().for_each(Table::print);
+    tables.push(scale::build_table(encoder, quick)?);
+    tables.iter().for_each(FigureTable::print);
     crate::table::save("retrieval", &tables.iter().collect::<Vec<_>>())
 }
 
-fn judge(encoder: &Encoder, folder: &Path, quick: bool) -> Outcome<Table> {
-    let collection = &Collection::read(folder)?;
+fn measure_collection(encoder: &Encoder, folder: &Path, quick: bool) -> BenchResult<FigureTable> {
+    let collection = &JudgedCollection::read(folder)?;
     let name = folder.file_name().unwrap_or_default().display();
-    let mut table = Table::new(format!("Search in {name}"), &COLUMNS);
+    let mut table = FigureTable::new(format!("Search in {name}"), &COLUMNS);
     let (index, indexing) = timed(|| Index::build(&collection.pages, encoder));
     let bytes = index?.bytes().to_vec();
     let (index, opening) = timed(|| Index::open(bytes));
@@ -58,17 +58,17 @@ fn judge(encoder: &Encoder, folder: &Path, quick: bool) -> Outcome<Table> {
     let hybrid = Tuning::default();
     let alone = |dense| Tuning { dense, expansion: 0.0, ..hybrid };
     for (name, tuning) in [("fluxway", hybrid), ("BM25 alone", alone(0.0)), ("vectors alone", alone(1.0))] {
-        let library = Library::new(encoder, vec![&index])?.tuned(tuning);
+        let library = Library::new(encoder, vec![&index])?.with_tuning(tuning);
         let mut best = Vec::new();
-        let quality = Quality::of(collection, |text| {
+        let quality = RankingQuality::measure(collection, |text| {
             let found = library.search(&Query { text, hints: &[], top: 10 }).map(|found| found.hits);
             let hits = found.unwrap_or_default();
             best.push(hits.first().map_or(0.0, |hit| hit.score));
-            hits.iter().map(|hit| hit.page.path.to_owned()).collect()
+            hits.iter().map(|hit| hit.document.path.to_owned()).collect()
         });
         let is_hybrid = name == "fluxway";
-        let kept = is_hybrid.then(|| share(best.iter().copied(), |score| score >= GOOD));
-        let refused = is_hybrid.then(|| share(foreign_scores(&library), |score| score < GOOD));
+        let kept = is_hybrid.then(|| percentage(best.iter().copied(), |score| score >= MIN_GOOD_SCORE));
+        let refused = is_hybrid.then(|| percentage(foreign_scores(&library), |score| score < MIN_GOOD_SCORE));
         let once = |time: Duration| is_hybrid.then_some(time.as_secs_f64() * 1e3);
         let mut row = quality.figures();
         row.extend([
@@ -80,12 +80,12 @@ fn judge(encoder: &Encoder, folder: &Path, quick: bool) -> Outcome<Table> {
             Some(quality.p50()),
             Some(quality.p99()),
         ]);
-        table.row(name, row);
+        table.add_row(name, row);
     }
-    table.row("tantivy, BM25", tantivy_peer::figures(collection)?);
+    table.add_row("tantivy, BM25", tantivy_peer::measure_figures(collection)?);
     if !quick {
-        match python_peer::figures(folder, collection) {
-            Ok(figures) => table.row("fluxloop-mcp 0.1.3 (Python)", figures),
+        match python_peer::measure_figures(folder, collection) {
+            Ok(figures) => table.add_row("fluxloop-mcp 0.1.3 (Python)", figures),
             Err(error) => println!("NOT MEASURED: fluxloop-mcp: {error}"),
         }
     }
@@ -98,23 +98,23 @@ fn timed<T>(work: impl FnOnce() -> T) -> (T, Duration) {
     (done, start.elapsed())
 }
 
-fn first_answer(encoder: &Encoder, index: &Index, collection: &Collection) -> Outcome<Duration> {
+fn first_answer(encoder: &Encoder, index: &Index, collection: &JudgedCollection) -> BenchResult<Duration> {
     let text = collection.queries.first().map_or("", |(_, text)| text);
-    let (answer, time) = timed(|| -> Outcome<_> {
+    let (answer, time) = timed(|| -> BenchResult<_> {
         Ok(Library::new(encoder, vec![index])?.answer(&Query { text, hints: &[], top: 5 })?)
     });
     answer.map(|_| time)
 }
 
 fn foreign_scores(library: &Library<'_>) -> impl Iterator<Item = f32> {
-    FOREIGN.lines().map(|text| {
+    FOREIGN_QUESTIONS.lines().map(|text| {
         let found = library.search(&Query { text, hints: &[], top: 1 });
         found.ok().and_then(|found| found.hits.first().map(|hit| hit.score)).unwrap_or(0.0)
     })
 }
 
 /// How many of a hundred.
-fn share(scores: impl Iterator<Item = f32>, is_counted: impl Fn(f32) -> bool) -> f64 {
+fn percentage(scores: impl Iterator<Item = f32>, is_counted: impl Fn(f32) -> bool) -> f64 {
     let scores: Vec<f32> = scores.collect();
     let counted = scores.iter().filter(|score| is_counted(**score)).count();
     100.0 * counted as f64 / scores.len().max(1) as f64

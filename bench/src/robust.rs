@@ -3,13 +3,13 @@
 use std::collections::HashMap;
 use std::io::{BufRead, Write};
 
-use crate::Outcome;
+use crate::BenchResult;
 use crate::provision;
 
 /// A small generator with a printed seed, so that a failure can be seen again.
-struct Dice(u64);
+struct FuzzRandom(u64);
 
-impl Dice {
+impl FuzzRandom {
     fn below(&mut self, end: u64) -> u64 {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
@@ -20,17 +20,17 @@ impl Dice {
 
 /// What the answers must come to.
 #[derive(Default)]
-struct Expected {
+struct ExpectedAnswers {
     /// Answers by id, whatever they say.
     ids: usize,
     /// Answers without an id: one for each broken line.
-    nameless: usize,
+    without_id: usize,
 }
 
-fn message(dice: &mut Dice, id: usize, expected: &mut Expected) -> Vec<u8> {
+fn random_message(dice: &mut FuzzRandom, id: usize, expected: &mut ExpectedAnswers) -> Vec<u8> {
     let text = "x".repeat(usize::try_from(dice.below(200)).unwrap_or(0));
     if dice.below(100) == 0 {
-        expected.nameless += 1;
+        expected.without_id += 1;
         let broken: [&[u8]; 6] = [
             b"{not json",
             b"\xff\xfe",
@@ -60,20 +60,20 @@ fn message(dice: &mut Dice, id: usize, expected: &mut Expected) -> Vec<u8> {
     .into_bytes()
 }
 
-pub(crate) fn run(quick: bool) -> Outcome<()> {
+pub(crate) fn run(quick: bool) -> BenchResult<()> {
     let messages = if quick { 20_000 } else { 1_000_000 };
     let seed = 0x5EED_2026;
-    let mut running = provision::fluxway()?.start()?;
+    let mut running = provision::fluxway_peer()?.start()?;
     let before = running.memory()?;
-    let process = running.process();
-    let (input, output) = running.halves();
+    let process = running.process_id();
+    let (input, output) = running.split();
     let mut memory = vec![before];
-    let (expected, answers, nameless, most) = std::thread::scope(|scope| -> Outcome<_> {
-        let writer = scope.spawn(move || -> std::io::Result<Expected> {
-            let (mut dice, mut expected) = (Dice(seed), Expected::default());
+    let (expected, answers, nameless, most) = std::thread::scope(|scope| -> BenchResult<_> {
+        let writer = scope.spawn(move || -> std::io::Result<ExpectedAnswers> {
+            let (mut dice, mut expected) = (FuzzRandom(seed), ExpectedAnswers::default());
             let mut batch = Vec::new();
             for id in 1..=messages {
-                batch.extend(message(&mut dice, id, &mut expected));
+                batch.extend(random_message(&mut dice, id, &mut expected));
                 batch.push(b'\n');
                 if batch.len() > 60 * 1024 {
                     input.write_all(&batch)?;
@@ -111,10 +111,10 @@ pub(crate) fn run(quick: bool) -> Outcome<()> {
         expected.ids,
         answers.len()
     );
-    println!("{} broken lines, {nameless} errors without an id", expected.nameless);
+    println!("{} broken lines, {nameless} errors without an id", expected.without_id);
     let memory: Vec<_> = memory.iter().map(|megabytes| format!("{megabytes:.1}")).collect();
     println!("memory, MB, before, at each eighth and after: {} {after:.1}", memory.join(" "));
-    if (expected.ids, expected.nameless, 1) == (answers.len(), nameless, most) {
+    if (expected.ids, expected.without_id, 1) == (answers.len(), nameless, most) {
         return Ok(());
     }
     Err("something was lost or said twice".into())

@@ -4,27 +4,27 @@ use std::fmt::Write;
 
 use serde_json::{Map, Value, json};
 
-use crate::Outcome;
+use crate::BenchResult;
 
 /// Rows of servers, columns of figures. Where ratios are shown, the first row is fluxway, and they are against it.
-pub(crate) struct Table {
+pub(crate) struct FigureTable {
     title: String,
     has_ratios: bool,
     columns: Vec<&'static str>,
     rows: Vec<(String, Vec<Option<f64>>)>,
 }
 
-impl Table {
+impl FigureTable {
     pub(crate) fn new(title: impl Into<String>, columns: &[&'static str]) -> Self {
         Self { title: title.into(), has_ratios: true, columns: columns.to_vec(), rows: Vec::new() }
     }
 
     /// A table whose ratios, if there are any, are columns of their own.
-    pub(crate) fn plain(title: impl Into<String>, columns: &[&'static str]) -> Self {
+    pub(crate) fn without_ratios(title: impl Into<String>, columns: &[&'static str]) -> Self {
         Self { has_ratios: false, ..Self::new(title, columns) }
     }
 
-    pub(crate) fn row(&mut self, name: &str, figures: Vec<Option<f64>>) {
+    pub(crate) fn add_row(&mut self, name: &str, figures: Vec<Option<f64>>) {
         self.rows.push((name.to_owned(), figures));
     }
 
@@ -44,9 +44,9 @@ impl Table {
                     (Some(figure), Some(ours))
                         if self.has_ratios && ours > 0.0 && name != &self.rows[0].0 =>
                     {
-                        write!(text, " {} ({:.2}x) |", short(*figure), figure / ours)
+                        write!(text, " {} ({:.2}x) |", format_figure(*figure), figure / ours)
                     }
-                    (Some(figure), _) => write!(text, " {} |", short(*figure)),
+                    (Some(figure), _) => write!(text, " {} |", format_figure(*figure)),
                     (None, _) => write!(text, " - |"),
                 };
             }
@@ -55,7 +55,7 @@ impl Table {
         println!("{text}");
     }
 
-    pub(crate) fn json(&self) -> Value {
+    pub(crate) fn to_json(&self) -> Value {
         let rows: Map<String, Value> = self
             .rows
             .iter()
@@ -74,11 +74,10 @@ impl Table {
 }
 
 /// Writes what was measured beside the binaries.
-pub(crate) fn save(name: &str, tables: &[&Table]) -> Outcome<()> {
+pub(crate) fn save(name: &str, tables: &[&FigureTable]) -> BenchResult<()> {
     let path = std::env::current_exe()?.with_file_name(format!("bench-{name}.json"));
     let machine = json!({ "cores": std::thread::available_parallelism()?.get(), "processor": processor() });
-    let all =
-        json!({ "machine": machine, "tables": tables.iter().map(|table| table.json()).collect::<Vec<_>>() });
+    let all = json!({ "machine": machine, "tables": tables.iter().map(|table| table.to_json()).collect::<Vec<_>>() });
     std::fs::write(&path, serde_json::to_string_pretty(&all)?)?;
     println!("{} core(s) of {}; figures in {}", machine["cores"], processor(), path.display());
     Ok(())
@@ -91,7 +90,7 @@ fn processor() -> String {
     model.trim_start_matches([' ', '\t', ':']).to_owned()
 }
 
-fn short(figure: f64) -> String {
+fn format_figure(figure: f64) -> String {
     if figure >= 1000.0 {
         format!("{figure:.0}")
     } else if figure >= 10.0 {

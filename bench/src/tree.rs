@@ -4,19 +4,19 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Instant;
 
-use crate::Outcome;
-use crate::provision::{self, Tool};
-use crate::table::{Table, median, save};
+use crate::BenchResult;
+use crate::provision::{self, TreeTool};
+use crate::table::{FigureTable, median, save};
 
 /// What one run costs.
 #[derive(Clone, Copy)]
-struct Cost {
+struct CommandCost {
     cpu: f64,
     wall: f64,
 }
 
-pub(crate) fn run(quick: bool, given: Option<PathBuf>) -> Outcome<()> {
-    let tools = provision::readers()?;
+pub(crate) fn run(quick: bool, given: Option<PathBuf>) -> BenchResult<()> {
+    let tools = provision::tree_tools()?;
     let rounds = if quick { 1 } else { 7 };
     let scratch = std::env::temp_dir().join(format!("fluxway-bench-tree-{}", std::process::id()));
     let mut tables = Vec::new();
@@ -29,15 +29,20 @@ pub(crate) fn run(quick: bool, given: Option<PathBuf>) -> Outcome<()> {
         generate(folder, *size)?;
     }
     tables.push(compare("A generated tree, the largest", &tools, &folders[2], rounds)?);
-    tables.push(growth(&tools[0], &sizes, &folders, rounds)?);
+    tables.push(measure_growth(&tools[0], &sizes, &folders, rounds)?);
     std::fs::remove_dir_all(&scratch)?;
-    tables.iter().for_each(Table::print);
+    tables.iter().for_each(FigureTable::print);
     save("tree", &tables.iter().collect::<Vec<_>>())
 }
 
 /// Every program on the same tree, in turns; medians.
-fn compare(title: &'static str, tools: &[Tool], folder: &Path, rounds: usize) -> Outcome<Table> {
-    let mut costs: Vec<Vec<Cost>> = vec![Vec::new(); tools.len()];
+fn compare(
+    title: &'static str,
+    tools: &[TreeTool],
+    folder: &Path,
+    rounds: usize,
+) -> BenchResult<FigureTable> {
+    let mut costs: Vec<Vec<CommandCost>> = vec![Vec::new(); tools.len()];
     for round in 0..=rounds {
         for (tool, costs) in tools.iter().zip(&mut costs) {
             let cost = measure(&tool.command, folder)?;
@@ -47,41 +52,46 @@ fn compare(title: &'static str, tools: &[Tool], folder: &Path, rounds: usize) ->
             }
         }
     }
-    let mut table = Table::new(title, &["CPU, ms", "wall, ms", "memory, MB"]);
+    let mut table = FigureTable::new(title, &["CPU, ms", "wall, ms", "memory, MB"]);
     for (tool, costs) in tools.iter().zip(costs) {
         let cpu = median(costs.iter().map(|cost| cost.cpu * 1000.0).collect());
         let wall = median(costs.iter().map(|cost| cost.wall * 1000.0).collect());
-        table.row(&tool.name, vec![cpu, wall, memory(&tool.command, folder).ok()]);
+        table.add_row(&tool.name, vec![cpu, wall, peak_memory(&tool.command, folder).ok()]);
     }
     Ok(table)
 }
 
 /// The same kind of tree in three sizes: the cost for each file should stay what it is.
-fn growth(tool: &Tool, sizes: &[usize], folders: &[PathBuf], rounds: usize) -> Outcome<Table> {
-    let mut table = Table::new("Growth", &["files", "CPU, ms", "CPU per file, µs"]);
+fn measure_growth(
+    tool: &TreeTool,
+    sizes: &[usize],
+    folders: &[PathBuf],
+    rounds: usize,
+) -> BenchResult<FigureTable> {
+    let mut table = FigureTable::new("Growth", &["files", "CPU, ms", "CPU per file, µs"]);
     for (size, folder) in sizes.iter().zip(folders) {
-        let costs: Outcome<Vec<f64>> =
+        let costs: BenchResult<Vec<f64>> =
             (0..=rounds).map(|_| Ok(measure(&tool.command, folder)?.cpu * 1000.0)).collect();
         let cpu = median(costs?.split_off(1)).unwrap_or_default();
         let files = *size as f64;
-        table.row(&format!("{size} files"), vec![Some(files), Some(cpu), Some(cpu * 1000.0 / files)]);
+        table.add_row(&format!("{size} files"), vec![Some(files), Some(cpu), Some(cpu * 1000.0 / files)]);
     }
     Ok(table)
 }
 
 /// Runs a shell command in which `$DIR` is the folder. The shell's own clock tells what it cost.
-fn measure(command: &str, folder: &Path) -> Outcome<Cost> {
+fn measure(command: &str, folder: &Path) -> BenchResult<CommandCost> {
     let script = format!("TIMEFORMAT='%U %S'; time {{ {command}; }} >/dev/null 2>&1");
     let start = Instant::now();
     let output = Command::new("bash").args(["-c", &script]).env("DIR", folder).output()?;
     let wall = start.elapsed().as_secs_f64();
     let times = String::from_utf8_lossy(&output.stderr);
     let cpu: f64 = times.split_whitespace().filter_map(|word| word.parse::<f64>().ok()).sum();
-    Ok(Cost { cpu, wall })
+    Ok(CommandCost { cpu, wall })
 }
 
 /// The most memory that a command had, as GNU time tells.
-fn memory(command: &str, folder: &Path) -> Outcome<f64> {
+fn peak_memory(command: &str, folder: &Path) -> BenchResult<f64> {
     let mut time = Command::new("/usr/bin/time");
     let output = time
         .args(["-f", "%M", "bash", "-c", &format!("exec {command} >/dev/null 2>&1")])
@@ -93,12 +103,12 @@ fn memory(command: &str, folder: &Path) -> Outcome<f64> {
 }
 
 /// A workspace of packages, half Python and half TypeScript, 50 files each, 3 kB a file, with things to ignore.
-pub(crate) fn generate(folder: &Path, files: usize) -> Outcome<()> {
-    const EACH: usize = 50;
+pub(crate) fn generate(folder: &Path, files: usize) -> BenchResult<()> {
+    const FILES_PER_PACKAGE: usize = 50;
     std::fs::create_dir_all(folder)?;
     std::fs::write(folder.join(".gitignore"), "ignored/\n*.log\n")?;
     std::fs::write(folder.join("pnpm-workspace.yaml"), "packages:\n  - 'packages/*'\n")?;
-    for package in 0..files / EACH {
+    for package in 0..files / FILES_PER_PACKAGE {
         let at = folder.join(format!("packages/p{package}"));
         std::fs::create_dir_all(at.join("src/ignored"))?;
         let python = package % 2 == 0;
@@ -115,7 +125,7 @@ pub(crate) fn generate(folder: &Path, files: usize) -> Outcome<()> {
                 ),
             )?;
         }
-        for n in 0..EACH {
+        for n in 0..FILES_PER_PACKAGE {
             let (name, text) = if python { python_file(n) } else { typescript_file(n) };
             std::fs::write(at.join("src").join(name), text)?;
         }

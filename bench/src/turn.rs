@@ -3,20 +3,23 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use flow::{Answers, Binding, Conversation, Converse, Flow, Halt, Journal, Seal, SealKey, Turn, TurnContext};
+use flow::{
+    Answers, Conversation, DynConversation, Flow, Halt, Journal, Seal, SealKey, TokenBinding, Turn,
+    TurnContext,
+};
 use flow::{choice, confirm, date, integer, text};
 use serde_json::{Value, json};
 use server::transport::memory;
 use server::{App, OsEntropy, Principal, Scope, Timestamp};
 
-use crate::Outcome;
-use crate::flow::fill_in;
-use crate::table::{Table, median};
+use crate::BenchResult;
+use crate::flow::fill_form;
+use crate::table::{FigureTable, median};
 
 /// Five questions, as the booking tool has them.
-pub(crate) struct Five;
+pub(crate) struct FiveQuestions;
 
-impl Conversation for Five {
+impl Conversation for FiveQuestions {
     type Args = Answers;
     type Reply = Value;
 
@@ -32,22 +35,22 @@ impl Conversation for Five {
     }
 }
 
-pub(crate) fn run(quick: bool) -> Outcome<()> {
-    table(if quick { 100 } else { 20_000 })?.print();
+pub(crate) fn run(quick: bool) -> BenchResult<()> {
+    build_table(if quick { 100 } else { 20_000 })?.print();
     Ok(())
 }
 
-pub(crate) fn table(turns: usize) -> Outcome<Table> {
+pub(crate) fn build_table(turns: usize) -> BenchResult<FigureTable> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    let mut table = Table::new("A turn in one process", &["µs"]);
-    table.row("input_required, from bytes to bytes", vec![Some(runtime.block_on(whole_turns(turns))?)]);
-    let (replay, seal) = runtime.block_on(parts(turns))?;
-    table.row("of which: replay four answers, check the fifth", vec![Some(replay)]);
-    table.row("of which: seal the journal and open it again", vec![Some(seal)]);
+    let mut table = FigureTable::new("A turn in one process", &["µs"]);
+    table.add_row("input_required, from bytes to bytes", vec![Some(runtime.block_on(measure_turns(turns))?)]);
+    let (replay, seal) = runtime.block_on(measure_parts(turns))?;
+    table.add_row("of which: replay four answers, check the fifth", vec![Some(replay)]);
+    table.add_row("of which: seal the journal and open it again", vec![Some(seal)]);
     Ok(table)
 }
 
-async fn whole_turns(turns: usize) -> Outcome<f64> {
+async fn measure_turns(turns: usize) -> BenchResult<f64> {
     let app: Arc<App> = App::builder().build();
     let mut client = memory::connect(&app, Principal::local_user(Scope::Read));
     let meta = json!({
@@ -67,7 +70,7 @@ async fn whole_turns(turns: usize) -> Outcome<f64> {
         if result["resultType"] == "input_required" {
             params["requestState"] = result["requestState"].clone();
             params["inputResponses"] =
-                json!({ "question": fill_in(&result["inputRequests"]["question"]["params"]) });
+                json!({ "question": fill_form(&result["inputRequests"]["question"]["params"]) });
         } else if let Some(params) = params.as_object_mut() {
             params.remove("requestState");
             params.remove("inputResponses");
@@ -77,23 +80,23 @@ async fn whole_turns(turns: usize) -> Outcome<f64> {
 }
 
 /// The last turn of a conversation, over and over.
-async fn parts(turns: usize) -> Outcome<(f64, f64)> {
+async fn measure_parts(turns: usize) -> BenchResult<(f64, f64)> {
     let arguments = Answers::new();
     let context = TurnContext::for_tests(&arguments);
     let mut journal = Journal::default();
     let answers = json!([{ "destination": "Lisbon" }, { "departure": "2099-05-01" }, { "travellers": 2 }, { "class": "first" }]);
     for answer in answers.as_array().into_iter().flatten() {
-        Five.advance(&mut journal, answer.as_object().cloned(), &context).await;
+        FiveQuestions.advance(&mut journal, answer.as_object().cloned(), &context).await;
     }
     let last = json!({ "confirm": true });
     let seal = Seal::new(SealKey::generate(&OsEntropy));
-    let binding = Binding { owner: "bench", method: "tools/call", tool: "five", arguments: &arguments };
+    let binding = TokenBinding { owner: "bench", method: "tools/call", tool: "five", arguments: &arguments };
     let (mut replays, mut seals) = (Vec::new(), Vec::new());
     for _ in 0..turns {
         let mut copy = journal.clone();
         let input = last.as_object().cloned();
         let start = Instant::now();
-        let turn = Five.advance(&mut copy, input, &context).await;
+        let turn = FiveQuestions.advance(&mut copy, input, &context).await;
         replays.push(start.elapsed().as_secs_f64() * 1e6);
         if !matches!(turn, Turn::Done(_)) {
             return Err(format!("not done: {turn:?}").into());

@@ -19,67 +19,67 @@ use serde_json::{Value, json};
 use tokio::net::TcpListener;
 
 #[derive(Deserialize)]
-struct Request {
+struct BareRequest {
     id: Value,
     method: String,
-    params: Params,
+    params: BareParams,
 }
 
 #[derive(Deserialize)]
-struct Params {
+struct BareParams {
     name: String,
-    arguments: Echo,
+    arguments: BareEcho,
 }
 
 #[derive(Deserialize, Serialize)]
-struct Echo {
+struct BareEcho {
     text: String,
 }
 
 #[derive(Serialize)]
-struct Answer {
+struct BareResponse {
     jsonrpc: &'static str,
     id: Value,
-    result: Outcome,
+    result: BareCallResult,
 }
 
 /// What fluxway answers in 2026-07-28, key for key.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Outcome {
-    content: [Content; 1],
-    structured_content: Echo,
+struct BareCallResult {
+    content: [BareContent; 1],
+    structured_content: BareEcho,
     result_type: &'static str,
     #[serde(rename = "_meta")]
     meta: Value,
 }
 
 #[derive(Serialize)]
-struct Content {
+struct BareContent {
     r#type: &'static str,
     text: String,
 }
 
 async fn call(body: Bytes) -> Result<impl IntoResponse, StatusCode> {
-    let request: Request = serde_json::from_slice(&body).map_err(|_| StatusCode::BAD_REQUEST)?;
+    let request: BareRequest = serde_json::from_slice(&body).map_err(|_| StatusCode::BAD_REQUEST)?;
     if (request.method.as_str(), request.params.name.as_str()) != ("tools/call", "echo") {
         return Err(StatusCode::NOT_FOUND);
     }
     let echo = request.params.arguments;
     let text = serde_json::to_string(&echo).map_err(|_| StatusCode::INTERNAL_SERVER_ERROR)?;
-    let result = Outcome {
-        content: [Content { r#type: "text", text }],
+    let result = BareCallResult {
+        content: [BareContent { r#type: "text", text }],
         structured_content: echo,
         result_type: "complete",
         meta: json!({ "io.modelcontextprotocol/serverInfo": { "name": "bare", "version": "1" } }),
     };
-    let answer = Answer { jsonrpc: "2.0", id: request.id, result };
+    let answer = BareResponse { jsonrpc: "2.0", id: request.id, result };
     let answer = serde_json::to_vec(&answer).map_err(|_| StatusCode::INTERNAL_SERVER_ERROR)?;
     Ok(([(header::CONTENT_TYPE, "application/json")], answer))
 }
 
-async fn talk(
-    State(talks): State<Arc<Mutex<interaction::Talks>>>,
+async fn interact(
+    State(talks): State<Arc<Mutex<interaction::BareSessions>>>,
     body: Bytes,
 ) -> Result<impl IntoResponse, StatusCode> {
     let message: Value = serde_json::from_slice(&body).map_err(|_| StatusCode::BAD_REQUEST)?;
@@ -96,6 +96,6 @@ async fn main() -> std::io::Result<()> {
     let listener = listener.tap_io(|stream| {
         let _ = stream.set_nodelay(true);
     });
-    let router = Router::new().route("/mcp", post(call)).route("/api/mcp", post(talk));
+    let router = Router::new().route("/mcp", post(call)).route("/api/mcp", post(interact));
     axum::serve(listener, router.with_state(Arc::default())).await
 }

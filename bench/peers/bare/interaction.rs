@@ -15,18 +15,18 @@ const QUESTIONS: [(&str, &str, &str); 5] = [
 
 /// Conversations under way, by the ids of their sessions.
 #[derive(Default)]
-pub(crate) struct Talks {
+pub(crate) struct BareSessions {
     answers: HashMap<String, Vec<Value>>,
-    begun: u64,
+    started: u64,
 }
 
-impl Talks {
+impl BareSessions {
     /// What a request is answered with.
     pub(crate) fn answer(&mut self, message: &Value) -> Option<Value> {
         let params = &message["params"];
         let mut result = if message["method"] == "interaction.start" {
-            self.begun += 1;
-            let session = format!("session_{:032}", self.begun);
+            self.started += 1;
+            let session = format!("session_{:032}", self.started);
             self.answers.insert(session.clone(), Vec::new());
             json!({ "sessionId": session, "state": "idle", "initialPrompt": prompt(0), "progress": progress(0) })
         } else {

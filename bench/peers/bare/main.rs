@@ -17,7 +17,7 @@ fn main() -> std::io::Result<()> {
     let mut buffer: Vec<u8> = Vec::new();
     let mut output: Vec<u8> = Vec::new();
     let mut chunk = vec![0; 64 * 1024];
-    let mut booking = Booking::default();
+    let mut booking = BareServer::default();
     // Of `interaction.*`, only answers.
     let is_quiet = std::env::args().any(|arg| arg == "quiet");
     loop {
@@ -47,13 +47,13 @@ fn main() -> std::io::Result<()> {
 
 /// Conversations under way, by the id of their call.
 #[derive(Default)]
-struct Booking {
-    talks: interaction::Talks,
+struct BareServer {
+    sessions: interaction::BareSessions,
     pushed: u64,
     answers: HashMap<String, Vec<Value>>,
 }
 
-impl Booking {
+impl BareServer {
     fn answer(&mut self, message: &Value) -> Option<Value> {
         let id = message.get("id")?;
         let result = match message["method"].as_str() {
@@ -65,15 +65,15 @@ impl Booking {
             Some("tools/call") if message["params"]["name"] == "booking" => {
                 let call = id.as_str()?;
                 self.answers.insert(call.to_owned(), Vec::new());
-                return Some(ask(call, 0));
+                return Some(elicitation_message(call, 0));
             }
             Some("tools/call") => {
                 let text = json!({ "text": message["params"]["arguments"]["text"] });
                 json!({ "content": [{ "type": "text", "text": text.to_string() }], "structuredContent": text })
             }
-            Some(method) if method.starts_with("interaction.") => return self.talks.answer(message),
+            Some(method) if method.starts_with("interaction.") => return self.sessions.answer(message),
             Some(_) => json!({}),
-            None => return self.go_on(id.as_str()?, &message["result"]),
+            None => return self.continue_booking(id.as_str()?, &message["result"]),
         };
         Some(json!({ "jsonrpc": "2.0", "id": id, "result": result }))
     }
@@ -99,12 +99,12 @@ impl Booking {
         )
     }
 
-    fn go_on(&mut self, question: &str, result: &Value) -> Option<Value> {
+    fn continue_booking(&mut self, question: &str, result: &Value) -> Option<Value> {
         let (call, _) = question.rsplit_once('/')?;
         let answers = self.answers.get_mut(call)?;
         answers.push(result["content"].clone());
         if answers.len() < QUESTIONS.len() {
-            return Some(ask(call, answers.len()));
+            return Some(elicitation_message(call, answers.len()));
         }
         let booked = json!({ "answers": self.answers.remove(call)? });
         let result = json!({ "content": [{ "type": "text", "text": booked.to_string() }], "structuredContent": booked });
@@ -112,7 +112,7 @@ impl Booking {
     }
 }
 
-fn ask(call: &str, question: usize) -> Value {
+fn elicitation_message(call: &str, question: usize) -> Value {
     let field = QUESTIONS[question];
     let schema =
         json!({ "type": "object", "properties": { field: { "type": "string" } }, "required": [field] });

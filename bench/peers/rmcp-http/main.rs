@@ -13,23 +13,23 @@ use rmcp::{ServerHandler, tool, tool_handler, tool_router};
 use tokio::net::TcpListener;
 
 #[derive(Clone)]
-struct Hello;
+struct RmcpHttpEchoServer;
 
 #[derive(serde::Deserialize, serde::Serialize, schemars::JsonSchema)]
-struct Echo {
+struct RmcpHttpEcho {
     text: String,
 }
 
 #[tool_router]
-impl Hello {
+impl RmcpHttpEchoServer {
     #[tool(description = "Give a text back as it came.")]
-    async fn echo(&self, Parameters(Echo { text }): Parameters<Echo>) -> Json<Echo> {
-        Json(Echo { text })
+    async fn echo(&self, Parameters(RmcpHttpEcho { text }): Parameters<RmcpHttpEcho>) -> Json<RmcpHttpEcho> {
+        Json(RmcpHttpEcho { text })
     }
 }
 
 #[tool_handler]
-impl ServerHandler for Hello {}
+impl ServerHandler for RmcpHttpEchoServer {}
 
 #[tokio::main]
 async fn main() -> std::io::Result<()> {
@@ -38,7 +38,7 @@ async fn main() -> std::io::Result<()> {
         config = config.with_legacy_session_mode(false).with_json_response(true);
     }
     let sessions = Arc::new(LocalSessionManager::default());
-    let service = StreamableHttpService::new(|| Ok(Hello), sessions, config);
+    let service = StreamableHttpService::new(|| Ok(RmcpHttpEchoServer), sessions, config);
     let listener = TcpListener::bind("127.0.0.1:0").await?;
     writeln!(std::io::stderr(), "listens on http://{}/mcp", listener.local_addr()?)?;
     // The SDK's examples leave this out. Without it, streams would wait for the client's acknowledgements.

@@ -4,26 +4,26 @@ use rmcp::handler::server::wrapper::{Json, Parameters};
 use rmcp::{ServerHandler, ServiceExt, tool, tool_handler, tool_router};
 
 #[derive(Clone)]
-struct Hello;
+struct RmcpEchoServer;
 
 #[derive(serde::Deserialize, serde::Serialize, schemars::JsonSchema)]
-struct Echo {
+struct RmcpEcho {
     text: String,
 }
 
 #[tool_router]
-impl Hello {
+impl RmcpEchoServer {
     #[tool(description = "Give a text back as it came.")]
-    async fn echo(&self, Parameters(Echo { text }): Parameters<Echo>) -> Json<Echo> {
-        Json(Echo { text })
+    async fn echo(&self, Parameters(RmcpEcho { text }): Parameters<RmcpEcho>) -> Json<RmcpEcho> {
+        Json(RmcpEcho { text })
     }
 }
 
 #[tool_handler]
-impl ServerHandler for Hello {}
+impl ServerHandler for RmcpEchoServer {}
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    Hello.serve(rmcp::transport::stdio()).await?.waiting().await?;
+    RmcpEchoServer.serve(rmcp::transport::stdio()).await?.waiting().await?;
     Ok(())
 }

@@ -4,16 +4,16 @@ use std::path::Path;
 use std::process::Command;
 use std::rc::Rc;
 
-use super::server::Server;
-use super::wire::{ask, header, post};
-use crate::Outcome;
+use super::http1::{header, post, send_and_receive};
+use super::server::BenchHttpServer;
+use crate::BenchResult;
 
 /// Sessions that connections share. One caller of fluxway may have a hundred.
-const SESSIONS: usize = 64;
+const SESSION_COUNT: usize = 64;
 
 /// How a call is made.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Way {
+enum BenchCallMode {
     Stateless,
     Session,
     Api,
@@ -21,12 +21,12 @@ enum Way {
 
 pub(crate) struct Contestant {
     pub(crate) name: &'static str,
-    pub(crate) server: Rc<Server>,
+    pub(crate) server: Rc<BenchHttpServer>,
     /// The server of the SDK that is called in the same way.
     pub(crate) rival: Option<&'static str>,
     /// The same without a key.
     pub(crate) keyless: Option<&'static str>,
-    way: Way,
+    mode: BenchCallMode,
     /// Lines of headers.
     headers: String,
     sessions: Vec<String>,
@@ -40,42 +40,42 @@ const SESSION: &str = "fluxway /mcp, session";
 const API: &str = "fluxway /api/mcp";
 
 /// Every server that is measured, started.
-pub(crate) fn all(folder: &Path, scratch: &Path) -> Outcome<Vec<Contestant>> {
-    let bare = Rc::new(Server::start(&folder.join("peer-bare-http"), &[])?);
-    let sessions = Rc::new(Server::start(&folder.join("peer-rmcp-http"), &[])?);
-    let stateless = Rc::new(Server::start(&folder.join("peer-rmcp-http"), &["stateless"])?);
-    let open = Rc::new(Server::fluxway(folder, &["--no-auth"])?);
-    let (keyed, key) = with_keys(folder, scratch)?;
+pub(crate) fn start_all(folder: &Path, scratch: &Path) -> BenchResult<Vec<Contestant>> {
+    let bare = Rc::new(BenchHttpServer::start(&folder.join("peer-bare-http"), &[])?);
+    let sessions = Rc::new(BenchHttpServer::start(&folder.join("peer-rmcp-http"), &[])?);
+    let stateless = Rc::new(BenchHttpServer::start(&folder.join("peer-rmcp-http"), &["stateless"])?);
+    let open = Rc::new(BenchHttpServer::start_fluxway(folder, &["--no-auth"])?);
+    let (keyed, key) = start_with_key(folder, scratch)?;
     let keyed = Rc::new(keyed);
-    let ours = |name, way, rival| Contestant::new(name, &open, way).map(|one| one.beside(rival));
+    let ours = |name, way, rival| Contestant::new(name, &open, way).map(|one| one.compared_with(rival));
     let ours_with_key = |name, way, rival, keyless| {
-        let one = Contestant::with_key(name, &keyed, way, &key)?.beside(rival);
+        let one = Contestant::with_key(name, &keyed, way, &key)?.compared_with(rival);
         Ok::<_, Box<dyn std::error::Error>>(Contestant { keyless: Some(keyless), ..one })
     };
     Ok(vec![
-        Contestant::new(BARE, &bare, Way::Stateless)?,
-        Contestant::new(RMCP, &stateless, Way::Stateless)?,
-        Contestant::new(RMCP_SESSION, &sessions, Way::Session)?,
-        ours(STATELESS, Way::Stateless, RMCP)?,
-        ours(SESSION, Way::Session, RMCP_SESSION)?,
-        ours(API, Way::Api, RMCP)?,
-        ours_with_key("fluxway /mcp, stateless, key", Way::Stateless, RMCP, STATELESS)?,
-        ours_with_key("fluxway /mcp, session, key", Way::Session, RMCP_SESSION, SESSION)?,
-        ours_with_key("fluxway /api/mcp, key", Way::Api, RMCP, API)?,
+        Contestant::new(BARE, &bare, BenchCallMode::Stateless)?,
+        Contestant::new(RMCP, &stateless, BenchCallMode::Stateless)?,
+        Contestant::new(RMCP_SESSION, &sessions, BenchCallMode::Session)?,
+        ours(STATELESS, BenchCallMode::Stateless, RMCP)?,
+        ours(SESSION, BenchCallMode::Session, RMCP_SESSION)?,
+        ours(API, BenchCallMode::Api, RMCP)?,
+        ours_with_key("fluxway /mcp, stateless, key", BenchCallMode::Stateless, RMCP, STATELESS)?,
+        ours_with_key("fluxway /mcp, session, key", BenchCallMode::Session, RMCP_SESSION, SESSION)?,
+        ours_with_key("fluxway /api/mcp, key", BenchCallMode::Api, RMCP, API)?,
     ])
 }
 
 /// Fluxway with a key, and a limit that nobody reaches.
-fn with_keys(folder: &Path, scratch: &Path) -> Outcome<(Server, String)> {
+fn start_with_key(folder: &Path, scratch: &Path) -> BenchResult<(BenchHttpServer, String)> {
     let database = format!("sqlite:{}", scratch.join("keys.db").display());
     let key = create_key(folder, &database)?;
     let limits = ["--rate-limit", "100000000", "--rate-burst", "10000000"];
-    let server = Server::fluxway(folder, &[&["--database", &database], &limits[..]].concat())?;
+    let server = BenchHttpServer::start_fluxway(folder, &[&["--database", &database], &limits[..]].concat())?;
     Ok((server, key))
 }
 
 /// A new key in this database.
-pub(crate) fn create_key(folder: &Path, database: &str) -> Outcome<String> {
+pub(crate) fn create_key(folder: &Path, database: &str) -> BenchResult<String> {
     let made = Command::new(folder.join("fluxway"))
         .args(["keys", "create", "--config", "/dev/null", "--database", database])
         .output()?;
@@ -86,38 +86,49 @@ pub(crate) fn create_key(folder: &Path, database: &str) -> Outcome<String> {
 }
 
 impl Contestant {
-    fn new(name: &'static str, server: &Rc<Server>, way: Way) -> Outcome<Self> {
+    fn new(name: &'static str, server: &Rc<BenchHttpServer>, way: BenchCallMode) -> BenchResult<Self> {
         Self::with_headers(name, server, way, String::new())
     }
 
-    fn with_key(name: &'static str, server: &Rc<Server>, way: Way, key: &str) -> Outcome<Self> {
-        Self::with_headers(name, server, way, format!("authorization: Bearer {key}\r\n"))
+    fn with_key(
+        name: &'static str,
+        server: &Rc<BenchHttpServer>,
+        mode: BenchCallMode,
+        key: &str,
+    ) -> BenchResult<Self> {
+        Self::with_headers(name, server, mode, format!("authorization: Bearer {key}\r\n"))
     }
 
-    fn with_headers(name: &'static str, server: &Rc<Server>, way: Way, headers: String) -> Outcome<Self> {
+    fn with_headers(
+        name: &'static str,
+        server: &Rc<BenchHttpServer>,
+        way: BenchCallMode,
+        headers: String,
+    ) -> BenchResult<Self> {
         let server = Rc::clone(server);
-        let mut one = Self { name, server, rival: None, keyless: None, way, headers, sessions: Vec::new() };
-        if way == Way::Session {
-            one.sessions = (0..SESSIONS).map(|_| one.open_session()).collect::<Outcome<_>>()?;
+        let mut one =
+            Self { name, server, rival: None, keyless: None, mode: way, headers, sessions: Vec::new() };
+        if way == BenchCallMode::Session {
+            one.sessions = (0..SESSION_COUNT).map(|_| one.open_session()).collect::<BenchResult<_>>()?;
         }
         Ok(one)
     }
 
-    fn beside(self, rival: &'static str) -> Self {
+    fn compared_with(self, rival: &'static str) -> Self {
         Self { rival: Some(rival), ..self }
     }
 
     /// Shakes hands; the headers that name the session.
-    fn open_session(&self) -> Outcome<String> {
+    fn open_session(&self) -> BenchResult<String> {
         let about = r#"{"name":"bench","version":"1"}"#;
         let hello = format!(
             r#"{{"jsonrpc":"2.0","id":0,"method":"initialize","params":{{"protocolVersion":"2025-11-25","capabilities":{{}},"clientInfo":{about}}}}}"#
         );
-        let answer = ask(self.server.address, &self.post("/mcp", "", &hello))?;
+        let answer = send_and_receive(self.server.address, &self.post("/mcp", "", &hello))?;
         let session = header(&answer, "mcp-session-id").ok_or("no session")?;
         let headers = format!("mcp-session-id: {session}\r\nmcp-protocol-version: 2025-11-25\r\n");
         let ready = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
-        ask(self.server.address, &self.post("/mcp", &headers, ready))?;
+        send_and_receive(self.server.address, &self.post("/mcp", &headers, ready))?;
         Ok(headers)
     }
 
@@ -127,12 +138,14 @@ impl Contestant {
     }
 
     fn request(&self, id: usize) -> Vec<u8> {
-        match self.way {
-            Way::Api => self.post("/api/mcp", "", &call(id, "")),
-            Way::Session => self.post("/mcp", &self.sessions[id % SESSIONS], &call(id, "")),
-            Way::Stateless => {
-                let headers = stateless("tools/call") + "mcp-name: echo\r\n";
-                self.post("/mcp", &headers, &call(id, &format!(",{META}")))
+        match self.mode {
+            BenchCallMode::Api => self.post("/api/mcp", "", &echo_call(id, "")),
+            BenchCallMode::Session => {
+                self.post("/mcp", &self.sessions[id % SESSION_COUNT], &echo_call(id, ""))
+            }
+            BenchCallMode::Stateless => {
+                let headers = stateless_headers("tools/call") + "mcp-name: echo\r\n";
+                self.post("/mcp", &headers, &echo_call(id, &format!(",{STATELESS_META}")))
             }
         }
     }
@@ -143,14 +156,14 @@ impl Contestant {
 }
 
 /// What a message says that stands for itself.
-pub(crate) const META: &str = r#""_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"bench","version":"1"},"io.modelcontextprotocol/clientCapabilities":{}}"#;
+pub(crate) const STATELESS_META: &str = r#""_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"bench","version":"1"},"io.modelcontextprotocol/clientCapabilities":{}}"#;
 
 /// And the headers that say it once more.
-pub(crate) fn stateless(method: &str) -> String {
+pub(crate) fn stateless_headers(method: &str) -> String {
     format!("mcp-protocol-version: 2026-07-28\r\nmcp-method: {method}\r\n")
 }
 
-fn call(id: usize, more: &str) -> String {
+fn echo_call(id: usize, more: &str) -> String {
     format!(
         r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{{"name":"echo","arguments":{{"text":"hello, world"}}{more}}}}}"#
     )

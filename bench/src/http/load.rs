@@ -7,30 +7,30 @@ use memchr::memmem::find;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-use super::wire;
-use crate::Outcome;
+use super::http1;
+use crate::BenchResult;
 
 /// A server that has not answered by then will not.
-const PATIENCE: Duration = Duration::from_secs(10);
+const RESPONSE_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// How long a round is.
 #[derive(Clone, Copy)]
-pub(crate) struct Span {
+pub(crate) struct RoundTiming {
     pub(crate) warm_up: Duration,
     pub(crate) measured: Duration,
 }
 
 /// What a round came to.
 #[derive(Default)]
-pub(crate) struct Load {
+pub(crate) struct LoadResult {
     /// How long each call took that ended within the time.
     pub(crate) times: Vec<Duration>,
     /// How many calls there were, with those of the warm-up.
     pub(crate) calls: usize,
 }
 
-impl Load {
-    fn add(&mut self, other: Self) {
+impl LoadResult {
+    fn merge(&mut self, other: Self) {
         self.times.extend(other.times);
         self.calls += other.calls;
     }
@@ -43,7 +43,11 @@ impl Load {
 }
 
 /// Opens a connection for each of these requests and sends it over and over.
-pub(crate) async fn drive(address: SocketAddr, requests: Vec<Vec<u8>>, span: Span) -> Outcome<Load> {
+pub(crate) async fn run_load(
+    address: SocketAddr,
+    requests: Vec<Vec<u8>>,
+    span: RoundTiming,
+) -> BenchResult<LoadResult> {
     let mut connections = Vec::new();
     for request in requests {
         let stream = TcpStream::connect(address).await?;
@@ -54,19 +58,24 @@ pub(crate) async fn drive(address: SocketAddr, requests: Vec<Vec<u8>>, span: Spa
     let end = begin + span.measured;
     let tasks: Vec<_> = connections
         .into_iter()
-        .map(|(stream, request)| tokio::spawn(talk(stream, request, begin, end)))
+        .map(|(stream, request)| tokio::spawn(call_repeatedly(stream, request, begin, end)))
         .collect();
-    let mut load = Load::default();
+    let mut load = LoadResult::default();
     for task in tasks {
-        let wait = end.saturating_duration_since(Instant::now()) + PATIENCE;
+        let wait = end.saturating_duration_since(Instant::now()) + RESPONSE_TIMEOUT;
         let part = tokio::time::timeout(wait, task).await.map_err(|_| "no answer")?;
-        load.add(part??);
+        load.merge(part??);
     }
     Ok(load)
 }
 
-async fn talk(mut stream: TcpStream, request: Vec<u8>, begin: Instant, end: Instant) -> Result<Load, String> {
-    let mut load = Load::default();
+async fn call_repeatedly(
+    mut stream: TcpStream,
+    request: Vec<u8>,
+    begin: Instant,
+    end: Instant,
+) -> Result<LoadResult, String> {
+    let mut load = LoadResult::default();
     let mut buffer = Vec::with_capacity(8 * 1024);
     let mut now = Instant::now();
     while now < end {
@@ -89,7 +98,7 @@ async fn exchange(stream: &mut TcpStream, request: &[u8], buffer: &mut Vec<u8>) 
         if read == 0 {
             return Err("the server hung up".to_owned());
         }
-        if let Some(reply) = wire::parse(buffer)? {
+        if let Some(reply) = http1::parse(buffer)? {
             let is_echo =
                 reply.status == 200 && find(&buffer[reply.body..reply.end], b"hello, world").is_some();
             let text = || format!("not an echo: {}", String::from_utf8_lossy(buffer));

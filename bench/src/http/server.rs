@@ -6,25 +6,25 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use crate::Outcome;
+use crate::BenchResult;
 use crate::peer;
 
-pub(crate) struct Server {
+pub(crate) struct BenchHttpServer {
     child: Child,
     pub(crate) address: SocketAddr,
 }
 
 /// What fluxway is started with, whatever else.
-const FLUXWAY: [&str; 7] =
+const FLUXWAY_ARGS: [&str; 7] =
     ["serve", "--config", "/dev/null", "--http", "127.0.0.1:0", "--toolsets", "diagnostics"];
 
-impl Server {
-    pub(crate) fn fluxway(folder: &Path, args: &[&str]) -> Outcome<Self> {
-        Self::start(&folder.join("fluxway"), &[&FLUXWAY, args].concat())
+impl BenchHttpServer {
+    pub(crate) fn start_fluxway(folder: &Path, args: &[&str]) -> BenchResult<Self> {
+        Self::start(&folder.join("fluxway"), &[&FLUXWAY_ARGS, args].concat())
     }
 
     /// Starts a program and waits until it says where it listens.
-    pub(crate) fn start(program: &Path, args: &[&str]) -> Outcome<Self> {
+    pub(crate) fn start(program: &Path, args: &[&str]) -> BenchResult<Self> {
         let mut child = Command::new(program)
             .args(args)
             .stdin(Stdio::null())
@@ -37,7 +37,7 @@ impl Server {
         let mut server = Self { child, address: SocketAddr::from(([127, 0, 0, 1], 0)) };
         let (mut all, mut line) = (String::new(), String::new());
         while said.read_line(&mut line)? > 0 {
-            if let Some(address) = address(&line) {
+            if let Some(address) = parse_address(&line) {
                 server.address = address;
                 // Whatever it says later must not fill the pipe.
                 std::thread::spawn(move || std::io::copy(&mut said, &mut std::io::sink()));
@@ -48,20 +48,20 @@ impl Server {
         Err(format!("{} did not listen: {all}", program.display()).into())
     }
 
-    pub(crate) fn process(&self) -> u32 {
+    pub(crate) fn process_id(&self) -> u32 {
         self.child.id()
     }
 
-    pub(crate) fn cpu(&self) -> Outcome<Duration> {
+    pub(crate) fn cpu(&self) -> BenchResult<Duration> {
         peer::cpu(self.child.id())
     }
 
-    pub(crate) fn memory(&self) -> Outcome<f64> {
+    pub(crate) fn memory(&self) -> BenchResult<f64> {
         peer::memory(self.child.id())
     }
 }
 
-impl Drop for Server {
+impl Drop for BenchHttpServer {
     fn drop(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();
@@ -69,6 +69,6 @@ impl Drop for Server {
 }
 
 /// From `… listens on http://127.0.0.1:8080/mcp …`.
-fn address(line: &str) -> Option<SocketAddr> {
+fn parse_address(line: &str) -> Option<SocketAddr> {
     line.split_once("listens on http://")?.1.split('/').next()?.parse().ok()
 }

@@ -2,32 +2,33 @@
 
 use std::time::Instant;
 
-use server::knowledge::{Encoder, Index, Library, Page, Query};
+use server::knowledge::{Document, Encoder, Index, Library, Query};
 
-use crate::Outcome;
+use crate::BenchResult;
 use crate::peer::memory;
-use crate::table::Table;
+use crate::table::FigureTable;
 
-const SIZES: [usize; 4] = [1_000, 10_000, 100_000, 500_000];
+const PASSAGE_COUNTS: [usize; 4] = [1_000, 10_000, 100_000, 500_000];
 /// Words that documents are made of: those of our own pages, so that the token table knows them.
-const WORDS: &str = include_str!("../../../docs/protocol.md");
-const WORDS_IN_A_PASSAGE: u64 = 80;
-const QUESTIONS: u64 = 50;
+const WORD_SOURCE: &str = include_str!("../../../docs/protocol.md");
+const WORDS_PER_PASSAGE: u64 = 80;
+const QUESTION_COUNT: u64 = 50;
 
-pub(super) fn table(encoder: &Encoder, quick: bool) -> Outcome<Table> {
+pub(super) fn build_table(encoder: &Encoder, quick: bool) -> BenchResult<FigureTable> {
     let columns = ["index, s", "index, MB", "memory, MB", "p50, ms", "p50 for 1,000 passages, µs"];
-    let mut table = Table::plain("Search in made-up documents", &columns);
-    let words: Vec<&str> = WORDS.split_whitespace().collect();
-    for size in SIZES.into_iter().take(if quick { 2 } else { SIZES.len() }) {
-        let mut random = Random(size as u64);
-        let pages: Vec<Page> = (0..size / 10).map(|number| page(number, &words, &mut random)).collect();
+    let mut table = FigureTable::without_ratios("Search in made-up documents", &columns);
+    let words: Vec<&str> = WORD_SOURCE.split_whitespace().collect();
+    for size in PASSAGE_COUNTS.into_iter().take(if quick { 2 } else { PASSAGE_COUNTS.len() }) {
+        let mut random = XorshiftWords(size as u64);
+        let pages: Vec<Document> =
+            (0..size / 10).map(|number| generate_page(number, &words, &mut random)).collect();
         let start = Instant::now();
         let index = Index::build(&pages, encoder)?;
         let indexing = start.elapsed().as_secs_f64();
         drop(pages);
         let library = Library::new(encoder, vec![&index])?;
         let mut times = Vec::new();
-        for _ in 0..QUESTIONS {
+        for _ in 0..QUESTION_COUNT {
             let text = random.sentence(&words, 8);
             let start = Instant::now();
             library.search(&Query { text: &text, hints: &[], top: 5 })?;
@@ -39,25 +40,25 @@ pub(super) fn table(encoder: &Encoder, quick: bool) -> Outcome<Table> {
         // The index, the tables, and little else by now.
         let memory = memory(std::process::id()).ok();
         let figures = [Some(indexing), Some(megabytes), memory, Some(p50), Some(each)];
-        table.row(&format!("{size} passages"), figures.to_vec());
+        table.add_row(&format!("{size} passages"), figures.to_vec());
     }
     Ok(table)
 }
 
 /// A page of ten passages.
-fn page(number: usize, words: &[&str], random: &mut Random) -> Page {
+fn generate_page(number: usize, words: &[&str], random: &mut XorshiftWords) -> Document {
     let passages: Vec<(Vec<String>, String)> = (0..10)
-        .map(|_| (vec![random.sentence(words, 3)], random.sentence(words, WORDS_IN_A_PASSAGE)))
+        .map(|_| (vec![random.sentence(words, 3)], random.sentence(words, WORDS_PER_PASSAGE)))
         .collect();
     let title = random.sentence(words, 3);
     let passages = passages.iter().map(|(headings, text)| (headings.clone(), text.as_str()));
-    Page::from_passages(format!("{number:07}.md"), title, passages)
+    Document::from_passages(format!("{number:07}.md"), title, passages)
 }
 
 /// The same numbers in every run (xorshift).
-struct Random(u64);
+struct XorshiftWords(u64);
 
-impl Random {
+impl XorshiftWords {
     fn next(&mut self) -> u64 {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;

@@ -7,14 +7,14 @@ use tantivy::query::QueryParser;
 use tantivy::schema::{IndexRecordOption, STORED, STRING, Schema, TextFieldIndexing, TextOptions, Value};
 use tantivy::{Index, ReloadPolicy, TantivyDocument};
 
-use super::{Collection, Quality, Ranked};
-use crate::Outcome;
+use super::{JudgedCollection, RankedPages, RankingQuality};
+use crate::BenchResult;
 
 /// Passages that are fetched, so that ten pages are among them.
-const FETCHED: usize = 100;
+const FETCH_LIMIT: usize = 100;
 
 /// The same figures as ours, as far as it has them.
-pub(super) fn figures(collection: &Collection) -> Outcome<Vec<Option<f64>>> {
+pub(super) fn measure_figures(collection: &JudgedCollection) -> BenchResult<Vec<Option<f64>>> {
     let stemmed =
         TextFieldIndexing::default().set_tokenizer("en_stem").set_index_option(IndexRecordOption::WithFreqs);
     let stemmed = TextOptions::default().set_indexing_options(stemmed);
@@ -38,10 +38,10 @@ pub(super) fn figures(collection: &Collection) -> Outcome<Vec<Option<f64>>> {
     let mut parser = QueryParser::for_index(&index, fields.to_vec());
     parser.set_field_boost(fields[0], 3.0);
     parser.set_field_boost(fields[1], 2.0);
-    let search = |text: &str| -> Outcome<Ranked> {
+    let search = |text: &str| -> BenchResult<RankedPages> {
         let (query, _) = parser.parse_query_lenient(text);
-        let mut ranked = Ranked::new();
-        for (_, address) in searcher.search(&query, &TopDocs::with_limit(FETCHED).order_by_score())? {
+        let mut ranked = RankedPages::new();
+        for (_, address) in searcher.search(&query, &TopDocs::with_limit(FETCH_LIMIT).order_by_score())? {
             let document: TantivyDocument = searcher.doc(address)?;
             let name = document.get_first(page).and_then(|value| value.as_str()).unwrap_or_default();
             if ranked.len() < 10 && ranked.iter().all(|known| known != name) {
@@ -50,7 +50,7 @@ pub(super) fn figures(collection: &Collection) -> Outcome<Vec<Option<f64>>> {
         }
         Ok(ranked)
     };
-    let quality = Quality::of(collection, |text| search(text).unwrap_or_default());
+    let quality = RankingQuality::measure(collection, |text| search(text).unwrap_or_default());
     let mut figures = quality.figures();
     figures.extend([None, None, Some(indexing), None, None, Some(quality.p50()), Some(quality.p99())]);
     Ok(figures)

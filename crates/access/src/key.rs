@@ -17,21 +17,21 @@ use crate::{Principal, Scope};
 
 const ALPHABET: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 /// Characters of the name that are drawn, and those that prove it.
-const DRAWN: usize = 8;
-const PROOF: usize = 4;
+const NAME_RANDOM_CHARS: usize = 8;
+const NAME_CHECKSUM_CHARS: usize = 4;
 /// 43 of 62 characters are 256 bits.
-const SECRET: usize = 43;
+const SECRET_CHARS: usize = 43;
 
 /// Whether a key is for real work or for trying out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Environment {
+pub enum KeyEnvironment {
     /// `cf_live_sk_…`
     Live,
     /// `cf_test_sk_…`
     Test,
 }
 
-impl Environment {
+impl KeyEnvironment {
     /// Its name in stores.
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -47,10 +47,10 @@ impl Environment {
 
     /// The environment that a key or its prefix names.
     pub(crate) fn from_key(key: &str) -> Option<Self> {
-        [Self::Live, Self::Test].into_iter().find(|one| key.starts_with(one.head()))
+        [Self::Live, Self::Test].into_iter().find(|one| key.starts_with(one.fixed_prefix()))
     }
 
-    const fn head(self) -> &'static str {
+    const fn fixed_prefix(self) -> &'static str {
         match self {
             Self::Live => "cf_live_sk_",
             Self::Test => "cf_test_sk_",
@@ -68,7 +68,7 @@ pub struct KeyRecord {
     /// What people call it.
     pub label: String,
     /// For real work or for trying out.
-    pub environment: Environment,
+    pub environment: KeyEnvironment,
     /// What it allows.
     pub scope: Scope,
     /// The one project that it is good for, if not all.
@@ -83,24 +83,24 @@ pub struct KeyRecord {
 
 /// One secret of a key, as it is kept: the prefix finds it, the hash knows it again.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Credential {
+pub struct KeyCredential {
     /// The beginning of the key, up to and with its name.
     pub prefix: String,
     /// HMAC-SHA-256 of the whole key under the pepper.
     pub hash: [u8; 32],
     /// When this secret ends, because another has taken its place.
-    pub until: Option<Timestamp>,
+    pub valid_until: Option<Timestamp>,
 }
 
 /// Why a key opens nothing. Nobody but the log is told which.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Refused {
+pub enum KeyRejection {
     /// Not a key at all, or one with a name that was never given out.
     Malformed,
     /// No such key.
     Unknown,
     /// The name of a key, and the secret of none.
-    Wrong,
+    WrongSecret,
     /// Ended by somebody, or replaced.
     Revoked,
     /// Ended by itself.
@@ -109,13 +109,13 @@ pub enum Refused {
     TestKey,
 }
 
-impl Refused {
+impl KeyRejection {
     /// Its name in logs.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Malformed => "malformed",
             Self::Unknown => "unknown",
-            Self::Wrong => "wrong",
+            Self::WrongSecret => "wrong",
             Self::Revoked => "revoked",
             Self::Expired => "expired",
             Self::TestKey => "test_key",
@@ -160,9 +160,12 @@ impl Pepper {
     }
 
     /// The characters that prove a name.
-    fn proof(&self, drawn: &str) -> String {
+    fn name_checksum(&self, drawn: &str) -> String {
         let mac = self.mac(b"name:", drawn);
-        mac[..PROOF].iter().map(|byte| char::from(ALPHABET[usize::from(*byte) % ALPHABET.len()])).collect()
+        mac[..NAME_CHECKSUM_CHARS]
+            .iter()
+            .map(|byte| char::from(ALPHABET[usize::from(*byte) % ALPHABET.len()]))
+            .collect()
     }
 
     fn hash(&self, key: &str) -> [u8; 32] {
@@ -170,59 +173,65 @@ impl Pepper {
     }
 
     /// A new key. `random` fills its argument with random bytes. The key is not kept anywhere: it is shown once.
-    pub fn issue(&self, environment: Environment, random: impl Fn(&mut [u8])) -> (SecretString, Credential) {
-        let drawn = draw(DRAWN, &random);
-        let prefix = format!("{}{drawn}{}", environment.head(), self.proof(&drawn));
-        let key = format!("{prefix}{}", draw(SECRET, &random));
-        let credential = Credential { prefix, hash: self.hash(&key), until: None };
+    pub fn issue(
+        &self,
+        environment: KeyEnvironment,
+        random: impl Fn(&mut [u8]),
+    ) -> (SecretString, KeyCredential) {
+        let drawn = random_alphanumeric(NAME_RANDOM_CHARS, &random);
+        let prefix = format!("{}{drawn}{}", environment.fixed_prefix(), self.name_checksum(&drawn));
+        let key = format!("{prefix}{}", random_alphanumeric(SECRET_CHARS, &random));
+        let credential = KeyCredential { prefix, hash: self.hash(&key), valid_until: None };
         (SecretString::from(key), credential)
     }
 
     /// The prefix of what looks like a key of this server.
-    pub fn prefix<'k>(&self, key: &'k str) -> Option<&'k str> {
-        let head = Environment::from_key(key)?.head();
+    pub fn parse_prefix<'k>(&self, key: &'k str) -> Option<&'k str> {
+        let head = KeyEnvironment::from_key(key)?.fixed_prefix();
         let body = &key[head.len()..];
-        let fits =
-            body.len() == DRAWN + PROOF + SECRET && body.bytes().all(|byte| byte.is_ascii_alphanumeric());
-        let is_ours = fits && self.proof(&body[..DRAWN]) == body[DRAWN..DRAWN + PROOF];
-        is_ours.then(|| &key[..head.len() + DRAWN + PROOF])
+        let fits = body.len() == NAME_RANDOM_CHARS + NAME_CHECKSUM_CHARS + SECRET_CHARS
+            && body.bytes().all(|byte| byte.is_ascii_alphanumeric());
+        let is_ours = fits
+            && self.name_checksum(&body[..NAME_RANDOM_CHARS])
+                == body[NAME_RANDOM_CHARS..NAME_RANDOM_CHARS + NAME_CHECKSUM_CHARS];
+        is_ours.then(|| &key[..head.len() + NAME_RANDOM_CHARS + NAME_CHECKSUM_CHARS])
     }
 
     /// Does the work of [`judge`](Self::judge) for a key that is known to be refused, so that the time which a refusal takes
     /// does not tell whether there is a key of this name.
-    pub(crate) fn judge_in_vain(&self, key: &str) {
+    pub(crate) fn verify_dummy(&self, key: &str) {
         use subtle::ConstantTimeEq;
-        const LONGEST: usize = 128;
-        let key = key.get(..LONGEST).unwrap_or(key);
+        const MAX_HASHED_BYTES: usize = 128;
+        let key = key.get(..MAX_HASHED_BYTES).unwrap_or(key);
         std::hint::black_box(self.hash(key).ct_eq(&[0; 32]));
     }
 
     /// Whether this is the key that is kept, and good for something now.
-    pub fn judge(
+    pub fn verify(
         &self,
         key: &str,
         record: &KeyRecord,
-        credential: &Credential,
+        credential: &KeyCredential,
         now: Timestamp,
-    ) -> Result<Principal, Refused> {
+    ) -> Result<Principal, KeyRejection> {
         use subtle::ConstantTimeEq;
         if !bool::from(self.hash(key).ct_eq(&credential.hash)) {
-            return Err(Refused::Wrong);
+            return Err(KeyRejection::WrongSecret);
         }
         let is_over = |end: Option<Timestamp>| end.is_some_and(|end| end <= now);
         // Ended is ended, whatever the clock of the machine says that ended it.
-        if record.revoked.is_some() || is_over(credential.until) {
-            return Err(Refused::Revoked);
+        if record.revoked.is_some() || is_over(credential.valid_until) {
+            return Err(KeyRejection::Revoked);
         }
         if is_over(record.expires) {
-            return Err(Refused::Expired);
+            return Err(KeyRejection::Expired);
         }
-        Ok(Principal::of_key(record))
+        Ok(Principal::from_key(record))
     }
 }
 
 /// Characters without preference for any: bytes that would favour some are thrown away.
-fn draw(characters: usize, random: &impl Fn(&mut [u8])) -> String {
+fn random_alphanumeric(characters: usize, random: &impl Fn(&mut [u8])) -> String {
     let mut text = String::with_capacity(characters);
     while text.len() < characters {
         let mut bytes = [0; 64];

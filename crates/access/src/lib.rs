@@ -2,21 +2,21 @@
 //!
 //! Rules only: no wire, no SQL, and the time is told.
 
-mod gate;
+mod jwt;
 mod key;
-mod limit;
+mod key_verifier;
 mod principal;
+mod rate_limit;
 mod scope;
 mod store;
 #[cfg(test)]
 mod testing;
-mod token;
 
-pub use gate::{Denied, Gate};
-pub use key::{Credential, Environment, KeyRecord, Pepper, Refused};
-pub use limit::{Limiter, Rate, Standing};
+pub use jwt::{JwtPolicy, JwtRejection, JwtVerifier};
+pub use key::{KeyCredential, KeyEnvironment, KeyRecord, KeyRejection, Pepper};
+pub use key_verifier::{KeyVerifier, KeyVerifyError};
 pub use principal::{Forbidden, Principal};
+pub use rate_limit::{RateLimit, RateLimitStatus, RateLimiter};
 pub use scope::Scope;
-pub use storage::{StoreError, Stored};
-pub use store::{AccessStore, KeyListing, Lease, Moment, Terms};
-pub use token::{BadToken, Tokens, Trust};
+pub use storage::{StoreError, StoreFuture};
+pub use store::{AccessStore, BucketLease, BucketParams, ClockReading, KeyListing};

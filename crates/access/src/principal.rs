@@ -30,7 +30,7 @@ impl Principal {
     }
 
     /// Whoever holds this key.
-    pub fn of_key(key: &KeyRecord) -> Self {
+    pub fn from_key(key: &KeyRecord) -> Self {
         Self {
             subject: format!("key:{}", key.id),
             tenant: key.tenant.clone(),
@@ -40,7 +40,7 @@ impl Principal {
     }
 
     /// Whoever an authorization server vouches for.
-    pub fn of_token(issuer: &str, subject: &str, tenant: &str, scope: Scope) -> Self {
+    pub fn from_token(issuer: &str, subject: &str, tenant: &str, scope: Scope) -> Self {
         // The parts are told apart by a character that no URL holds.
         Self { subject: format!("token:{issuer} {subject}"), tenant: tenant.to_owned(), scope, project: None }
     }
@@ -51,7 +51,7 @@ impl Principal {
     }
 
     /// Whether an authorization server sent them.
-    pub fn came_by_token(&self) -> bool {
+    pub fn is_from_token(&self) -> bool {
         self.subject.starts_with("token:")
     }
 
@@ -72,19 +72,19 @@ impl Principal {
 
     /// The same caller, who may do no more than this.
     #[must_use]
-    pub fn at_most(mut self, scope: Scope) -> Self {
+    pub fn limit_scope(mut self, scope: Scope) -> Self {
         self.scope = self.scope.min(scope);
         self
     }
 
     /// Whether they may do what needs this scope.
-    pub fn may(&self, needed: Scope) -> bool {
+    pub fn has_scope(&self, needed: Scope) -> bool {
         self.scope >= needed
     }
 
     /// Refuses what they may not do.
-    pub fn admit(&self, needed: Scope) -> Result<(), Forbidden> {
-        if self.may(needed) { Ok(()) } else { Err(Forbidden { needed, has: self.scope }) }
+    pub fn require_scope(&self, needed: Scope) -> Result<(), Forbidden> {
+        if self.has_scope(needed) { Ok(()) } else { Err(Forbidden { needed, has: self.scope }) }
     }
 }
 
@@ -93,7 +93,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_reader_does_not_write() {
+    fn scope_allows_only_smaller_or_equal_scopes() {
         for (has, needed, allowed) in [
             (Scope::Read, Scope::Read, true),
             (Scope::Read, Scope::Write, false),
@@ -105,7 +105,11 @@ mod tests {
             (Scope::Admin, Scope::Execute, false),
             (Scope::Execute, Scope::Execute, true),
         ] {
-            assert_eq!(Principal::local_user(has).admit(needed).is_ok(), allowed, "{has:?} {needed:?}");
+            assert_eq!(
+                Principal::local_user(has).require_scope(needed).is_ok(),
+                allowed,
+                "{has:?} {needed:?}"
+            );
         }
     }
 }

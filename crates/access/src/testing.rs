@@ -10,25 +10,25 @@ use std::time::Duration;
 use jiff::Timestamp;
 
 use crate::{
-    AccessStore, Credential, Environment, KeyListing, KeyRecord, Lease, Moment, Pepper, Scope, StoreError,
-    Stored, Terms,
+    AccessStore, BucketLease, BucketParams, ClockReading, KeyCredential, KeyEnvironment, KeyListing,
+    KeyRecord, Pepper, Scope, StoreError, StoreFuture,
 };
 
 /// The store.
 #[derive(Default)]
-pub(crate) struct Fake {
-    pub(crate) keys: Mutex<HashMap<String, (KeyRecord, Credential)>>,
+pub(crate) struct FakeAccessStore {
+    pub(crate) keys: Mutex<HashMap<String, (KeyRecord, KeyCredential)>>,
     /// How often it was asked.
-    pub(crate) asked: AtomicU32,
+    pub(crate) query_count: AtomicU32,
     pub(crate) is_slow: AtomicBool,
-    pub(crate) is_away: AtomicBool,
+    pub(crate) is_unreachable: AtomicBool,
     /// It has no space left to write.
     pub(crate) is_full: AtomicBool,
     buckets: Mutex<HashMap<String, (f64, Duration)>>,
 }
 
 /// A time, in milliseconds after some noon.
-pub(crate) fn at(milliseconds: i64) -> Timestamp {
+pub(crate) fn time_at_ms(milliseconds: i64) -> Timestamp {
     let noon: Timestamp = "2026-03-02T12:00:00Z".parse().unwrap();
     noon + jiff::SignedDuration::from_millis(milliseconds)
 }
@@ -38,7 +38,7 @@ pub(crate) fn pepper() -> Pepper {
 }
 
 /// Bytes that differ with every draw, and are the same in every run.
-pub(crate) fn random() -> impl Fn(&mut [u8]) {
+pub(crate) fn deterministic_random() -> impl Fn(&mut [u8]) {
     let state = std::cell::Cell::new(0x9E37_79B9_u64);
     move |bytes| {
         for byte in bytes {
@@ -48,60 +48,60 @@ pub(crate) fn random() -> impl Fn(&mut [u8]) {
     }
 }
 
-pub(crate) fn record() -> KeyRecord {
+pub(crate) fn key_record() -> KeyRecord {
     KeyRecord {
         id: "key_1".to_owned(),
         tenant: "main".to_owned(),
         label: String::new(),
-        environment: Environment::Live,
+        environment: KeyEnvironment::Live,
         scope: Scope::Write,
         project: Some("proj_abc123".to_owned()),
-        created: at(0),
+        created: time_at_ms(0),
         expires: None,
         revoked: None,
     }
 }
 
-impl Fake {
-    pub(crate) fn keep(&self, record: KeyRecord, credential: Credential) {
+impl FakeAccessStore {
+    pub(crate) fn insert_key(&self, record: KeyRecord, credential: KeyCredential) {
         self.keys.lock().unwrap().insert(credential.prefix.clone(), (record, credential));
     }
 
-    pub(crate) fn asked(&self) -> u32 {
-        self.asked.load(Ordering::Relaxed)
+    pub(crate) fn query_count(&self) -> u32 {
+        self.query_count.load(Ordering::Relaxed)
     }
 
-    fn reach(&self) -> Result<(), StoreError> {
-        self.asked.fetch_add(1, Ordering::Relaxed);
-        if self.is_away.load(Ordering::Relaxed) {
+    fn check_reachable(&self) -> Result<(), StoreError> {
+        self.query_count.fetch_add(1, Ordering::Relaxed);
+        if self.is_unreachable.load(Ordering::Relaxed) {
             return Err(StoreError::Unreachable("made up".to_owned()));
         }
         Ok(())
     }
 
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "small numbers")]
-    fn take(&self, bucket: &str, terms: Terms, now: Duration) -> Lease {
+    fn take_tokens(&self, bucket: &str, params: BucketParams, now: Duration) -> BucketLease {
         let mut buckets = self.buckets.lock().unwrap();
-        let full = f64::from(terms.capacity);
+        let full = f64::from(params.capacity);
         let (tokens, last) = buckets.get(bucket).copied().unwrap_or((full, now));
-        let tokens = (tokens + now.saturating_sub(last).as_secs_f64() * terms.per_second).min(full);
-        let taken = ((tokens + 1e-9).floor() as u32).min(terms.block);
+        let tokens = (tokens + now.saturating_sub(last).as_secs_f64() * params.refill_per_second).min(full);
+        let taken = ((tokens + 1e-9).floor() as u32).min(params.max_lease);
         let rest = tokens - f64::from(taken);
         buckets.insert(bucket.to_owned(), (rest, now));
         let left = (rest + 1e-9).floor().max(0.0) as u32;
-        let lacking = if left > 0 { 0.0 } else { (1.0 - rest) / terms.per_second };
+        let lacking = if left > 0 { 0.0 } else { (1.0 - rest) / params.refill_per_second };
         let next_in = Duration::from_micros((lacking * 1e6).ceil() as u64);
-        Lease { taken, left, next_in }
+        BucketLease { granted: taken, remaining: left, next_token_in: next_in }
     }
 }
 
-fn never<'a, T>() -> Stored<'a, T> {
+fn unsupported<'a, T>() -> StoreFuture<'a, T> {
     Box::pin(async { Err(StoreError::Broken("not part of this test".to_owned())) })
 }
 
-impl AccessStore for Fake {
-    fn key_by_prefix<'a>(&'a self, prefix: &'a str) -> Stored<'a, Option<(KeyRecord, Credential)>> {
-        let reached = self.reach();
+impl AccessStore for FakeAccessStore {
+    fn key_by_prefix<'a>(&'a self, prefix: &'a str) -> StoreFuture<'a, Option<(KeyRecord, KeyCredential)>> {
+        let reached = self.check_reachable();
         Box::pin(async move {
             poll_fn(|_| if self.is_slow.load(Ordering::Relaxed) { Poll::Pending } else { Poll::Ready(()) })
                 .await;
@@ -109,51 +109,61 @@ impl AccessStore for Fake {
         })
     }
 
-    fn lease<'a>(&'a self, bucket: &'a str, terms: Terms, now: Moment) -> Stored<'a, Lease> {
+    fn lease_tokens<'a>(
+        &'a self,
+        bucket: &'a str,
+        params: BucketParams,
+        now: ClockReading,
+    ) -> StoreFuture<'a, BucketLease> {
         Box::pin(async move {
-            self.reach()?;
+            self.check_reachable()?;
             if self.is_full.load(Ordering::Relaxed) {
                 return Err(StoreError::Full("made up".to_owned()));
             }
-            Ok(self.take(bucket, terms, now.uptime))
+            Ok(self.take_tokens(bucket, params, now.uptime))
         })
     }
 
-    fn has_usable_key(&self, _: Timestamp) -> Stored<'_, bool> {
-        never()
+    fn has_usable_key(&self, _: Timestamp) -> StoreFuture<'_, bool> {
+        unsupported()
     }
 
-    fn add_key(&self, _: KeyRecord, _: Credential) -> Stored<'_, ()> {
-        never()
+    fn add_key(&self, _: KeyRecord, _: KeyCredential) -> StoreFuture<'_, ()> {
+        unsupported()
     }
 
-    fn keys<'a>(&'a self, _: Option<&'a str>) -> Stored<'a, Vec<KeyListing>> {
-        never()
+    fn list_keys<'a>(&'a self, _: Option<&'a str>) -> StoreFuture<'a, Vec<KeyListing>> {
+        unsupported()
     }
 
-    fn revoke_key<'a>(&'a self, _: &'a str, _: Timestamp) -> Stored<'a, Option<KeyRecord>> {
-        never()
+    fn revoke_key<'a>(&'a self, _: &'a str, _: Timestamp) -> StoreFuture<'a, Option<KeyRecord>> {
+        unsupported()
     }
 
-    fn rotate_key<'a>(&'a self, _: &'a str, _: Credential, _: Timestamp) -> Stored<'a, Option<KeyRecord>> {
-        never()
+    fn rotate_key<'a>(
+        &'a self,
+        _: &'a str,
+        _: KeyCredential,
+        _: Timestamp,
+    ) -> StoreFuture<'a, Option<KeyRecord>> {
+        unsupported()
     }
 
-    fn secret<'a>(&'a self, _: &'a str, _: &'a [u8]) -> Stored<'a, Vec<u8>> {
-        never()
+    fn get_or_insert_secret<'a>(&'a self, _: &'a str, _: &'a [u8]) -> StoreFuture<'a, Vec<u8>> {
+        unsupported()
     }
 
-    fn ready(&self) -> Stored<'_, ()> {
-        never()
+    fn check_ready(&self) -> StoreFuture<'_, ()> {
+        unsupported()
     }
 }
 
 /// A store with one key in it, and that key.
-pub(crate) fn with_key(change: impl FnOnce(&mut KeyRecord)) -> (Arc<Fake>, String) {
+pub(crate) fn store_with_key(change: impl FnOnce(&mut KeyRecord)) -> (Arc<FakeAccessStore>, String) {
     use secrecy::ExposeSecret;
-    let (key, credential) = pepper().issue(Environment::Live, random());
-    let (fake, mut record) = (Arc::new(Fake::default()), record());
+    let (key, credential) = pepper().issue(KeyEnvironment::Live, deterministic_random());
+    let (fake, mut record) = (Arc::new(FakeAccessStore::default()), key_record());
     change(&mut record);
-    fake.keep(record, credential);
+    fake.insert_key(record, credential);
     (fake, key.expose_secret().to_owned())
 }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Parser, Subcommand};
 use clap_complete::Shell;
 
-use crate::config::Layer;
+use crate::config::SettingsLayer;
 
 /// One MCP server that speaks every dialect, knows a repository, and can ask while it works.
 ///
@@ -20,7 +20,7 @@ pub(crate) struct Args {
     #[arg(long, global = true, value_name = "FILE", env = "FLUXWAY_CONFIG")]
     pub(crate) config: Option<PathBuf>,
     #[command(flatten)]
-    pub(crate) settings: Layer,
+    pub(crate) settings: SettingsLayer,
 }
 
 const EXAMPLES: &str = "\
@@ -188,7 +188,7 @@ pub(crate) enum KeysCommand {
         #[arg(long, value_name = "ID")]
         project: Option<String>,
         /// When the key ends by itself: 30m, 12h, 90d, 8w [default: never]
-        #[arg(long, value_name = "TIME", value_parser = crate::commands::keys::time)]
+        #[arg(long, value_name = "TIME", value_parser = crate::commands::keys::parse_duration)]
         expires: Option<std::time::Duration>,
         /// What people call the key
         #[arg(long, value_name = "TEXT", default_value = "")]
@@ -222,7 +222,7 @@ pub(crate) enum KeysCommand {
         /// The key's id, as `fluxway keys list` shows it
         id: String,
         /// For how long the old secret is good: 0m, 30m, 12h, 7d
-        #[arg(long, value_name = "TIME", default_value = "24h", value_parser = crate::commands::keys::time)]
+        #[arg(long, value_name = "TIME", default_value = "24h", value_parser = crate::commands::keys::parse_duration)]
         overlap: std::time::Duration,
     },
 }

@@ -2,17 +2,17 @@
 
 pub(crate) mod call;
 pub(crate) mod completions;
+mod database;
 pub(crate) mod demo;
 pub(crate) mod faq;
 pub(crate) mod http;
 pub(crate) mod index;
 mod insight;
 pub(crate) mod integrate;
-mod kept;
 pub(crate) mod keys;
 pub(crate) mod plan;
 pub(crate) mod projects;
-mod readable;
+mod render;
 pub(crate) mod serve;
 pub(crate) mod tools;
 

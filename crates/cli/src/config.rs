@@ -9,21 +9,21 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, CommandFactory, ValueEnum};
-pub(crate) use interactive::Interactive;
+pub(crate) use interactive::InteractiveSettings;
 use secrecy::{ExposeSecret, SecretString};
 use serde::Deserialize;
 use server::tools::Toolset;
-use server::{CitationFormat, DocumentSettings, EnvelopeErrors, Language, Seal};
-pub(crate) use serving::Serving;
+use server::{CitationFormat, DocumentSettings, EnvelopeErrors, Locale, Seal};
+pub(crate) use serving::ServingSettings;
 use tracing::level_filters::LevelFilter;
 
 /// Every variable begins with this.
-pub(crate) const PREFIX: &str = "FLUXWAY_";
+pub(crate) const ENV_PREFIX: &str = "FLUXWAY_";
 
 /// One source of settings. Every field is optional here, and only here. Help texts are the documentation.
 #[derive(Args, Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
-pub(crate) struct Layer {
+pub(crate) struct SettingsLayer {
     /// A folder that tools may touch; may be given several times [default: the working directory, unless it is /, your home or a folder of the system]
     #[arg(long, global = true, value_name = "DIR", env = "FLUXWAY_ROOT")]
     root: Option<Vec<PathBuf>>,
@@ -50,7 +50,7 @@ pub(crate) struct Layer {
     plain_prompts: Option<bool>,
     /// How much to log on stderr [default: warn]
     #[arg(long, global = true, value_name = "LEVEL", env = "FLUXWAY_LOG")]
-    log: Option<LogLevel>,
+    log: Option<LogVerbosity>,
     /// How to write logs: text or json [default: text]
     #[arg(long, global = true, value_name = "FORMAT", env = "FLUXWAY_LOG_FORMAT")]
     log_format: Option<LogFormat>,
@@ -95,7 +95,7 @@ enum Citations {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-enum LogLevel {
+enum LogVerbosity {
     Off,
     Error,
     Warn,
@@ -125,13 +125,13 @@ enum Lang {
 }
 
 /// Flags and environment on one side, the file on the other.
-pub(crate) struct Sources {
-    typed: Layer,
-    file: Option<PathBuf>,
+pub(crate) struct ConfigSources {
+    cli_layer: SettingsLayer,
+    file_path: Option<PathBuf>,
     /// The folder of the user's data.
-    data: Option<PathBuf>,
+    data_dir: Option<PathBuf>,
     /// The user's home folder.
-    home: Option<PathBuf>,
+    home_dir: Option<PathBuf>,
 }
 
 /// Complete, checked, immutable.
@@ -139,7 +139,7 @@ pub(crate) struct Sources {
 pub(crate) struct Config {
     pub(crate) roots: Vec<PathBuf>,
     /// Roots that were named, and that no program should be let into without thinking twice.
-    pub(crate) bold_roots: Vec<PathBuf>,
+    pub(crate) broad_roots: Vec<PathBuf>,
     pub(crate) toolsets: Vec<Toolset>,
     pub(crate) read_only: bool,
     pub(crate) http: Option<SocketAddr>,
@@ -150,9 +150,9 @@ pub(crate) struct Config {
     pub(crate) plain_prompts: bool,
     pub(crate) log: LevelFilter,
     pub(crate) log_format: LogFormat,
-    pub(crate) language: Language,
-    pub(crate) serving: Serving,
-    pub(crate) interactive: Interactive,
+    pub(crate) language: Locale,
+    pub(crate) serving: ServingSettings,
+    pub(crate) interactive: InteractiveSettings,
     pub(crate) seal: Option<Seal>,
 }
 
@@ -180,22 +180,23 @@ pub(crate) enum ConfigError {
     #[error("database: name one, such as sqlite:fluxway.db; there is no home folder to put it in")]
     NoDataFolder,
     #[error("{one} needs {other} beside it")]
-    Alone { one: &'static str, other: &'static str },
+    MissingCompanion { one: &'static str, other: &'static str },
     #[error("trusted-proxy: `{0}` is no address or network; write it like 10.0.0.7 or 10.0.0.0/8")]
     TrustedProxy(String),
     #[error("public-url: `{0}` is not like https://mcp.example.com, without a path")]
     PublicUrl(String),
 }
 
-impl Sources {
+impl ConfigSources {
     /// Takes what was typed, and looks where else settings may be.
     #[expect(clippy::disallowed_methods, reason = "the one place where the environment is read")]
-    pub(crate) fn gather(mut typed: Layer, file: Option<PathBuf>) -> Result<Self, ConfigError> {
+    pub(crate) fn gather(mut typed: SettingsLayer, file: Option<PathBuf>) -> Result<Self, ConfigError> {
         let ours = std::env::vars_os().map(|(name, _)| name.to_string_lossy().into_owned());
-        if let Some(name) =
-            ours.filter(|name| name.starts_with(PREFIX)).find(|name| !variables().contains(name))
+        if let Some(name) = ours
+            .filter(|name| name.starts_with(ENV_PREFIX))
+            .find(|name| !environment_variables().contains(name))
         {
-            return Err(ConfigError::UnknownVariable { name, known: variables() });
+            return Err(ConfigError::UnknownVariable { name, known: environment_variables() });
         }
         typed.seal_key = std::env::var("FLUXWAY_SEAL_KEY").ok().map(SecretString::from);
         typed.serve.key_pepper = std::env::var("FLUXWAY_KEY_PEPPER").ok().map(SecretString::from);
@@ -206,13 +207,18 @@ impl Sources {
                 std::env::var_os("XDG_CONFIG_HOME").map(PathBuf::from).or_else(|| home(".config"))?;
             Some(folder.join("fluxway/config.toml")).filter(|path| path.exists())
         };
-        Ok(Self { typed, file: file.or_else(usual), data, home: std::env::home_dir() })
+        Ok(Self {
+            cli_layer: typed,
+            file_path: file.or_else(usual),
+            data_dir: data,
+            home_dir: std::env::home_dir(),
+        })
     }
 
     /// The file is read anew on every call, so that SIGHUP can ask again.
     #[expect(clippy::disallowed_methods, reason = "the user's settings lie in no repository")]
-    fn file(&self) -> Result<Layer, ConfigError> {
-        let Some(path) = &self.file else { return Ok(Layer::default()) };
+    fn read_file(&self) -> Result<SettingsLayer, ConfigError> {
+        let Some(path) = &self.file_path else { return Ok(SettingsLayer::default()) };
         let text = std::fs::read_to_string(path)
             .map_err(|source| ConfigError::Read { path: path.clone(), source })?;
         toml::from_str(&text)
@@ -223,9 +229,9 @@ impl Sources {
 impl Config {
     /// What was typed goes before the environment, the environment before the file, the file before the defaults.
     #[expect(clippy::disallowed_methods, reason = "roots are named here; they are opened elsewhere")]
-    pub(crate) fn resolve(sources: &Sources) -> Result<Self, ConfigError> {
-        let (typed, file) = (sources.typed.clone(), sources.file()?);
-        let home = sources.home.as_ref().and_then(|home| home.canonicalize().ok());
+    pub(crate) fn resolve(sources: &ConfigSources) -> Result<Self, ConfigError> {
+        let (typed, file) = (sources.cli_layer.clone(), sources.read_file()?);
+        let home = sources.home_dir.as_ref().and_then(|home| home.canonicalize().ok());
         let can_be_project = |root: &PathBuf| roots::can_be_project(root, home.as_deref());
         let given = typed.root.or(file.root);
         let is_given = given.is_some();
@@ -244,7 +250,7 @@ impl Config {
         let bold_roots = roots.iter().filter(|root| is_given && !can_be_project(root)).cloned().collect();
         let http = typed.http.or(file.http);
         let toolsets = match typed.toolsets.or(file.toolsets) {
-            None if http.is_some() => Toolset::HOSTED.to_vec(),
+            None if http.is_some() => Toolset::DEFAULT_HTTP.to_vec(),
             None => Toolset::DEFAULT.to_vec(),
             Some(names) => names
                 .iter()
@@ -254,7 +260,7 @@ impl Config {
         let seal_key = typed.seal_key.or(file.seal_key);
         Ok(Self {
             roots,
-            bold_roots,
+            broad_roots: bold_roots,
             toolsets,
             read_only: typed.read_only.or(file.read_only).unwrap_or(false),
             http,
@@ -269,21 +275,21 @@ impl Config {
             },
             documents: documents::resolve(typed.docs, file.docs),
             plain_prompts: typed.plain_prompts.or(file.plain_prompts).unwrap_or(false),
-            log: match typed.log.or(file.log).unwrap_or(LogLevel::Warn) {
-                LogLevel::Off => LevelFilter::OFF,
-                LogLevel::Error => LevelFilter::ERROR,
-                LogLevel::Warn => LevelFilter::WARN,
-                LogLevel::Info => LevelFilter::INFO,
-                LogLevel::Debug => LevelFilter::DEBUG,
-                LogLevel::Trace => LevelFilter::TRACE,
+            log: match typed.log.or(file.log).unwrap_or(LogVerbosity::Warn) {
+                LogVerbosity::Off => LevelFilter::OFF,
+                LogVerbosity::Error => LevelFilter::ERROR,
+                LogVerbosity::Warn => LevelFilter::WARN,
+                LogVerbosity::Info => LevelFilter::INFO,
+                LogVerbosity::Debug => LevelFilter::DEBUG,
+                LogVerbosity::Trace => LevelFilter::TRACE,
             },
             log_format: typed.log_format.or(file.log_format).unwrap_or_default(),
             language: match typed.lang.or(file.lang) {
-                None | Some(Lang::En) => Language::English,
-                Some(Lang::De) => Language::German,
+                None | Some(Lang::En) => Locale::English,
+                Some(Lang::De) => Locale::German,
             },
-            serving: Serving::resolve(typed.serve, file.serve, sources.data.clone())?,
-            interactive: Interactive::resolve(&typed.flow, &file.flow),
+            serving: ServingSettings::resolve(typed.serve, file.serve, sources.data_dir.clone())?,
+            interactive: InteractiveSettings::resolve(&typed.flow, &file.flow),
             seal: match seal_key {
                 None => None,
                 Some(text) => Some(Seal::parse(text.expose_secret()).ok_or(ConfigError::Seal)?),
@@ -292,7 +298,7 @@ impl Config {
     }
 
     /// The server that these settings describe, as far as they do.
-    pub(crate) fn builder(&mut self) -> server::AppBuilder {
+    pub(crate) fn app_builder(&mut self) -> server::AppBuilder {
         server::App::builder()
             .name(std::mem::take(&mut self.server_name))
             .roots(std::mem::take(&mut self.roots))
@@ -305,8 +311,8 @@ impl Config {
     }
 
     /// Logs what whoever starts a server should know about its folders.
-    pub(crate) fn warn_of_roots(&self) {
-        for root in &self.bold_roots {
+    pub(crate) fn warn_about_roots(&self) {
+        for root in &self.broad_roots {
             let root = root.display();
             tracing::warn!(%root, "tools may read all of this folder, which is more than a project; name a smaller one");
         }
@@ -326,7 +332,7 @@ impl Config {
 }
 
 /// Every setting: its name in the file, its flag, its variable, what it does.
-fn settings() -> Vec<[String; 4]> {
+fn setting_rows() -> Vec<[String; 4]> {
     let command = crate::args::Args::command();
     let mut rows: Vec<[String; 4]> = command
         .get_arguments()
@@ -359,8 +365,8 @@ fn settings() -> Vec<[String; 4]> {
     rows
 }
 
-fn variables() -> Vec<String> {
-    settings().into_iter().map(|[_, _, variable, _]| variable).collect()
+fn environment_variables() -> Vec<String> {
+    setting_rows().into_iter().map(|[_, _, variable, _]| variable).collect()
 }
 
 #[cfg(test)]

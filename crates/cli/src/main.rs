@@ -4,8 +4,8 @@ mod args;
 mod commands;
 mod config;
 mod exit;
-mod logs;
-mod paint;
+mod logging;
+mod styling;
 mod table;
 mod terminal;
 
@@ -16,7 +16,7 @@ use clap::{CommandFactory, Parser};
 
 use args::{Args, Command};
 use config::Config;
-use exit::Failure;
+use exit::CommandError;
 
 /// A server makes many small things on one thread and drops them on another. glibc's allocator takes a fifth of the time of
 /// a call for that, and musl's more (docs/decisions/0017-allocator.md).
@@ -26,7 +26,7 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 fn main() -> ExitCode {
     let args = match Args::try_parse() {
         Ok(args) => args,
-        Err(error) => return exit::usage(&error),
+        Err(error) => return exit::report_usage_error(&error),
     };
     match run(args) {
         Ok(()) => ExitCode::SUCCESS,
@@ -34,7 +34,7 @@ fn main() -> ExitCode {
     }
 }
 
-fn run(args: Args) -> Result<(), Failure> {
+fn run(args: Args) -> Result<(), CommandError> {
     let command = match args.command {
         Some(command) => command,
         None if std::io::stdin().is_terminal() => {
@@ -46,9 +46,9 @@ fn run(args: Args) -> Result<(), Failure> {
     if let Command::Completions { shell } = command {
         return commands::completions::run(shell);
     }
-    let sources = config::Sources::gather(args.settings, args.config)?;
+    let sources = config::ConfigSources::gather(args.settings, args.config)?;
     let config = Config::resolve(&sources)?;
-    logs::start(&config);
+    logging::init(&config);
     match command {
         Command::Serve => commands::serve::run(config, sources),
         Command::Tools { json } => commands::tools::run(config, json),

@@ -4,54 +4,54 @@
 //! (`screen`, `symbols`) until its answer is valid (`check`). `dialog` goes through the prompts; `console` is the real
 //! terminal beneath it, on crossterm. `plain` asks line by line instead.
 
-mod check;
 mod console;
 mod dialog;
 mod editor;
 mod form;
+mod history;
+mod line_mode;
 mod list;
-mod memory;
-mod plain;
 mod prompt;
 mod screen;
-#[cfg(test)]
-mod script;
 mod symbols;
+#[cfg(test)]
+mod test_terminal;
+mod validate;
 
 use std::io::{self, IsTerminal, Write};
 
 use serde_json::{Map, Value, json};
 
-use crate::exit::Failure;
-use crate::paint;
+use crate::exit::CommandError;
+use crate::styling;
 use console::Tty;
-use dialog::Look;
-use form::Form;
-use memory::Memory;
-use screen::{Line, Style};
+use dialog::DialogStyle;
+use form::PromptForm;
+use history::AnswerHistory;
+use screen::{StyledLine, TextStyle};
 use symbols::Symbols;
 
 /// What came of a question.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Answer {
+pub(crate) enum PromptOutcome {
     Filled(Map<String, Value>),
     /// To the question before this one.
     Back,
     /// The end of input.
-    Gone,
+    EndOfInput,
     /// Ctrl-C.
     Stopped,
 }
 
-impl Answer {
+impl PromptOutcome {
     /// The result of `elicitation/create`.
-    pub(crate) fn result(&self) -> Value {
+    pub(crate) fn to_result(&self) -> Value {
         match self {
             Self::Filled(content) => json!({ "action": "accept", "content": content }),
             Self::Back => {
                 json!({ "action": "accept", "content": {}, "_meta": { "fluxway/action": "back" } })
             }
-            Self::Gone | Self::Stopped => json!({ "action": "cancel" }),
+            Self::EndOfInput | Self::Stopped => json!({ "action": "cancel" }),
         }
     }
 }
@@ -62,7 +62,7 @@ pub(crate) struct Prompter {
     /// Line by line, for screen readers.
     is_plain: bool,
     has_asked: bool,
-    memory: Memory,
+    history: AnswerHistory,
 }
 
 impl Prompter {
@@ -70,40 +70,40 @@ impl Prompter {
         Self { is_plain, ..Self::default() }
     }
 
-    pub(crate) fn ask(&mut self, params: &Value) -> Result<Answer, Failure> {
+    pub(crate) fn ask(&mut self, params: &Value) -> Result<PromptOutcome, CommandError> {
         end_progress();
-        let form = Form::read(params);
+        let form = PromptForm::from_params(params);
         let tty = if self.is_plain { None } else { Tty::open() };
         let answer = match tty {
             Some(mut tty) => {
-                let look = Look {
-                    symbols: Symbols::for_terminal(&paint::variable("TERM"), &paint::locale()),
-                    coloured: paint::on_stderr(),
-                    continues: self.has_asked,
+                let look = DialogStyle {
+                    symbols: Symbols::for_terminal(&styling::env_var("TERM"), &styling::locale()),
+                    coloured: styling::use_colour_on_stderr(),
+                    follows_form: self.has_asked,
                 };
                 self.has_asked = true;
-                dialog::run(&form, &mut tty, &mut self.memory, look)
+                dialog::run_dialog(&form, &mut tty, &mut self.history, look)
             }
-            None => plain::ask(&form),
+            None => line_mode::ask(&form),
         };
-        answer.map_err(Failure::io("cannot ask"))
+        answer.map_err(CommandError::io("cannot ask"))
     }
 }
 
 /// Whether there is somebody to see it, on a screen where a line can be written over.
 pub(crate) fn shows_progress() -> bool {
-    io::stderr().is_terminal() && !paint::is_dumb()
+    io::stderr().is_terminal() && !styling::is_dumb()
 }
 
 /// Shows how far the work is, in a line that is written over. That it cannot be shown is no reason to stop.
 pub(crate) fn show_progress(params: &Value) {
     let (done, total) = (&params["progress"], &params["total"]);
     let total = if total.is_null() { String::new() } else { format!("/{total}") };
-    let what = paint::safe(params["message"].as_str().unwrap_or_default());
+    let what = styling::escape_controls(params["message"].as_str().unwrap_or_default());
     // A line that the terminal has broken could not be written over.
-    let line = Line::new(Style::Plain, format!("{done}{total} {what}"));
-    let line = line.fitted(console::current_size().columns.saturating_sub(1));
-    let _ = write!(io::stderr(), "\r\x1b[K{}", line.painted(false));
+    let line = StyledLine::new(TextStyle::Plain, format!("{done}{total} {what}"));
+    let line = line.truncate_to_width(console::current_size().columns.saturating_sub(1));
+    let _ = write!(io::stderr(), "\r\x1b[K{}", line.render(false));
 }
 
 /// Takes that line away.

@@ -6,117 +6,125 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::calls::{Graph, ModelCall};
-use crate::glance;
-use crate::look::Looks;
-use crate::modules;
-use crate::names::NodeId;
-use crate::place;
-use crate::profile::{Agent, Does, EntryPoint, Evidence, Part, Route};
-use crate::repository_text::NameKind;
-use crate::routes::{self, RouteFact};
+use crate::call_graph::{CallGraph, ModelCall};
+use crate::file_summary;
+use crate::import_resolution;
+use crate::inventory::FileRecord;
+use crate::name_redaction::NameKind;
+use crate::path_role;
+use crate::profile::{Agent, AgentFunction, AgentFunctionRole, EntryPoint, Evidence, Route};
+use crate::routes::{self, DetectedRoute};
 use crate::rules::{RULES, Role};
-use crate::survey::FileFact;
+use crate::source_cache::SourceCache;
+use crate::symbols::NodeId;
 
 /// The most files that are followed, and that each project contributes to begin with.
-const FOLLOWED: usize = 1500;
-const EACH: usize = 150;
-const MOST_AGENTS: usize = 50;
-const MOST_ROUTES: usize = 100;
-const MOST_FIELDS: usize = 40;
-const MOST_PARTS: usize = 12;
+const MAX_FOLLOWED_FILES: usize = 1500;
+const MAX_START_FILES_PER_PROJECT: usize = 150;
+const MAX_AGENTS: usize = 50;
+const MAX_ROUTES: usize = 100;
+const MAX_FIELDS: usize = 40;
+const MAX_AGENT_FUNCTIONS: usize = 12;
 
-pub(crate) fn find(
-    looks: &mut Looks<'_>,
-    files: &[Vec<&FileFact>],
+pub(crate) fn find_agents(
+    sources: &mut SourceCache<'_>,
+    files: &[Vec<&FileRecord>],
     entries: &[Vec<EntryPoint>],
     with_models: &[bool],
 ) -> (Vec<Agent>, Vec<Route>) {
-    follow(looks, begin(files, entries, with_models));
-    let graph = Graph::new(looks, looks.budget());
-    let finder = Finder { reaching: graph.reaching(), graph: &graph, agents: BTreeMap::new() };
+    load_imported_files(sources, starting_files(files, entries, with_models));
+    let graph = CallGraph::new(sources, sources.budget());
+    let finder =
+        AgentFinder { reaches_model: graph.nodes_reaching_model(), graph: &graph, agents: BTreeMap::new() };
     let (mut agents, mut routes) = finder.find(entries);
-    let left_out = [("agents", agents.len(), MOST_AGENTS), ("routes", routes.len(), MOST_ROUTES)];
-    agents.truncate(MOST_AGENTS);
-    routes.truncate(MOST_ROUTES);
+    let left_out = [("agents", agents.len(), MAX_AGENTS), ("routes", routes.len(), MAX_ROUTES)];
+    agents.truncate(MAX_AGENTS);
+    routes.truncate(MAX_ROUTES);
     for (what, all, shown) in left_out.into_iter().filter(|(_, all, shown)| all > shown) {
-        looks.left_out.insert(format!("{shown} of {all} {what} are named"));
+        sources.omissions.insert(format!("{shown} of {all} {what} are named"));
     }
     (agents, routes)
 }
 
 /// Files from which agents may be reached, or in which they may be.
-fn begin(files: &[Vec<&FileFact>], entries: &[Vec<EntryPoint>], with_models: &[bool]) -> Vec<String> {
+fn starting_files(
+    files: &[Vec<&FileRecord>],
+    entries: &[Vec<EntryPoint>],
+    with_models: &[bool],
+) -> Vec<String> {
     let mut begin: Vec<String> = entries.iter().flatten().map(|point| point.path.clone()).collect();
     for (own, with_model) in files.iter().zip(with_models) {
-        let interesting = |file: &&&FileFact| {
+        let interesting = |file: &&&FileRecord| {
             let Some(hits) = file.hits else { return false };
             let mentions =
                 |rule: usize| hits.mentions(rule) && (*with_model || RULES[rule].role == Role::Web);
-            !place::is_test(&file.path) && (0..RULES.len()).any(mentions)
+            !path_role::is_test(&file.path) && (0..RULES.len()).any(mentions)
         };
         let mut paths: Vec<&str> = own.iter().filter(interesting).map(|file| file.path.as_str()).collect();
         // They come sorted by path, and stay so within a rank.
-        paths.sort_by_cached_key(|path| place::rank(path));
-        begin.extend(paths.into_iter().take(EACH).map(str::to_owned));
+        paths.sort_by_cached_key(|path| path_role::entry_point_rank(path));
+        begin.extend(paths.into_iter().take(MAX_START_FILES_PER_PROJECT).map(str::to_owned));
     }
     begin
 }
 
 /// Looks at these files, and at those they import, and so on.
-fn follow(looks: &mut Looks<'_>, begin: Vec<String>) {
+fn load_imported_files(sources: &mut SourceCache<'_>, begin: Vec<String>) {
     let mut open = begin;
     let mut known: BTreeSet<String> = BTreeSet::new();
-    while !open.is_empty() && known.len() < FOLLOWED {
-        open.truncate(FOLLOWED - known.len());
-        looks.at(open.iter().map(String::as_str).collect());
+    while !open.is_empty() && known.len() < MAX_FOLLOWED_FILES {
+        open.truncate(MAX_FOLLOWED_FILES - known.len());
+        sources.load_files(open.iter().map(String::as_str).collect());
         known.extend(open.iter().cloned());
         let mut next = BTreeSet::new();
         for path in &open {
-            let imports = looks.get(path).and_then(|seen| seen.source.as_ref()).map(|source| &source.imports);
-            let files =
-                imports.into_iter().flatten().filter_map(|import| modules::file_of(looks, path, import));
-            next.extend(files.filter(|file| !known.contains(file) && !place::is_test(file)));
+            let imports =
+                sources.get(path).and_then(|seen| seen.source.as_ref()).map(|source| &source.imports);
+            let files = imports
+                .into_iter()
+                .flatten()
+                .filter_map(|import| import_resolution::resolve_import(sources, path, import));
+            next.extend(files.filter(|file| !known.contains(file) && !path_role::is_test(file)));
         }
         open = next.into_iter().collect();
     }
 }
 
-struct Finder<'g, 'l, 'a> {
-    graph: &'g Graph<'l, 'a>,
-    reaching: BTreeSet<NodeId>,
+struct AgentFinder<'g, 'l, 'a> {
+    graph: &'g CallGraph<'l, 'a>,
+    reaches_model: BTreeSet<NodeId>,
     agents: BTreeMap<NodeId, Agent>,
 }
 
-impl Finder<'_, '_, '_> {
+impl AgentFinder<'_, '_, '_> {
     fn find(mut self, entries: &[Vec<EntryPoint>]) -> (Vec<Agent>, Vec<Route>) {
-        let facts = routes::all(self.graph);
+        let facts = routes::find_routes(self.graph);
         let handlers: BTreeSet<NodeId> = facts.iter().map(|fact| fact.handler).collect();
         let mut found = Vec::new();
         for fact in &facts {
-            if self.graph.looks.is_over() {
+            if self.graph.sources.is_out_of_budget() {
                 break;
             }
             let from = format!("{} {}", fact.method, fact.path);
-            if let Some(agent) = self.outermost(fact.handler, &handlers) {
-                let name = self.keep(agent, Some(from));
-                found.push(self.route(fact, name));
+            if let Some(agent) = self.outermost_agent_function(fact.handler, &handlers) {
+                let name = self.record_agent(agent, Some(from));
+                found.push(self.build_route(fact, name));
             }
         }
         for path in entries.iter().flatten().map(|point| &point.path) {
-            let Some(file) = self.graph.file(path) else { continue };
-            for root in self.roots(file) {
-                if let Some(agent) = self.outermost(root, &handlers) {
-                    self.keep(agent, Some(path.clone()));
+            let Some(file) = self.graph.file_index(path) else { continue };
+            for root in self.startup_nodes(file) {
+                if let Some(agent) = self.outermost_agent_function(root, &handlers) {
+                    self.record_agent(agent, Some(path.clone()));
                 }
             }
         }
         // What nothing leads to may still be the agent of a library.
         let direct: Vec<NodeId> = self.graph.model_calls.keys().copied().collect();
-        let aside = |node: &NodeId| place::is_aside(self.graph.path(*node));
+        let aside = |node: &NodeId| path_role::is_example_or_test(self.graph.path(*node));
         if self.agents.is_empty() {
             for node in direct.into_iter().filter(|node| node.function.is_some() && !aside(node)) {
-                self.keep(self.named(node), None);
+                self.record_agent(self.outermost_function(node), None);
             }
         }
         let mut agents: Vec<Agent> = self.agents.into_values().collect();
@@ -124,7 +132,7 @@ impl Finder<'_, '_, '_> {
             // A route has a method before its path; a file has none.
             let by_route = agent.reached_from.as_ref().is_some_and(|from| from.contains(' '));
             (
-                place::is_aside(&agent.path),
+                path_role::is_example_or_test(&agent.path),
                 agent.reached_from.is_none(),
                 !by_route,
                 agent.path.clone(),
@@ -135,30 +143,31 @@ impl Finder<'_, '_, '_> {
     }
 
     /// What runs when a file is started.
-    fn roots(&self, file: usize) -> Vec<NodeId> {
+    fn startup_nodes(&self, file: usize) -> Vec<NodeId> {
         let functions = self.graph.files[file].source.functions.iter().enumerate();
-        let starts = functions.filter(|(_, f)| f.outer.is_none() && f.owner.is_none() && is_start(&f.name));
+        let starts =
+            functions.filter(|(_, f)| f.outer.is_none() && f.owner.is_none() && is_startup_function(&f.name));
         let starts = starts.map(|(at, _)| NodeId { file, function: Some(at) });
         std::iter::once(NodeId { file, function: None }).chain(starts).collect()
     }
 
     /// The outermost function on the way from a root to a model.
-    fn outermost(&self, root: NodeId, handlers: &BTreeSet<NodeId>) -> Option<NodeId> {
+    fn outermost_agent_function(&self, root: NodeId, handlers: &BTreeSet<NodeId>) -> Option<NodeId> {
         let mut seen = BTreeSet::new();
         let mut open = vec![root];
         while let Some(node) = open.pop() {
-            if !self.reaching.contains(&node) || !seen.insert(node) {
+            if !self.reaches_model.contains(&node) || !seen.insert(node) {
                 continue;
             }
             let function = self.graph.function(node);
             let is_direct = self.graph.model_calls.contains_key(&node);
-            let passes =
-                handlers.contains(&node) || function.is_none_or(|f| f.name.is_empty() || is_start(&f.name));
+            let passes = handlers.contains(&node)
+                || function.is_none_or(|f| f.name.is_empty() || is_startup_function(&f.name));
             if function.is_some() && (is_direct || !passes) {
-                return Some(self.named(node));
+                return Some(self.outermost_function(node));
             }
             let mut next: Vec<_> =
-                self.graph.called_by(node).filter(|to| self.reaching.contains(to)).collect();
+                self.graph.callees(node).filter(|to| self.reaches_model.contains(to)).collect();
             next.reverse();
             open.extend(next);
         }
@@ -166,7 +175,7 @@ impl Finder<'_, '_, '_> {
     }
 
     /// A function within a function is known by the outermost: only that one can be called from elsewhere.
-    fn named(&self, node: NodeId) -> NodeId {
+    fn outermost_function(&self, node: NodeId) -> NodeId {
         let mut at = node;
         while let Some(outer) = self.graph.function(at).and_then(|function| function.outer) {
             at = NodeId { function: Some(outer), ..at };
@@ -174,7 +183,7 @@ impl Finder<'_, '_, '_> {
         at
     }
 
-    fn keep(&mut self, node: NodeId, reached_from: Option<String>) -> String {
+    fn record_agent(&mut self, node: NodeId, reached_from: Option<String>) -> String {
         if let Some(known) = self.agents.get(&node) {
             return known.name.clone();
         }
@@ -183,25 +192,24 @@ impl Finder<'_, '_, '_> {
             Some(owner) => format!("{owner}.{}", function.name),
             None => function.name.clone(),
         };
-        let Some((at, call)) = self.model_call(node) else { return name };
+        let Some((at, call)) = self.nearest_model_call(node) else { return name };
         let rule = &RULES[call.rule];
-        let texts = &self.graph.looks.texts;
+        let texts = &self.graph.sources.redactor;
         let callee = texts.name(NameKind::Identifier, &call.callee, self.graph.path(at), call.line);
         let fact = format!("calls {callee} of {}", rule.title);
         let agent = Agent {
             path: self.graph.path(node).to_owned(),
             line: function.line,
             name: name.clone(),
-            parameters: function.parameters.iter().map(glance::parameter).collect(),
+            parameters: function.parameters.iter().map(file_summary::function_parameter).collect(),
             is_generator: function.is_generator,
-            makes_itself: function
-                .owner
-                .as_ref()
-                .is_some_and(|owner| glance::makes_itself(self.graph.files[node.file].source, owner)),
-            parts: self.parts(node),
+            is_default_constructible: function.owner.as_ref().is_some_and(|owner| {
+                file_summary::is_default_constructible(self.graph.files[node.file].source, owner)
+            }),
+            functions: self.agent_functions(node),
             is_async: function.is_async,
             library: rule.name,
-            why: Evidence::new(self.graph.path(at), call.line, fact),
+            evidence: Evidence::new(self.graph.path(at), call.line, fact),
             reached_from,
         };
         self.agents.entry(node).or_insert(agent);
@@ -209,24 +217,25 @@ impl Finder<'_, '_, '_> {
     }
 
     /// The functions between an agent and the model, and those that the model may call.
-    fn parts(&self, agent: NodeId) -> Vec<Part> {
+    fn agent_functions(&self, agent: NodeId) -> Vec<AgentFunction> {
         let mut seen = BTreeSet::from([agent]);
         let mut open = vec![agent];
         let mut parts = Vec::new();
         while let Some(at) = open.pop() {
-            for to in self.graph.called_by(at) {
+            for to in self.graph.callees(at) {
                 let Some(function) = self.graph.function(to).filter(|_| seen.insert(to)) else { continue };
                 let is_own = function.outer.is_none() && !function.name.is_empty();
-                let is_tool = function.decorators.iter().any(|decorator| is_tool(&decorator.callee));
+                let is_tool =
+                    function.decorators.iter().any(|decorator| is_tool_decorator(&decorator.callee));
                 let does = match (is_tool, self.graph.model_calls.contains_key(&to)) {
-                    (true, _) => Some(Does::Tool),
-                    (false, true) => Some(Does::Prompt),
-                    (false, false) => self.reaching.contains(&to).then_some(Does::Step),
+                    (true, _) => Some(AgentFunctionRole::Tool),
+                    (false, true) => Some(AgentFunctionRole::ModelCaller),
+                    (false, false) => self.reaches_model.contains(&to).then_some(AgentFunctionRole::Step),
                 };
                 if let Some(does) = does.filter(|_| is_own && !function.name.starts_with("__")) {
-                    parts.push(self.part(to, function, does));
+                    parts.push(self.agent_function(to, function, does));
                 }
-                if !is_tool && self.reaching.contains(&to) {
+                if !is_tool && self.reaches_model.contains(&to) {
                     open.push(to);
                 }
             }
@@ -236,47 +245,55 @@ impl Finder<'_, '_, '_> {
         for file in files {
             for (at, function) in self.graph.files[file].source.functions.iter().enumerate() {
                 let node = NodeId { file, function: Some(at) };
-                let is_tool = function.decorators.iter().any(|decorator| is_tool(&decorator.callee));
+                let is_tool =
+                    function.decorators.iter().any(|decorator| is_tool_decorator(&decorator.callee));
                 if is_tool && function.outer.is_none() && seen.insert(node) {
-                    parts.push(self.part(node, function, Does::Tool));
+                    parts.push(self.agent_function(node, function, AgentFunctionRole::Tool));
                 }
             }
         }
-        parts.sort_by(|a, b| (a.does, &a.path, a.line).cmp(&(b.does, &b.path, b.line)));
-        parts.truncate(MOST_PARTS);
+        parts.sort_by(|a, b| (a.role, &a.path, a.line).cmp(&(b.role, &b.path, b.line)));
+        parts.truncate(MAX_AGENT_FUNCTIONS);
         parts
     }
 
-    fn part(&self, node: NodeId, function: &crate::source::Function, does: Does) -> Part {
+    fn agent_function(
+        &self,
+        node: NodeId,
+        function: &crate::source::SourceFunction,
+        does: AgentFunctionRole,
+    ) -> AgentFunction {
         let name = match &function.owner {
             Some(owner) => format!("{owner}.{}", function.name),
             None => function.name.clone(),
         };
         let (path, is_generator) = (self.graph.path(node).to_owned(), function.is_generator);
-        Part { path, line: function.line, name, does, is_generator }
+        AgentFunction { path, line: function.line, name, role: does, is_generator }
     }
 
     /// The nearest call into a model that a function leads to.
-    fn model_call(&self, node: NodeId) -> Option<(NodeId, &ModelCall)> {
+    fn nearest_model_call(&self, node: NodeId) -> Option<(NodeId, &ModelCall)> {
         let mut seen = BTreeSet::new();
         let mut open = std::collections::VecDeque::from([node]);
         while let Some(at) = open.pop_front() {
             if let Some(call) = self.graph.model_calls.get(&at) {
                 return Some((at, call));
             }
-            open.extend(self.graph.called_by(at).filter(|to| self.reaching.contains(to) && seen.insert(*to)));
+            open.extend(
+                self.graph.callees(at).filter(|to| self.reaches_model.contains(to) && seen.insert(*to)),
+            );
         }
         None
     }
 
-    fn route(&self, fact: &RouteFact, agent: String) -> Route {
+    fn build_route(&self, fact: &DetectedRoute, agent: String) -> Route {
         let function = self.graph.function(fact.handler);
-        let (mut request, mut response, declared) = routes::fields(self.graph, fact.handler);
+        let (mut request, mut response, declared) = routes::handler_fields(self.graph, fact.handler);
         let own =
             function.into_iter().flat_map(|f| f.decorators.iter().map(|decorator| decorator.callee.clone()));
         let guards = fact.guards.iter().cloned().chain(own).collect();
-        request.truncate(MOST_FIELDS);
-        response.truncate(MOST_FIELDS);
+        request.truncate(MAX_FIELDS);
+        response.truncate(MAX_FIELDS);
         let handler = function.map(|f| f.name.clone()).unwrap_or_default();
         Route {
             method: fact.method.clone(),
@@ -294,13 +311,13 @@ impl Finder<'_, '_, '_> {
 }
 
 /// Decorators by which a function is offered to a model.
-fn is_tool(callee: &str) -> bool {
+fn is_tool_decorator(callee: &str) -> bool {
     let name = callee.rsplit('.').next().unwrap_or(callee);
     matches!(name, "tool" | "function_tool" | "tool_plain" | "kernel_function" | "llm_tool" | "ai_function")
 }
 
 /// Functions that only set things going.
-fn is_start(name: &str) -> bool {
+fn is_startup_function(name: &str) -> bool {
     matches!(
         name,
         "main"

@@ -3,146 +3,161 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 
-use tree::{Budget, Cut, Globs, Limits, Tree};
+use tree::{GlobFilter, LimitHit, Limits, Tree, WorkBudget};
 
 use crate::agents;
-use crate::entry;
-use crate::findings::{self, CANDIDATE};
+use crate::entry_points;
+use crate::framework_detection::{self, MIN_CANDIDATE_CONFIDENCE};
+use crate::inventory::{FileInventory, FileRecord, ScanDepth};
 use crate::language::Language;
-use crate::look::Looks;
-use crate::manager::Manager;
-use crate::place;
-use crate::profile::{EntryPoint, Evidence, Framework, LanguageShare, Profile, ProjectProfile, Risk, Stats};
-use crate::project::Projects;
+use crate::package_manager::PackageManager;
+use crate::path_role;
+use crate::profile::{
+    EntryPoint, Evidence, Framework, LanguageShare, Profile, ProjectProfile, Risk, SourceTreeStats,
+};
+use crate::project::ProjectSet;
 use crate::rules::Role;
 use crate::source;
-use crate::survey::{FileFact, Reading, Survey};
+use crate::source_cache::SourceCache;
 
 /// What is to be analysed, and how.
-pub struct Request<'a> {
+pub struct AnalysisRequest<'a> {
     /// The folder.
     pub tree: &'a Tree,
     /// Which source files count. A project counts if one of its own files does.
-    pub globs: Globs,
+    pub globs: GlobFilter,
     /// Whether source files are read, or only what is needed to find frameworks.
-    pub reading: Reading,
+    pub scan_depth: ScanDepth,
     /// Where to stop.
     pub limits: Limits,
     /// Files that are worth a look, if they are there.
-    pub hints: Vec<String>,
+    pub extra_paths: Vec<String>,
 }
 
-impl<'a> Request<'a> {
+impl<'a> AnalysisRequest<'a> {
     /// The whole tree, with the usual limits.
-    pub fn new(tree: &'a Tree, reading: Reading) -> Self {
-        Self { tree, globs: Globs::default(), reading, limits: Limits::default(), hints: Vec::new() }
+    pub fn new(tree: &'a Tree, scan_depth: ScanDepth) -> Self {
+        Self {
+            tree,
+            globs: GlobFilter::default(),
+            scan_depth,
+            limits: Limits::default(),
+            extra_paths: Vec::new(),
+        }
     }
 }
 
 /// Lines from which a repository is large.
-const LARGE: u64 = 100_000;
+const LARGE_REPOSITORY_LINES: u64 = 100_000;
 
 /// Analyses a tree. Parsers need a large stack, so the work is done on a thread that has one; that it cannot be had is
 /// the only error.
-pub fn analyze(request: &Request<'_>, budget: &Budget) -> io::Result<Profile> {
-    source::with_stack(|| run(request, budget))
+pub fn analyze(request: &AnalysisRequest<'_>, budget: &WorkBudget) -> io::Result<Profile> {
+    source::run_with_parser_stack(|| run_analysis(request, budget))
 }
 
-fn run(request: &Request<'_>, budget: &Budget) -> Profile {
-    let survey = Survey::of(request.tree, request.reading, &request.globs, request.limits, budget);
+fn run_analysis(request: &AnalysisRequest<'_>, budget: &WorkBudget) -> Profile {
+    let survey =
+        FileInventory::scan(request.tree, request.scan_depth, &request.globs, request.limits, budget);
     // In a small tree it is all over before anybody could read this.
     let tell = |step: u64, what: &str| {
-        if survey.seen >= 1024 {
-            budget.tell(survey.seen + step, what);
+        if survey.file_count >= 1024 {
+            budget.report_progress(survey.file_count + step, what);
         }
     };
     tell(1, "reading manifests");
-    let mut projects = Projects::find(request.tree, &survey, budget);
-    if !request.globs.match_all() {
-        let counts = |own: &Vec<&FileFact>| own.iter().any(|file| file.language.is_some());
-        let counted: Vec<bool> = assign(&survey, &projects).iter().map(counts).collect();
-        projects.keep(&counted);
+    let mut projects = ProjectSet::detect(request.tree, &survey, budget);
+    if !request.globs.matches_everything() {
+        let counts = |own: &Vec<&FileRecord>| own.iter().any(|file| file.language.is_some());
+        let counted: Vec<bool> = group_files_by_project(&survey, &projects).iter().map(counts).collect();
+        projects.retain(&counted);
     }
-    let files = assign(&survey, &projects);
+    let files = group_files_by_project(&survey, &projects);
     tell(2, "looking at code");
-    let mut looks = Looks::new(request.tree, &survey, &projects, budget);
-    let mut chosen = findings::candidates(&looks, &files);
-    chosen.extend(files.iter().flat_map(|own| entry::candidates(own)));
-    chosen.extend(request.hints.iter().map(String::as_str).filter(|path| survey.has(path)));
-    looks.at(chosen);
-    let (found, entries) = conclude(&looks, &files);
+    let mut looks = SourceCache::new(request.tree, &survey, &projects, budget);
+    let mut chosen = framework_detection::select_files_to_parse(&looks, &files);
+    chosen.extend(files.iter().flat_map(|own| entry_points::entry_point_candidates(own)));
+    chosen.extend(request.extra_paths.iter().map(String::as_str).filter(|path| survey.contains(path)));
+    looks.load_files(chosen);
+    let (found, entries) = detect_frameworks_and_entry_points(&looks, &files);
     let with_models: Vec<bool> =
         found.iter().map(|found| found.iter().any(|one| one.role != Role::Web)).collect();
-    let (agents, routes) = if request.reading == Reading::Contents && with_models.contains(&true) {
+    let (agents, routes) = if request.scan_depth == ScanDepth::Contents && with_models.contains(&true) {
         tell(3, "following calls to agents");
-        agents::find(&mut looks, &files, &entries, &with_models)
+        agents::find_agents(&mut looks, &files, &entries, &with_models)
     } else {
         (Vec::new(), Vec::new())
     };
     let skipped = looks.skipped();
     let mut profile = Profile {
-        languages: languages(survey.files.iter()),
-        managers: managers(&projects),
-        entry_points: all_entries(&entries),
-        frameworks: frameworks(&found),
+        languages: count_languages(survey.files.iter()),
+        managers: collect_managers(&projects),
+        entry_points: merge_entry_points(&entries),
+        frameworks: merge_frameworks(&found),
         agents,
         routes,
-        projects: profiles(&projects, &files, &found, &entries),
+        projects: project_profiles(&projects, &files, &found, &entries),
         risks: Vec::new(),
-        stats: Stats {
-            files: survey.seen,
+        stats: SourceTreeStats {
+            files: survey.file_count,
             lines: survey.files.iter().filter_map(|file| file.lines).map(u64::from).sum(),
             directories: survey.directories,
         },
-        broken: projects.broken.clone(),
-        skipped_in_all: survey.skipped_in_all + (skipped.len() - survey.skipped.len()) as u64,
+        manifest_errors: projects.manifest_errors.clone(),
+        skipped_total: survey.skipped_total + (skipped.len() - survey.skipped.len()) as u64,
         skipped,
-        cuts: cuts(&survey, budget),
-        left_out: looks.left_out,
-        texts: looks.texts,
+        limits_hit: limits_hit(&survey, budget),
+        omissions: looks.omissions,
+        redactor: looks.redactor,
     };
-    if projects.is_cut {
-        profile.left_out.insert("there are more manifests than are read".to_owned());
+    if projects.is_truncated {
+        profile.omissions.insert("there are more manifests than are read".to_owned());
     }
-    profile.risks = risks(&profile, &projects);
+    profile.risks = assess_risks(&profile, &projects);
     profile
 }
 
 /// The limits that were met by the scan, and by what came after it.
-fn cuts(survey: &Survey, budget: &Budget) -> BTreeSet<Cut> {
-    let mut cuts = survey.cuts.clone();
-    if budget.is_stopped() {
-        cuts.insert(Cut::Stopped);
-    } else if budget.is_over() {
-        cuts.insert(Cut::Time);
+fn limits_hit(inventory: &FileInventory, budget: &WorkBudget) -> BTreeSet<LimitHit> {
+    let mut cuts = inventory.limits_hit.clone();
+    if budget.is_cancelled() {
+        cuts.insert(LimitHit::Cancelled);
+    } else if budget.is_expired() {
+        cuts.insert(LimitHit::Time);
     }
     cuts
 }
 
 /// The frameworks and entry points of each project, as far as there is time.
-fn conclude(looks: &Looks<'_>, files: &[Vec<&FileFact>]) -> (Vec<Vec<Framework>>, Vec<Vec<EntryPoint>>) {
-    let one = |(at, own): (usize, &Vec<&FileFact>)| {
-        if looks.is_over() {
+fn detect_frameworks_and_entry_points(
+    sources: &SourceCache<'_>,
+    files: &[Vec<&FileRecord>],
+) -> (Vec<Vec<Framework>>, Vec<Vec<EntryPoint>>) {
+    let one = |(at, own): (usize, &Vec<&FileRecord>)| {
+        if sources.is_out_of_budget() {
             return (Vec::new(), Vec::new());
         }
-        let project = looks.projects.all.get(at);
-        let found = findings::of_project(looks, project, own);
-        let entries = entry::of_project(looks, project, own, &sure(&found));
+        let project = sources.projects.all.get(at);
+        let found = framework_detection::detect_project_frameworks(sources, project, own);
+        let entries = entry_points::detect_entry_points(sources, project, own, &candidate_frameworks(&found));
         (found, entries)
     };
     files.iter().enumerate().map(one).unzip()
 }
 
 /// The files of each project; those of none come last.
-fn assign<'s>(survey: &'s Survey, projects: &Projects) -> Vec<Vec<&'s FileFact>> {
-    let mut files: Vec<Vec<&FileFact>> = vec![Vec::new(); projects.all.len() + 1];
+fn group_files_by_project<'s>(
+    inventory: &'s FileInventory,
+    projects: &ProjectSet,
+) -> Vec<Vec<&'s FileRecord>> {
+    let mut files: Vec<Vec<&FileRecord>> = vec![Vec::new(); projects.all.len() + 1];
     let mut last: Option<(&str, usize)> = None;
-    for file in &survey.files {
-        let folder = crate::manifest::folder_of(&file.path);
+    for file in &inventory.files {
+        let folder = crate::manifest::parent_folder(&file.path);
         let at = match last {
             // Files are sorted, so the next one is mostly in the same folder.
             Some((known, at)) if known == folder => at,
-            _ => projects.of(&file.path).unwrap_or(projects.all.len()),
+            _ => projects.innermost_project(&file.path).unwrap_or(projects.all.len()),
         };
         last = Some((folder, at));
         files[at].push(file);
@@ -150,16 +165,16 @@ fn assign<'s>(survey: &'s Survey, projects: &Projects) -> Vec<Vec<&'s FileFact>>
     files
 }
 
-fn sure(found: &[Framework]) -> Vec<Framework> {
-    found.iter().filter(|one| one.confidence >= CANDIDATE).cloned().collect()
+fn candidate_frameworks(found: &[Framework]) -> Vec<Framework> {
+    found.iter().filter(|one| one.confidence >= MIN_CANDIDATE_CONFIDENCE).cloned().collect()
 }
 
-fn frameworks(found: &[Vec<Framework>]) -> Vec<Framework> {
+fn merge_frameworks(found: &[Vec<Framework>]) -> Vec<Framework> {
     let only = |found: &Vec<Framework>| found.iter().filter(|one| one.role != Role::Model).cloned().collect();
-    findings::of_tree(&found.iter().map(only).collect::<Vec<_>>())
+    framework_detection::merge_project_frameworks(&found.iter().map(only).collect::<Vec<_>>())
 }
 
-fn languages<'f>(files: impl Iterator<Item = &'f FileFact>) -> Vec<LanguageShare> {
+fn count_languages<'f>(files: impl Iterator<Item = &'f FileRecord>) -> Vec<LanguageShare> {
     let mut shares: BTreeMap<Language, (u64, u64)> = BTreeMap::new();
     for file in files {
         if let Some(language) = file.language.filter(|language| language.is_programming()) {
@@ -174,8 +189,8 @@ fn languages<'f>(files: impl Iterator<Item = &'f FileFact>) -> Vec<LanguageShare
     shares
 }
 
-fn managers(projects: &Projects) -> Vec<(Manager, Evidence)> {
-    let mut found: Vec<(Manager, Evidence)> = Vec::new();
+fn collect_managers(projects: &ProjectSet) -> Vec<(PackageManager, Evidence)> {
+    let mut found: Vec<(PackageManager, Evidence)> = Vec::new();
     for (manager, evidence) in projects.all.iter().flat_map(|project| &project.managers) {
         if found.iter().all(|(known, _)| known != manager) {
             found.push((*manager, evidence.clone()));
@@ -185,37 +200,42 @@ fn managers(projects: &Projects) -> Vec<(Manager, Evidence)> {
 }
 
 /// Those of the product first, then those beside it.
-fn all_entries(entries: &[Vec<EntryPoint>]) -> Vec<EntryPoint> {
+fn merge_entry_points(entries: &[Vec<EntryPoint>]) -> Vec<EntryPoint> {
     let mut all: Vec<EntryPoint> = entries.iter().flatten().cloned().collect();
-    all.sort_by_cached_key(|point| (place::is_aside(&point.path), point.kind, point.path.clone()));
+    all.sort_by_cached_key(|point| {
+        (path_role::is_example_or_test(&point.path), point.kind, point.path.clone())
+    });
     let mut seen = BTreeSet::new();
     all.retain(|point| seen.insert(point.path.clone()));
     all
 }
 
-fn profiles(
-    projects: &Projects,
-    files: &[Vec<&FileFact>],
+fn project_profiles(
+    projects: &ProjectSet,
+    files: &[Vec<&FileRecord>],
     found: &[Vec<Framework>],
     entries: &[Vec<EntryPoint>],
 ) -> Vec<ProjectProfile> {
-    let profile = |(at, project): (usize, &crate::project::Project)| ProjectProfile {
+    let profile = |(at, project): (usize, &crate::project::DetectedProject)| ProjectProfile {
         folder: project.folder.clone(),
         name: project.name().map(str::to_owned),
-        languages: languages(files[at].iter().copied()).into_iter().map(|share| share.language).collect(),
+        languages: count_languages(files[at].iter().copied())
+            .into_iter()
+            .map(|share| share.language)
+            .collect(),
         managers: project.managers.iter().map(|(manager, _)| *manager).collect(),
-        frameworks: sure(&found[at])
+        frameworks: candidate_frameworks(&found[at])
             .iter()
             .filter(|one| one.role != Role::Model)
             .map(|one| one.name)
             .collect(),
         entry_points: entries[at].iter().map(|point| point.path.clone()).collect(),
-        is_aside: place::is_aside(&format!("{}/x", project.folder)),
+        is_example_or_test: path_role::is_example_or_test(&format!("{}/x", project.folder)),
     };
     projects.all.iter().enumerate().map(profile).collect()
 }
 
-fn risks(profile: &Profile, projects: &Projects) -> Vec<Risk> {
+fn assess_risks(profile: &Profile, projects: &ProjectSet) -> Vec<Risk> {
     let mut risks = Vec::new();
     match profile.entry_points.len() {
         0 => risks.push(Risk::MissingEntrypoint),
@@ -224,10 +244,10 @@ fn risks(profile: &Profile, projects: &Projects) -> Vec<Risk> {
     }
     let mut kinds = BTreeSet::new();
     let twice = profile.managers.iter().any(|(manager, _)| !kinds.insert(manager.ecosystem()));
-    if twice || !projects.contradictions.is_empty() {
+    if twice || !projects.conflicting_managers.is_empty() {
         risks.push(Risk::MixedPackageManagers);
     }
-    if profile.stats.lines > LARGE {
+    if profile.stats.lines > LARGE_REPOSITORY_LINES {
         risks.push(Risk::LargeRepository);
     }
     risks

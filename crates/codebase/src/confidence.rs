@@ -9,37 +9,37 @@ use std::collections::BTreeSet;
 
 /// A kind of evidence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Kind {
+pub(crate) enum EvidenceKind {
     /// A manifest lists it.
     Declared,
     /// The product's code imports it.
     Imported,
     /// The product's code makes its central object.
-    Made,
+    Constructed,
     /// There is a file that only its users have.
     Configured,
     /// Examples, scripts or documents of the project use it.
-    UsedAside,
+    UsedInExamples,
 }
 
 /// How a project stands to a library.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Standing {
+pub(crate) enum DependencyStatus {
     /// The program needs it.
-    Needed,
+    Required,
     /// The program can do without it: an extra.
     Optional,
     /// Only those who work on the program need it: often a mock server, or a test.
     Development,
     /// There is a manifest, and it does not list it: an integration with what others use.
-    Unlisted,
+    Undeclared,
     /// There is no manifest that could list it.
     NoManifest,
 }
 
 /// Where a project stands in its repository.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Place {
+pub(crate) enum ProjectRole {
     /// It is the product, or part of it.
     Product,
     /// An example, a demonstration, a template.
@@ -48,75 +48,81 @@ pub(crate) enum Place {
     Test,
 }
 
-impl Kind {
+impl EvidenceKind {
     fn doubt(self) -> f64 {
         match self {
             Self::Declared => 0.25,
-            Self::Imported | Self::Made => 0.35,
+            Self::Imported | Self::Constructed => 0.35,
             Self::Configured => 0.4,
-            Self::UsedAside => 0.6,
+            Self::UsedInExamples => 0.6,
         }
     }
 }
 
 /// The confidence, from 0 to 0.99, in hundredths.
-pub(crate) fn confidence(kinds: &BTreeSet<Kind>, standing: Standing, place: Place) -> f64 {
-    let counts = |kind: &&Kind| match **kind {
+pub(crate) fn confidence(
+    kinds: &BTreeSet<EvidenceKind>,
+    standing: DependencyStatus,
+    place: ProjectRole,
+) -> f64 {
+    let counts = |kind: &&EvidenceKind| match **kind {
         // That it is listed for something else than the program is in the standing already.
-        Kind::Declared => standing == Standing::Needed,
+        EvidenceKind::Declared => standing == DependencyStatus::Required,
         _ => true,
     };
     let doubt: f64 = kinds.iter().filter(counts).map(|kind| kind.doubt()).product();
     let by_standing = match standing {
-        Standing::Needed => 1.0,
-        Standing::NoManifest => 0.9,
-        Standing::Optional | Standing::Unlisted => 0.72,
-        Standing::Development => 0.5,
+        DependencyStatus::Required => 1.0,
+        DependencyStatus::NoManifest => 0.9,
+        DependencyStatus::Optional | DependencyStatus::Undeclared => 0.72,
+        DependencyStatus::Development => 0.5,
     };
     let by_place = match place {
-        Place::Product => 1.0,
-        Place::Example => 0.6,
-        Place::Test => 0.4,
+        ProjectRole::Product => 1.0,
+        ProjectRole::Example => 0.6,
+        ProjectRole::Test => 0.4,
     };
     // A file alone may belong to anything, and what is only listed as an extra is hardly a sign.
-    let weak = kinds.iter().all(|kind| matches!(kind, Kind::Configured)) || doubt > 0.99;
+    let weak = kinds.iter().all(|kind| matches!(kind, EvidenceKind::Configured)) || doubt > 0.99;
     let sure = if weak { 0.3 } else { 1.0 - doubt };
     (sure * by_standing * by_place * 100.0).round().min(99.0) / 100.0
 }
 
 #[cfg(test)]
 mod tests {
-    use super::Kind::{Configured, Declared, Imported, Made, UsedAside};
+    use super::EvidenceKind::{Configured, Constructed, Declared, Imported, UsedInExamples};
     use super::*;
 
     #[test]
-    fn every_kind_of_evidence_adds_and_weak_standing_takes_away() {
-        let check = |kinds: &[Kind], standing, expected: f64| {
-            let found = confidence(&kinds.iter().copied().collect(), standing, Place::Product);
+    fn evidence_raises_and_weak_status_lowers_confidence() {
+        let check = |kinds: &[EvidenceKind], standing, expected: f64| {
+            let found = confidence(&kinds.iter().copied().collect(), standing, ProjectRole::Product);
             assert!((found - expected).abs() < 0.001, "{kinds:?} {standing:?}: {found}");
         };
-        check(&[Declared], Standing::Needed, 0.75);
-        check(&[Declared, UsedAside], Standing::Needed, 0.85);
-        check(&[Declared, Imported], Standing::Needed, 0.91);
-        check(&[Declared, Imported, Made], Standing::Needed, 0.97);
-        check(&[Declared, Imported, Made, Configured], Standing::Needed, 0.99);
-        check(&[Imported, Made], Standing::NoManifest, 0.79);
-        check(&[Imported], Standing::NoManifest, 0.59);
-        check(&[Imported, Made], Standing::Unlisted, 0.63);
-        check(&[Imported], Standing::Unlisted, 0.47);
-        check(&[Declared, Imported], Standing::Optional, 0.47);
-        check(&[Declared, Imported, Made], Standing::Optional, 0.63);
-        check(&[Declared, Imported, Made], Standing::Development, 0.44);
-        check(&[Declared], Standing::Optional, 0.22);
-        check(&[Configured], Standing::NoManifest, 0.27);
+        check(&[Declared], DependencyStatus::Required, 0.75);
+        check(&[Declared, UsedInExamples], DependencyStatus::Required, 0.85);
+        check(&[Declared, Imported], DependencyStatus::Required, 0.91);
+        check(&[Declared, Imported, Constructed], DependencyStatus::Required, 0.97);
+        check(&[Declared, Imported, Constructed, Configured], DependencyStatus::Required, 0.99);
+        check(&[Imported, Constructed], DependencyStatus::NoManifest, 0.79);
+        check(&[Imported], DependencyStatus::NoManifest, 0.59);
+        check(&[Imported, Constructed], DependencyStatus::Undeclared, 0.63);
+        check(&[Imported], DependencyStatus::Undeclared, 0.47);
+        check(&[Declared, Imported], DependencyStatus::Optional, 0.47);
+        check(&[Declared, Imported, Constructed], DependencyStatus::Optional, 0.63);
+        check(&[Declared, Imported, Constructed], DependencyStatus::Development, 0.44);
+        check(&[Declared], DependencyStatus::Optional, 0.22);
+        check(&[Configured], DependencyStatus::NoManifest, 0.27);
     }
 
     #[test]
-    fn examples_and_tests_say_less() {
-        let kinds = BTreeSet::from([Declared, Imported, Made]);
-        let at = |place| confidence(&kinds, Standing::Needed, place);
+    fn examples_and_tests_lower_confidence() {
+        let kinds = BTreeSet::from([Declared, Imported, Constructed]);
+        let at = |place| confidence(&kinds, DependencyStatus::Required, place);
         assert!(
-            at(Place::Product) > 0.9 && (0.5..0.7).contains(&at(Place::Example)) && at(Place::Test) < 0.5
+            at(ProjectRole::Product) > 0.9
+                && (0.5..0.7).contains(&at(ProjectRole::Example))
+                && at(ProjectRole::Test) < 0.5
         );
     }
 }

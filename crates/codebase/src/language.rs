@@ -49,7 +49,7 @@ pub enum Language {
 impl Language {
     /// The name, in small letters.
     pub fn name(self) -> &'static str {
-        TABLE.iter().find(|(language, ..)| *language == self).map_or("", |(_, name, _)| name)
+        LANGUAGES.iter().find(|(language, ..)| *language == self).map_or("", |(_, name, _)| name)
     }
 
     /// The name as people write it.
@@ -95,7 +95,7 @@ impl Language {
 }
 
 /// Each language, its name, and the endings of its files. An ending belongs to one language.
-const TABLE: &[(Language, &str, &[&str])] = &[
+const LANGUAGES: &[(Language, &str, &[&str])] = &[
     (Language::Python, "python", &["py", "pyi", "pyw"]),
     (Language::JavaScript, "javascript", &["js", "jsx", "mjs", "cjs"]),
     (Language::TypeScript, "typescript", &["ts", "tsx", "mts", "cts"]),
@@ -134,30 +134,30 @@ const TABLE: &[(Language, &str, &[&str])] = &[
 ];
 
 /// The language of this name.
-pub fn named(name: &str) -> Option<Language> {
-    TABLE.iter().find(|(_, known, _)| *known == name).map(|(language, ..)| *language)
+pub fn language_by_name(name: &str) -> Option<Language> {
+    LANGUAGES.iter().find(|(_, known, _)| *known == name).map(|(language, ..)| *language)
 }
 
 /// The language of a file, by its name.
-pub fn of(path: &str) -> Option<Language> {
+pub fn detect_language(path: &str) -> Option<Language> {
     let name = path.rsplit('/').next().unwrap_or(path);
     let (stem, ending) = name.rsplit_once('.')?;
     if stem.is_empty() {
         return None;
     }
-    BY_ENDING.get(ending).copied()
+    LANGUAGE_BY_EXTENSION.get(ending).copied()
 }
 
 /// Asked for every file of a tree.
-static BY_ENDING: LazyLock<HashMap<&str, Language>> = LazyLock::new(|| {
-    TABLE
+static LANGUAGE_BY_EXTENSION: LazyLock<HashMap<&str, Language>> = LazyLock::new(|| {
+    LANGUAGES
         .iter()
         .flat_map(|(language, _, endings)| endings.iter().map(|ending| (*ending, *language)))
         .collect()
 });
 
 #[rustfmt::skip] // a list, not a column
-const GENERATED: &[&str] = &[
+const GENERATED_SUFFIXES: &[&str] = &[
     ".min.js", ".min.css", ".bundle.js", ".pb.go", "_pb2.py", "_pb2_grpc.py", "_pb.js", "_pb.ts", ".pb.cc", ".pb.h",
     ".g.dart", ".freezed.dart", ".designer.cs", ".Designer.cs", ".g.cs", ".generated.ts", ".generated.js", ".gen.go",
     ".gen.ts",
@@ -165,7 +165,7 @@ const GENERATED: &[&str] = &[
 
 /// Whether a program wrote this file, by its name.
 pub fn is_generated_name(path: &str) -> bool {
-    GENERATED.iter().any(|ending| path.ends_with(ending))
+    GENERATED_SUFFIXES.iter().any(|ending| path.ends_with(ending))
 }
 
 /// Whether a program wrote this file, by what its first lines say.
@@ -185,15 +185,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_ending_belongs_to_two_languages() {
+    fn file_extensions_are_unique() {
         let mut seen = std::collections::BTreeSet::new();
-        assert!(TABLE.iter().flat_map(|(_, _, endings)| endings.iter()).all(|ending| seen.insert(*ending)));
+        assert!(
+            LANGUAGES.iter().flat_map(|(_, _, endings)| endings.iter()).all(|ending| seen.insert(*ending))
+        );
     }
 
     #[test]
-    fn names_tell_what_a_file_is() {
-        let check =
-            |path: &str, expected: Option<&str>| assert_eq!(of(path).map(Language::name), expected, "{path}");
+    fn language_is_detected_from_file_name() {
+        let check = |path: &str, expected: Option<&str>| {
+            assert_eq!(detect_language(path).map(Language::name), expected, "{path}");
+        };
         check("a/b.py", Some("python"));
         check("b.test.tsx", Some("typescript"));
         check("x.rs", Some("rust"));

@@ -11,41 +11,41 @@
 
 mod agents;
 mod analyze;
-mod calls;
+mod call_graph;
 mod confidence;
-mod entry;
-mod findings;
-mod glance;
-mod invisible;
+mod entry_points;
+mod file_summary;
+mod framework_detection;
+mod import_resolution;
+mod inventory;
+mod invisible_chars;
 pub mod language;
-mod lock;
-mod look;
-pub mod manager;
+mod line_scan;
+mod lock_files;
 mod manifest;
-mod modules;
-mod names;
-mod place;
-mod plain;
+mod name_redaction;
+pub mod package_manager;
+mod path_role;
 pub mod plan;
 mod profile;
 mod project;
-mod repository_text;
 mod routes;
 pub mod rules;
 pub mod sandbox;
 mod source;
-mod survey;
+mod source_cache;
+mod symbols;
 
-pub use analyze::{Request, analyze};
-pub use findings::CANDIDATE;
-pub use glance::{Glance, Signature, glance, locked_version};
-pub use invisible::{invisible, is_invisible, reveal};
+pub use analyze::{AnalysisRequest, analyze};
+pub use file_summary::{FileSummary, FunctionSignature, locked_version, summarize_file};
+pub use framework_detection::MIN_CANDIDATE_CONFIDENCE;
+pub use inventory::ScanDepth;
+pub use invisible_chars::{find_invisible_chars, is_invisible_char, replace_invisible_chars};
 pub use manifest::Ecosystem;
-pub use place::is_aside;
+pub use name_redaction::{NameKind, NameRedactor, RedactedName};
+pub use path_role::is_example_or_test;
 pub use profile::{
-    Agent, Anchor, Does, EntryKind, EntryPoint, Evidence, Framework, LanguageShare, Parameter, Part, Profile,
-    ProjectProfile, Risk, Route, Stats,
+    Agent, AgentFunction, AgentFunctionRole, EntryPoint, EntryPointKind, Evidence, Framework,
+    FunctionParameter, InsertionAnchor, LanguageShare, Profile, ProjectProfile, Risk, Route, SourceTreeStats,
 };
-pub use repository_text::{NameKind, RepositoryText, RepositoryTexts};
-pub use source::Given;
-pub use survey::Reading;
+pub use source::ParameterKind;

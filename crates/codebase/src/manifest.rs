@@ -8,20 +8,20 @@ mod dotnet;
 mod elixir;
 mod go;
 mod jvm;
+mod line_syntax;
 mod node;
 mod php;
 mod programs;
 mod python;
 mod ruby;
-mod text;
 
-pub(crate) use document::{Broken, Node, json, toml, xml, yaml};
-pub(crate) use programs::{Program, Says, Start};
-pub(crate) use python::join;
-pub(crate) use text::{numbered, without_comments};
+pub(crate) use document::{DocumentNode, DocumentSyntaxError, parse_json, parse_toml, parse_xml, parse_yaml};
+pub(crate) use line_syntax::{blank_comments, numbered_lines};
+pub(crate) use programs::{DeclaredProgram, ProgramOrigin, ProgramTarget};
+pub(crate) use python::join_path;
 
-use crate::manager::Manager;
-use crate::repository_text::NameKind;
+use crate::name_redaction::NameKind;
+use crate::package_manager::PackageManager;
 
 /// Where packages of a kind come from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -44,7 +44,7 @@ impl Ecosystem {
 
 /// What a dependency is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Scope {
+pub(crate) enum DependencyScope {
     /// For the program itself.
     Main,
     /// Somebody may want it with the program.
@@ -61,13 +61,13 @@ pub(crate) struct Dependency {
     /// The versions that would do, as written.
     pub requirement: Option<String>,
     /// What it is for.
-    pub scope: Scope,
+    pub scope: DependencyScope,
     /// Where it is declared, in the manifest.
     pub line: u32,
 }
 
 impl Dependency {
-    fn new(name: impl Into<String>, requirement: Option<&str>, scope: Scope, line: u32) -> Self {
+    fn new(name: impl Into<String>, requirement: Option<&str>, scope: DependencyScope, line: u32) -> Self {
         let requirement = requirement.map(str::trim).filter(|text| !text.is_empty()).map(str::to_owned);
         Self { name: name.into(), requirement, scope, line }
     }
@@ -75,26 +75,26 @@ impl Dependency {
 
 /// A sign of a package manager within a manifest.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Hint {
-    pub(crate) manager: Manager,
+pub(crate) struct ManagerHint {
+    pub(crate) manager: PackageManager,
     pub(crate) line: u32,
     pub(crate) fact: String,
-    pub(crate) weight: Weight,
+    pub(crate) strength: HintStrength,
 }
 
 /// How much a sign of a package manager counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Weight {
+pub(crate) enum HintStrength {
     /// It is what one gets by saying nothing.
     Default,
     /// `engines`, a build backend.
     Configured,
     /// A file that only this manager reads.
-    Own,
+    OwnFile,
     /// A lock file.
-    Locked,
+    LockFile,
     /// The project says so: `packageManager`.
-    Named,
+    Explicit,
 }
 
 /// A manifest.
@@ -104,8 +104,8 @@ pub(crate) struct Manifest {
     pub(crate) ecosystem: Ecosystem,
     pub(crate) name: Option<String>,
     pub(crate) dependencies: Vec<Dependency>,
-    pub(crate) programs: Vec<Program>,
-    pub(crate) hints: Vec<Hint>,
+    pub(crate) programs: Vec<DeclaredProgram>,
+    pub(crate) hints: Vec<ManagerHint>,
     /// Other files that belong to it: `-r base.txt`.
     pub(crate) includes: Vec<String>,
     /// Its own name in full, and that of the project it inherits from: `group:artifact` of Maven.
@@ -116,7 +116,7 @@ pub(crate) struct Manifest {
     /// It only ties others together.
     pub(crate) is_workspace: bool,
     /// Versions for those who leave them out: Cargo's and Maven's workspaces, pnpm's catalogs, central packages.
-    pub(crate) shared: Vec<Dependency>,
+    pub(crate) shared_versions: Vec<Dependency>,
 }
 
 impl Manifest {
@@ -133,83 +133,89 @@ impl Manifest {
             parent: None,
             is_library: false,
             is_workspace: false,
-            shared: Vec::new(),
+            shared_versions: Vec::new(),
         }
     }
 
     /// One that could not be parsed.
-    pub(crate) fn broken(path: &str, ecosystem: Ecosystem) -> Self {
+    pub(crate) fn unparsed(path: &str, ecosystem: Ecosystem) -> Self {
         Self { is_workspace: true, ..Self::new(path, ecosystem) }
     }
 
     /// The folder of the project that it speaks for.
     pub(crate) fn folder(&self) -> &str {
-        let folder = folder_of(&self.path);
+        let folder = parent_folder(&self.path);
         // `requirements/prod.txt` speaks for the folder above, and so does `gradle/libs.versions.toml`.
         let name = folder.rsplit('/').next().unwrap_or(folder);
         match name {
-            "requirements" if self.path.ends_with(".txt") => folder_of(folder),
-            "gradle" if self.path.ends_with(".toml") => folder_of(folder),
+            "requirements" if self.path.ends_with(".txt") => parent_folder(folder),
+            "gradle" if self.path.ends_with(".toml") => parent_folder(folder),
             _ => folder,
         }
     }
 
     /// That there is a file of this name is the sign.
-    fn hint_by_file(&mut self, manager: Manager, weight: Weight, line: u32) {
-        let name = name_of(&self.path);
-        let fact = if NameKind::File.is_plain(name) { name } else { "the file itself" }.to_owned();
-        self.hint(manager, weight, line, fact);
+    fn add_file_hint(&mut self, manager: PackageManager, weight: HintStrength, line: u32) {
+        let name = file_name(&self.path);
+        let fact = if NameKind::File.is_safe_name(name) { name } else { "the file itself" }.to_owned();
+        self.add_hint(manager, weight, line, fact);
     }
 
-    fn hint(&mut self, manager: Manager, weight: Weight, line: u32, fact: impl Into<String>) {
-        self.hints.push(Hint { manager, line, fact: fact.into(), weight });
+    fn add_hint(
+        &mut self,
+        manager: PackageManager,
+        weight: HintStrength,
+        line: u32,
+        fact: impl Into<String>,
+    ) {
+        self.hints.push(ManagerHint { manager, line, fact: fact.into(), strength: weight });
     }
 }
 
 /// The folder that a path lies in; empty for the root.
-pub(crate) fn folder_of(path: &str) -> &str {
+pub(crate) fn parent_folder(path: &str) -> &str {
     path.rsplit_once('/').map_or("", |(folder, _)| folder)
 }
 
 /// The last part of a path.
-pub(crate) fn name_of(path: &str) -> &str {
+pub(crate) fn file_name(path: &str) -> &str {
     path.rsplit_once('/').map_or(path, |(_, name)| name)
 }
 
-pub(crate) type Reader = fn(&str, &str) -> Result<Manifest, Broken>;
+pub(crate) type ManifestParser = fn(&str, &str) -> Result<Manifest, DocumentSyntaxError>;
 
 /// How a file of this name is read, if it is a manifest, and where its packages come from.
-pub(crate) fn reader(path: &str) -> Option<(Ecosystem, Reader)> {
+pub(crate) fn find_parser(path: &str) -> Option<(Ecosystem, ManifestParser)> {
     use Ecosystem::{Dotnet, Elixir, Go, Jvm, Node, Php, Python, Ruby, Rust};
-    let name = name_of(path);
+    let name = file_name(path);
     Some(match name {
-        "package.json" => (Node, node::package),
-        "deno.json" | "deno.jsonc" => (Node, node::deno),
-        "pnpm-workspace.yaml" => (Node, node::pnpm_workspace),
-        "pyproject.toml" => (Python, python::pyproject),
-        "setup.cfg" => (Python, python::setup_cfg),
-        "setup.py" => (Python, python::setup_py),
-        "Pipfile" => (Python, python::pipfile),
-        "environment.yml" | "environment.yaml" => (Python, python::conda),
-        "Cargo.toml" => (Rust, cargo::cargo),
-        "go.mod" => (Go, go::module),
-        "pom.xml" => (Jvm, jvm::pom),
-        "build.gradle" | "build.gradle.kts" => (Jvm, jvm::gradle),
-        "libs.versions.toml" => (Jvm, jvm::catalog),
-        "Gemfile" | "gems.rb" => (Ruby, ruby::gemfile),
-        "composer.json" => (Php, php::composer),
-        "Directory.Packages.props" => (Dotnet, dotnet::central),
-        "mix.exs" => (Elixir, elixir::mix),
-        _ if is_requirements(path, name) => (Python, python::requirements),
-        _ if name.ends_with(".gemspec") => (Ruby, ruby::gemspec),
-        _ if name.ends_with(".csproj") || name.ends_with(".fsproj") => (Dotnet, dotnet::project),
+        "package.json" => (Node, node::parse_package_json),
+        "deno.json" | "deno.jsonc" => (Node, node::parse_deno_json),
+        "pnpm-workspace.yaml" => (Node, node::parse_pnpm_workspace),
+        "pyproject.toml" => (Python, python::parse_pyproject),
+        "setup.cfg" => (Python, python::parse_setup_cfg),
+        "setup.py" => (Python, python::parse_setup_py),
+        "Pipfile" => (Python, python::parse_pipfile),
+        "environment.yml" | "environment.yaml" => (Python, python::parse_conda_environment),
+        "Cargo.toml" => (Rust, cargo::parse_cargo_toml),
+        "go.mod" => (Go, go::parse_go_mod),
+        "pom.xml" => (Jvm, jvm::parse_pom),
+        "build.gradle" | "build.gradle.kts" => (Jvm, jvm::parse_gradle),
+        "libs.versions.toml" => (Jvm, jvm::parse_version_catalog),
+        "Gemfile" | "gems.rb" => (Ruby, ruby::parse_gemfile),
+        "composer.json" => (Php, php::parse_composer_json),
+        "Directory.Packages.props" => (Dotnet, dotnet::parse_central_packages),
+        "mix.exs" => (Elixir, elixir::parse_mix),
+        _ if is_requirements_file(path, name) => (Python, python::parse_requirements),
+        _ if name.ends_with(".gemspec") => (Ruby, ruby::parse_gemspec),
+        _ if name.ends_with(".csproj") || name.ends_with(".fsproj") => (Dotnet, dotnet::parse_project),
         _ => return None,
     })
 }
 
-fn is_requirements(path: &str, name: &str) -> bool {
+fn is_requirements_file(path: &str, name: &str) -> bool {
     let listed = name.ends_with(".txt") || name.ends_with(".in");
-    listed && (name.contains("requirements") || name_of(folder_of(path)) == "requirements")
+    listed && (name.contains("requirements") || file_name(parent_folder(path)) == "requirements")
 }
 
 #[cfg(test)]

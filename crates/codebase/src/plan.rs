@@ -6,56 +6,60 @@
 
 mod anchor;
 mod apply;
-mod check;
 mod config;
+mod decorate;
 mod diff;
+mod diff_redaction;
 mod digest;
 mod document;
-mod explain;
 mod finding;
-mod functions;
-mod hidden;
-mod hunks;
+mod hidden_chars;
 mod imports;
+mod insertion_point;
 mod journal;
 mod lsp;
-mod manifest;
+mod manifest_keys;
+mod original_texts;
 mod outline;
-mod path;
-mod read;
+mod parse;
+mod path_check;
+mod post_check;
+mod redaction;
 mod resolve;
-mod result;
-mod spot;
-mod text;
+mod result_check;
+mod text_file;
 mod validate;
-mod view;
 
 pub use apply::{
-    Applied, ApplyError, Conflict, Outcome, Undoable, Undone, apply, can_undo, clean_up, has_leftovers,
-    is_undone, recover, undo, undo_by_plan, undoable,
+    ApplyError, ApplyOutcome, ApplyResult, Conflict, UndoResult, UndoablePlan, apply, can_undo,
+    has_interrupted_plan, is_undone, list_undoable_plans, recover, recover_and_clean_up, undo, undo_by_plan,
 };
-pub use check::{Checked, is_number, is_path, judge as judge_check, run as run_check};
-pub use diff::unified;
+pub use decorate::decorate_function;
+pub use diff::unified_diff;
+pub use diff_redaction::{RedactedDiff, SecretFinder, redact_diff};
 pub use document::{
-    Anchor, AnchorKind, Before, Change, Edit, FileChange, LOCATIONS, Location, Payload, Plan, Position,
-    Range, Rollback, Setting, Strategy,
+    Anchor, AnchorKind, Edit, EditPlan, FileChange, InsertLocation, LOCATION_NAMES, LspPosition, LspRange,
+    OriginalFile, Payload, Rollback, Setting, Strategy, TextChange,
 };
-pub use finding::{Finding, Severity};
-pub use functions::decorate;
-pub use hunks::{FindSecrets, ShownDiff, show_diff};
-pub use journal::{Actor, STATE, Signer, Unreadable};
+pub use finding::{PlanFinding, PlanSeverity};
+pub use journal::{Actor, STATE_FOLDER, Signer, UntrustedJournal};
 pub use lsp::{uri_path, workspace_edit};
-pub use resolve::{Resolution, Resolved, resolve};
-pub use text::{Eol, Indent};
-pub use validate::{CHECKS, Facts, Rules, Verdict, WrongImport, complete, validate};
-pub use view::{Shown, is_view, show, show_workspace_edit};
+pub use post_check::{
+    CheckResult, is_path_argument, is_small_number, parse_check_command as judge_check, run_check,
+};
+pub use redaction::{RedactedPlan, is_plan_or_redaction, redact_plan, redacted_workspace_edit};
+pub use resolve::{Resolution, ResolvedFile, resolve_edits};
+pub use text_file::{Eol, Indent};
+pub use validate::{
+    CHECK_NAMES, PlanDetails, PlanValidation, ValidationRules, WrongImport, build_plan, validate_plan,
+};
 
 #[cfg(test)]
 mod tests;
 
 /// The most edits in a plan.
-pub const MOST_EDITS: usize = 200;
+pub const MAX_EDITS: usize = 200;
 /// The largest payload of an edit, in bytes.
-pub const LARGEST_PAYLOAD: usize = 256 * 1024;
+pub const MAX_PAYLOAD_BYTES: usize = 256 * 1024;
 /// The largest file that is edited, in bytes.
-pub const LARGEST_FILE: u64 = 2 << 20;
+pub const MAX_EDITED_FILE_BYTES: u64 = 2 << 20;

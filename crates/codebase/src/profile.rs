@@ -2,14 +2,14 @@
 
 use std::collections::BTreeSet;
 
-use tree::{Cut, Skipped};
+use tree::{LimitHit, SkippedPath};
 
 use crate::language::Language;
-use crate::manager::Manager;
 use crate::manifest::Ecosystem;
-use crate::repository_text::RepositoryTexts;
+use crate::name_redaction::NameRedactor;
+use crate::package_manager::PackageManager;
 use crate::rules::Role;
-use crate::source::Given;
+use crate::source::ParameterKind;
 
 /// A place in the tree, and what it proves.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -34,7 +34,7 @@ pub struct Profile {
     /// Languages, the one with most lines first.
     pub languages: Vec<LanguageShare>,
     /// The package managers of all projects.
-    pub managers: Vec<(Manager, Evidence)>,
+    pub managers: Vec<(PackageManager, Evidence)>,
     /// Where programs start.
     pub entry_points: Vec<EntryPoint>,
     /// Frameworks of all projects, the surest first.
@@ -48,19 +48,19 @@ pub struct Profile {
     /// What to be careful about.
     pub risks: Vec<Risk>,
     /// Sizes.
-    pub stats: Stats,
+    pub stats: SourceTreeStats,
     /// Manifests that could not be parsed.
-    pub broken: Vec<Evidence>,
+    pub manifest_errors: Vec<Evidence>,
     /// What could not be read.
-    pub skipped: Vec<Skipped>,
+    pub skipped: Vec<SkippedPath>,
     /// How many files and folders could not be read, those that are not listed too.
-    pub skipped_in_all: u64,
+    pub skipped_total: u64,
     /// The limits that the scan met. Empty if everything was seen.
-    pub cuts: BTreeSet<Cut>,
+    pub limits_hit: BTreeSet<LimitHit>,
     /// Other limits that were met, in words: what was seen, but not looked at closely.
-    pub left_out: BTreeSet<String>,
+    pub omissions: BTreeSet<String>,
     /// What of the repository is not repeated in sentences: in those of this profile, and in those made from it.
-    pub texts: RepositoryTexts,
+    pub redactor: NameRedactor,
 }
 
 /// A language and how much of it there is.
@@ -76,7 +76,7 @@ pub struct LanguageShare {
 
 /// Sizes of a tree.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Stats {
+pub struct SourceTreeStats {
     /// Files that are not ignored, vendored or generated trees.
     pub files: u64,
     /// Lines of source files, without generated and binary ones.
@@ -93,22 +93,22 @@ pub struct EntryPoint {
     /// The line, where there is one.
     pub line: u32,
     /// What shows it.
-    pub kind: EntryKind,
+    pub kind: EntryPointKind,
     /// In words.
-    pub says: String,
+    pub description: String,
     /// The file that says so, and its line.
     pub evidence: Evidence,
 }
 
 /// What shows an entry point, the strongest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum EntryKind {
+pub enum EntryPointKind {
     /// A manifest, a Dockerfile or a Procfile.
     Declared,
     /// A framework calls files of this name.
     Convention,
     /// It makes the application.
-    Made,
+    CreatesApplication,
     /// It has a `main`.
     Main,
     /// Others import it, and there is nothing else.
@@ -135,12 +135,12 @@ pub struct Framework {
     /// Why it is believed to be there: each kind of evidence once.
     pub evidence: Vec<Evidence>,
     /// Places where something can be inserted.
-    pub anchors: Vec<Anchor>,
+    pub anchors: Vec<InsertionAnchor>,
 }
 
 /// A place in a file that a pattern finds.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Anchor {
+pub struct InsertionAnchor {
     /// The file.
     pub path: String,
     /// A regular expression that matches there.
@@ -159,26 +159,26 @@ pub struct Agent {
     /// Its name; `Class.method` for a method.
     pub name: String,
     /// What it takes, without `self`.
-    pub parameters: Vec<Parameter>,
+    pub parameters: Vec<FunctionParameter>,
     /// Whether it is asynchronous.
     pub is_async: bool,
     /// The library that it calls into.
     pub library: &'static str,
     /// Why it is one.
-    pub why: Evidence,
+    pub evidence: Evidence,
     /// The route or the entry point that leads to it.
     pub reached_from: Option<String>,
     /// It yields its answer in pieces.
     pub is_generator: bool,
     /// For a method: whether an object of its class can be made without arguments.
-    pub makes_itself: bool,
+    pub is_default_constructible: bool,
     /// The functions that it works with.
-    pub parts: Vec<Part>,
+    pub functions: Vec<AgentFunction>,
 }
 
 /// A parameter of a function.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Parameter {
+pub struct FunctionParameter {
     /// Its name.
     pub name: String,
     /// Its type, where it is written.
@@ -186,14 +186,14 @@ pub struct Parameter {
     /// It may be left out.
     pub optional: bool,
     /// How it can be given.
-    pub given: Given,
+    pub kind: ParameterKind,
     /// A framework fills it in.
     pub injected: bool,
 }
 
 /// A function that an agent works with.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Part {
+pub struct AgentFunction {
     /// Its file.
     pub path: String,
     /// The line of its name.
@@ -201,16 +201,16 @@ pub struct Part {
     /// Its name; `Class.method` for a method.
     pub name: String,
     /// What it does for the agent.
-    pub does: Does,
+    pub role: AgentFunctionRole,
     /// It yields.
     pub is_generator: bool,
 }
 
 /// What a function does for an agent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Does {
+pub enum AgentFunctionRole {
     /// It calls the model.
-    Prompt,
+    ModelCaller,
     /// The model may call it.
     Tool,
     /// It stands between the agent and a call of the model.
@@ -237,7 +237,7 @@ pub struct Route {
     /// Fields that it answers with.
     pub response: Vec<String>,
     /// The fields of the request with their types, if a class declares them.
-    pub declared: Vec<Parameter>,
+    pub declared: Vec<FunctionParameter>,
     /// What stands before the handler: decorators, middleware.
     pub guards: Vec<String>,
 }
@@ -252,13 +252,13 @@ pub struct ProjectProfile {
     /// Its languages, the one with most lines first.
     pub languages: Vec<Language>,
     /// Its package managers.
-    pub managers: Vec<Manager>,
+    pub managers: Vec<PackageManager>,
     /// Its frameworks.
     pub frameworks: Vec<&'static str>,
     /// Where its programs start.
     pub entry_points: Vec<String>,
     /// Beside the product: an example, documentation, a test.
-    pub is_aside: bool,
+    pub is_example_or_test: bool,
 }
 
 /// Something to be careful about.

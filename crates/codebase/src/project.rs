@@ -2,31 +2,33 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use tree::{Budget, Tree};
+use tree::{Tree, WorkBudget};
 
 use crate::Evidence;
-use crate::lock;
-use crate::look::Looks;
-use crate::manager::Manager;
-use crate::manifest::{self, Dependency, Ecosystem, Manifest, Scope, Weight, folder_of, name_of};
-use crate::repository_text::NameKind;
+use crate::inventory::FileInventory;
+use crate::lock_files;
+use crate::manifest::{
+    self, Dependency, DependencyScope, Ecosystem, HintStrength, Manifest, file_name, parent_folder,
+};
+use crate::name_redaction::NameKind;
+use crate::package_manager::PackageManager;
 use crate::rules;
-use crate::survey::Survey;
+use crate::source_cache::SourceCache;
 
 /// The largest manifest that is read.
-const MANIFEST_BYTES: u64 = 1 << 20;
+const MAX_MANIFEST_BYTES: u64 = 1 << 20;
 /// The most that is read of all manifests together.
-const ALL_MANIFEST_BYTES: u64 = 64 << 20;
+const MAX_TOTAL_MANIFEST_BYTES: u64 = 64 << 20;
 
 /// A folder with manifests.
 #[derive(Debug)]
-pub(crate) struct Project {
+pub(crate) struct DetectedProject {
     pub(crate) folder: String,
     pub(crate) manifests: Vec<Manifest>,
-    pub(crate) managers: Vec<(Manager, Evidence)>,
+    pub(crate) managers: Vec<(PackageManager, Evidence)>,
 }
 
-impl Project {
+impl DetectedProject {
     pub(crate) fn name(&self) -> Option<&str> {
         self.manifests.iter().find_map(|manifest| manifest.name.as_deref())
     }
@@ -42,151 +44,175 @@ impl Project {
 }
 
 /// All projects, and what was wrong with some manifests.
-pub(crate) struct Projects {
+pub(crate) struct ProjectSet {
     /// Sorted by folder; the root's first, if it is one.
-    pub(crate) all: Vec<Project>,
-    pub(crate) broken: Vec<Evidence>,
+    pub(crate) all: Vec<DetectedProject>,
+    pub(crate) manifest_errors: Vec<Evidence>,
     by_name: BTreeMap<String, usize>,
     /// There were more manifests than are read.
-    pub(crate) is_cut: bool,
+    pub(crate) is_truncated: bool,
     /// Folders in which two managers of one kind left lock files.
-    pub(crate) contradictions: Vec<String>,
+    pub(crate) conflicting_managers: Vec<String>,
 }
 
-impl Projects {
-    pub(crate) fn find(tree: &Tree, survey: &Survey, budget: &Budget) -> Self {
-        let mut reader =
-            ManifestReader { tree, survey, manifests: BTreeMap::new(), broken: Vec::new(), bytes: 0 };
+impl ProjectSet {
+    pub(crate) fn detect(tree: &Tree, survey: &FileInventory, budget: &WorkBudget) -> Self {
+        let mut reader = ManifestReader {
+            tree,
+            inventory: survey,
+            manifests: BTreeMap::new(),
+            errors: Vec::new(),
+            bytes: 0,
+        };
         for file in &survey.files {
-            if budget.is_over() || budget.is_stopped() {
+            if budget.is_expired() || budget.is_cancelled() {
                 break;
             }
             reader.read(&file.path);
         }
-        let ManifestReader { manifests, broken, bytes, .. } = reader;
-        let is_cut = bytes > ALL_MANIFEST_BYTES;
+        let ManifestReader { manifests, errors: broken, bytes, .. } = reader;
+        let is_cut = bytes > MAX_TOTAL_MANIFEST_BYTES;
         let mut folders: BTreeMap<String, Vec<Manifest>> = BTreeMap::new();
         for manifest in manifests.into_values() {
             folders.entry(manifest.folder().to_owned()).or_default().push(manifest);
         }
-        inherit(&mut folders);
-        folders.retain(|_, manifests| manifests.iter().any(says_something));
-        let all = folders.into_iter().map(|(folder, manifests)| Project {
+        apply_inheritance(&mut folders);
+        folders.retain(|_, manifests| manifests.iter().any(is_meaningful));
+        let all = folders.into_iter().map(|(folder, manifests)| DetectedProject {
             folder,
             manifests,
             managers: Vec::new(),
         });
-        let mut projects =
-            Self { all: all.collect(), by_name: BTreeMap::new(), broken, contradictions: Vec::new(), is_cut };
+        let mut projects = Self {
+            all: all.collect(),
+            by_name: BTreeMap::new(),
+            manifest_errors: broken,
+            conflicting_managers: Vec::new(),
+            is_truncated: is_cut,
+        };
         let names = projects
             .all
             .iter()
             .enumerate()
             .filter_map(|(at, project)| Some((project.name()?.to_owned(), at)));
         projects.by_name = names.collect();
-        projects.decide_managers(tree, survey);
+        projects.assign_managers(tree, survey);
         projects
     }
 
     /// The project that a file belongs to: the innermost.
-    pub(crate) fn of(&self, path: &str) -> Option<usize> {
-        self.around(folder_of(path)).next()
+    pub(crate) fn innermost_project(&self, path: &str) -> Option<usize> {
+        self.enclosing_projects(parent_folder(path)).next()
     }
 
     /// The project of this name.
-    pub(crate) fn named(&self, name: &str) -> Option<&Project> {
+    pub(crate) fn find_by_name(&self, name: &str) -> Option<&DetectedProject> {
         self.by_name.get(name).and_then(|at| self.all.get(*at))
     }
 
     /// Keeps those that count, and what was said about them.
-    pub(crate) fn keep(&mut self, counted: &[bool]) {
+    pub(crate) fn retain(&mut self, counted: &[bool]) {
         let mut counts = counted.iter();
         self.all.retain(|_| counts.next() == Some(&true));
         self.by_name.clear();
         let kept: BTreeSet<&str> = self.all.iter().map(|project| project.folder.as_str()).collect();
-        self.contradictions.retain(|folder| kept.contains(folder.as_str()));
-        self.broken.retain(|broken| kept.contains(folder_of(&broken.path)));
+        self.conflicting_managers.retain(|folder| kept.contains(folder.as_str()));
+        self.manifest_errors.retain(|broken| kept.contains(parent_folder(&broken.path)));
     }
 
     /// The project in a folder and those around it, the nearest first.
-    pub(crate) fn around<'s>(&'s self, folder: &'s str) -> impl Iterator<Item = usize> + 's {
-        outwards(folder).filter_map(|folder| {
+    pub(crate) fn enclosing_projects<'s>(&'s self, folder: &'s str) -> impl Iterator<Item = usize> + 's {
+        enclosing_folders(folder).filter_map(|folder| {
             self.all.binary_search_by(|project| project.folder.as_str().cmp(folder)).ok()
         })
     }
 
     /// Which manager each project has: what the project names, then lock files, then what only one manager reads, then
     /// the default; in the project's own folder first, then in the folders around it.
-    fn decide_managers(&mut self, tree: &Tree, survey: &Survey) {
-        let mut signs = self.signs(tree, survey);
+    fn assign_managers(&mut self, tree: &Tree, inventory: &FileInventory) {
+        let mut signs = self.collect_manager_evidence(tree, inventory);
         for project in &self.all {
             let managers = signs.get(&project.folder).into_iter().flatten();
-            let locked = managers.filter(|sign| sign.weight == Weight::Locked).map(|sign| sign.manager);
-            let mut kinds: BTreeMap<Ecosystem, BTreeSet<Manager>> = BTreeMap::new();
+            let locked =
+                managers.filter(|sign| sign.strength == HintStrength::LockFile).map(|sign| sign.manager);
+            let mut kinds: BTreeMap<Ecosystem, BTreeSet<PackageManager>> = BTreeMap::new();
             locked.for_each(|manager| _ = kinds.entry(manager.ecosystem()).or_default().insert(manager));
             if kinds.values().any(|managers| managers.len() > 1) {
-                self.contradictions.push(project.folder.clone());
+                self.conflicting_managers.push(project.folder.clone());
             }
         }
         for signs in signs.values_mut() {
-            signs.sort_by_key(|sign| std::cmp::Reverse(sign.weight));
+            signs.sort_by_key(|sign| std::cmp::Reverse(sign.strength));
         }
-        let decide = |project: &Project| {
-            let decided =
-                project.ecosystems().into_iter().flat_map(|kind| decide(&signs, &project.folder, kind));
+        let decide = |project: &DetectedProject| {
+            let decided = project
+                .ecosystems()
+                .into_iter()
+                .flat_map(|kind| choose_managers(&signs, &project.folder, kind));
             decided.collect::<Vec<_>>()
         };
         let decided: Vec<_> = self.all.iter().map(decide).collect();
         for (project, managers) in self.all.iter_mut().zip(decided) {
             project.managers = managers;
         }
-        self.follow_the_others();
+        self.adopt_common_manager();
     }
 
     /// A package.json that says nothing is managed like all the others in the repository, if they agree.
-    fn follow_the_others(&mut self) {
+    fn adopt_common_manager(&mut self) {
         let of_node = self.all.iter().flat_map(|project| &project.managers);
-        let said: BTreeMap<Manager, Evidence> = of_node
-            .filter(|(manager, evidence)| manager.ecosystem() == Ecosystem::Node && evidence.fact != UNSAID)
+        let said: BTreeMap<PackageManager, Evidence> = of_node
+            .filter(|(manager, evidence)| {
+                manager.ecosystem() == Ecosystem::Node && evidence.fact != NO_MANAGER_FACT
+            })
             .cloned()
             .collect();
         let Some((only, evidence)) = said.iter().next().filter(|_| said.len() == 1) else { return };
         for (manager, known) in self.all.iter_mut().flat_map(|project| &mut project.managers) {
-            if known.fact == UNSAID {
+            if known.fact == NO_MANAGER_FACT {
                 (*manager, *known) = (*only, evidence.clone());
             }
         }
     }
 
-    fn signs(&self, tree: &Tree, survey: &Survey) -> BTreeMap<String, Vec<Sign>> {
-        let mut signs: BTreeMap<String, Vec<Sign>> = BTreeMap::new();
+    fn collect_manager_evidence(
+        &self,
+        tree: &Tree,
+        inventory: &FileInventory,
+    ) -> BTreeMap<String, Vec<ManagerEvidence>> {
+        let mut signs: BTreeMap<String, Vec<ManagerEvidence>> = BTreeMap::new();
         for project in &self.all {
             for manifest in &project.manifests {
-                let of = |hint: &manifest::Hint| Sign {
+                let of = |hint: &manifest::ManagerHint| ManagerEvidence {
                     manager: hint.manager,
-                    weight: hint.weight,
+                    strength: hint.strength,
                     evidence: Evidence::new(&manifest.path, hint.line, hint.fact.clone()),
                 };
                 signs.entry(project.folder.clone()).or_default().extend(manifest.hints.iter().map(of));
             }
         }
-        for file in &survey.files {
-            let name = name_of(&file.path);
-            let own = own_file(name).map(|manager| (manager, Weight::Own));
-            let Some((manager, weight)) = lock::manager(name).map(|m| (m, Weight::Locked)).or(own) else {
+        for file in &inventory.files {
+            let name = file_name(&file.path);
+            let own = manager_of_config_file(name).map(|manager| (manager, HintStrength::OwnFile));
+            let Some((manager, weight)) =
+                lock_files::manager_of_lock_file(name).map(|m| (m, HintStrength::LockFile)).or(own)
+            else {
                 continue;
             };
-            let stub = lock::may_be_stub(name) && {
+            let stub = lock_files::may_be_stub(name) && {
                 let text = tree.read(&file.path, 4096).unwrap_or_default();
-                !text.is_empty() && lock::is_stub(&String::from_utf8_lossy(&text))
+                !text.is_empty() && lock_files::is_stub(&String::from_utf8_lossy(&text))
             };
             if !stub {
-                let fact =
-                    if weight == Weight::Locked { "lock file" } else { "configuration of the manager" };
+                let fact = if weight == HintStrength::LockFile {
+                    "lock file"
+                } else {
+                    "configuration of the manager"
+                };
                 let evidence = Evidence::new(&file.path, 1, fact);
-                signs.entry(folder_of(&file.path).to_owned()).or_default().push(Sign {
+                signs.entry(parent_folder(&file.path).to_owned()).or_default().push(ManagerEvidence {
                     manager,
-                    weight,
+                    strength: weight,
                     evidence,
                 });
             }
@@ -195,10 +221,10 @@ impl Projects {
     }
 
     /// The version of a declared package: locked, written out, or shared by a workspace.
-    pub(crate) fn version(
+    pub(crate) fn resolve_version(
         &self,
-        looks: &Looks<'_>,
-        project: &Project,
+        sources: &SourceCache<'_>,
+        project: &DetectedProject,
         (manifest, dependency): (&Manifest, &Dependency),
     ) -> Option<(String, Evidence)> {
         let written = |dependency: &Dependency| {
@@ -206,100 +232,111 @@ impl Projects {
             let exact = text.trim_start_matches('=').trim_start_matches('v').trim();
             // To Cargo, 1.2.3 is a range.
             let is_exact = manifest.ecosystem != Ecosystem::Rust || text.starts_with('=');
-            (is_exact && lock::is_version(exact)).then(|| exact.to_owned())
+            (is_exact && lock_files::is_exact_version(exact)).then(|| exact.to_owned())
         };
-        if let Some(version) = locked(looks, project, manifest.ecosystem, &dependency.name) {
+        if let Some(version) = locked_version(sources, project, manifest.ecosystem, &dependency.name) {
             return Some(version);
         }
         if let Some(version) = written(dependency) {
-            let fact = fact(looks, &manifest.path, dependency, "declares", &version);
+            let fact = version_fact(sources, &manifest.path, dependency, "declares", &version);
             return Some((version, Evidence::new(&manifest.path, dependency.line, fact)));
         }
-        self.around(&project.folder).flat_map(|at| &self.all[at].manifests).find_map(|outer| {
-            let shared = outer.shared.iter().find(|shared| shared_name(&shared.name) == dependency.name)?;
+        self.enclosing_projects(&project.folder).flat_map(|at| &self.all[at].manifests).find_map(|outer| {
+            let shared =
+                outer.shared_versions.iter().find(|shared| catalog_name(&shared.name) == dependency.name)?;
             let version = written(shared)?;
             let shared = Dependency { line: shared.line, ..dependency.clone() };
-            let fact = fact(looks, &outer.path, &shared, "shares", &version);
+            let fact = version_fact(sources, &outer.path, &shared, "shares", &version);
             Some((version, Evidence::new(&outer.path, shared.line, fact)))
         })
     }
 }
 
 /// "declares x 1.2.3".
-fn fact(looks: &Looks<'_>, path: &str, dependency: &Dependency, verb: &str, version: &str) -> String {
-    let name = looks.texts.name(NameKind::Package, &dependency.name, path, dependency.line);
-    let version = looks.texts.name(NameKind::Version, version, path, dependency.line);
+fn version_fact(
+    sources: &SourceCache<'_>,
+    path: &str,
+    dependency: &Dependency,
+    verb: &str,
+    version: &str,
+) -> String {
+    let name = sources.redactor.name(NameKind::Package, &dependency.name, path, dependency.line);
+    let version = sources.redactor.name(NameKind::Version, version, path, dependency.line);
     format!("{verb} {name} {version}")
 }
 
 /// What the nearest lock file of the project's manager says.
-fn locked(
-    looks: &Looks<'_>,
-    project: &Project,
+fn locked_version(
+    sources: &SourceCache<'_>,
+    project: &DetectedProject,
     ecosystem: Ecosystem,
     package: &str,
 ) -> Option<(String, Evidence)> {
     let managers = project.managers.iter().map(|(manager, _)| *manager);
     let managers: Vec<_> = managers.filter(|manager| manager.ecosystem() == ecosystem).collect();
-    let path = outwards(&project.folder).find_map(|folder| {
-        let names = managers.iter().flat_map(|manager| lock::names(*manager));
-        names.map(|name| manifest::join(folder, name)).find(|path| looks.survey.has(path))
+    let path = enclosing_folders(&project.folder).find_map(|folder| {
+        let names = managers.iter().flat_map(|manager| lock_files::lock_file_names(*manager));
+        names.map(|name| manifest::join_path(folder, name)).find(|path| sources.inventory.contains(path))
     })?;
-    let (version, line) = looks.locked(&path, &project.folder, package)?;
-    let name = looks.texts.name(NameKind::Package, package, &path, line);
-    let shown = looks.texts.name(NameKind::Version, &version, &path, line);
+    let (version, line) = sources.locked_version(&path, &project.folder, package)?;
+    let name = sources.redactor.name(NameKind::Package, package, &path, line);
+    let shown = sources.redactor.name(NameKind::Version, &version, &path, line);
     let fact = format!("locks {name} at {shown}");
     Some((version, Evidence::new(&path, line, fact)))
 }
 
 /// A folder, the one around it, and so on to the root.
-fn outwards(folder: &str) -> impl Iterator<Item = &str> {
-    std::iter::successors(Some(folder), |folder| (!folder.is_empty()).then(|| folder_of(folder)))
+fn enclosing_folders(folder: &str) -> impl Iterator<Item = &str> {
+    std::iter::successors(Some(folder), |folder| (!folder.is_empty()).then(|| parent_folder(folder)))
 }
 
 /// `libs:alias=group:name` is `group:name`.
-fn shared_name(name: &str) -> &str {
+fn catalog_name(name: &str) -> &str {
     name.split_once('=').map_or(name, |(_, name)| name)
 }
 
 /// Something that speaks for a manager in a folder.
-struct Sign {
-    manager: Manager,
-    weight: Weight,
+struct ManagerEvidence {
+    manager: PackageManager,
+    strength: HintStrength,
     evidence: Evidence,
 }
 
 /// Files without dependencies that only one manager reads.
-fn own_file(name: &str) -> Option<Manager> {
+fn manager_of_config_file(name: &str) -> Option<PackageManager> {
     Some(match name {
-        ".yarnrc.yml" | ".yarnrc" => Manager::Yarn,
-        "bunfig.toml" => Manager::Bun,
-        "settings.gradle" | "settings.gradle.kts" => Manager::Gradle,
+        ".yarnrc.yml" | ".yarnrc" => PackageManager::Yarn,
+        "bunfig.toml" => PackageManager::Bun,
+        "settings.gradle" | "settings.gradle.kts" => PackageManager::Gradle,
         _ => return None,
     })
 }
 
 /// The managers of one kind in a folder. One, unless two build the same thing side by side (Maven and Gradle).
-fn decide(signs: &BTreeMap<String, Vec<Sign>>, folder: &str, kind: Ecosystem) -> Vec<(Manager, Evidence)> {
-    let of_kind = |folder: &str| -> Vec<&Sign> {
+fn choose_managers(
+    signs: &BTreeMap<String, Vec<ManagerEvidence>>,
+    folder: &str,
+    kind: Ecosystem,
+) -> Vec<(PackageManager, Evidence)> {
+    let of_kind = |folder: &str| -> Vec<&ManagerEvidence> {
         let here = signs.get(folder).into_iter().flatten();
         here.filter(|sign| sign.manager.ecosystem() == kind).collect()
     };
-    let is_sign = |sign: &&Sign| sign.weight >= Weight::Own;
+    let is_sign = |sign: &&ManagerEvidence| sign.strength >= HintStrength::OwnFile;
     // What is named, locked or configured by a file of its own, the nearest first; what an engine merely allows after
     // that, and only here; then the default.
-    let nearest = outwards(folder).map(of_kind).find(|here| here.iter().any(is_sign));
-    let weaker = || of_kind(folder).into_iter().max_by_key(|sign| sign.weight);
+    let nearest = enclosing_folders(folder).map(of_kind).find(|here| here.iter().any(is_sign));
+    let weaker = || of_kind(folder).into_iter().max_by_key(|sign| sign.strength);
     let Some(here) = nearest else {
         let weaker = weaker().map(|sign| (sign.manager, sign.evidence.clone()));
         return weaker.or_else(|| default_manager(kind, folder)).into_iter().collect();
     };
-    let best = here.iter().map(|sign| sign.weight).max().unwrap_or(Weight::Own);
+    let best = here.iter().map(|sign| sign.strength).max().unwrap_or(HintStrength::OwnFile);
     let both = kind == Ecosystem::Jvm;
     // Two lock files side by side: nobody knows which one counts.
-    let several = both || best == Weight::Locked;
-    let mut chosen: Vec<(Manager, Evidence)> = Vec::new();
-    for sign in here.iter().filter(|sign| sign.weight == best || (both && is_sign(sign))) {
+    let several = both || best == HintStrength::LockFile;
+    let mut chosen: Vec<(PackageManager, Evidence)> = Vec::new();
+    for sign in here.iter().filter(|sign| sign.strength == best || (both && is_sign(sign))) {
         if chosen.iter().all(|(manager, _)| *manager != sign.manager) && (several || chosen.is_empty()) {
             chosen.push((sign.manager, sign.evidence.clone()));
         }
@@ -307,16 +344,17 @@ fn decide(signs: &BTreeMap<String, Vec<Sign>>, folder: &str, kind: Ecosystem) ->
     chosen
 }
 
-const UNSAID: &str = "package.json without a lock file or a named manager";
+const NO_MANAGER_FACT: &str = "package.json without a lock file or a named manager";
 
 /// What one gets by saying nothing.
-fn default_manager(kind: Ecosystem, folder: &str) -> Option<(Manager, Evidence)> {
-    (kind == Ecosystem::Node)
-        .then(|| (Manager::Npm, Evidence::new(&manifest::join(folder, "package.json"), 1, UNSAID)))
+fn default_manager(kind: Ecosystem, folder: &str) -> Option<(PackageManager, Evidence)> {
+    (kind == Ecosystem::Node).then(|| {
+        (PackageManager::Npm, Evidence::new(&manifest::join_path(folder, "package.json"), 1, NO_MANAGER_FACT))
+    })
 }
 
 /// Whether a manifest is more than a marker such as `{"type": "module"}`.
-fn says_something(manifest: &Manifest) -> bool {
+fn is_meaningful(manifest: &Manifest) -> bool {
     manifest.name.is_some()
         || manifest.is_workspace
         || !manifest.dependencies.is_empty()
@@ -326,19 +364,20 @@ fn says_something(manifest: &Manifest) -> bool {
 
 struct ManifestReader<'a> {
     tree: &'a Tree,
-    survey: &'a Survey,
+    inventory: &'a FileInventory,
     manifests: BTreeMap<String, Manifest>,
-    broken: Vec<Evidence>,
+    errors: Vec<Evidence>,
     bytes: u64,
 }
 
 impl ManifestReader<'_> {
     fn read(&mut self, path: &str) {
-        let Some((ecosystem, reader)) = manifest::reader(path) else { return };
+        let Some((ecosystem, reader)) = manifest::find_parser(path) else { return };
         // `-r other.txt`, whatever it is called; but nothing that the walk did not see, and nothing but such lists: who
         // follows an include to `.env` tells its secrets.
-        let is_list =
-            |file: &String| (file.ends_with(".txt") || file.ends_with(".in")) && self.survey.has(file);
+        let is_list = |file: &String| {
+            (file.ends_with(".txt") || file.ends_with(".in")) && self.inventory.contains(file)
+        };
         let mut open = vec![path.to_owned()];
         while let Some(path) = open.pop() {
             let includes = self.read_with(&path, ecosystem, reader);
@@ -347,12 +386,17 @@ impl ManifestReader<'_> {
     }
 
     /// Reads one, and gives the files that it includes.
-    fn read_with(&mut self, path: &str, ecosystem: Ecosystem, reader: manifest::Reader) -> Vec<String> {
-        if self.manifests.contains_key(path) || self.bytes > ALL_MANIFEST_BYTES {
+    fn read_with(
+        &mut self,
+        path: &str,
+        ecosystem: Ecosystem,
+        reader: manifest::ManifestParser,
+    ) -> Vec<String> {
+        if self.manifests.contains_key(path) || self.bytes > MAX_TOTAL_MANIFEST_BYTES {
             return Vec::new();
         }
         let parsed =
-            self.tree.read(path, MANIFEST_BYTES).map_err(|error| (1, format!("cannot be read: {error}")));
+            self.tree.read(path, MAX_MANIFEST_BYTES).map_err(|error| (1, format!("cannot be read: {error}")));
         let parsed = parsed.and_then(|bytes| {
             self.bytes += bytes.len() as u64;
             let text = String::from_utf8_lossy(&bytes);
@@ -360,9 +404,9 @@ impl ManifestReader<'_> {
             reader(path, text).map_err(|broken| (broken.line, format!("cannot be parsed: {}", broken.reason)))
         });
         let manifest = parsed.unwrap_or_else(|(line, reason)| {
-            self.broken.push(Evidence::new(path, line, reason));
+            self.errors.push(Evidence::new(path, line, reason));
             // There is a project all the same; what lies beside the manifest may speak for it.
-            Manifest::broken(path, ecosystem)
+            Manifest::unparsed(path, ecosystem)
         });
         let includes = manifest.includes.clone();
         self.manifests.insert(path.to_owned(), manifest);
@@ -371,19 +415,26 @@ impl ManifestReader<'_> {
 }
 
 /// Gives projects what they leave to others: Maven parents, and names from a Gradle version catalog.
-fn inherit(folders: &mut BTreeMap<String, Vec<Manifest>>) {
+fn apply_inheritance(folders: &mut BTreeMap<String, Vec<Manifest>>) {
     // Of a parent's dependencies only those count by which something is recognised, and a handful is enough.
-    const INHERITED: usize = 20;
-    let known =
-        |d: &&Dependency| d.scope == Scope::Main && rules::of_package(Ecosystem::Jvm, &d.name).is_some();
+    const MAX_INHERITED_DEPENDENCIES: usize = 20;
+    let known = |d: &&Dependency| {
+        d.scope == DependencyScope::Main && rules::find_rule_for_package(Ecosystem::Jvm, &d.name).is_some()
+    };
     let mut parents: BTreeMap<String, (Vec<Dependency>, Option<String>)> = BTreeMap::new();
     let mut catalog: BTreeMap<String, String> = BTreeMap::new();
     for manifest in folders.values().flatten() {
         if let Some(coordinates) = &manifest.coordinates {
-            let own = manifest.dependencies.iter().filter(known).take(INHERITED).cloned().collect();
+            let own = manifest
+                .dependencies
+                .iter()
+                .filter(known)
+                .take(MAX_INHERITED_DEPENDENCIES)
+                .cloned()
+                .collect();
             parents.insert(coordinates.clone(), (own, manifest.parent.clone()));
         }
-        let names = manifest.shared.iter().filter_map(|shared| shared.name.split_once('='));
+        let names = manifest.shared_versions.iter().filter_map(|shared| shared.name.split_once('='));
         catalog.extend(names.map(|(alias, name)| (alias.to_owned(), name.to_owned())));
     }
     for manifest in folders.values_mut().flatten() {

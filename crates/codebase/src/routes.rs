@@ -2,14 +2,14 @@
 
 mod mounts;
 
-use crate::glance::parameter;
-use crate::names::{Names, NodeId, words};
-use crate::profile::Parameter;
-use crate::source::{Argument, CallSite, Class, Function, Source};
+use crate::file_summary::function_parameter;
+use crate::profile::FunctionParameter;
+use crate::source::{CallArgument, CallSite, ParsedSource, SourceClass, SourceFunction};
+use crate::symbols::{NodeId, SymbolIndex, type_names};
 
 /// A route and the function behind it.
 #[derive(Debug)]
-pub(crate) struct RouteFact {
+pub(crate) struct DetectedRoute {
     pub(crate) method: String,
     pub(crate) path: String,
     pub(crate) line: u32,
@@ -20,48 +20,49 @@ pub(crate) struct RouteFact {
     pub(crate) guards: Vec<String>,
 }
 
-const VERBS: &[&str] = &["get", "post", "put", "patch", "delete", "websocket", "all", "options", "head"];
+const ROUTE_METHODS: &[&str] =
+    &["get", "post", "put", "patch", "delete", "websocket", "all", "options", "head"];
 
 /// All routes of all files, with the prefixes under which their routers are mounted.
-pub(crate) fn all(names: &Names<'_, '_>) -> Vec<RouteFact> {
-    let mounts = mounts::all(names);
+pub(crate) fn find_routes(symbols: &SymbolIndex<'_, '_>) -> Vec<DetectedRoute> {
+    let mounts = mounts::find_mounts(symbols);
     let mut routes = Vec::new();
-    for (file, of) in names.files.iter().enumerate() {
-        let mut own = decorated(of.source, file);
-        own.extend(registered(names, file));
+    for (file, of) in symbols.files.iter().enumerate() {
+        let mut own = find_decorated_routes(of.source, file);
+        own.extend(find_registered_routes(symbols, file));
         for route in &mut own {
-            let prefix = mounts::prefix(names, &mounts, file, route.router.as_deref());
-            if !prefix.is_empty() && route.path != COMPUTED {
-                route.path = glue(&prefix, &route.path);
+            let prefix = mounts::mount_prefix(symbols, &mounts, file, route.router.as_deref());
+            if !prefix.is_empty() && route.path != COMPUTED_PATH {
+                route.path = join_route_path(&prefix, &route.path);
             }
-            if route.path.contains(COMPUTED) {
-                COMPUTED.clone_into(&mut route.path);
+            if route.path.contains(COMPUTED_PATH) {
+                COMPUTED_PATH.clone_into(&mut route.path);
             }
         }
-        own.extend(by_place(names, file));
+        own.extend(find_file_routes(symbols, file));
         routes.append(&mut own);
     }
     routes
 }
 
 /// `@app.post("/chat")`, `@app.route("/chat", methods=["POST"])`, `@Post("chat")` in a `@Controller("api")`.
-fn decorated(source: &Source, file: usize) -> Vec<RouteFact> {
+fn find_decorated_routes(source: &ParsedSource, file: usize) -> Vec<DetectedRoute> {
     let mut found = Vec::new();
     for (at, function) in source.functions.iter().enumerate() {
         let owner = function.owner.as_ref();
         let class = owner.and_then(|owner| source.classes.iter().find(|class| class.name == *owner));
         let controller = class.and_then(|class| class.decorators.iter().find(|d| d.callee == "Controller"));
         for decorator in &function.decorators {
-            let Some((verbs, path)) = route_of(source, decorator, controller) else { continue };
+            let Some((verbs, path)) = parse_route_decorator(source, decorator, controller) else { continue };
             let router = decorator.callee.rsplit_once('.').map(|(router, _)| router.to_owned());
             let handler = NodeId { file, function: Some(at) };
-            found.extend(verbs.into_iter().map(|method| RouteFact {
+            found.extend(verbs.into_iter().map(|method| DetectedRoute {
                 method,
                 path: path.clone(),
                 line: decorator.line,
                 handler,
                 router: router.clone(),
-                guards: guards_of(class),
+                guards: class_guards(class),
             }));
         }
     }
@@ -69,7 +70,7 @@ fn decorated(source: &Source, file: usize) -> Vec<RouteFact> {
 }
 
 /// What stands before every handler of a class: `@UseGuards(…)`.
-fn guards_of(class: Option<&Class>) -> Vec<String> {
+fn class_guards(class: Option<&SourceClass>) -> Vec<String> {
     class
         .into_iter()
         .flat_map(|class| class.decorators.iter().map(|decorator| decorator.callee.clone()))
@@ -77,38 +78,38 @@ fn guards_of(class: Option<&Class>) -> Vec<String> {
 }
 
 /// The methods and the path that a decorator gives a route.
-fn route_of(
-    source: &Source,
+fn parse_route_decorator(
+    source: &ParsedSource,
     decorator: &CallSite,
     controller: Option<&CallSite>,
 ) -> Option<(Vec<String>, String)> {
     let (router, verb) = decorator.callee.rsplit_once('.').unwrap_or(("", &decorator.callee));
     let prefix = match controller {
-        Some(controller) => controller.first_text().unwrap_or_default().to_owned(),
-        None => prefix_of(source, router),
+        Some(controller) => controller.first_string().unwrap_or_default().to_owned(),
+        None => router_prefix(source, router),
     };
-    let path = decorator.first_text().unwrap_or_default();
+    let path = decorator.first_string().unwrap_or_default();
     let verb = verb.to_ascii_lowercase();
     let methods = match verb.as_str() {
-        "all" => vec![ANY.to_owned()],
-        "route" | "api_route" => methods(decorator),
-        _ if VERBS.contains(&verb.as_str()) => vec![verb.to_ascii_uppercase()],
+        "all" => vec![ANY_METHOD.to_owned()],
+        "route" | "api_route" => declared_methods(decorator),
+        _ if ROUTE_METHODS.contains(&verb.as_str()) => vec![verb.to_ascii_uppercase()],
         _ => return None,
     };
-    if decorator.first_text().is_none() && is_router(source, router) {
-        return Some((methods, COMPUTED.to_owned()));
+    if decorator.first_string().is_none() && is_router(source, router) {
+        return Some((methods, COMPUTED_PATH.to_owned()));
     }
     let is_path = path.starts_with('/') || controller.is_some() || path.is_empty() && !prefix.is_empty();
-    is_path.then(|| (methods, glue(&prefix, path)))
+    is_path.then(|| (methods, join_route_path(&prefix, path)))
 }
 
 /// Stands for every method.
-const ANY: &str = "ANY";
+const ANY_METHOD: &str = "ANY";
 /// Stands for a path that is put together while the program runs.
-const COMPUTED: &str = "(computed)";
+const COMPUTED_PATH: &str = "(computed)";
 
 /// Whether a name was made as an application or a router.
-fn is_router(source: &Source, name: &str) -> bool {
+fn is_router(source: &ParsedSource, name: &str) -> bool {
     let makers = ["FastAPI", "APIRouter", "Flask", "Blueprint", "Starlette", "Router"];
     source
         .bindings
@@ -117,37 +118,38 @@ fn is_router(source: &Source, name: &str) -> bool {
 }
 
 /// `methods=["POST"]`; GET if nothing is said.
-fn methods(decorator: &CallSite) -> Vec<String> {
-    let texts = |items: &[Argument]| {
-        let text = |item: &Argument| match item {
-            Argument::Text(text) => Some(text.to_ascii_uppercase()),
+fn declared_methods(decorator: &CallSite) -> Vec<String> {
+    let texts = |items: &[CallArgument]| {
+        let text = |item: &CallArgument| match item {
+            CallArgument::Text(text) => Some(text.to_ascii_uppercase()),
             _ => None,
         };
         items.iter().filter_map(text).collect::<Vec<_>>()
     };
-    match decorator.named("methods") {
-        Some(Argument::List(items)) if !items.is_empty() => texts(items),
+    match decorator.keyword_argument("methods") {
+        Some(CallArgument::List(items)) if !items.is_empty() => texts(items),
         _ => vec!["GET".to_owned()],
     }
 }
 
 /// `router = APIRouter(prefix="/api")`.
-fn prefix_of(source: &Source, object: &str) -> String {
+fn router_prefix(source: &ParsedSource, object: &str) -> String {
     let Some(binding) = source.bindings.iter().find(|binding| binding.name == object) else {
         return String::new();
     };
     let call = source.calls.iter().find(|call| call.callee == binding.callee && call.line >= binding.line);
-    let prefix = call.and_then(|call| call.named("prefix").or_else(|| call.named("url_prefix")));
+    let prefix =
+        call.and_then(|call| call.keyword_argument("prefix").or_else(|| call.keyword_argument("url_prefix")));
     match prefix {
-        Some(Argument::Text(text)) => text.clone(),
+        Some(CallArgument::Text(text)) => text.clone(),
         None => String::new(),
         // Put together while the program runs.
-        Some(_) => COMPUTED.to_owned(),
+        Some(_) => COMPUTED_PATH.to_owned(),
     }
 }
 
 /// A prefix and a path. The slash at the end of a path is part of it.
-pub(crate) fn glue(prefix: &str, path: &str) -> String {
+pub(crate) fn join_route_path(prefix: &str, path: &str) -> String {
     let (prefix, path) = (prefix.trim_matches('/'), path.trim_start_matches('/'));
     match (prefix.is_empty(), path.is_empty()) {
         (true, _) => format!("/{path}"),
@@ -157,64 +159,64 @@ pub(crate) fn glue(prefix: &str, path: &str) -> String {
 }
 
 /// `app.post("/chat", handler)`, `path("chat/", views.chat)` of Django, `Route("/chat", chat)` of Starlette.
-fn registered(names: &Names<'_, '_>, file: usize) -> Vec<RouteFact> {
-    let source = names.files[file].source;
+fn find_registered_routes(symbols: &SymbolIndex<'_, '_>, file: usize) -> Vec<DetectedRoute> {
+    let source = symbols.files[file].source;
     let mut found = Vec::new();
     for call in &source.calls {
         let (object, verb) = call.callee.rsplit_once('.').unwrap_or(("", &call.callee));
-        let Some(path) = call.first_text() else { continue };
+        let Some(path) = call.first_string() else { continue };
         let lower = verb.to_ascii_lowercase();
         let is_django = matches!(call.callee.as_str(), "path" | "re_path" | "url");
         let is_listed = path.starts_with('/')
             && (verb == "Route"
                 || matches!(verb, "add_route" | "add_api_route" | "add_url_rule") && !object.is_empty());
-        let is_verb = VERBS.contains(&lower.as_str()) && !object.is_empty() && path.starts_with('/');
+        let is_verb = ROUTE_METHODS.contains(&lower.as_str()) && !object.is_empty() && path.starts_with('/');
         if !is_django && !is_verb && !is_listed {
             continue;
         }
-        let by_name = || call.named("endpoint").or_else(|| call.named("view_func"));
+        let by_name = || call.keyword_argument("endpoint").or_else(|| call.keyword_argument("view_func"));
         let given = if is_listed {
             by_name().or_else(|| call.arguments.get(1))
         } else {
             call.arguments.get(1..).and_then(<[_]>::last)
         };
         let handler = match given {
-            Some(Argument::Function(function)) => Some(NodeId { file, function: Some(*function) }),
-            Some(Argument::Name(name)) => names.target(file, call.within, name),
+            Some(CallArgument::Function(function)) => Some(NodeId { file, function: Some(*function) }),
+            Some(CallArgument::Name(name)) => symbols.resolve_function(file, call.within, name),
             _ => None,
         };
         let Some(handler) = handler else { continue };
         let verbs = match lower.as_str() {
-            _ if is_listed => methods(call),
-            _ if is_django => vec![names.function(handler).map_or(ANY.to_owned(), accepted)],
-            "all" => vec![ANY.to_owned()],
+            _ if is_listed => declared_methods(call),
+            _ if is_django => vec![symbols.function(handler).map_or(ANY_METHOD.to_owned(), accepted_method)],
+            "all" => vec![ANY_METHOD.to_owned()],
             verb => vec![verb.to_ascii_uppercase()],
         };
         let router = (is_verb || is_listed && !object.is_empty()).then(|| object.to_owned());
-        found.extend(verbs.into_iter().map(|method| RouteFact {
+        found.extend(verbs.into_iter().map(|method| DetectedRoute {
             method,
-            path: glue("", path),
+            path: join_route_path("", path),
             line: call.line,
             handler,
             router: router.clone(),
-            guards: between(call),
+            guards: middleware_names(call),
         }));
     }
     found
 }
 
 /// What stands between the path and the handler: `app.post("/chat", auth, chat)`.
-fn between(call: &CallSite) -> Vec<String> {
+fn middleware_names(call: &CallSite) -> Vec<String> {
     let inner = call.arguments.get(1..call.arguments.len().saturating_sub(1)).unwrap_or_default();
-    let name = |argument: &Argument| match argument {
-        Argument::Name(name) | Argument::Call(name) => Some(name.clone()),
+    let name = |argument: &CallArgument| match argument {
+        CallArgument::Name(name) | CallArgument::Call(name) => Some(name.clone()),
         _ => None,
     };
     inner.iter().filter_map(name).collect()
 }
 
 /// The method that a Django view accepts: `@require_POST`.
-fn accepted(view: &Function) -> String {
+fn accepted_method(view: &SourceFunction) -> String {
     let required = view
         .decorators
         .iter()
@@ -222,15 +224,15 @@ fn accepted(view: &Function) -> String {
     match required {
         Some("POST") => "POST".to_owned(),
         Some("GET" | "safe") => "GET".to_owned(),
-        _ => ANY.to_owned(),
+        _ => ANY_METHOD.to_owned(),
     }
 }
 
 /// Files whose place is their route: those of Next.js, `SvelteKit` and Remix.
-fn by_place(names: &Names<'_, '_>, file: usize) -> Vec<RouteFact> {
-    let (path, source) = (names.files[file].path, names.files[file].source);
-    let projects = names.looks.projects;
-    let folder = projects.of(path).map_or("", |at| projects.all[at].folder.as_str());
+fn find_file_routes(symbols: &SymbolIndex<'_, '_>, file: usize) -> Vec<DetectedRoute> {
+    let (path, source) = (symbols.files[file].path, symbols.files[file].source);
+    let projects = symbols.sources.projects;
+    let folder = projects.innermost_project(path).map_or("", |at| projects.all[at].folder.as_str());
     let inside = path.strip_prefix(folder).unwrap_or(path).trim_start_matches('/');
     let inside = inside.strip_prefix("src/").unwrap_or(inside);
     let (place, name) = inside.rsplit_once('/').unwrap_or(("", inside));
@@ -245,15 +247,15 @@ fn by_place(names: &Names<'_, '_>, file: usize) -> Vec<RouteFact> {
     let verbs = ["GET", "POST", "PUT", "PATCH", "DELETE"];
     match stem {
         "route" if within("app").is_some() => {
-            exported(source, file, &route(within("app").unwrap_or_default()), &verbs)
+            exported_routes(source, file, &route(within("app").unwrap_or_default()), &verbs)
         }
         "+server" if within("routes").is_some() => {
-            exported(source, file, &route(within("routes").unwrap_or_default()), &verbs)
+            exported_routes(source, file, &route(within("routes").unwrap_or_default()), &verbs)
         }
-        _ if inside.starts_with("app/routes/") => by_name(source, file, inside),
+        _ if inside.starts_with("app/routes/") => find_remix_routes(source, file, inside),
         _ if within("pages/api").is_some() => {
             let last = if stem == "index" { "" } else { stem };
-            exported(
+            exported_routes(
                 source,
                 file,
                 &route(&format!("api{}/{last}", within("pages/api").unwrap_or_default())),
@@ -265,7 +267,7 @@ fn by_place(names: &Names<'_, '_>, file: usize) -> Vec<RouteFact> {
 }
 
 /// `app/routes/api.chat.ts` of Remix: the dots are slashes, an `action` takes what is posted, a `loader` what is asked for.
-fn by_name(source: &Source, file: usize, path: &str) -> Vec<RouteFact> {
+fn find_remix_routes(source: &ParsedSource, file: usize, path: &str) -> Vec<DetectedRoute> {
     let name = path.trim_start_matches("app/routes/");
     let name = name.rsplit_once('.').map_or(name, |(name, _)| name);
     let name = name.strip_suffix("/route").unwrap_or(name);
@@ -278,11 +280,11 @@ fn by_name(source: &Source, file: usize, path: &str) -> Vec<RouteFact> {
         "loader" => Some("GET"),
         _ => None,
     };
-    let fact = |(at, function): (usize, &Function)| {
+    let fact = |(at, function): (usize, &SourceFunction)| {
         let method =
             method(&function.name).filter(|_| function.outer.is_none() && function.owner.is_none())?;
         let handler = NodeId { file, function: Some(at) };
-        Some(RouteFact {
+        Some(DetectedRoute {
             method: method.to_owned(),
             path: place.clone(),
             line: function.line,
@@ -294,16 +296,16 @@ fn by_name(source: &Source, file: usize, path: &str) -> Vec<RouteFact> {
     source.functions.iter().enumerate().filter_map(fact).collect()
 }
 
-fn exported(source: &Source, file: usize, path: &str, names: &[&str]) -> Vec<RouteFact> {
+fn exported_routes(source: &ParsedSource, file: usize, path: &str, names: &[&str]) -> Vec<DetectedRoute> {
     let is_default = names == ["default"];
-    let wanted = |function: &Function| {
+    let wanted = |function: &SourceFunction| {
         let stands_for_it = source.default_export.as_ref().filter(|_| is_default) == Some(&function.name);
         function.outer.is_none()
             && function.owner.is_none()
             && (stands_for_it || names.contains(&function.name.as_str()))
     };
-    let fact = |at: usize| RouteFact {
-        method: if is_default { ANY.to_owned() } else { source.functions[at].name.clone() },
+    let fact = |at: usize| DetectedRoute {
+        method: if is_default { ANY_METHOD.to_owned() } else { source.functions[at].name.clone() },
         path: path.to_owned(),
         line: source.functions[at].line,
         handler: NodeId { file, function: Some(at) },
@@ -315,12 +317,15 @@ fn exported(source: &Source, file: usize, path: &str, names: &[&str]) -> Vec<Rou
 
 /// The fields that a handler reads and answers with, as far as types or code show them, and what a class declares of the
 /// first.
-pub(crate) fn fields(names: &Names<'_, '_>, handler: NodeId) -> (Vec<String>, Vec<String>, Vec<Parameter>) {
-    let Some(function) = names.function(handler) else { return Default::default() };
+pub(crate) fn handler_fields(
+    symbols: &SymbolIndex<'_, '_>,
+    handler: NodeId,
+) -> (Vec<String>, Vec<String>, Vec<FunctionParameter>) {
+    let Some(function) = symbols.function(handler) else { return Default::default() };
     let of_type = |annotation: &str| {
-        let class = words(annotation).find_map(|word| names.class(handler.file, word));
+        let class = type_names(annotation).find_map(|word| symbols.resolve_class(handler.file, word));
         class
-            .map(|class: &Class| class.fields.iter().map(parameter).collect::<Vec<_>>())
+            .map(|class: &SourceClass| class.fields.iter().map(function_parameter).collect::<Vec<_>>())
             .filter(|fields| !fields.is_empty())
     };
     // What a framework fills in, or answers with, is not what is sent.
@@ -328,14 +333,15 @@ pub(crate) fn fields(names: &Names<'_, '_>, handler: NodeId) -> (Vec<String>, Ve
     let annotations = function.parameters.iter().filter(|parameter| !parameter.injected);
     let mut annotations = annotations.filter_map(|parameter| parameter.annotation.as_deref()).filter(is_sent);
     let declared = annotations.find_map(of_type).unwrap_or_default();
-    let model = function.decorators.iter().find_map(|decorator| decorator.named("response_model"));
+    let model = function.decorators.iter().find_map(|decorator| decorator.keyword_argument("response_model"));
     let answered = match model {
-        Some(Argument::Name(name)) => of_type(name),
+        Some(CallArgument::Name(name)) => of_type(name),
         _ => None,
     };
     let answered = answered.or_else(|| function.returns.as_deref().and_then(of_type));
-    let names_of = |fields: &[Parameter]| fields.iter().map(|field| field.name.clone()).collect::<Vec<_>>();
-    let request = if declared.is_empty() { function.reads.clone() } else { names_of(&declared) };
-    let response = answered.map_or_else(|| function.writes.clone(), |fields| names_of(&fields));
+    let names_of =
+        |fields: &[FunctionParameter]| fields.iter().map(|field| field.name.clone()).collect::<Vec<_>>();
+    let request = if declared.is_empty() { function.request_fields.clone() } else { names_of(&declared) };
+    let response = answered.map_or_else(|| function.response_fields.clone(), |fields| names_of(&fields));
     (request, response, declared)
 }

@@ -31,13 +31,13 @@ pub struct Rule {
     /// Modules that are imported from it: the module itself and what is beneath it.
     pub(crate) modules: &'static [&'static str],
     /// Calls that make its central object: `FastAPI(…)`.
-    pub(crate) makers: &'static [&'static str],
+    pub(crate) constructors: &'static [&'static str],
     /// Files that only its users have; `*` stands for an ending.
-    pub(crate) files: &'static [&'static str],
+    pub(crate) config_files: &'static [&'static str],
     /// Frameworks that lie beneath it and are not meant when both are found.
-    pub(crate) over: &'static [&'static str],
+    pub(crate) supersedes: &'static [&'static str],
     /// It builds the program, so its users rightly list it for development.
-    pub(crate) builds: bool,
+    pub(crate) is_build_tool: bool,
 }
 
 impl Rule {
@@ -50,36 +50,36 @@ impl Rule {
             role,
             packages: none,
             modules: none,
-            makers: none,
-            files: none,
-            over: none,
-            builds: false,
+            constructors: none,
+            config_files: none,
+            supersedes: none,
+            is_build_tool: false,
         }
     }
 
-    const fn of(mut self, packages: &'static [&'static str], modules: &'static [&'static str]) -> Self {
+    const fn packages(mut self, packages: &'static [&'static str], modules: &'static [&'static str]) -> Self {
         self.packages = packages;
         self.modules = modules;
         self
     }
 
-    const fn made_by(mut self, makers: &'static [&'static str]) -> Self {
-        self.makers = makers;
+    const fn constructors(mut self, makers: &'static [&'static str]) -> Self {
+        self.constructors = makers;
         self
     }
 
-    const fn with(mut self, files: &'static [&'static str]) -> Self {
-        self.files = files;
+    const fn config_files(mut self, files: &'static [&'static str]) -> Self {
+        self.config_files = files;
         self
     }
 
-    const fn over(mut self, others: &'static [&'static str]) -> Self {
-        self.over = others;
+    const fn supersedes(mut self, others: &'static [&'static str]) -> Self {
+        self.supersedes = others;
         self
     }
 
-    const fn builds(mut self) -> Self {
-        self.builds = true;
+    const fn build_tool(mut self) -> Self {
+        self.is_build_tool = true;
         self
     }
 
@@ -89,17 +89,17 @@ impl Rule {
     }
 
     /// Which of its packages this is; the first is the one that carries its version.
-    pub(crate) fn place_of(&self, package: &str) -> usize {
+    pub(crate) fn package_rank(&self, package: &str) -> usize {
         self.packages.iter().position(|known| *known == package).unwrap_or(self.packages.len())
     }
 
     /// Whether its packages all have the same version.
-    pub(crate) fn is_train(&self) -> bool {
+    pub(crate) fn has_shared_version(&self) -> bool {
         matches!(self.ecosystem, Jvm | Dotnet)
     }
 
     /// How well a package name fits: the length of the pattern that it matches.
-    fn fit(&self, package: &str) -> Option<usize> {
+    fn match_length(&self, package: &str) -> Option<usize> {
         let fits = |pattern: &&&str| match pattern.strip_suffix('*') {
             Some(start) => package.starts_with(start),
             None => **pattern == package,
@@ -124,90 +124,94 @@ const fn model(name: &'static str, title: &'static str, ecosystem: Ecosystem) ->
 #[rustfmt::skip] // a line is a line
 pub static RULES: &[Rule] = &[
     // Python on the web
-    web("fastapi", "FastAPI", Python).of(&["fastapi", "fastapi-slim"], &["fastapi"]).made_by(&["FastAPI"]).over(&["starlette"]),
-    web("starlette", "Starlette", Python).of(&["starlette"], &["starlette"]).made_by(&["Starlette"]),
-    web("flask", "Flask", Python).of(&["flask"], &["flask"]).made_by(&["Flask"]),
-    web("django", "Django", Python).of(&["django"], &["django"]).made_by(&["get_asgi_application", "get_wsgi_application", "execute_from_command_line"]).with(&["manage.py"]),
-    web("litestar", "Litestar", Python).of(&["litestar"], &["litestar"]).made_by(&["Litestar"]).over(&["starlette"]),
+    web("fastapi", "FastAPI", Python).packages(&["fastapi", "fastapi-slim"], &["fastapi"]).constructors(&["FastAPI"]).supersedes(&["starlette"]),
+    web("starlette", "Starlette", Python).packages(&["starlette"], &["starlette"]).constructors(&["Starlette"]),
+    web("flask", "Flask", Python).packages(&["flask"], &["flask"]).constructors(&["Flask"]),
+    web("django", "Django", Python).packages(&["django"], &["django"]).constructors(&["get_asgi_application", "get_wsgi_application", "execute_from_command_line"]).config_files(&["manage.py"]),
+    web("litestar", "Litestar", Python).packages(&["litestar"], &["litestar"]).constructors(&["Litestar"]).supersedes(&["starlette"]),
     // JavaScript and TypeScript on the web
-    web("express", "Express", Node).of(&["express"], &["express"]).made_by(&["express"]),
-    web("nextjs", "Next.js", Node).of(&["next"], &["next"]).with(&["next.config.*"]).builds(),
-    web("nestjs", "NestJS", Node).of(&["@nestjs/core", "@nestjs/common"], &["@nestjs"]).made_by(&["NestFactory.create", "NestFactory.createMicroservice", "NestFactory.createApplicationContext"]).with(&["nest-cli.json"]).over(&["express", "fastify"]),
-    web("sveltekit", "SvelteKit", Node).of(&["@sveltejs/kit"], &["@sveltejs/kit", "$app"]).over(&["svelte"]).builds(),
-    web("svelte", "Svelte", Node).of(&["svelte"], &["svelte"]).with(&["svelte.config.*"]).builds(),
-    web("remix", "Remix", Node).of(&["@remix-run/react", "@remix-run/node", "@remix-run/serve", "@remix-run/dev", "@remix-run/express", "@remix-run/cloudflare", "@remix-run/deno", "@remix-run/architect", "@remix-run/server-runtime"], &["@remix-run/react", "@remix-run/node", "@remix-run/express", "@remix-run/cloudflare", "@remix-run/deno", "@remix-run/dev"]).with(&["remix.config.*"]).over(&["react-router", "express"]).builds(),
-    web("react-router", "React Router", Node).of(&["@react-router/*"], &["@react-router"]).with(&["react-router.config.*"]).builds(),
-    web("nuxt", "Nuxt", Node).of(&["nuxt", "nuxt3", "nuxt-edge"], &["nuxt", "#app", "#imports"]).with(&["nuxt.config.*"]).builds(),
-    web("astro", "Astro", Node).of(&["astro"], &["astro", "astro:content", "astro:assets"]).with(&["astro.config.*"]).builds(),
-    web("hono", "Hono", Node).of(&["hono", "@hono/hono"], &["hono", "@hono/hono", "@hono/zod-openapi"]).made_by(&["Hono", "OpenAPIHono"]),
-    web("fastify", "Fastify", Node).of(&["fastify"], &["fastify"]).made_by(&["fastify", "Fastify"]),
-    web("koa", "Koa", Node).of(&["koa"], &["koa"]).made_by(&["Koa"]),
+    web("express", "Express", Node).packages(&["express"], &["express"]).constructors(&["express"]),
+    web("nextjs", "Next.js", Node).packages(&["next"], &["next"]).config_files(&["next.config.*"]).build_tool(),
+    web("nestjs", "NestJS", Node).packages(&["@nestjs/core", "@nestjs/common"], &["@nestjs"]).constructors(&["NestFactory.create", "NestFactory.createMicroservice", "NestFactory.createApplicationContext"]).config_files(&["nest-cli.json"]).supersedes(&["express", "fastify"]),
+    web("sveltekit", "SvelteKit", Node).packages(&["@sveltejs/kit"], &["@sveltejs/kit", "$app"]).supersedes(&["svelte"]).build_tool(),
+    web("svelte", "Svelte", Node).packages(&["svelte"], &["svelte"]).config_files(&["svelte.config.*"]).build_tool(),
+    web("remix", "Remix", Node).packages(&["@remix-run/react", "@remix-run/node", "@remix-run/serve", "@remix-run/dev", "@remix-run/express", "@remix-run/cloudflare", "@remix-run/deno", "@remix-run/architect", "@remix-run/server-runtime"], &["@remix-run/react", "@remix-run/node", "@remix-run/express", "@remix-run/cloudflare", "@remix-run/deno", "@remix-run/dev"]).config_files(&["remix.config.*"]).supersedes(&["react-router", "express"]).build_tool(),
+    web("react-router", "React Router", Node).packages(&["@react-router/*"], &["@react-router"]).config_files(&["react-router.config.*"]).build_tool(),
+    web("nuxt", "Nuxt", Node).packages(&["nuxt", "nuxt3", "nuxt-edge"], &["nuxt", "#app", "#imports"]).config_files(&["nuxt.config.*"]).build_tool(),
+    web("astro", "Astro", Node).packages(&["astro"], &["astro", "astro:content", "astro:assets"]).config_files(&["astro.config.*"]).build_tool(),
+    web("hono", "Hono", Node).packages(&["hono", "@hono/hono"], &["hono", "@hono/hono", "@hono/zod-openapi"]).constructors(&["Hono", "OpenAPIHono"]),
+    web("fastify", "Fastify", Node).packages(&["fastify"], &["fastify"]).constructors(&["fastify", "Fastify"]),
+    web("koa", "Koa", Node).packages(&["koa"], &["koa"]).constructors(&["Koa"]),
     // Agents
-    agent("langchain", "LangChain", Python).of(&["langchain", "langchain-core", "langchain-*"], &["langchain", "langchain_core", "langchain_community", "langchain_openai", "langchain_anthropic", "langchain_*"]).made_by(&["create_agent", "AgentExecutor", "init_chat_model", "ChatOpenAI", "ChatAnthropic", "AzureChatOpenAI"]),
-    agent("langgraph", "LangGraph", Python).of(&["langgraph", "langgraph-*"], &["langgraph", "langgraph_*"]).made_by(&["StateGraph", "create_react_agent", "MessageGraph"]).with(&["langgraph.json"]),
-    agent("crewai", "CrewAI", Python).of(&["crewai", "crewai-tools"], &["crewai", "crewai_tools"]).made_by(&["Crew", "Agent", "Flow"]),
-    agent("openai-agents", "OpenAI Agents SDK", Python).of(&["openai-agents"], &["agents"]).made_by(&["Agent"]),
-    agent("pydantic-ai", "Pydantic AI", Python).of(&["pydantic-ai", "pydantic-ai-*"], &["pydantic_ai"]).made_by(&["Agent"]),
-    agent("llamaindex", "LlamaIndex", Python).of(&["llama-index", "llama-index-core", "llama-index-*"], &["llama_index"]).made_by(&["FunctionAgent", "ReActAgent", "AgentWorkflow", "VectorStoreIndex.from_documents"]),
-    agent("autogen", "AutoGen", Python).of(&["autogen", "pyautogen", "ag2", "autogen-*"], &["autogen", "autogen_agentchat", "autogen_core", "autogen_ext"]).made_by(&["AssistantAgent", "ConversableAgent", "UserProxyAgent"]),
-    agent("google-adk", "Google ADK", Python).of(&["google-adk"], &["google.adk"]).made_by(&["Agent", "LlmAgent", "SequentialAgent", "ParallelAgent", "LoopAgent"]),
-    agent("langchain", "LangChain.js", Node).of(&["langchain", "@langchain/core", "@langchain/*"], &["langchain", "@langchain"]).made_by(&["ChatOpenAI", "createAgent", "AgentExecutor"]),
-    agent("langgraph", "LangGraph.js", Node).of(&["@langchain/langgraph", "@langchain/langgraph-*"], &["@langchain/langgraph", "@langchain/langgraph-sdk"]).made_by(&["StateGraph", "createReactAgent"]).with(&["langgraph.json"]),
-    agent("llamaindex", "LlamaIndex.TS", Node).of(&["llamaindex", "@llamaindex/*"], &["llamaindex", "@llamaindex"]).made_by(&["agent", "VectorStoreIndex.fromDocuments"]),
-    agent("openai-agents", "OpenAI Agents SDK", Node).of(&["@openai/agents", "@openai/agents-*"], &["@openai/agents", "@openai/agents-core", "@openai/agents-realtime"]).made_by(&["Agent"]),
-    agent("google-adk", "Google ADK", Node).of(&["@google/adk"], &["@google/adk"]).made_by(&["LlmAgent"]),
-    agent("google-adk", "Google ADK", Jvm).of(&["com.google.adk:*"], &["com.google.adk"]).made_by(&["LlmAgent.builder"]),
-    agent("ai-sdk", "Vercel AI SDK", Node).of(&["ai", "@ai-sdk/*"], &["ai", "@ai-sdk"]).made_by(&["streamText", "generateText", "streamObject", "generateObject", "ToolLoopAgent"]),
-    agent("mastra", "Mastra", Node).of(&["@mastra/core", "mastra", "@mastra/*"], &["@mastra"]).made_by(&["Mastra", "Agent"]).over(&["ai-sdk"]),
+    agent("langchain", "LangChain", Python).packages(&["langchain", "langchain-core", "langchain-*"], &["langchain", "langchain_core", "langchain_community", "langchain_openai", "langchain_anthropic", "langchain_*"]).constructors(&["create_agent", "AgentExecutor", "init_chat_model", "ChatOpenAI", "ChatAnthropic", "AzureChatOpenAI"]),
+    agent("langgraph", "LangGraph", Python).packages(&["langgraph", "langgraph-*"], &["langgraph", "langgraph_*"]).constructors(&["StateGraph", "create_react_agent", "MessageGraph"]).config_files(&["langgraph.json"]),
+    agent("crewai", "CrewAI", Python).packages(&["crewai", "crewai-tools"], &["crewai", "crewai_tools"]).constructors(&["Crew", "Agent", "Flow"]),
+    agent("openai-agents", "OpenAI Agents SDK", Python).packages(&["openai-agents"], &["agents"]).constructors(&["Agent"]),
+    agent("pydantic-ai", "Pydantic AI", Python).packages(&["pydantic-ai", "pydantic-ai-*"], &["pydantic_ai"]).constructors(&["Agent"]),
+    agent("llamaindex", "LlamaIndex", Python).packages(&["llama-index", "llama-index-core", "llama-index-*"], &["llama_index"]).constructors(&["FunctionAgent", "ReActAgent", "AgentWorkflow", "VectorStoreIndex.from_documents"]),
+    agent("autogen", "AutoGen", Python).packages(&["autogen", "pyautogen", "ag2", "autogen-*"], &["autogen", "autogen_agentchat", "autogen_core", "autogen_ext"]).constructors(&["AssistantAgent", "ConversableAgent", "UserProxyAgent"]),
+    agent("google-adk", "Google ADK", Python).packages(&["google-adk"], &["google.adk"]).constructors(&["Agent", "LlmAgent", "SequentialAgent", "ParallelAgent", "LoopAgent"]),
+    agent("langchain", "LangChain.js", Node).packages(&["langchain", "@langchain/core", "@langchain/*"], &["langchain", "@langchain"]).constructors(&["ChatOpenAI", "createAgent", "AgentExecutor"]),
+    agent("langgraph", "LangGraph.js", Node).packages(&["@langchain/langgraph", "@langchain/langgraph-*"], &["@langchain/langgraph", "@langchain/langgraph-sdk"]).constructors(&["StateGraph", "createReactAgent"]).config_files(&["langgraph.json"]),
+    agent("llamaindex", "LlamaIndex.TS", Node).packages(&["llamaindex", "@llamaindex/*"], &["llamaindex", "@llamaindex"]).constructors(&["agent", "VectorStoreIndex.fromDocuments"]),
+    agent("openai-agents", "OpenAI Agents SDK", Node).packages(&["@openai/agents", "@openai/agents-*"], &["@openai/agents", "@openai/agents-core", "@openai/agents-realtime"]).constructors(&["Agent"]),
+    agent("google-adk", "Google ADK", Node).packages(&["@google/adk"], &["@google/adk"]).constructors(&["LlmAgent"]),
+    agent("google-adk", "Google ADK", Jvm).packages(&["com.google.adk:*"], &["com.google.adk"]).constructors(&["LlmAgent.builder"]),
+    agent("ai-sdk", "Vercel AI SDK", Node).packages(&["ai", "@ai-sdk/*"], &["ai", "@ai-sdk"]).constructors(&["streamText", "generateText", "streamObject", "generateObject", "ToolLoopAgent"]),
+    agent("mastra", "Mastra", Node).packages(&["@mastra/core", "mastra", "@mastra/*"], &["@mastra"]).constructors(&["Mastra", "Agent"]).supersedes(&["ai-sdk"]),
     // Go, Rust, Java, Ruby, PHP, C#, Elixir
-    web("gin", "Gin", Go).of(&["github.com/gin-gonic/gin"], &["github.com/gin-gonic/gin"]).made_by(&["gin.Default", "gin.New"]),
-    web("echo", "Echo", Go).of(&["github.com/labstack/echo", "github.com/labstack/echo/*"], &["github.com/labstack/echo"]).made_by(&["echo.New"]),
-    web("fiber", "Fiber", Go).of(&["github.com/gofiber/fiber", "github.com/gofiber/fiber/*"], &["github.com/gofiber/fiber"]).made_by(&["fiber.New"]),
-    web("axum", "Axum", Rust).of(&["axum"], &["axum"]).made_by(&["Router::new", "axum::serve"]),
-    web("actix", "Actix Web", Rust).of(&["actix-web"], &["actix_web"]).made_by(&["HttpServer::new", "App::new"]),
-    web("rocket", "Rocket", Rust).of(&["rocket"], &["rocket"]).made_by(&["rocket::build", "rocket::ignite"]),
-    web("spring-boot", "Spring Boot", Jvm).of(&["org.springframework.boot", "org.springframework.boot:*"], &["org.springframework.boot"]).made_by(&["SpringApplication.run", "runApplication"]),
-    web("quarkus", "Quarkus", Jvm).of(&["io.quarkus", "io.quarkus:*", "io.quarkus.platform:*"], &["io.quarkus"]).made_by(&["Quarkus.run"]),
-    web("rails", "Ruby on Rails", Ruby).of(&["rails", "railties"], &["rails"]).made_by(&["Rails.application"]).with(&["config/application.rb", "bin/rails"]).over(&["sinatra"]),
-    web("sinatra", "Sinatra", Ruby).of(&["sinatra"], &["sinatra"]).made_by(&["Sinatra::Base", "Sinatra::Application"]),
-    web("laravel", "Laravel", Php).of(&["laravel/framework", "laravel/lumen-framework"], &["Illuminate\\Foundation", "Illuminate\\Support\\Facades"]).made_by(&["Application::configure"]).with(&["artisan"]).over(&["symfony"]),
-    web("symfony", "Symfony", Php).of(&["symfony/framework-bundle", "symfony/symfony"], &["Symfony\\Bundle"]).with(&["config/bundles.php", "symfony.lock"]),
-    web("aspnetcore", "ASP.NET Core", Dotnet).of(&["Microsoft.NET.Sdk.Web", "Microsoft.AspNetCore.App", "Microsoft.AspNetCore.OpenApi", "Microsoft.AspNetCore.Mvc*", "Microsoft.AspNetCore.Identity*", "Microsoft.AspNetCore.Authentication*"], &["Microsoft.AspNetCore"]).made_by(&["WebApplication.CreateBuilder", "WebApplication.CreateSlimBuilder", "WebHost.CreateDefaultBuilder"]),
-    web("phoenix", "Phoenix", Elixir).of(&["phoenix"], &["Phoenix"]).made_by(&["use Phoenix.Endpoint"]),
+    web("gin", "Gin", Go).packages(&["github.com/gin-gonic/gin"], &["github.com/gin-gonic/gin"]).constructors(&["gin.Default", "gin.New"]),
+    web("echo", "Echo", Go).packages(&["github.com/labstack/echo", "github.com/labstack/echo/*"], &["github.com/labstack/echo"]).constructors(&["echo.New"]),
+    web("fiber", "Fiber", Go).packages(&["github.com/gofiber/fiber", "github.com/gofiber/fiber/*"], &["github.com/gofiber/fiber"]).constructors(&["fiber.New"]),
+    web("axum", "Axum", Rust).packages(&["axum"], &["axum"]).constructors(&["Router::new", "axum::serve"]),
+    web("actix", "Actix Web", Rust).packages(&["actix-web"], &["actix_web"]).constructors(&["HttpServer::new", "App::new"]),
+    web("rocket", "Rocket", Rust).packages(&["rocket"], &["rocket"]).constructors(&["rocket::build", "rocket::ignite"]),
+    web("spring-boot", "Spring Boot", Jvm).packages(&["org.springframework.boot", "org.springframework.boot:*"], &["org.springframework.boot"]).constructors(&["SpringApplication.run", "runApplication"]),
+    web("quarkus", "Quarkus", Jvm).packages(&["io.quarkus", "io.quarkus:*", "io.quarkus.platform:*"], &["io.quarkus"]).constructors(&["Quarkus.run"]),
+    web("rails", "Ruby on Rails", Ruby).packages(&["rails", "railties"], &["rails"]).constructors(&["Rails.application"]).config_files(&["config/application.rb", "bin/rails"]).supersedes(&["sinatra"]),
+    web("sinatra", "Sinatra", Ruby).packages(&["sinatra"], &["sinatra"]).constructors(&["Sinatra::Base", "Sinatra::Application"]),
+    web("laravel", "Laravel", Php).packages(&["laravel/framework", "laravel/lumen-framework"], &["Illuminate\\Foundation", "Illuminate\\Support\\Facades"]).constructors(&["Application::configure"]).config_files(&["artisan"]).supersedes(&["symfony"]),
+    web("symfony", "Symfony", Php).packages(&["symfony/framework-bundle", "symfony/symfony"], &["Symfony\\Bundle"]).config_files(&["config/bundles.php", "symfony.lock"]),
+    web("aspnetcore", "ASP.NET Core", Dotnet).packages(&["Microsoft.NET.Sdk.Web", "Microsoft.AspNetCore.App", "Microsoft.AspNetCore.OpenApi", "Microsoft.AspNetCore.Mvc*", "Microsoft.AspNetCore.Identity*", "Microsoft.AspNetCore.Authentication*"], &["Microsoft.AspNetCore"]).constructors(&["WebApplication.CreateBuilder", "WebApplication.CreateSlimBuilder", "WebHost.CreateDefaultBuilder"]),
+    web("phoenix", "Phoenix", Elixir).packages(&["phoenix"], &["Phoenix"]).constructors(&["use Phoenix.Endpoint"]),
     // Language models
-    model("openai", "OpenAI", Python).of(&["openai"], &["openai"]).made_by(&["OpenAI", "AsyncOpenAI", "AzureOpenAI", "AsyncAzureOpenAI"]),
-    model("anthropic", "Anthropic", Python).of(&["anthropic"], &["anthropic"]).made_by(&["Anthropic", "AsyncAnthropic"]),
-    model("google-genai", "Google Gen AI", Python).of(&["google-genai", "google-generativeai"], &["google.genai", "google.generativeai"]).made_by(&["genai.Client", "genai.GenerativeModel"]),
-    model("litellm", "LiteLLM", Python).of(&["litellm"], &["litellm"]),
-    model("mistral", "Mistral", Python).of(&["mistralai"], &["mistralai"]).made_by(&["Mistral"]),
-    model("groq", "Groq", Python).of(&["groq"], &["groq"]).made_by(&["Groq", "AsyncGroq"]),
-    model("cohere", "Cohere", Python).of(&["cohere"], &["cohere"]),
-    model("ollama", "Ollama", Python).of(&["ollama"], &["ollama"]),
-    model("openai", "OpenAI", Node).of(&["openai"], &["openai"]).made_by(&["OpenAI", "AzureOpenAI"]),
-    model("anthropic", "Anthropic", Node).of(&["@anthropic-ai/sdk"], &["@anthropic-ai/sdk"]).made_by(&["Anthropic"]),
-    model("google-genai", "Google Gen AI", Node).of(&["@google/genai", "@google/generative-ai"], &["@google/genai", "@google/generative-ai"]).made_by(&["GoogleGenAI", "GoogleGenerativeAI"]),
-    model("mistral", "Mistral", Node).of(&["@mistralai/mistralai"], &["@mistralai/mistralai"]).made_by(&["Mistral"]),
-    model("groq", "Groq", Node).of(&["groq-sdk"], &["groq-sdk"]).made_by(&["Groq"]),
-    model("cohere", "Cohere", Node).of(&["cohere-ai"], &["cohere-ai"]),
-    model("ollama", "Ollama", Node).of(&["ollama"], &["ollama"]),
+    model("openai", "OpenAI", Python).packages(&["openai"], &["openai"]).constructors(&["OpenAI", "AsyncOpenAI", "AzureOpenAI", "AsyncAzureOpenAI"]),
+    model("anthropic", "Anthropic", Python).packages(&["anthropic"], &["anthropic"]).constructors(&["Anthropic", "AsyncAnthropic"]),
+    model("google-genai", "Google Gen AI", Python).packages(&["google-genai", "google-generativeai"], &["google.genai", "google.generativeai"]).constructors(&["genai.Client", "genai.GenerativeModel"]),
+    model("litellm", "LiteLLM", Python).packages(&["litellm"], &["litellm"]),
+    model("mistral", "Mistral", Python).packages(&["mistralai"], &["mistralai"]).constructors(&["Mistral"]),
+    model("groq", "Groq", Python).packages(&["groq"], &["groq"]).constructors(&["Groq", "AsyncGroq"]),
+    model("cohere", "Cohere", Python).packages(&["cohere"], &["cohere"]),
+    model("ollama", "Ollama", Python).packages(&["ollama"], &["ollama"]),
+    model("openai", "OpenAI", Node).packages(&["openai"], &["openai"]).constructors(&["OpenAI", "AzureOpenAI"]),
+    model("anthropic", "Anthropic", Node).packages(&["@anthropic-ai/sdk"], &["@anthropic-ai/sdk"]).constructors(&["Anthropic"]),
+    model("google-genai", "Google Gen AI", Node).packages(&["@google/genai", "@google/generative-ai"], &["@google/genai", "@google/generative-ai"]).constructors(&["GoogleGenAI", "GoogleGenerativeAI"]),
+    model("mistral", "Mistral", Node).packages(&["@mistralai/mistralai"], &["@mistralai/mistralai"]).constructors(&["Mistral"]),
+    model("groq", "Groq", Node).packages(&["groq-sdk"], &["groq-sdk"]).constructors(&["Groq"]),
+    model("cohere", "Cohere", Node).packages(&["cohere-ai"], &["cohere-ai"]),
+    model("ollama", "Ollama", Node).packages(&["ollama"], &["ollama"]),
 ];
 
 /// The number of a rule in the table.
 pub(crate) type RuleId = usize;
 
 /// The rule that a declared package belongs to: the one that names it most exactly.
-pub(crate) fn of_package(ecosystem: Ecosystem, package: &str) -> Option<RuleId> {
-    let fits = |(id, rule): (RuleId, &Rule)| Some((rule.fit(package)?, id));
+pub(crate) fn find_rule_for_package(ecosystem: Ecosystem, package: &str) -> Option<RuleId> {
+    let fits = |(id, rule): (RuleId, &Rule)| Some((rule.match_length(package)?, id));
     let rules = RULES.iter().enumerate().filter(|(_, rule)| rule.ecosystem == ecosystem);
     rules.filter_map(fits).max().map(|(_, id)| id)
 }
 
 /// The rule that an imported module belongs to: the one that names it most exactly.
-pub(crate) fn of_module(ecosystem: Ecosystem, module: &str) -> Option<RuleId> {
-    let module = if ecosystem == Node { without_version(module) } else { module.to_owned() };
+pub(crate) fn find_rule_for_module(ecosystem: Ecosystem, module: &str) -> Option<RuleId> {
+    let module = if ecosystem == Node { strip_version(module) } else { module.to_owned() };
     let fits = |(id, rule): (RuleId, &Rule)| {
-        let length =
-            rule.modules.iter().filter(|known| is_beneath(&module, known)).map(|known| known.len()).max()?;
+        let length = rule
+            .modules
+            .iter()
+            .filter(|known| matches_module(&module, known))
+            .map(|known| known.len())
+            .max()?;
         Some((length, id))
     };
     let rules = RULES.iter().enumerate().filter(|(_, rule)| rule.ecosystem == ecosystem);
@@ -215,7 +219,7 @@ pub(crate) fn of_module(ecosystem: Ecosystem, module: &str) -> Option<RuleId> {
 }
 
 /// `jsr:@hono/hono@4.6.14/cors` is `@hono/hono/cors`.
-fn without_version(module: &str) -> String {
+fn strip_version(module: &str) -> String {
     let Some(module) = module.strip_prefix("jsr:").or_else(|| module.strip_prefix("npm:")) else {
         return module.to_owned();
     };
@@ -226,7 +230,7 @@ fn without_version(module: &str) -> String {
 }
 
 /// Whether a module is this one, or lies beneath it.
-fn is_beneath(module: &str, known: &str) -> bool {
+fn matches_module(module: &str, known: &str) -> bool {
     match (known.strip_suffix('*'), module.strip_prefix(known)) {
         (Some(start), _) => module.starts_with(start),
         (None, Some(rest)) => rest.is_empty() || rest.starts_with(['.', '/', ':', '\\']),
@@ -235,7 +239,7 @@ fn is_beneath(module: &str, known: &str) -> bool {
 }
 
 /// The names of all frameworks, without doubles.
-pub static NAMES: LazyLock<Vec<&'static str>> = LazyLock::new(|| {
+pub static FRAMEWORK_NAMES: LazyLock<Vec<&'static str>> = LazyLock::new(|| {
     let mut names: Vec<_> = RULES.iter().filter(|rule| rule.is_framework()).map(|rule| rule.name).collect();
     let mut seen = std::collections::HashSet::new();
     names.retain(|name| seen.insert(*name));
@@ -247,14 +251,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_most_exact_rule_wins() {
-        let package = |ecosystem, name| of_package(ecosystem, name).map(|id| RULES[id].name);
+    fn most_specific_rule_wins() {
+        let package = |ecosystem, name| find_rule_for_package(ecosystem, name).map(|id| RULES[id].name);
         assert_eq!(package(Node, "@langchain/langgraph"), Some("langgraph"));
         assert_eq!(package(Node, "@langchain/openai"), Some("langchain"));
         assert_eq!(package(Python, "langchain-openai"), Some("langchain"));
         assert_eq!(package(Python, "express"), None);
         assert_eq!(package(Jvm, "org.springframework.boot:spring-boot-starter-web"), Some("spring-boot"));
-        let module = |ecosystem, name| of_module(ecosystem, name).map(|id| RULES[id].name);
+        let module = |ecosystem, name| find_rule_for_module(ecosystem, name).map(|id| RULES[id].name);
         assert_eq!(module(Python, "google.adk.agents"), Some("google-adk"));
         assert_eq!(module(Python, "langchain_openai"), Some("langchain"));
         assert_eq!(module(Python, "fastapi_users"), None);
@@ -266,9 +270,9 @@ mod tests {
     }
 
     #[test]
-    fn what_is_superseded_exists() {
+    fn superseded_frameworks_exist() {
         for rule in RULES {
-            assert!(rule.over.iter().all(|name| NAMES.contains(name)), "{}", rule.name);
+            assert!(rule.supersedes.iter().all(|name| FRAMEWORK_NAMES.contains(name)), "{}", rule.name);
         }
         assert!(RULES.len() <= 127, "hits are kept in 128 bits, one of them for programs");
     }

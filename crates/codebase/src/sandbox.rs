@@ -6,35 +6,35 @@
 
 mod confinement;
 mod environment;
-mod home;
+mod file_access;
 #[cfg(target_os = "linux")]
 mod linux;
 #[cfg(not(target_os = "linux"))]
 mod other;
 mod output;
-mod places;
 mod process;
 mod program;
+mod temp_home;
 #[cfg(test)]
 mod tests;
 
 use std::io;
 use std::path::Path;
 
-use tree::{Budget, Tree};
+use tree::{Tree, WorkBudget};
 
-pub use confinement::{Confinement, confinement};
-use environment::Environment;
-use home::Home;
+pub use confinement::{Confinement, detect_confinement};
+use environment::ProgramEnvironment;
 #[cfg(target_os = "linux")]
 use linux as system;
 #[cfg(not(target_os = "linux"))]
 use other as system;
-use process::{Isolation, Order, Running};
+use process::{Isolation, LaunchSpec, RunningProgram};
+use temp_home::TempHome;
 
 /// How a program ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Ended {
+pub struct RunOutcome {
     /// Its exit code, if it ended by itself; 128 and the number of the signal, if it was killed.
     pub code: Option<i32>,
     /// It was ended because its time was up, or because the call was cancelled.
@@ -45,23 +45,28 @@ pub struct Ended {
 
 /// Runs a program in the folder of a tree until it ends or the budget is over. The error is of the kind `NotFound` if
 /// there is no such program.
-pub fn run(tree: &Tree, words: &[String], budget: &Budget) -> io::Result<Ended> {
-    run_in(tree.path(), words, budget, confinement().isolation)
+pub fn run(tree: &Tree, words: &[String], budget: &WorkBudget) -> io::Result<RunOutcome> {
+    run_isolated(tree.path(), words, budget, detect_confinement().isolation)
 }
 
-fn run_in(folder: &Path, words: &[String], budget: &Budget, isolation: Isolation) -> io::Result<Ended> {
+fn run_isolated(
+    folder: &Path,
+    words: &[String],
+    budget: &WorkBudget,
+    isolation: Isolation,
+) -> io::Result<RunOutcome> {
     let (name, arguments) = words.split_first().ok_or(io::ErrorKind::InvalidInput)?;
-    let home = Home::create(Some(folder))?;
-    let environment = Environment::gather(folder, home.path());
-    let program = program::find(name, folder, &environment.path)?;
-    let places = places::allowed(folder, &home, &program, &environment);
-    let order = Order {
+    let home = TempHome::create(Some(folder))?;
+    let environment = ProgramEnvironment::collect(folder, home.path());
+    let program = program::find_program(name, folder, &environment.path)?;
+    let places = file_access::allowed_access(folder, &home, &program, &environment);
+    let order = LaunchSpec {
         program: &program,
         arguments,
         folder,
         environment: &environment.variables,
-        places: &places,
+        file_access: &places,
         isolation,
     };
-    Running::start(&order)?.finish(budget)
+    RunningProgram::start(&order)?.finish(budget)
 }

@@ -8,12 +8,12 @@ mod tests;
 
 use color::ColorSpaceTag;
 
-use super::json::{Json, Map};
+use super::json::{Json, JsonMap};
 
 /// A colour space of the format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(missing_docs, reason = "their names in CSS say all there is to say")]
-pub enum Space {
+pub enum ColorSpace {
     Srgb,
     SrgbLinear,
     Hsl,
@@ -32,9 +32,9 @@ pub enum Space {
 
 /// What a component of a colour may be.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Range {
+pub(super) enum ComponentRange {
     /// From 0 to this.
-    To(f64),
+    ZeroTo(f64),
     /// An angle: from 0 up to, but not including, 360.
     Hue,
     /// 0 or more.
@@ -43,10 +43,10 @@ pub(super) enum Range {
     Any,
 }
 
-impl Range {
+impl ComponentRange {
     pub(super) fn contains(self, value: f64) -> bool {
         match self {
-            Self::To(end) => (0.0..=end).contains(&value),
+            Self::ZeroTo(end) => (0.0..=end).contains(&value),
             Self::Hue => (0.0..360.0).contains(&value),
             Self::Positive => value >= 0.0,
             Self::Any => true,
@@ -54,18 +54,18 @@ impl Range {
     }
 
     /// The nearest value that it contains: an angle goes on from the beginning.
-    fn fit(self, value: f64) -> f64 {
+    fn clamp(self, value: f64) -> f64 {
         match self {
-            Self::To(end) => value.clamp(0.0, end),
+            Self::ZeroTo(end) => value.clamp(0.0, end),
             Self::Hue => value.rem_euclid(360.0) % 360.0, // The first may be 360 for the tiniest negative ones.
             Self::Positive => value.max(0.0),
             Self::Any => value,
         }
     }
 
-    pub(super) fn words(self) -> String {
+    pub(super) fn describe(self) -> String {
         match self {
-            Self::To(end) => format!("from 0 to {end}"),
+            Self::ZeroTo(end) => format!("from 0 to {end}"),
             Self::Hue => "from 0 up to, but not including, 360".to_owned(),
             Self::Positive => "0 or more".to_owned(),
             Self::Any => "any number".to_owned(),
@@ -73,7 +73,7 @@ impl Range {
     }
 }
 
-impl Space {
+impl ColorSpace {
     /// All of them, as the format lists them.
     pub const ALL: [Self; 14] = [
         Self::Srgb,
@@ -113,18 +113,20 @@ impl Space {
     }
 
     /// The space of a name.
-    pub(super) fn named(name: &str) -> Option<Self> {
+    pub(super) fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|space| space.as_str() == name)
     }
 
-    pub(super) const fn ranges(self) -> [Range; 3] {
+    pub(super) const fn ranges(self) -> [ComponentRange; 3] {
         match self {
-            Self::Hsl | Self::Hwb => [Range::Hue, Range::To(100.0), Range::To(100.0)],
-            Self::Lab => [Range::To(100.0), Range::Any, Range::Any],
-            Self::Lch => [Range::To(100.0), Range::Positive, Range::Hue],
-            Self::Oklab => [Range::To(1.0), Range::Any, Range::Any],
-            Self::Oklch => [Range::To(1.0), Range::Positive, Range::Hue],
-            _ => [Range::To(1.0); 3],
+            Self::Hsl | Self::Hwb => {
+                [ComponentRange::Hue, ComponentRange::ZeroTo(100.0), ComponentRange::ZeroTo(100.0)]
+            }
+            Self::Lab => [ComponentRange::ZeroTo(100.0), ComponentRange::Any, ComponentRange::Any],
+            Self::Lch => [ComponentRange::ZeroTo(100.0), ComponentRange::Positive, ComponentRange::Hue],
+            Self::Oklab => [ComponentRange::ZeroTo(1.0), ComponentRange::Any, ComponentRange::Any],
+            Self::Oklch => [ComponentRange::ZeroTo(1.0), ComponentRange::Positive, ComponentRange::Hue],
+            _ => [ComponentRange::ZeroTo(1.0); 3],
         }
     }
 
@@ -152,7 +154,7 @@ impl Space {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Color {
     /// The space that the components are of.
-    pub space: Space,
+    pub space: ColorSpace,
     /// The three components; `None` where the file says `none`.
     pub components: [Option<f64>; 3],
     /// From 0, invisible, to 1.
@@ -166,21 +168,26 @@ impl Color {
     /// the format has for a component becomes the nearest that is not.
     pub fn from_css(text: &str) -> Option<Self> {
         let parsed = color::parse_color(text.trim()).ok()?;
-        let space = Space::ALL.into_iter().find(|space| space.tag() == parsed.cs)?;
+        let space = ColorSpace::ALL.into_iter().find(|space| space.tag() == parsed.cs)?;
         let missing = parsed.flags.missing();
         let ranges = space.ranges();
-        let component =
-            |at: usize| (!missing.contains(at)).then(|| ranges[at].fit(exact(parsed.components[at])));
+        let component = |at: usize| {
+            (!missing.contains(at)).then(|| ranges[at].clamp(shortest_decimal(parsed.components[at])))
+        };
         let mut color = Self {
             space,
             components: [component(0), component(1), component(2)],
-            alpha: if missing.contains(3) { 0.0 } else { exact(parsed.components[3]).clamp(0.0, 1.0) },
+            alpha: if missing.contains(3) {
+                0.0
+            } else {
+                shortest_decimal(parsed.components[3]).clamp(0.0, 1.0)
+            },
             hex: None,
         };
-        if let Some(bytes) = color.bytes() {
+        if let Some(bytes) = color.to_rgb8() {
             // Eight bits a component is what was meant; more digits would only be noise.
             color.components = bytes.map(|byte| Some(round(f64::from(byte) / 255.0, 4)));
-            color.hex = Some(hex(bytes));
+            color.hex = Some(format_hex(bytes));
             color.alpha = round(color.alpha, 4);
         }
         Some(color)
@@ -188,7 +195,7 @@ impl Color {
 
     /// Red, green and blue in sRGB from 0 to 1. What sRGB cannot show is cut off.
     pub(super) fn to_srgb(&self) -> [f64; 3] {
-        if self.space == Space::Srgb {
+        if self.space == ColorSpace::Srgb {
             return self.components.map(|value| value.unwrap_or(0.0).clamp(0.0, 1.0));
         }
         #[expect(clippy::cast_possible_truncation, reason = "the conversion works in 32 bits")]
@@ -199,25 +206,31 @@ impl Color {
 
     /// The colour as CSS.
     pub fn to_css(&self) -> String {
-        if let Some(bytes) = self.bytes() {
+        if let Some(bytes) = self.to_rgb8() {
             let [red, green, blue] = bytes;
             return if self.alpha >= 1.0 {
-                hex(bytes)
+                format_hex(bytes)
             } else {
-                format!("rgb({red} {green} {blue} / {})", number(self.alpha))
+                format!("rgb({red} {green} {blue} / {})", format_number(self.alpha))
             };
         }
-        let percent = matches!(self.space, Space::Hsl | Space::Hwb);
+        let percent = matches!(self.space, ColorSpace::Hsl | ColorSpace::Hwb);
         let component = |at: usize| match self.components[at] {
             None => "none".to_owned(),
-            Some(value) if percent && at > 0 => format!("{}%", number(value)),
-            Some(value) => number(value),
+            Some(value) if percent && at > 0 => format!("{}%", format_number(value)),
+            Some(value) => format_number(value),
         };
         let components = format!("{} {} {}", component(0), component(1), component(2));
-        let alpha = if self.alpha < 1.0 { format!(" / {}", number(self.alpha)) } else { String::new() };
+        let alpha =
+            if self.alpha < 1.0 { format!(" / {}", format_number(self.alpha)) } else { String::new() };
         let name = self.space.as_str();
         match self.space {
-            Space::Hsl | Space::Hwb | Space::Lab | Space::Lch | Space::Oklab | Space::Oklch => {
+            ColorSpace::Hsl
+            | ColorSpace::Hwb
+            | ColorSpace::Lab
+            | ColorSpace::Lch
+            | ColorSpace::Oklab
+            | ColorSpace::Oklch => {
                 format!("{name}({components}{alpha})")
             }
             _ => format!("color({name} {components}{alpha})"),
@@ -227,7 +240,7 @@ impl Color {
     /// The value as the format writes it.
     pub fn to_json(&self) -> Json {
         let component = |value: Option<f64>| value.map_or_else(|| Json::from("none"), Json::number);
-        let mut map = Map::new();
+        let mut map = JsonMap::new();
         map.set("colorSpace", self.space.as_str());
         map.set("components", Json::Array(self.components.map(component).to_vec()));
         if self.alpha < 1.0 {
@@ -240,29 +253,29 @@ impl Color {
     }
 
     /// The components in eight bits each, if it is an sRGB colour that loses nothing by that.
-    fn bytes(&self) -> Option<[u8; 3]> {
+    fn to_rgb8(&self) -> Option<[u8; 3]> {
         // Three decimals, as people round, are within 0.13 of a step.
         let whole = |value: Option<f64>| {
             let scaled = value? * 255.0;
             ((scaled - scaled.round()).abs() < 0.13 && (-0.2..255.2).contains(&scaled))
-                .then(|| byte(value.unwrap_or(0.0)))
+                .then(|| to_byte(value.unwrap_or(0.0)))
         };
         let [red, green, blue] = self.components;
-        if self.space == Space::Srgb { Some([whole(red)?, whole(green)?, whole(blue)?]) } else { None }
+        if self.space == ColorSpace::Srgb { Some([whole(red)?, whole(green)?, whole(blue)?]) } else { None }
     }
 }
 
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "clamped to a byte")]
-fn byte(value: f64) -> u8 {
+fn to_byte(value: f64) -> u8 {
     (value.clamp(0.0, 1.0) * 255.0).round() as u8
 }
 
-fn hex([red, green, blue]: [u8; 3]) -> String {
+fn format_hex([red, green, blue]: [u8; 3]) -> String {
     format!("#{red:02x}{green:02x}{blue:02x}")
 }
 
 /// The shortest decimal of a 32-bit float, not the digits that widening would invent.
-fn exact(value: f32) -> f64 {
+fn shortest_decimal(value: f32) -> f64 {
     value.to_string().parse().ok().filter(|value: &f64| value.is_finite()).unwrap_or(0.0)
 }
 
@@ -273,7 +286,7 @@ pub(super) fn round(value: f64, digits: i32) -> f64 {
 }
 
 /// A number as CSS and people write it: at most six decimals, twelve if it is tiny, no exponent.
-pub(super) fn number(value: f64) -> String {
+pub(super) fn format_number(value: f64) -> String {
     let value = round(value, if value.abs() < 0.001 { 12 } else { 6 });
     if value == 0.0 { "0".to_owned() } else { value.to_string() }
 }

@@ -5,14 +5,14 @@ mod tests;
 
 use std::collections::HashMap;
 
-use super::color::{Color, number};
-use super::document::Document;
-use super::finding::Finding;
-use super::follow::{Everywhere, Values};
-use super::limits::MAX_PAIRS;
-use super::model::Model;
-use super::read::read;
-use super::value::Value;
+use super::color::{Color, format_number};
+use super::document::TokenDocument;
+use super::evaluate::{ModeResolver, ModeValues};
+use super::finding::TokenFinding;
+use super::limits::MAX_CONTRAST_PAIRS;
+use super::model::TokenModel;
+use super::parse::parse_value;
+use super::value::TokenValue;
 
 /// How large the text is. Large: 24 px and more, or 18.66 px and more when bold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,7 +25,7 @@ pub enum TextSize {
 
 /// How much a pair satisfies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Level {
+pub enum ContrastLevel {
     /// Less than AA.
     Fail,
     /// At least 4.5, or 3 for large text.
@@ -38,29 +38,29 @@ pub enum Level {
 ///
 /// A background that can be seen through lies on white; a text that can be seen through lies on that. Mixing is done in
 /// sRGB, as browsers do it.
-pub fn contrast(text: &Color, background: &Color) -> f64 {
-    let below = over(background, [1.0; 3]);
-    let above = over(text, below);
+pub fn contrast_ratio(text: &Color, background: &Color) -> f64 {
+    let below = composite_over(background, [1.0; 3]);
+    let above = composite_over(text, below);
     let (one, two) = (luminance(above), luminance(below));
     (one.max(two) + 0.05) / (one.min(two) + 0.05)
 }
 
 /// What a ratio satisfies.
-pub fn level(ratio: f64, size: TextSize) -> Level {
+pub fn contrast_level(ratio: f64, size: TextSize) -> ContrastLevel {
     let (aa, aaa) = match size {
         TextSize::Normal => (4.5, 7.0),
         TextSize::Large => (3.0, 4.5),
     };
     if ratio >= aaa {
-        Level::Aaa
+        ContrastLevel::Aaa
     } else if ratio >= aa {
-        Level::Aa
+        ContrastLevel::Aa
     } else {
-        Level::Fail
+        ContrastLevel::Fail
     }
 }
 
-fn over(color: &Color, below: [f64; 3]) -> [f64; 3] {
+fn composite_over(color: &Color, below: [f64; 3]) -> [f64; 3] {
     let above = color.to_srgb();
     let mix = |at: usize| above[at] * color.alpha + below[at] * (1.0 - color.alpha);
     [mix(0), mix(1), mix(2)]
@@ -76,7 +76,7 @@ fn luminance(srgb: [f64; 3]) -> f64 {
 
 /// A text and a background that are shown together.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Pair {
+pub struct ContrastPair {
     /// The path of the colour of the text.
     pub text: String,
     /// The path of the colour behind it.
@@ -85,19 +85,19 @@ pub struct Pair {
 
 /// What a pair has in a mode.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Checked {
+pub struct ContrastCheck {
     /// The pair.
-    pub pair: Pair,
+    pub pair: ContrastPair,
     /// The mode; none: the values without one.
     pub mode: Option<String>,
     /// The contrast ratio; `None` if one of them is no colour.
     pub ratio: Option<f64>,
 }
 
-impl Checked {
+impl ContrastCheck {
     /// What it satisfies. A pair without a ratio fails.
-    pub fn level(&self, size: TextSize) -> Level {
-        self.ratio.map_or(Level::Fail, |ratio| level(ratio, size))
+    pub fn level(&self, size: TextSize) -> ContrastLevel {
+        self.ratio.map_or(ContrastLevel::Fail, |ratio| contrast_level(ratio, size))
     }
 
     /// The ratio as people write it.
@@ -105,100 +105,101 @@ impl Checked {
         // Cut, not rounded: 4.496 is not 4.5.
         self.ratio.map_or_else(
             || "no colour".to_owned(),
-            |ratio| format!("{}:1", number((ratio * 100.0).floor() / 100.0)),
+            |ratio| format!("{}:1", format_number((ratio * 100.0).floor() / 100.0)),
         )
     }
 }
 
-/// Measures pairs without a mode and in every mode: the first [`MAX_PAIRS`] of them. [`unmeasured`] tells of the others.
-pub fn check_contrast(document: &Document, pairs: &[Pair]) -> Vec<Checked> {
-    let pairs = &pairs[..pairs.len().min(MAX_PAIRS)];
-    let model = Model::of(document);
-    let mut everywhere = Everywhere::of(&model, &mut |_| {});
+/// Measures pairs without a mode and in every mode: the first [`MAX_CONTRAST_PAIRS`] of them. [`unmeasured`] tells of the others.
+pub fn check_contrast(document: &TokenDocument, pairs: &[ContrastPair]) -> Vec<ContrastCheck> {
+    let pairs = &pairs[..pairs.len().min(MAX_CONTRAST_PAIRS)];
+    let model = TokenModel::new(document);
+    let mut everywhere = ModeResolver::new(&model, &mut |_| {});
     let mut all = Vec::new();
-    let mut measure = |values: &Values, mode: Option<&str>| {
+    let mut measure = |values: &ModeValues, mode: Option<&str>| {
         for pair in pairs {
-            let color = |path: &str| color(&model, values, path);
+            let color = |path: &str| resolved_color(&model, values, path);
             let ratio = color(&pair.text).zip(color(&pair.background));
-            let ratio = ratio.map(|(text, background)| contrast(&text, &background));
-            all.push(Checked { pair: pair.clone(), mode: mode.map(str::to_owned), ratio });
+            let ratio = ratio.map(|(text, background)| contrast_ratio(&text, &background));
+            all.push(ContrastCheck { pair: pair.clone(), mode: mode.map(str::to_owned), ratio });
         }
     };
     measure(&everywhere.base, None);
     for mode in document.modes() {
-        let values = everywhere.mode(&mode, &mut |_| {});
+        let values = everywhere.resolve_mode(&mode, &mut |_| {});
         measure(&values, Some(&mode));
     }
     all
 }
 
 /// Says so if [`check_contrast`] does not measure all of some pairs.
-pub fn unmeasured(pairs: &[Pair]) -> Option<Finding> {
-    let left_out = pairs.len().checked_sub(MAX_PAIRS).filter(|count| *count > 0)?;
+pub fn unmeasured_pairs_warning(pairs: &[ContrastPair]) -> Option<TokenFinding> {
+    let left_out = pairs.len().checked_sub(MAX_CONTRAST_PAIRS).filter(|count| *count > 0)?;
     // So many suggestions are not all that there are.
-    let at_least = if pairs.len() >= MAX_SUGGESTED { "at least " } else { "" };
+    let at_least = if pairs.len() >= MAX_SUGGESTED_PAIRS { "at least " } else { "" };
     let message = format!(
-        "{at_least}{left_out} pairs were not measured, for {MAX_PAIRS} are measured at once; name those that matter"
+        "{at_least}{left_out} pairs were not measured, for {MAX_CONTRAST_PAIRS} are measured at once; name those that matter"
     );
-    Some(Finding::warning("", message))
+    Some(TokenFinding::warning("", message))
 }
 
-fn color(model: &Model<'_>, values: &Values, path: &str) -> Option<Color> {
+fn resolved_color(model: &TokenModel<'_>, values: &ModeValues, path: &str) -> Option<Color> {
     let at = *model.index().get(path)?;
-    match read(model.kinds[at]?, values.get(at)?)? {
-        Value::Color(color) => Some(color),
+    match parse_value(model.kinds[at]?, values.get(at)?)? {
+        TokenValue::Color(color) => Some(color),
         _ => None,
     }
 }
 
 /// Groups whose colours are for text, and groups whose colours are behind it.
-const TEXT: [&str; 4] = ["text", "foreground", "fg", "content"];
-const BACKGROUND: [&str; 4] = ["background", "bg", "surface", "backgrounds"];
+const TEXT_GROUPS: [&str; 4] = ["text", "foreground", "fg", "content"];
+const BACKGROUND_GROUPS: [&str; 4] = ["background", "bg", "surface", "backgrounds"];
 /// Words of colours that need no contrast, or have a partner of their own.
-const EXEMPT: [&str; 4] = ["disabled", "inverse", "placeholder", "overlay"];
+const EXEMPT_WORDS: [&str; 4] = ["disabled", "inverse", "placeholder", "overlay"];
 /// How many pairs are suggested at most. Not all of them are measured at once, but whoever asks can tell how many there are.
-const MAX_SUGGESTED: usize = 10_000;
+const MAX_SUGGESTED_PAIRS: usize = 10_000;
 
 /// The pairs that names suggest.
 ///
 /// `on-brand` is on `brand` beside it, and so are `brand-text` and `brand-foreground`. Otherwise every colour in a group
 /// `text`, `foreground`, `fg` or `content` is on every colour in a group `background`, `bg` or `surface` beside it. Colours
 /// named disabled, inverse, placeholder or overlay are left out.
-pub fn suggest_pairs(document: &Document) -> Vec<Pair> {
-    let model = Model::of(document);
-    let values = Values::of(&model, None, &mut |_| {});
-    let is_color = |path: &str| color(&model, &values, path).is_some();
+pub fn suggest_pairs(document: &TokenDocument) -> Vec<ContrastPair> {
+    let model = TokenModel::new(document);
+    let values = ModeValues::for_mode(&model, None, &mut |_| {});
+    let is_color = |path: &str| resolved_color(&model, &values, path).is_some();
     let paths = model.tokens().iter().map(|token| &*token.path).filter(|path| is_color(path));
     let mut pairs = Vec::new();
     let mut texts = Vec::new();
     let mut backgrounds: HashMap<String, Vec<&str>> = HashMap::new();
     for path in paths {
-        if let Some(background) = partner(path, &is_color) {
-            pairs.push(Pair { text: path.to_owned(), background });
-        } else if !EXEMPT.iter().any(|word| path.to_lowercase().contains(word)) {
-            texts.extend(role(path, &TEXT).map(|beside| (beside, path)));
-            if let Some(beside) = role(path, &BACKGROUND) {
+        if let Some(background) = background_by_name(path, &is_color) {
+            pairs.push(ContrastPair { text: path.to_owned(), background });
+        } else if !EXEMPT_WORDS.iter().any(|word| path.to_lowercase().contains(word)) {
+            texts.extend(role_parent_group(path, &TEXT_GROUPS).map(|beside| (beside, path)));
+            if let Some(beside) = role_parent_group(path, &BACKGROUND_GROUPS) {
                 backgrounds.entry(beside).or_default().push(path);
             }
         }
     }
     let together = texts.iter().flat_map(|(beside, text)| {
         let behind = backgrounds.get(beside).into_iter().flatten();
-        behind.map(|background| Pair { text: (*text).to_owned(), background: (*background).to_owned() })
+        behind
+            .map(|background| ContrastPair { text: (*text).to_owned(), background: (*background).to_owned() })
     });
-    pairs.extend(together.take(MAX_SUGGESTED));
+    pairs.extend(together.take(MAX_SUGGESTED_PAIRS));
     pairs
 }
 
 /// The group that a role's group is in, if a path goes through one of that role.
-fn role(path: &str, words: &[&str]) -> Option<String> {
+fn role_parent_group(path: &str, words: &[&str]) -> Option<String> {
     let names: Vec<_> = path.split('.').collect();
     let at = names.iter().position(|name| words.contains(&name.to_lowercase().as_str()))?;
     Some(names[..at].join("."))
 }
 
 /// The background that a text is named after.
-fn partner(path: &str, is_color: &impl Fn(&str) -> bool) -> Option<String> {
+fn background_by_name(path: &str, is_color: &impl Fn(&str) -> bool) -> Option<String> {
     let (group, name) = path.rsplit_once('.').map_or(("", path), |(group, name)| (group, name));
     let base = name
         .strip_prefix("on-")

@@ -2,31 +2,35 @@
 
 use std::fmt;
 
-use super::flat::Flat;
-use super::json::{Json, Map};
-use super::limits::{MAX_BYTES, MAX_DEPTH, MAX_MODES, MAX_NAME, MAX_PATH, MAX_TEXT, MAX_TOKENS};
+use super::flatten::FlatTokens;
+use super::json::{Json, JsonMap};
+use super::limits::{
+    MAX_DEPTH, MAX_DOCUMENT_BYTES, MAX_MODES, MAX_NAME_BYTES, MAX_PATH_BYTES, MAX_TEXT_BYTES, MAX_TOKENS,
+};
 
 /// A design-token file: groups and tokens in their order, with every member they have.
 ///
 /// It is the JSON itself. What tokens there are, of what type and value, are questions that other functions answer;
 /// so a file with mistakes can be held, judged and mended, and a file printed again says what it said.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Document {
-    root: Map,
+pub struct TokenDocument {
+    root: JsonMap,
 }
 
 /// Why a text is no document.
 #[derive(Debug, thiserror::Error)]
 pub enum ParseError {
     /// Too many bytes.
-    #[error("the document has {bytes} bytes and may have {MAX_BYTES}; split it")]
+    #[error("the document has {bytes} bytes and may have {MAX_DOCUMENT_BYTES}; split it")]
     TooLarge {
         /// How many there are.
         bytes: usize,
     },
     /// Too long a text, spaces and all.
-    #[error("the text has {bytes} bytes and may have {MAX_TEXT}; leave out spaces, or split the document")]
-    LongText {
+    #[error(
+        "the text has {bytes} bytes and may have {MAX_TEXT_BYTES}; leave out spaces, or split the document"
+    )]
+    TextTooLong {
         /// How many there are.
         bytes: usize,
     },
@@ -35,7 +39,7 @@ pub enum ParseError {
     Json(#[from] serde_json::Error),
     /// JSON, but no object.
     #[error("a design-token document is a JSON object, and this is {found}")]
-    NoObject {
+    NotAnObject {
         /// What it is.
         found: &'static str,
     },
@@ -43,16 +47,16 @@ pub enum ParseError {
     #[error("the document has more than {MAX_TOKENS} tokens; split it")]
     TooManyTokens,
     /// A name that is too long.
-    #[error("a name in `{path}` has {bytes} bytes and may have {MAX_NAME}; shorten it")]
-    LongName {
+    #[error("a name in `{path}` has {bytes} bytes and may have {MAX_NAME_BYTES}; shorten it")]
+    NameTooLong {
         /// The group that it is in.
         path: String,
         /// How long it is.
         bytes: usize,
     },
     /// A path that is too long.
-    #[error("the path `{path}` has {} bytes and may have {MAX_PATH}; shorten its names", path.len())]
-    LongPath {
+    #[error("the path `{path}` has {} bytes and may have {MAX_PATH_BYTES}; shorten its names", path.len())]
+    PathTooLong {
         /// The path.
         path: String,
     },
@@ -64,34 +68,34 @@ pub enum ParseError {
     TooManyModes,
 }
 
-impl Document {
+impl TokenDocument {
     /// Reads a file. Only what no function could work with is refused; `validate` judges the rest.
     pub fn parse(text: &str) -> Result<Self, ParseError> {
-        if text.len() > MAX_TEXT {
-            return Err(ParseError::LongText { bytes: text.len() });
+        if text.len() > MAX_TEXT_BYTES {
+            return Err(ParseError::TextTooLong { bytes: text.len() });
         }
         let bare = text.strip_prefix('\u{feff}').unwrap_or(text);
         let document = match Json::parse(bare)? {
-            Json::Object(root) => Self { root }.checked()?,
-            other => return Err(ParseError::NoObject { found: other.noun() }),
+            Json::Object(root) => Self { root }.check_structure()?,
+            other => return Err(ParseError::NotAnObject { found: other.type_name() }),
         };
         // Without its spaces a text is not longer, and to count what is kept would cost every reader.
-        if text.len() > MAX_BYTES { document.within_limits() } else { Ok(document) }
+        if text.len() > MAX_DOCUMENT_BYTES { document.within_limits() } else { Ok(document) }
     }
 
     /// Reads a document that was kept. No limit is asked again: one that is lower today must not lock anybody out.
-    pub fn stored(text: &str) -> Result<Self, ParseError> {
+    pub fn parse_stored(text: &str) -> Result<Self, ParseError> {
         /// As deep as `serde_json` goes.
-        const DEEPEST: usize = 120;
-        match Json::parse_to_depth(text, DEEPEST)? {
+        const MAX_STORED_DEPTH: usize = 120;
+        match Json::parse_to_depth(text, MAX_STORED_DEPTH)? {
             Json::Object(root) => Ok(Self { root }),
-            other => Err(ParseError::NoObject { found: other.noun() }),
+            other => Err(ParseError::NotAnObject { found: other.type_name() }),
         }
     }
 
     /// Takes members as a document, under the same limits as a text.
-    pub fn from_map(root: Map) -> Result<Self, ParseError> {
-        Self { root }.within_limits()?.checked()
+    pub fn from_map(root: JsonMap) -> Result<Self, ParseError> {
+        Self { root }.within_limits()?.check_structure()
     }
 
     /// The document, if it is not too large to be kept. New forms are larger than old ones, so this is asked again wherever
@@ -100,31 +104,31 @@ impl Document {
         if self.root.depth() > MAX_DEPTH {
             return Err(ParseError::TooDeep);
         }
-        let bytes = self.root.bytes();
-        if bytes > MAX_BYTES { Err(ParseError::TooLarge { bytes }) } else { Ok(self) }
+        let bytes = self.root.encoded_len();
+        if bytes > MAX_DOCUMENT_BYTES { Err(ParseError::TooLarge { bytes }) } else { Ok(self) }
     }
 
-    fn checked(self) -> Result<Self, ParseError> {
-        check(&self.root, &mut String::new(), &mut 0)?;
+    fn check_structure(self) -> Result<Self, ParseError> {
+        check_limits(&self.root, &mut String::new(), &mut 0)?;
         if self.modes().len() > MAX_MODES { Err(ParseError::TooManyModes) } else { Ok(self) }
     }
 
     /// The members of the file.
-    pub const fn root(&self) -> &Map {
+    pub const fn root(&self) -> &JsonMap {
         &self.root
     }
 
-    pub(super) const fn root_mut(&mut self) -> &mut Map {
+    pub(super) const fn root_mut(&mut self) -> &mut JsonMap {
         &mut self.root
     }
 
-    pub(super) fn into_root(self) -> Map {
+    pub(super) fn into_root(self) -> JsonMap {
         self.root
     }
 
     /// What stands at a path, token or group, as it was written. Nothing is inherited.
-    pub fn get(&self, path: &str) -> Option<&Map> {
-        written(&self.root, path)
+    pub fn get(&self, path: &str) -> Option<&JsonMap> {
+        find_written(&self.root, path)
     }
 
     /// The modes that tokens have values for, in the order they occur.
@@ -137,19 +141,20 @@ impl Document {
     /// How many tokens and groups there are, inherited ones too, counted without a mode and in every mode; and what is
     /// written, where 64 bytes count as one more. Whoever looks at all of them, or makes the document anew, takes time in
     /// proportion to it.
-    pub fn size(&self) -> usize {
-        const BYTES: usize = 64;
-        let flat = Flat::of(self);
-        (flat.tokens.len() + flat.groups.len()) * (1 + self.modes().len()) + self.root.bytes() / BYTES
+    pub fn processing_cost(&self) -> usize {
+        const BYTES_PER_UNIT: usize = 64;
+        let flat = FlatTokens::from_document(self);
+        (flat.tokens.len() + flat.groups.len()) * (1 + self.modes().len())
+            + self.root.encoded_len() / BYTES_PER_UNIT
     }
 
     /// The file as text: two spaces an indent.
-    pub fn pretty(&self) -> String {
-        Json::Object(self.root.clone()).pretty()
+    pub fn to_pretty_string(&self) -> String {
+        Json::Object(self.root.clone()).to_pretty_string()
     }
 }
 
-impl fmt::Display for Document {
+impl fmt::Display for TokenDocument {
     /// The file as text, on one line.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&serde_json::to_string(&self.root).map_err(|_| fmt::Error)?)
@@ -157,12 +162,12 @@ impl fmt::Display for Document {
 }
 
 /// Whether an object is a token. One with `$ref` alone may be a token or a group: its target decides.
-pub(super) fn is_token(map: &Map) -> bool {
+pub(super) fn is_token(map: &JsonMap) -> bool {
     map.contains("$value")
 }
 
 /// The members of a group that are tokens or groups.
-pub(super) fn children(map: &Map) -> impl Iterator<Item = (&str, &Map)> {
+pub(super) fn children(map: &JsonMap) -> impl Iterator<Item = (&str, &JsonMap)> {
     map.iter().filter_map(|(name, value)| match value {
         Json::Object(child) if name == "$root" || !name.starts_with('$') => Some((name, child)),
         _ => None,
@@ -170,21 +175,22 @@ pub(super) fn children(map: &Map) -> impl Iterator<Item = (&str, &Map)> {
 }
 
 /// Where values for modes stand.
-const HOLDERS: [&str; 2] = ["mode", "modes"];
+const MODE_MEMBERS: [&str; 2] = ["mode", "modes"];
 
 /// The values that a token has for modes.
 ///
 /// Exporters write them into `$extensions`: under `mode` or `modes`, or under one of these in the object of a vendor.
 /// Each is the bare value, or an object with `$value`.
-pub(super) fn mode_values(token: &Map) -> impl Iterator<Item = (&str, &Json)> {
+pub(super) fn mode_values(token: &JsonMap) -> impl Iterator<Item = (&str, &Json)> {
     let extensions = token.get("$extensions").and_then(Json::as_object);
-    let vendors = extensions.into_iter().flat_map(Map::iter).filter(|(name, _)| !HOLDERS.contains(name));
+    let vendors =
+        extensions.into_iter().flat_map(JsonMap::iter).filter(|(name, _)| !MODE_MEMBERS.contains(name));
     let vendors = vendors.filter_map(|(_, value)| value.as_object());
     extensions
         .into_iter()
         .chain(vendors)
-        .flat_map(|holder| HOLDERS.into_iter().filter_map(|name| holder.get(name)?.as_object()))
-        .flat_map(Map::iter)
+        .flat_map(|holder| MODE_MEMBERS.into_iter().filter_map(|name| holder.get(name)?.as_object()))
+        .flat_map(JsonMap::iter)
         .filter(|(mode, _)| !mode.is_empty())
         .map(|(mode, value)| {
             let wrapped = value.as_object().and_then(|map| map.get("$value"));
@@ -193,35 +199,35 @@ pub(super) fn mode_values(token: &Map) -> impl Iterator<Item = (&str, &Json)> {
 }
 
 /// The value that a token has for a mode.
-pub(super) fn mode_value<'a>(token: &'a Map, mode: &str) -> Option<&'a Json> {
+pub(super) fn mode_value<'a>(token: &'a JsonMap, mode: &str) -> Option<&'a Json> {
     mode_values(token).find(|(known, _)| *known == mode).map(|(_, value)| value)
 }
 
 /// What stands at a path.
-pub(super) fn written<'a>(root: &'a Map, path: &str) -> Option<&'a Map> {
+pub(super) fn find_written<'a>(root: &'a JsonMap, path: &str) -> Option<&'a JsonMap> {
     path.split('.').try_fold(root, |map, name| map.get(name)?.as_object())
 }
 
 /// What stands at a path, to change.
-pub(super) fn find_mut<'a>(root: &'a mut Map, path: &str) -> Option<&'a mut Map> {
+pub(super) fn find_mut<'a>(root: &'a mut JsonMap, path: &str) -> Option<&'a mut JsonMap> {
     path.split('.').try_fold(root, |map, name| map.get_mut(name)?.as_object_mut())
 }
 
 /// Changes the values that a token has for modes; the same that [`mode_values`] lists.
-pub(super) fn each_mode_value(token: &mut Map, change: &mut impl FnMut(&mut Json)) {
+pub(super) fn for_each_mode_value(token: &mut JsonMap, change: &mut impl FnMut(&mut Json)) {
     let Some(extensions) = token.get_mut("$extensions").and_then(Json::as_object_mut) else { return };
-    change_modes(extensions, change);
-    for (_, vendor) in extensions.iter_mut().filter(|(name, _)| !HOLDERS.contains(name)) {
-        vendor.as_object_mut().into_iter().for_each(|vendor| change_modes(vendor, change));
+    update_modes(extensions, change);
+    for (_, vendor) in extensions.iter_mut().filter(|(name, _)| !MODE_MEMBERS.contains(name)) {
+        vendor.as_object_mut().into_iter().for_each(|vendor| update_modes(vendor, change));
     }
 }
 
 /// Takes the value out that a token has for a mode, wherever it stands. Says whether it had one.
-pub(super) fn take_mode(token: &mut Map, mode: &str) -> bool {
+pub(super) fn remove_mode(token: &mut JsonMap, mode: &str) -> bool {
     let Some(extensions) = token.get_mut("$extensions").and_then(Json::as_object_mut) else { return false };
-    let mut is_taken = take_held(extensions, mode);
-    for (_, vendor) in extensions.iter_mut().filter(|(name, _)| !HOLDERS.contains(name)) {
-        is_taken |= vendor.as_object_mut().is_some_and(|vendor| take_held(vendor, mode));
+    let mut is_taken = remove_mode_from(extensions, mode);
+    for (_, vendor) in extensions.iter_mut().filter(|(name, _)| !MODE_MEMBERS.contains(name)) {
+        is_taken |= vendor.as_object_mut().is_some_and(|vendor| remove_mode_from(vendor, mode));
     }
     if is_taken && extensions.is_empty() {
         token.remove("$extensions");
@@ -229,9 +235,9 @@ pub(super) fn take_mode(token: &mut Map, mode: &str) -> bool {
     is_taken
 }
 
-fn take_held(holder: &mut Map, mode: &str) -> bool {
+fn remove_mode_from(holder: &mut JsonMap, mode: &str) -> bool {
     let mut is_taken = false;
-    for name in HOLDERS {
+    for name in MODE_MEMBERS {
         let Some(modes) = holder.get_mut(name).and_then(Json::as_object_mut) else { continue };
         if modes.remove(mode).is_some() {
             is_taken = true;
@@ -244,7 +250,7 @@ fn take_held(holder: &mut Map, mode: &str) -> bool {
 }
 
 /// Takes what stands at a path out.
-pub(super) fn take(root: &mut Map, path: &str) -> Option<Json> {
+pub(super) fn remove_path(root: &mut JsonMap, path: &str) -> Option<Json> {
     match path.rsplit_once('.') {
         Some((group, name)) => find_mut(root, group)?.remove(name),
         None => root.remove(path),
@@ -252,12 +258,12 @@ pub(super) fn take(root: &mut Map, path: &str) -> Option<Json> {
 }
 
 /// The group at a path, made with all groups on the way if it is missing.
-pub(super) fn make_group<'a>(root: &'a mut Map, path: &str) -> &'a mut Map {
-    path.split('.').filter(|name| !name.is_empty()).fold(root, Map::object_mut)
+pub(super) fn ensure_group<'a>(root: &'a mut JsonMap, path: &str) -> &'a mut JsonMap {
+    path.split('.').filter(|name| !name.is_empty()).fold(root, JsonMap::object_entry)
 }
 
-fn change_modes(holder: &mut Map, change: &mut impl FnMut(&mut Json)) {
-    for name in HOLDERS {
+fn update_modes(holder: &mut JsonMap, change: &mut impl FnMut(&mut Json)) {
+    for name in MODE_MEMBERS {
         let Some(modes) = holder.get_mut(name).and_then(Json::as_object_mut) else { continue };
         for (_, value) in modes.iter_mut() {
             if let Some(wrapped) = value.as_object_mut().and_then(|map| map.get_mut("$value")) {
@@ -270,11 +276,11 @@ fn change_modes(holder: &mut Map, change: &mut impl FnMut(&mut Json)) {
 }
 
 /// The path of a name in a group.
-pub(super) fn join(path: &str, name: &str) -> String {
+pub(super) fn join_path(path: &str, name: &str) -> String {
     if path.is_empty() { name.to_owned() } else { [path, ".", name].concat() }
 }
 
-fn collect_modes(map: &Map, modes: &mut Vec<String>) {
+fn collect_modes(map: &JsonMap, modes: &mut Vec<String>) {
     for (_, child) in children(map) {
         if is_token(child) || child.contains("$ref") {
             for (mode, _) in mode_values(child) {
@@ -289,10 +295,10 @@ fn collect_modes(map: &Map, modes: &mut Vec<String>) {
     }
 }
 
-fn check(map: &Map, path: &mut String, tokens: &mut usize) -> Result<(), ParseError> {
+fn check_limits(map: &JsonMap, path: &mut String, tokens: &mut usize) -> Result<(), ParseError> {
     for (name, child) in children(map) {
-        if name.len() > MAX_NAME {
-            return Err(ParseError::LongName { path: path.clone(), bytes: name.len() });
+        if name.len() > MAX_NAME_BYTES {
+            return Err(ParseError::NameTooLong { path: path.clone(), bytes: name.len() });
         }
         if is_token(child) || child.contains("$ref") {
             *tokens += 1;
@@ -305,11 +311,11 @@ fn check(map: &Map, path: &mut String, tokens: &mut usize) -> Result<(), ParseEr
             path.push('.');
         }
         path.push_str(name);
-        if path.len() > MAX_PATH {
-            return Err(ParseError::LongPath { path: path.clone() });
+        if path.len() > MAX_PATH_BYTES {
+            return Err(ParseError::PathTooLong { path: path.clone() });
         }
         if !is_token(child) {
-            check(child, path, tokens)?;
+            check_limits(child, path, tokens)?;
         }
         path.truncate(length);
     }

@@ -11,7 +11,7 @@ use std::fmt;
 use indexmap::IndexMap;
 use serde_json::Number;
 
-use super::budget::Budget;
+use super::budget::CostBudget;
 
 /// A JSON value with the names of its objects in their order.
 #[derive(Clone, Debug, PartialEq)]
@@ -27,17 +27,17 @@ pub enum Json {
     /// A list.
     Array(Vec<Json>),
     /// Names and values.
-    Object(Map),
+    Object(JsonMap),
 }
 
 /// The members of an object, in order. Names are unique.
 #[derive(Clone, Default)]
-pub struct Map(IndexMap<String, Json>);
+pub struct JsonMap(IndexMap<String, Json>);
 
 /// So many bytes of a text count as one value more.
 const BYTES_PER_NODE: usize = 64;
 
-impl Map {
+impl JsonMap {
     /// No members.
     pub fn new() -> Self {
         Self::default()
@@ -87,12 +87,12 @@ impl Map {
     }
 
     /// Takes the members out whose names are wanted.
-    pub(super) fn take_out(&mut self, is_wanted: impl Fn(&str) -> bool) -> Vec<(String, Json)> {
+    pub(super) fn extract_if(&mut self, is_wanted: impl Fn(&str) -> bool) -> Vec<(String, Json)> {
         self.0.extract_if(.., |name, _| is_wanted(name)).collect()
     }
 
     /// The member of this name, made an empty object if it is missing or anything else.
-    pub(super) fn object_mut(&mut self, name: &str) -> &mut Map {
+    pub(super) fn object_entry(&mut self, name: &str) -> &mut JsonMap {
         let value = self.0.entry(name.to_owned()).or_insert(Json::Null);
         if !matches!(value, Json::Object(_)) {
             *value = Json::Object(Self::new());
@@ -109,8 +109,8 @@ impl Map {
     }
 
     /// How many bytes it has as text, without spaces.
-    pub(super) fn bytes(&self) -> usize {
-        text::bytes(self)
+    pub(super) fn encoded_len(&self) -> usize {
+        text::encoded_len(self)
     }
 
     /// Names and values, in order.
@@ -124,20 +124,20 @@ impl Map {
     }
 }
 
-impl PartialEq for Map {
+impl PartialEq for JsonMap {
     fn eq(&self, other: &Self) -> bool {
         // Unlike `IndexMap`, by their order too.
         self.0.iter().eq(&other.0)
     }
 }
 
-impl fmt::Debug for Map {
+impl fmt::Debug for JsonMap {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_map().entries(self.iter()).finish()
     }
 }
 
-impl<N: Into<String>, V: Into<Json>> FromIterator<(N, V)> for Map {
+impl<N: Into<String>, V: Into<Json>> FromIterator<(N, V)> for JsonMap {
     fn from_iter<I: IntoIterator<Item = (N, V)>>(members: I) -> Self {
         Self(members.into_iter().map(|(name, value)| (name.into(), value.into())).collect())
     }
@@ -155,12 +155,12 @@ impl Json {
     }
 
     /// The members, if it is an object.
-    pub fn as_object(&self) -> Option<&Map> {
+    pub fn as_object(&self) -> Option<&JsonMap> {
         if let Self::Object(map) = self { Some(map) } else { None }
     }
 
     /// The members, if it is an object, to change.
-    pub fn as_object_mut(&mut self) -> Option<&mut Map> {
+    pub fn as_object_mut(&mut self) -> Option<&mut JsonMap> {
         if let Self::Object(map) = self { Some(map) } else { None }
     }
 
@@ -170,7 +170,7 @@ impl Json {
     }
 
     /// What kind of value it is, for messages.
-    pub const fn noun(&self) -> &'static str {
+    pub const fn type_name(&self) -> &'static str {
         match self {
             Self::Null => "null",
             Self::Bool(_) => "a boolean",
@@ -191,14 +191,15 @@ impl Json {
     }
 
     /// Whether another value means the same: the order of members does not count, nor how a number is written.
-    pub(super) fn means(&self, other: &Self) -> bool {
+    pub(super) fn is_equivalent(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Number(one), Self::Number(two)) => one == two || one.as_f64() == two.as_f64(),
             (Self::Array(one), Self::Array(two)) => {
-                one.len() == two.len() && one.iter().zip(two).all(|(one, two)| one.means(two))
+                one.len() == two.len() && one.iter().zip(two).all(|(one, two)| one.is_equivalent(two))
             }
             (Self::Object(one), Self::Object(two)) => {
-                let has = |(name, value): (&str, &Self)| two.get(name).is_some_and(|two| value.means(two));
+                let has =
+                    |(name, value): (&str, &Self)| two.get(name).is_some_and(|two| value.is_equivalent(two));
                 one.len() == two.len() && one.iter().all(has)
             }
             _ => self == other,
@@ -206,15 +207,15 @@ impl Json {
     }
 
     /// The value as all have it that mean the same: with its members in the order of their names, and numbers in one form.
-    pub(super) fn sorted(&self) -> Self {
+    pub(super) fn canonical(&self) -> Self {
         match self {
             Self::Number(number) => number.as_f64().map_or_else(|| self.clone(), Self::number),
-            Self::Array(items) => Self::Array(items.iter().map(Self::sorted).collect()),
+            Self::Array(items) => Self::Array(items.iter().map(Self::canonical).collect()),
             Self::Object(map) => {
                 let mut members: IndexMap<_, _> =
-                    map.iter().map(|(name, value)| (name.to_owned(), value.sorted())).collect();
+                    map.iter().map(|(name, value)| (name.to_owned(), value.canonical())).collect();
                 members.sort_unstable_keys();
-                Self::Object(Map(members))
+                Self::Object(JsonMap(members))
             }
             other => other.clone(),
         }
@@ -230,26 +231,26 @@ impl Json {
     }
 
     /// Takes what it consists of from a budget: every value in it, and more for long texts and names.
-    pub(super) fn weigh(&self, budget: &mut Budget) -> Option<()> {
+    pub(super) fn charge(&self, budget: &mut CostBudget) -> Option<()> {
         match self {
-            Self::String(text) => budget.take(1 + text.len() / BYTES_PER_NODE),
+            Self::String(text) => budget.spend(1 + text.len() / BYTES_PER_NODE),
             Self::Array(items) => {
-                budget.take(1)?;
-                items.iter().try_for_each(|item| item.weigh(budget))
+                budget.spend(1)?;
+                items.iter().try_for_each(|item| item.charge(budget))
             }
             Self::Object(map) => {
-                budget.take(1)?;
+                budget.spend(1)?;
                 map.iter().try_for_each(|(name, value)| {
-                    budget.take(name.len() / BYTES_PER_NODE)?;
-                    value.weigh(budget)
+                    budget.spend(name.len() / BYTES_PER_NODE)?;
+                    value.charge(budget)
                 })
             }
-            _ => budget.take(1),
+            _ => budget.spend(1),
         }
     }
 
     /// What a segment of a JSON pointer leads to: a member, or an item by its number.
-    pub(super) fn step(&self, segment: &str) -> Option<&Self> {
+    pub(super) fn child(&self, segment: &str) -> Option<&Self> {
         match self {
             Self::Object(map) => map.get(segment),
             // A number is written in one way: `+1` and `01` are none.
@@ -293,8 +294,8 @@ impl From<bool> for Json {
     }
 }
 
-impl From<Map> for Json {
-    fn from(map: Map) -> Self {
+impl From<JsonMap> for Json {
+    fn from(map: JsonMap) -> Self {
         Self::Object(map)
     }
 }

@@ -3,11 +3,11 @@
 use std::fmt;
 use std::str::FromStr;
 
-use super::finding::shown;
+use super::finding::excerpt;
 
 /// The type of a token: what its value must look like.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Kind {
+pub enum TokenKind {
     /// A colour in one of 14 spaces.
     Color,
     /// A length in px or rem.
@@ -36,7 +36,7 @@ pub enum Kind {
     Typography,
 }
 
-impl Kind {
+impl TokenKind {
     /// All of them, as the format lists them.
     pub const ALL: [Self; 13] = [
         Self::Color,
@@ -74,7 +74,7 @@ impl Kind {
     }
 }
 
-impl fmt::Display for Kind {
+impl fmt::Display for TokenKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.as_str())
     }
@@ -85,13 +85,16 @@ impl fmt::Display for Kind {
 #[error(
     "there is no type `{}`; there are color, dimension, fontFamily, fontWeight, duration, cubicBezier, number, \
          strokeStyle, border, transition, shadow, gradient, typography",
-    shown(.0)
+    excerpt(.0)
 )]
-pub struct UnknownKind(pub String);
+pub struct UnknownTokenKind(pub String);
 
-impl FromStr for Kind {
-    type Err = UnknownKind;
-    fn from_str(name: &str) -> Result<Self, UnknownKind> {
-        Self::ALL.into_iter().find(|kind| kind.as_str() == name).ok_or_else(|| UnknownKind(name.to_owned()))
+impl FromStr for TokenKind {
+    type Err = UnknownTokenKind;
+    fn from_str(name: &str) -> Result<Self, UnknownTokenKind> {
+        Self::ALL
+            .into_iter()
+            .find(|kind| kind.as_str() == name)
+            .ok_or_else(|| UnknownTokenKind(name.to_owned()))
     }
 }

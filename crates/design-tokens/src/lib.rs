@@ -1,8 +1,8 @@
 //! Design systems in the W3C design-token format (DTCG 2025.10).
 //!
 //! A [`Document`] is a file as it was written. [`validate`] tells everything that is wrong with it, [`resolve`] follows
-//! its references, [`set`], [`rename`], [`delete`] and [`delete_mode`] change it, [`diff`] compares two, [`import`] and
-//! [`export`] deal with what others write and read, [`check_contrast`] measures whether text can be read, and [`starter`]
+//! its references, [`set`], [`rename`], [`delete`] and [`delete_mode_value`] change it, [`diff`] compares two, [`import`] and
+//! [`export`] deal with what others write and read, [`check_contrast`] measures whether text can be read, and [`starter_document`]
 //! is a design system to begin with. Texts and numbers come in and go out; nothing here reads a file.
 //!
 //! # Modes
@@ -32,55 +32,58 @@
 //! Whatever a document says, nothing here takes more time or memory than [`limits`] allow: aliases, `$extends` and modes can
 //! multiply what is written, so what is made of a document is counted while it is made.
 
+#[cfg(test)]
+mod adversarial_tests;
 mod budget;
 mod color;
 mod contrast;
 mod diff;
 mod document;
 mod edit;
+mod evaluate;
 pub mod export;
 mod finding;
-mod flat;
-mod follow;
-#[cfg(test)]
-mod hostile;
+mod flatten;
 pub mod import;
 mod json;
 mod kind;
 pub mod limits;
 mod model;
+mod parse;
 #[cfg(test)]
-mod properties;
-mod read;
+mod property_tests;
 mod reference;
 mod resolve;
 mod resolver;
 mod rewrite;
 #[cfg(test)]
 mod samples;
+mod serialize;
 mod starter;
 #[cfg(test)]
 mod tests;
 mod validate;
 mod value;
-mod write;
 
-pub use self::color::{Color, Space};
+pub use self::color::{Color, ColorSpace};
 pub use contrast::{
-    Checked, Level, Pair, TextSize, check_contrast, contrast, level, suggest_pairs, unmeasured,
+    ContrastCheck, ContrastLevel, ContrastPair, TextSize, check_contrast, contrast_level, contrast_ratio,
+    suggest_pairs, unmeasured_pairs_warning,
 };
-pub use diff::{Change, Diff, Renamed, State, diff};
-pub use document::{Document, ParseError};
-pub use edit::{EditError, Edited, NewToken, delete, delete_mode, rename, set, set_all};
-pub use finding::{Finding, Severity};
-pub use json::{Json, Map};
-pub use kind::{Kind, UnknownKind};
-pub use reference::{Malformed, Reference};
-pub use resolve::{Resolved, ResolvedToken, resolve};
+pub use diff::{TokenChange, TokenDiff, TokenRename, TokenState, diff_documents};
+pub use document::{ParseError, TokenDocument};
+pub use edit::{
+    EditError, EditOutcome, NewToken, delete_mode_value, delete_path, rename_path, set_token, set_tokens,
+};
+pub use finding::{TokenFinding, TokenSeverity};
+pub use json::{Json, JsonMap};
+pub use kind::{TokenKind, UnknownTokenKind};
+pub use reference::{MalformedReference, TokenReference};
+pub use resolve::{ResolvedToken, ResolvedTokens, resolve};
 pub use resolver::ResolverError;
-pub use starter::starter;
+pub use starter::starter_document;
 pub use validate::validate;
 pub use value::{
-    Border, Dimension, Duration, Length, LineHeight, Part, Shadow, Stop, StrokeStyle, Time, Transition,
-    Typography, Value,
+    Border, Dimension, Duration, GradientStop, LengthUnit, LineHeight, Shadow, StrokeStyle, TimeUnit,
+    TokenValue, Transition, Typography, ValueOrRef,
 };

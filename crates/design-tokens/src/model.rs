@@ -3,26 +3,26 @@
 use std::collections::HashMap;
 use std::rc::Rc;
 
-use super::budget::Budget;
-use super::document::{Document, mode_value, mode_values};
-use super::finding::{Finding, shown};
-use super::flat::{Flat, Token, look_up};
+use super::budget::CostBudget;
+use super::document::{TokenDocument, mode_value, mode_values};
+use super::finding::{TokenFinding, excerpt};
+use super::flatten::{FlatTokens, Token, follow_pointer};
 use super::json::Json;
-use super::kind::Kind;
+use super::kind::TokenKind;
 use super::limits::MAX_VALUE_NODES;
-use super::reference::{Malformed, Reference};
+use super::reference::{MalformedReference, TokenReference};
 
 /// A document that questions can be asked of.
 #[derive(Debug)]
-pub(super) struct Model<'a> {
-    pub(super) flat: Flat<'a>,
+pub(super) struct TokenModel<'a> {
+    pub(super) flat: FlatTokens<'a>,
     /// The type of each token, as far as it can be known.
-    pub(super) kinds: Vec<Option<Kind>>,
+    pub(super) kinds: Vec<Option<TokenKind>>,
 }
 
 /// What a reference leads to.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Target<'a> {
+pub(super) enum ReferenceTarget<'a> {
     /// A token: its value.
     Token(usize),
     /// A part of the value of a token.
@@ -33,14 +33,14 @@ pub(super) enum Target<'a> {
 
 /// What a token holds: a value, or a pointer to another token instead of one.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Source<'a> {
+pub(super) enum ValueSource<'a> {
     Value(&'a Json),
     Pointer(&'a Json),
 }
 
-impl<'a> Model<'a> {
-    pub(super) fn of(document: &'a Document) -> Self {
-        let flat = Flat::of(document);
+impl<'a> TokenModel<'a> {
+    pub(super) fn new(document: &'a TokenDocument) -> Self {
+        let flat = FlatTokens::from_document(document);
         let kinds = vec![None; flat.tokens.len()];
         let mut model = Self { flat, kinds };
         model.find_kinds();
@@ -56,36 +56,43 @@ impl<'a> Model<'a> {
     }
 
     /// What a token holds in a mode, or without one.
-    pub(super) fn source(&self, token: usize, mode: Option<&str>) -> Source<'a> {
+    pub(super) fn source(&self, token: usize, mode: Option<&str>) -> ValueSource<'a> {
         let map = self.flat.tokens[token].map;
         let special = mode.and_then(|mode| mode_value(map, mode));
         match (special.or_else(|| map.get("$value")), map.get("$ref")) {
-            (Some(value), _) => Source::Value(value),
-            (None, Some(pointer)) => Source::Pointer(pointer),
-            (None, None) => Source::Value(&Json::Null),
+            (Some(value), _) => ValueSource::Value(value),
+            (None, Some(pointer)) => ValueSource::Pointer(pointer),
+            (None, None) => ValueSource::Value(&Json::Null),
         }
     }
 
     /// The reference that a token consists of, if it is an alias.
-    pub(super) fn alias(&self, token: usize, mode: Option<&str>) -> Option<Result<Reference, Malformed>> {
+    pub(super) fn alias(
+        &self,
+        token: usize,
+        mode: Option<&str>,
+    ) -> Option<Result<TokenReference, MalformedReference>> {
         match self.source(token, mode) {
-            Source::Value(value) => Reference::of(value),
-            Source::Pointer(pointer) => {
-                Some(pointer.as_str().ok_or(Malformed::NoText).and_then(Reference::in_pointer))
-            }
+            ValueSource::Value(value) => TokenReference::from_value(value),
+            ValueSource::Pointer(pointer) => Some(
+                pointer
+                    .as_str()
+                    .ok_or(MalformedReference::NotAString)
+                    .and_then(TokenReference::parse_pointer),
+            ),
         }
     }
 
     /// What a reference leads to, or why to nothing.
-    pub(super) fn locate(&self, reference: &Reference) -> Result<Target<'a>, String> {
+    pub(super) fn locate(&self, reference: &TokenReference) -> Result<ReferenceTarget<'a>, String> {
         match reference {
-            Reference::Path(path) => {
-                self.index().get(path.as_str()).copied().map(Target::Token).ok_or_else(|| {
+            TokenReference::Path(path) => {
+                self.index().get(path.as_str()).copied().map(ReferenceTarget::Token).ok_or_else(|| {
                     let root = format!("{path}.$root");
-                    let text = reference.text();
-                    let text = shown(&text);
+                    let text = reference.to_text();
+                    let text = excerpt(&text);
                     if self.index().contains_key(root.as_str()) {
-                        format!("{text} is a group; its own token is `{{{}}}`", shown(&root))
+                        format!("{text} is a group; its own token is `{{{}}}`", excerpt(&root))
                     } else if self.flat.groups.contains(path) {
                         format!("{text} is a group; only tokens can be referenced")
                     } else {
@@ -93,14 +100,14 @@ impl<'a> Model<'a> {
                     }
                 })
             }
-            Reference::Pointer(segments) => self.locate_pointer(segments).ok_or_else(|| {
-                let text = reference.text();
-                format!("{} points to nothing usable in the document; correct the pointer", shown(&text))
+            TokenReference::Pointer(segments) => self.locate_pointer(segments).ok_or_else(|| {
+                let text = reference.to_text();
+                format!("{} points to nothing usable in the document; correct the pointer", excerpt(&text))
             }),
         }
     }
 
-    fn locate_pointer(&self, segments: &[String]) -> Option<Target<'a>> {
+    fn locate_pointer(&self, segments: &[String]) -> Option<ReferenceTarget<'a>> {
         let mut path = String::new();
         for (at, segment) in segments.iter().enumerate() {
             if at > 0 {
@@ -109,21 +116,21 @@ impl<'a> Model<'a> {
             path.push_str(segment);
             let Some(&token) = self.index().get(path.as_str()) else { continue };
             return match &segments[at + 1..] {
-                [] => Some(Target::Token(token)),
-                [value] if value == "$value" => Some(Target::Token(token)),
-                [value, rest @ ..] if value == "$value" => Some(Target::Part(token, rest.to_vec())),
+                [] => Some(ReferenceTarget::Token(token)),
+                [value] if value == "$value" => Some(ReferenceTarget::Token(token)),
+                [value, rest @ ..] if value == "$value" => Some(ReferenceTarget::Part(token, rest.to_vec())),
                 rest => {
                     let rest: Vec<_> = rest.iter().map(String::as_str).collect();
-                    look_up(self.flat.tokens[token].map, &rest)
-                        .filter(|value| is_plain(value))
-                        .map(Target::Raw)
+                    follow_pointer(self.flat.tokens[token].map, &rest)
+                        .filter(|value| is_literal(value))
+                        .map(ReferenceTarget::Raw)
                 }
             };
         }
         let segments: Vec<_> = segments.iter().map(String::as_str).collect();
-        match look_up(self.flat.root, &segments)? {
+        match follow_pointer(self.flat.root, &segments)? {
             Json::Object(_) => None, // A group: it has no value.
-            value => Some(Target::Raw(value)).filter(|_| is_plain(value)),
+            value => Some(ReferenceTarget::Raw(value)).filter(|_| is_literal(value)),
         }
     }
 
@@ -146,7 +153,7 @@ impl<'a> Model<'a> {
                 let inherited = token.group_type.and_then(|name| name.parse().ok());
                 match self.alias(at, None) {
                     Some(Ok(reference)) => match self.locate(&reference) {
-                        Ok(Target::Token(next)) => at = next,
+                        Ok(ReferenceTarget::Token(next)) => at = next,
                         _ => break inherited,
                     },
                     _ => break inherited,
@@ -159,7 +166,7 @@ impl<'a> Model<'a> {
     }
 
     /// The modes that a token has a value for, after none.
-    pub(super) fn choices(&self, token: usize) -> impl Iterator<Item = Option<&'a str>> {
+    pub(super) fn mode_choices(&self, token: usize) -> impl Iterator<Item = Option<&'a str>> {
         std::iter::once(None).chain(mode_values(self.flat.tokens[token].map).map(|(mode, _)| Some(mode)))
     }
 
@@ -168,52 +175,60 @@ impl<'a> Model<'a> {
         &self,
         token: usize,
         mode: Option<&str>,
-    ) -> Vec<(String, Result<Reference, Malformed>)> {
+    ) -> Vec<(String, Result<TokenReference, MalformedReference>)> {
         let mut found = Vec::new();
         match self.source(token, mode) {
-            Source::Value(value) if fits(value) => collect(value, &mut String::new(), &mut found),
-            Source::Value(_) => {}
-            Source::Pointer(_) => found.extend(self.alias(token, mode).map(|alias| (String::new(), alias))),
+            ValueSource::Value(value) if is_within_value_limit(value) => {
+                collect_references(value, &mut String::new(), &mut found);
+            }
+            ValueSource::Value(_) => {}
+            ValueSource::Pointer(_) => {
+                found.extend(self.alias(token, mode).map(|alias| (String::new(), alias)));
+            }
         }
         found
     }
 
     /// What reading the groups already showed to be wrong.
-    pub(super) fn findings(&self) -> &[Finding] {
+    pub(super) fn findings(&self) -> &[TokenFinding] {
         &self.flat.findings
     }
 }
 
 /// Whether a path is inside another.
-pub(super) fn beneath(path: &str, group: &str) -> bool {
+pub(super) fn is_descendant(path: &str, group: &str) -> bool {
     path.strip_prefix(group).is_some_and(|rest| rest.starts_with('.'))
 }
 
 /// Whether a value is one that could be used, by its size.
-pub(super) fn fits(value: &Json) -> bool {
-    value.weigh(&mut Budget::of(MAX_VALUE_NODES)).is_some()
+pub(super) fn is_within_value_limit(value: &Json) -> bool {
+    value.charge(&mut CostBudget::new(MAX_VALUE_NODES)).is_some()
 }
 
 /// Whether a value is small and has no references in it.
-pub(super) fn is_plain(value: &Json) -> bool {
+pub(super) fn is_literal(value: &Json) -> bool {
     let mut found = Vec::new();
-    if fits(value) {
-        collect(value, &mut String::new(), &mut found);
+    if is_within_value_limit(value) {
+        collect_references(value, &mut String::new(), &mut found);
         return found.is_empty();
     }
     false
 }
 
-fn collect(value: &Json, part: &mut String, found: &mut Vec<(String, Result<Reference, Malformed>)>) {
-    if let Some(reference) = Reference::of(value) {
+fn collect_references(
+    value: &Json,
+    part: &mut String,
+    found: &mut Vec<(String, Result<TokenReference, MalformedReference>)>,
+) {
+    if let Some(reference) = TokenReference::from_value(value) {
         found.push((part.clone(), reference));
         return;
     }
     let length = part.len();
     let mut inside = |name: &str, value: &Json| {
         part.push('/');
-        part.push_str(&shown(name));
-        collect(value, part, found);
+        part.push_str(&excerpt(name));
+        collect_references(value, part, found);
         part.truncate(length);
     };
     match value {

@@ -2,24 +2,24 @@
 
 use std::collections::HashMap;
 
-use super::document::Document;
-use super::finding::{Finding, Findings, shown};
-use super::flat::Token;
-use super::follow::Values;
+use super::document::TokenDocument;
+use super::evaluate::ModeValues;
+use super::finding::{FindingCollector, TokenFinding, excerpt};
+use super::flatten::Token;
 use super::json::Json;
-use super::kind::Kind;
-use super::limits::MAX_REMARK;
-use super::model::Model;
-use super::read::read;
-use super::value::Value;
+use super::kind::TokenKind;
+use super::limits::MAX_INHERITED_TEXT_BYTES;
+use super::model::TokenModel;
+use super::parse::parse_value;
+use super::value::TokenValue;
 
 /// Every token of a document that has a value, in one mode.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Resolved {
+pub struct ResolvedTokens {
     tokens: Vec<ResolvedToken>,
     index: HashMap<String, usize>,
     /// Why the tokens that are missing here have no value.
-    pub findings: Vec<Finding>,
+    pub findings: Vec<TokenFinding>,
 }
 
 /// A token with its final value.
@@ -28,7 +28,7 @@ pub struct ResolvedToken {
     /// Its path.
     pub path: String,
     /// Its type, if it can be known.
-    pub kind: Option<Kind>,
+    pub kind: Option<TokenKind>,
     /// Its value, without references.
     pub value: Json,
     /// What it is for.
@@ -39,12 +39,12 @@ pub struct ResolvedToken {
 
 impl ResolvedToken {
     /// Its value with a type, if it is a right one.
-    pub fn typed(&self) -> Option<Value> {
-        read(self.kind?, &self.value)
+    pub fn typed_value(&self) -> Option<TokenValue> {
+        parse_value(self.kind?, &self.value)
     }
 }
 
-impl Resolved {
+impl ResolvedTokens {
     /// The tokens, in the order of the document.
     pub fn tokens(&self) -> &[ResolvedToken] {
         &self.tokens
@@ -61,48 +61,48 @@ impl Resolved {
 /// A token without a value for the mode keeps its own value; references in it lead to values of the mode. A token whose
 /// references lead nowhere or in a circle is left out, and a finding says why. Time is linear in the size of the document
 /// and of what comes out, and that is bounded.
-pub fn resolve(document: &Document, mode: Option<&str>) -> Resolved {
-    let model = Model::of(document);
-    let mut findings = Findings::default();
+pub fn resolve(document: &TokenDocument, mode: Option<&str>) -> ResolvedTokens {
+    let model = TokenModel::new(document);
+    let mut findings = FindingCollector::default();
     findings.extend(model.findings().iter().cloned());
     if let Some(mode) = mode {
         let all = document.modes();
         if !all.iter().any(|known| known == mode) {
             let known = if all.is_empty() { "none".to_owned() } else { all.join(", ") };
-            let message = format!("no token has a value for mode `{}`; there are: {known}", shown(mode));
-            findings.push(Finding::warning("", message));
+            let message = format!("no token has a value for mode `{}`; there are: {known}", excerpt(mode));
+            findings.push(TokenFinding::warning("", message));
         }
     }
-    let values = Values::of(&model, mode, &mut |finding| findings.push(finding));
+    let values = ModeValues::for_mode(&model, mode, &mut |finding| findings.push(finding));
     let mut tokens = Vec::with_capacity(model.tokens().len());
-    for ((token, kind), value) in model.tokens().iter().zip(&model.kinds).zip(values.into_each()) {
+    for ((token, kind), value) in model.tokens().iter().zip(&model.kinds).zip(values.into_values()) {
         let Some(value) = value else { continue };
         tokens.push(ResolvedToken {
             path: token.path.to_string(),
             kind: *kind,
             value,
-            description: description(token).map(str::to_owned),
-            deprecated: deprecated(token).map(str::to_owned),
+            description: token_description(token).map(str::to_owned),
+            deprecated: token_deprecation(token).map(str::to_owned),
         });
     }
     let index = tokens.iter().enumerate().map(|(at, token)| (token.path.clone(), at)).collect();
-    Resolved { tokens, index, findings: findings.into_vec() }
+    ResolvedTokens { tokens, index, findings: findings.into_vec() }
 }
 
 /// What a token is for.
-pub(super) fn description<'a>(token: &Token<'a>) -> Option<&'a str> {
+pub(super) fn token_description<'a>(token: &Token<'a>) -> Option<&'a str> {
     let text = token.map.get("$description")?.as_str()?;
-    Some(if token.path == token.origin { text } else { brief(text) })
+    Some(if token.path == token.origin { text } else { truncate_inherited(text) })
 }
 
 /// Why a token should not be used any more, as it is told: an empty text if nobody says.
-pub(super) fn deprecated<'a>(token: &Token<'a>) -> Option<&'a str> {
+pub(super) fn token_deprecation<'a>(token: &Token<'a>) -> Option<&'a str> {
     let is_own = token.path == token.origin && token.map.contains("$deprecated");
-    reason(token).map(|why| if is_own { why } else { brief(why) })
+    deprecation_reason(token).map(|why| if is_own { why } else { truncate_inherited(why) })
 }
 
 /// Why a token should not be used any more, all of it.
-pub(super) fn reason<'a>(token: &Token<'a>) -> Option<&'a str> {
+pub(super) fn deprecation_reason<'a>(token: &Token<'a>) -> Option<&'a str> {
     match token.deprecated {
         Some(Json::Bool(true)) => Some(""),
         Some(Json::String(why)) => Some(why),
@@ -111,6 +111,6 @@ pub(super) fn reason<'a>(token: &Token<'a>) -> Option<&'a str> {
 }
 
 /// What is told of a text that thousands may inherit.
-pub(super) fn brief(text: &str) -> &str {
-    &text[..text.floor_char_boundary(MAX_REMARK)]
+pub(super) fn truncate_inherited(text: &str) -> &str {
+    &text[..text.floor_char_boundary(MAX_INHERITED_TEXT_BYTES)]
 }

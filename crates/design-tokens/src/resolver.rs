@@ -8,22 +8,22 @@ mod tests;
 
 use std::cell::OnceCell;
 
-use super::budget::Budget;
-use super::document::{Document, ParseError, is_token, join};
-use super::finding::shown;
-use super::flat::{Flat, Token, is_token_in, look_up};
-use super::json::{Json, Map};
-use super::limits::{MAX_MODES, MAX_NODES_OF_MODES};
-use super::reference::Reference;
+use super::budget::CostBudget;
+use super::document::{ParseError, TokenDocument, is_token, join_path};
+use super::finding::excerpt;
+use super::flatten::{FlatTokens, Token, follow_pointer, resolves_to_token};
+use super::json::{Json, JsonMap};
+use super::limits::{MAX_MODES, MAX_RESOLVED_NODES_ALL_MODES};
+use super::reference::TokenReference;
 
 /// Why a resolver file cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum ResolverError {
     /// A version that is not known.
-    #[error("the resolver has version {}; only \"2025.10\" is known", shown(.0))]
+    #[error("the resolver has version {}; only \"2025.10\" is known", excerpt(.0))]
     Version(String),
     /// A part that has not the form it must have.
-    #[error("`{}` of the resolver is not usable: {reason}", shown(at))]
+    #[error("`{}` of the resolver is not usable: {reason}", excerpt(at))]
     Shape {
         /// Which part.
         at: String,
@@ -31,7 +31,7 @@ pub enum ResolverError {
         reason: String,
     },
     /// A reference that leads nowhere, elsewhere, or to what must not be referenced.
-    #[error("the resolver refers to {}, which is not a set in this file; put the tokens into the file", shown(.0))]
+    #[error("the resolver refers to {}, which is not a set in this file; put the tokens into the file", excerpt(.0))]
     Reference(String),
     /// Sources that are too much together.
     #[error("the sources of the resolver are too large together; use fewer")]
@@ -45,43 +45,44 @@ pub enum ResolverError {
 }
 
 /// How many sources may be merged.
-const MAX_MERGES: usize = 1_000;
+const MAX_MERGED_SOURCES: usize = 1_000;
 /// How many sets may refer to one another in a row. It also ends what refers to itself.
-const MAX_NESTING: usize = 32;
+const MAX_SET_NESTING: usize = 32;
 
 /// A set, or a modifier. It holds nothing of its own: many steps may name the same large set.
-enum Step<'a> {
+enum ResolutionStep<'a> {
     Set(&'a [Json]),
-    Modifier { name: &'a str, contexts: &'a Map, default: Option<&'a str> },
+    Modifier { name: &'a str, contexts: &'a JsonMap, default: Option<&'a str> },
 }
 
-fn shape(at: &str, reason: &str) -> ResolverError {
+fn shape_error(at: &str, reason: &str) -> ResolverError {
     ResolverError::Shape { at: at.to_owned(), reason: reason.to_owned() }
 }
 
 /// The tokens that a resolver file gives for inputs, pairs of a modifier and a context.
-fn put_together(
-    file: &Map,
-    steps: &[Step<'_>],
+fn merge_sources(
+    file: &JsonMap,
+    steps: &[ResolutionStep<'_>],
     inputs: &[(&str, &str)],
-    budget: &mut Budget,
-) -> Result<Document, ResolverError> {
-    let mut root = Map::new();
-    let mut merging = Merging { file, merges: Budget::of(MAX_MERGES), budget };
+    budget: &mut CostBudget,
+) -> Result<TokenDocument, ResolverError> {
+    let mut root = JsonMap::new();
+    let mut merging = SourceMerger { file, merges: CostBudget::new(MAX_MERGED_SOURCES), budget };
     for step in steps {
         let sources: &[Json] = match step {
-            Step::Set(sources) => sources,
-            Step::Modifier { name, contexts, .. } => {
+            ResolutionStep::Set(sources) => sources,
+            ResolutionStep::Modifier { name, contexts, .. } => {
                 let context = inputs.iter().find(|(known, _)| known == name).map(|(_, context)| *context);
                 let sources = context.and_then(|context| contexts.get(context)?.as_array());
-                sources.ok_or_else(|| shape(name, "each of its contexts must be an array of sources"))?
+                sources
+                    .ok_or_else(|| shape_error(name, "each of its contexts must be an array of sources"))?
             }
         };
         for source in sources {
-            merging.add(source, &mut root, 0)?;
+            merging.add_source(source, &mut root, 0)?;
         }
     }
-    Ok(Document::from_map(root)?)
+    Ok(TokenDocument::from_map(root)?)
 }
 
 /// A resolver file as one document with modes.
@@ -89,24 +90,24 @@ fn put_together(
 /// Without a mode it has the default of every modifier, or its first context. Every other context is a mode with what it
 /// changes by itself: `dark`, or `theme-dark` where there are several modifiers. What contexts
 /// of two modifiers change together is lost.
-pub(super) fn to_document(file: &Map) -> Result<Document, ResolverError> {
-    let steps = steps(file)?;
+pub(super) fn to_document(file: &JsonMap) -> Result<TokenDocument, ResolverError> {
+    let steps = parse_resolution_order(file)?;
     let modifiers: Vec<_> = steps
         .iter()
         .filter_map(|step| match step {
-            Step::Modifier { name, contexts, default } => {
+            ResolutionStep::Modifier { name, contexts, default } => {
                 let first = contexts.iter().next().map(|(name, _)| name);
                 Some((*name, *contexts, default.or(first).unwrap_or_default()))
             }
-            Step::Set(_) => None,
+            ResolutionStep::Set(_) => None,
         })
         .collect();
     if modifiers.iter().map(|(_, contexts, _)| contexts.len()).sum::<usize>() > MAX_MODES {
         return Err(ResolverError::TooManyModes);
     }
-    let mut budget = Budget::of(MAX_NODES_OF_MODES);
+    let mut budget = CostBudget::new(MAX_RESOLVED_NODES_ALL_MODES);
     let defaults: Vec<_> = modifiers.iter().map(|(name, _, default)| (*name, *default)).collect();
-    let base = put_together(file, &steps, &defaults, &mut budget)?;
+    let base = merge_sources(file, &steps, &defaults, &mut budget)?;
     let mut root = base.root().clone();
     for (name, contexts, default) in &modifiers {
         for (context, _) in contexts.iter().filter(|(context, _)| context != default) {
@@ -114,125 +115,139 @@ pub(super) fn to_document(file: &Map) -> Result<Document, ResolverError> {
             inputs.retain(|(known, _)| known != name);
             inputs.push((name, context));
             let mode = if modifiers.len() > 1 { format!("{name}-{context}") } else { context.to_owned() };
-            add_mode(&mut root, base.root(), put_together(file, &steps, &inputs, &mut budget)?.root(), &mode);
+            add_mode(
+                &mut root,
+                base.root(),
+                merge_sources(file, &steps, &inputs, &mut budget)?.root(),
+                &mode,
+            );
         }
     }
-    Ok(Document::from_map(root)?)
+    Ok(TokenDocument::from_map(root)?)
 }
 
 /// Writes down where a context has other values. A token that it has alone becomes one of the document.
-pub(super) fn add_mode(into: &mut Map, base: &Map, other: &Map, mode: &str) {
-    Adding { mode, base, other, all: OnceCell::new() }.below(into, base, other, "");
+pub(super) fn add_mode(into: &mut JsonMap, base: &JsonMap, other: &JsonMap, mode: &str) {
+    ModeMerger { mode, base, other, base_tokens: OnceCell::new() }.merge_group(into, base, other, "");
 }
 
 /// Writes down what a context has.
-struct Adding<'a> {
+struct ModeMerger<'a> {
     mode: &'a str,
-    base: &'a Map,
-    other: &'a Map,
+    base: &'a JsonMap,
+    other: &'a JsonMap,
     /// Every token without a mode, inherited ones too. Most contexts only change what is written, and need not know.
-    all: OnceCell<Flat<'a>>,
+    base_tokens: OnceCell<FlatTokens<'a>>,
 }
 
-impl<'a> Adding<'a> {
-    fn below(&self, into: &mut Map, base: &Map, other: &Map, path: &str) {
+impl<'a> ModeMerger<'a> {
+    fn merge_group(&self, into: &mut JsonMap, base: &JsonMap, other: &JsonMap, path: &str) {
         for (name, value) in other.iter().filter(|(name, _)| *name == "$root" || !name.starts_with('$')) {
             let Some(map) = value.as_object() else { continue };
-            let is_token = is_token_in(self.other, map);
+            let is_token = resolves_to_token(self.other, map);
             let kept = into.get(name).and_then(Json::as_object);
-            if kept.is_some_and(|kept| is_token_in(self.other, kept) != is_token) {
+            if kept.is_some_and(|kept| resolves_to_token(self.other, kept) != is_token) {
                 continue; // One path cannot be a token in one mode and a group in another.
             }
-            let path = join(path, name);
+            let path = join_path(path, name);
             let old = base.get(name).and_then(Json::as_object);
             if is_token {
-                self.token(into, old, (name, map), &path);
+                self.merge_token(into, old, (name, map), &path);
                 continue;
             }
             if !into.contains(name) {
                 let own = map.iter().filter(|(name, _)| name.starts_with('$') && *name != "$root");
-                into.set(name, own.map(|(name, value)| (name, value.clone())).collect::<Map>());
+                into.set(name, own.map(|(name, value)| (name, value.clone())).collect::<JsonMap>());
             }
-            self.below(into.object_mut(name), old.unwrap_or(&Map::new()), map, &path);
+            self.merge_group(into.object_entry(name), old.unwrap_or(&JsonMap::new()), map, &path);
         }
     }
 
-    fn token(&self, into: &mut Map, old: Option<&Map>, (name, map): (&str, &Map), path: &str) {
+    fn merge_token(
+        &self,
+        into: &mut JsonMap,
+        old: Option<&JsonMap>,
+        (name, map): (&str, &JsonMap),
+        path: &str,
+    ) {
         let inherited = if old.is_none() { self.inherited(path) } else { None };
         if !into.contains(name) {
-            into.set(name, inherited.map_or_else(|| map.clone(), heir));
+            into.set(name, inherited.map_or_else(|| map.clone(), alias_to_origin));
         }
-        let old = old.or(inherited.map(|token| token.map)).and_then(said);
-        if let Some(special) = said(map).filter(|special| old.as_ref() != Some(special)) {
-            into.object_mut(name).object_mut("$extensions").object_mut("mode").set(self.mode, special);
+        let old = old.or(inherited.map(|token| token.map)).and_then(value_or_pointer);
+        if let Some(special) = value_or_pointer(map).filter(|special| old.as_ref() != Some(special)) {
+            into.object_entry(name).object_entry("$extensions").object_entry("mode").set(self.mode, special);
         }
     }
 
     /// The token that a group has at a path without a mode, though it is not written there.
     fn inherited(&self, path: &str) -> Option<&Token<'a>> {
-        let all = self.all.get_or_init(|| Flat::of_root(self.base));
+        let all = self.base_tokens.get_or_init(|| FlatTokens::from_root(self.base));
         all.index.get(path).map(|&at| &all.tokens[at])
     }
 }
 
 /// What an inherited token is when it is written down: an alias, so that it goes on to follow what it is inherited from, in
 /// other modes too.
-fn heir(token: &Token<'_>) -> Map {
+fn alias_to_origin(token: &Token<'_>) -> JsonMap {
     if token.origin.contains(['{', '}']) {
         return token.map.clone(); // No alias can name it.
     }
     let own = token.map.iter().filter(|(name, _)| !["$value", "$ref", "$extensions"].contains(name));
-    let mut map: Map = own.map(|(name, value)| (name, value.clone())).collect();
+    let mut map: JsonMap = own.map(|(name, value)| (name, value.clone())).collect();
     map.set("$value", format!("{{{}}}", token.origin));
     map
 }
 
 /// What a token says: its value, or the pointer that it has instead.
-fn said(token: &Map) -> Option<Json> {
-    let pointer = || token.get("$ref").map(|pointer| Map::from_iter([("$ref", pointer.clone())]).into());
+fn value_or_pointer(token: &JsonMap) -> Option<Json> {
+    let pointer = || token.get("$ref").map(|pointer| JsonMap::from_iter([("$ref", pointer.clone())]).into());
     token.get("$value").cloned().or_else(pointer)
 }
 
-fn steps(file: &Map) -> Result<Vec<Step<'_>>, ResolverError> {
+fn parse_resolution_order(file: &JsonMap) -> Result<Vec<ResolutionStep<'_>>, ResolverError> {
     let version = file.get("version");
     if version.and_then(Json::as_str) != Some("2025.10") {
         let version = version.map_or_else(|| "none".to_owned(), Json::to_string);
         return Err(ResolverError::Version(version));
     }
     let order = file.get("resolutionOrder").and_then(Json::as_array);
-    let order = order.ok_or_else(|| shape("resolutionOrder", "it must be an array"))?;
-    if order.len() > MAX_MERGES {
-        return Err(shape("resolutionOrder", "it has too many entries"));
+    let order = order.ok_or_else(|| shape_error("resolutionOrder", "it must be an array"))?;
+    if order.len() > MAX_MERGED_SOURCES {
+        return Err(shape_error("resolutionOrder", "it has too many entries"));
     }
     let mut names: Vec<&str> = Vec::new();
     let mut steps = Vec::new();
     for (at, item) in order.iter().enumerate() {
         let at = format!("resolutionOrder/{at}");
-        let map = item.as_object().ok_or_else(|| shape(&at, "it must be an object"))?;
+        let map = item.as_object().ok_or_else(|| shape_error(&at, "it must be an object"))?;
         if let Some(pointer) = map.get("$ref").and_then(Json::as_str) {
-            let (name, kind, target) = referenced(file, pointer)?;
+            let (name, kind, target) = look_up_step(file, pointer)?;
             // What stands beside the reference wins.
-            steps.push(step(name, kind, |member| map.get(member).or_else(|| target.get(member)))?);
+            steps.push(parse_step(name, kind, |member| map.get(member).or_else(|| target.get(member)))?);
             continue;
         }
         let (name, kind) = {
             let text = |name| map.get(name).and_then(Json::as_str);
-            let name = text("name").ok_or_else(|| shape(&at, "it has no `name`"))?;
-            let kind = text("type").ok_or_else(|| shape(&at, "it has no `type`, set or modifier"))?;
+            let name = text("name").ok_or_else(|| shape_error(&at, "it has no `name`"))?;
+            let kind = text("type").ok_or_else(|| shape_error(&at, "it has no `type`, set or modifier"))?;
             if names.contains(&name) {
-                return Err(shape(&at, "its name occurs twice"));
+                return Err(shape_error(&at, "its name occurs twice"));
             }
             names.push(name);
             (name, kind)
         };
-        steps.push(step(name, kind, |member| map.get(member))?);
+        steps.push(parse_step(name, kind, |member| map.get(member))?);
     }
     Ok(steps)
 }
 
-fn referenced<'a>(file: &'a Map, pointer: &str) -> Result<(&'a str, &'static str, &'a Map), ResolverError> {
+fn look_up_step<'a>(
+    file: &'a JsonMap,
+    pointer: &str,
+) -> Result<(&'a str, &'static str, &'a JsonMap), ResolverError> {
     let unknown = || ResolverError::Reference(pointer.to_owned());
-    let reference = Reference::in_pointer(pointer).map_err(|_| unknown())?;
+    let reference = TokenReference::parse_pointer(pointer).map_err(|_| unknown())?;
     let segments = reference.segments();
     let (kind, [holder, name]) = match segments.as_slice() {
         ["sets", name] => ("set", ["sets", name]),
@@ -245,69 +260,74 @@ fn referenced<'a>(file: &'a Map, pointer: &str) -> Result<(&'a str, &'static str
 }
 
 /// The members of a target with what stands beside the reference to it, which wins.
-fn overridden<'a>(target: &'a Map, reference: &'a Map) -> impl Iterator<Item = (&'a str, &'a Json)> {
+fn with_overrides<'a>(
+    target: &'a JsonMap,
+    reference: &'a JsonMap,
+) -> impl Iterator<Item = (&'a str, &'a Json)> {
     let known = target.iter().map(|(name, value)| (name, reference.get(name).unwrap_or(value)));
     known.chain(reference.iter().filter(|(name, _)| *name != "$ref" && !target.contains(name)))
 }
 
-fn step<'a>(
+fn parse_step<'a>(
     name: &'a str,
     kind: &str,
     member: impl Fn(&str) -> Option<&'a Json>,
-) -> Result<Step<'a>, ResolverError> {
+) -> Result<ResolutionStep<'a>, ResolverError> {
     match kind {
         "set" => {
             let sources = member("sources").and_then(Json::as_array);
-            sources.map(Step::Set).ok_or_else(|| shape(name, "a set needs an array `sources`"))
+            sources
+                .map(ResolutionStep::Set)
+                .ok_or_else(|| shape_error(name, "a set needs an array `sources`"))
         }
         "modifier" => {
             let contexts =
                 member("contexts").and_then(Json::as_object).filter(|contexts| !contexts.is_empty());
-            let contexts = contexts.ok_or_else(|| shape(name, "a modifier needs `contexts`"))?;
+            let contexts = contexts.ok_or_else(|| shape_error(name, "a modifier needs `contexts`"))?;
             let default = member("default").and_then(Json::as_str);
             if default.is_some_and(|default| !contexts.contains(default)) {
-                return Err(shape(name, "its default is none of its contexts"));
+                return Err(shape_error(name, "its default is none of its contexts"));
             }
-            Ok(Step::Modifier { name, contexts, default })
+            Ok(ResolutionStep::Modifier { name, contexts, default })
         }
-        _ => Err(shape(name, "its `type` is neither set nor modifier")),
+        _ => Err(shape_error(name, "its `type` is neither set nor modifier")),
     }
 }
 
 /// Puts sources together.
-struct Merging<'a> {
-    file: &'a Map,
-    merges: Budget,
-    budget: &'a mut Budget,
+struct SourceMerger<'a> {
+    file: &'a JsonMap,
+    merges: CostBudget,
+    budget: &'a mut CostBudget,
 }
 
-impl Merging<'_> {
+impl SourceMerger<'_> {
     /// Adds a source: tokens, or a reference to a set. Later tokens replace earlier ones.
-    fn add(&mut self, source: &Json, root: &mut Map, depth: usize) -> Result<(), ResolverError> {
-        let map = source.as_object().ok_or_else(|| shape("sources", "a source must be an object"))?;
-        if depth > MAX_NESTING || self.merges.take(1).is_none() {
-            return Err(shape("sources", "they refer to one another too often"));
+    fn add_source(&mut self, source: &Json, root: &mut JsonMap, depth: usize) -> Result<(), ResolverError> {
+        let map = source.as_object().ok_or_else(|| shape_error("sources", "a source must be an object"))?;
+        if depth > MAX_SET_NESTING || self.merges.spend(1).is_none() {
+            return Err(shape_error("sources", "they refer to one another too often"));
         }
         let Some(pointer) = map.get("$ref").and_then(Json::as_str) else {
             return self.merge(root, map.iter());
         };
         let unknown = || ResolverError::Reference(pointer.to_owned());
-        let reference = Reference::in_pointer(pointer).map_err(|_| unknown())?;
+        let reference = TokenReference::parse_pointer(pointer).map_err(|_| unknown())?;
         let segments = reference.segments();
         if matches!(segments.first(), Some(&("modifiers" | "resolutionOrder"))) {
             return Err(unknown());
         }
-        let target = look_up(self.file, &segments).and_then(Json::as_object).ok_or_else(unknown)?;
+        let target = follow_pointer(self.file, &segments).and_then(Json::as_object).ok_or_else(unknown)?;
         let sources = map.get("sources").or_else(|| target.get("sources")).and_then(Json::as_array);
         match sources.filter(|_| segments.first() == Some(&"sets")) {
-            Some(sources) => sources.iter().try_for_each(|source| self.add(source, root, depth + 1)),
-            None => self.merge(root, overridden(target, map)),
+            Some(sources) => sources.iter().try_for_each(|source| self.add_source(source, root, depth + 1)),
+            None => self.merge(root, with_overrides(target, map)),
         }
     }
 
     fn merge<'m>(
         &mut self,
-        into: &mut Map,
+        into: &mut JsonMap,
         members: impl Iterator<Item = (&'m str, &'m Json)>,
     ) -> Result<(), ResolverError> {
         merge_members(into, members, self.budget).ok_or(ResolverError::TooLarge)
@@ -315,27 +335,27 @@ impl Merging<'_> {
 }
 
 /// Puts tokens over others. `None`: it is too much.
-pub(super) fn merge(into: &mut Map, from: &Map, budget: &mut Budget) -> Option<()> {
+pub(super) fn merge_tokens(into: &mut JsonMap, from: &JsonMap, budget: &mut CostBudget) -> Option<()> {
     merge_members(into, from.iter(), budget)
 }
 
 fn merge_members<'a>(
-    into: &mut Map,
+    into: &mut JsonMap,
     members: impl Iterator<Item = (&'a str, &'a Json)>,
-    budget: &mut Budget,
+    budget: &mut CostBudget,
 ) -> Option<()> {
     for (name, value) in members {
         match value {
             Json::Object(map) if !name.starts_with('$') && !is_token(map) && !map.contains("$ref") => {
-                budget.take(1)?;
-                let group = into.object_mut(name);
+                budget.spend(1)?;
+                let group = into.object_entry(name);
                 if is_token(group) {
-                    *group = Map::new(); // The last source that speaks of a path is right.
+                    *group = JsonMap::new(); // The last source that speaks of a path is right.
                 }
-                merge(group, map, budget)?;
+                merge_tokens(group, map, budget)?;
             }
             other => {
-                other.weigh(budget)?;
+                other.charge(budget)?;
                 into.set(name, other.clone());
             }
         }

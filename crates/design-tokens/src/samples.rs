@@ -2,66 +2,66 @@
 
 use std::fmt::Write as _;
 
-use super::export::{Options, css};
+use super::export::{ExportOptions, css};
 use super::validate::normalise;
 use super::*;
 
-fn check(name: &str, text: &str, errors: usize, warnings: usize) {
-    let document = Document::parse(text).unwrap();
+fn check_sample(name: &str, text: &str, errors: usize, warnings: usize) {
+    let document = TokenDocument::parse(text).unwrap();
     let findings = validate(&document);
     let count = |severity| findings.iter().filter(|finding| finding.severity == severity).count();
     assert_eq!(
-        (count(Severity::Error), count(Severity::Warning)),
+        (count(TokenSeverity::Error), count(TokenSeverity::Warning)),
         (errors, warnings),
         "{name}: {findings:#?}"
     );
-    assert_eq!(Document::parse(&document.pretty()).unwrap(), document, "{name}");
+    assert_eq!(TokenDocument::parse(&document.to_pretty_string()).unwrap(), document, "{name}");
     let renewed = normalise(&document);
-    assert!(validate(&renewed).iter().all(Finding::is_error), "{name}");
-    assert!(diff(&document, &document).is_empty(), "{name}");
+    assert!(validate(&renewed).iter().all(TokenFinding::is_error), "{name}");
+    assert!(diff_documents(&document, &document).is_empty(), "{name}");
     for mode in [None, Some("dark")] {
         let (old, new) = (resolve(&document, mode), resolve(&renewed, mode));
         for (old, new) in old.tokens().iter().zip(new.tokens()) {
-            assert_eq!(old.typed(), new.typed(), "{name}: {}", old.path);
+            assert_eq!(old.typed_value(), new.typed_value(), "{name}: {}", old.path);
         }
     }
-    insta::assert_snapshot!(name, css(&document, &Options::default()).text);
+    insta::assert_snapshot!(name, css(&document, &ExportOptions::default()).text);
 }
 
 #[test]
-fn samples() {
-    check("roles", include_str!("../testdata/roles.tokens.json"), 0, 0);
-    check("components", include_str!("../testdata/components.tokens.json"), 0, 0);
-    check("drafts", include_str!("../testdata/drafts.tokens.json"), 0, 7);
+fn sample_documents_are_validated() {
+    check_sample("roles", include_str!("../testdata/roles.tokens.json"), 0, 0);
+    check_sample("components", include_str!("../testdata/components.tokens.json"), 0, 0);
+    check_sample("drafts", include_str!("../testdata/drafts.tokens.json"), 0, 7);
 }
 
 #[test]
-fn pairs_of_roles_can_be_read() {
-    let document = Document::parse(include_str!("../testdata/roles.tokens.json")).unwrap();
+fn role_pairs_have_enough_contrast() {
+    let document = TokenDocument::parse(include_str!("../testdata/roles.tokens.json")).unwrap();
     let checked = check_contrast(&document, &suggest_pairs(&document));
     assert_eq!(checked.len(), 2);
-    assert!(checked.iter().all(|pair| pair.level(TextSize::Normal) >= Level::Aa), "{checked:?}");
+    assert!(checked.iter().all(|pair| pair.level(TextSize::Normal) >= ContrastLevel::Aa), "{checked:?}");
 }
 
 /// What takes more than linear time shows here. The bounds are wide: other programs run on the same machine.
 #[test]
-fn a_large_document_is_handled_in_time() {
-    let mut root = Map::new();
+fn large_document_is_processed_in_time() {
+    let mut root = JsonMap::new();
     for at in 0..100 {
-        let group = root.object_mut(&format!("g{at}"));
+        let group = root.object_entry(&format!("g{at}"));
         group.set("$type", "color");
         for nth in 0..50 {
-            let mut token = Map::new();
+            let mut token = JsonMap::new();
             let other = format!("{{g{}.t{nth}}}", (at + 99) % 100);
             token.set("$value", if at == 0 { Json::from("#123456") } else { other.as_str().into() });
             token
-                .object_mut("$extensions")
-                .object_mut("mode")
+                .object_entry("$extensions")
+                .object_entry("mode")
                 .set("dark", if at == 0 { "#654321" } else { other.as_str() });
             group.set(format!("t{nth}"), token);
         }
     }
-    let document = Document::from_map(root).unwrap();
+    let document = TokenDocument::from_map(root).unwrap();
     let time = |what: &str, work: &dyn Fn()| {
         let start = std::time::Instant::now();
         work();
@@ -69,32 +69,32 @@ fn a_large_document_is_handled_in_time() {
         println!("{what}: {took:?}");
         assert!(took.as_millis() < 30_000, "{what}: {took:?}");
     };
-    time("parse", &|| drop(Document::parse(&document.to_string()).unwrap()));
+    time("parse", &|| drop(TokenDocument::parse(&document.to_string()).unwrap()));
     time("resolve", &|| drop(resolve(&document, Some("dark"))));
     time("validate", &|| drop(validate(&document)));
     time("normalise", &|| drop(normalise(&document)));
-    time("css", &|| drop(css(&document, &Options::default())));
-    time("diff", &|| drop(diff(&document, &document)));
-    time("set", &|| drop(set(&document, "g0.t0", &NewToken::new(Kind::Color, "#fff")).unwrap()));
-    time("rename", &|| drop(rename(&document, "g0", "h.g0").unwrap()));
-    time("delete", &|| drop(delete(&document, "g99", false).unwrap()));
+    time("css", &|| drop(css(&document, &ExportOptions::default())));
+    time("diff", &|| drop(diff_documents(&document, &document)));
+    time("set", &|| drop(set_token(&document, "g0.t0", &NewToken::new(TokenKind::Color, "#fff")).unwrap()));
+    time("rename", &|| drop(rename_path(&document, "g0", "h.g0").unwrap()));
+    time("delete", &|| drop(delete_path(&document, "g99", false).unwrap()));
 }
 
 #[test]
-fn what_grows_without_end_is_stopped() {
+fn unbounded_growth_is_stopped() {
     // Every token names the one before it twice: two to the power of 60 without a limit.
     let mut text = r#"{"$type":"shadow","t0":{"$value":[1]}"#.to_owned();
     for at in 1..60 {
         let _ = write!(text, r#","t{at}":{{"$value":["{{t{}}}","{{t{}}}"]}}"#, at - 1, at - 1);
     }
-    let resolved = resolve(&parsed(&(text + "}")), None);
+    let resolved = resolve(&parse(&(text + "}")), None);
     assert!(resolved.findings.iter().any(|finding| finding.message.contains("too large")));
     // Every token is a list around the one before it: a thousand lists in one another without a limit.
     let mut text = r#"{"$type":"shadow","t0":{"$value":[1]}"#.to_owned();
     for at in 1..1000 {
         let _ = write!(text, r#","t{at}":{{"$value":["{{t{}}}"]}}"#, at - 1);
     }
-    let resolved = resolve(&parsed(&(text + "}")), None);
+    let resolved = resolve(&parse(&(text + "}")), None);
     assert!(
         resolved.tokens().len() < 40
             && resolved.findings.iter().any(|finding| finding.message.contains("too large"))
@@ -104,14 +104,15 @@ fn what_grows_without_end_is_stopped() {
     for at in 1..3000 {
         let _ = write!(text, r#","g{at}":{{"$extends":"{{g{}}}"}}"#, at - 1);
     }
-    assert!(!resolve(&parsed(&(text + "}")), None).findings.is_empty());
+    assert!(!resolve(&parse(&(text + "}")), None).findings.is_empty());
     // Names that are all the same once they are made safe.
     let names =
         (0..4000_u32).filter_map(|at| char::from_u32(0x2190 + at)).filter(|name| !name.is_alphanumeric());
-    let mut root: Map = names.map(|name| (name.to_string(), Map::from_iter([("$value", 1.0)]))).collect();
+    let mut root: JsonMap =
+        names.map(|name| (name.to_string(), JsonMap::from_iter([("$value", 1.0)]))).collect();
     let count = root.len();
     root.set("$type", "number");
-    let text = css(&Document::from_map(root).unwrap(), &Options::default()).text;
+    let text = css(&TokenDocument::from_map(root).unwrap(), &ExportOptions::default()).text;
     assert_eq!(text.lines().collect::<std::collections::HashSet<_>>().len(), count + 2);
     // Every group holds the one before it twice.
     let mut text = r#"{"g0":{"t":{"$type":"number","$value":1}}"#.to_owned();
@@ -123,17 +124,17 @@ fn what_grows_without_end_is_stopped() {
             at - 1
         );
     }
-    let resolved = resolve(&parsed(&(text + "}")), None);
+    let resolved = resolve(&parse(&(text + "}")), None);
     assert!(resolved.tokens().len() <= limits::MAX_TOKENS && !resolved.findings.is_empty());
 }
 
 #[test]
-fn five_thousand_tokens_are_resolved_at_once() {
+fn five_thousand_tokens_are_resolved_in_time() {
     let mut text = r#"{"$type":"number","t0":{"$value":1}"#.to_owned();
     for at in 1..5000 {
         let _ = write!(text, r#","t{at}":{{"$value":"{{t{}}}"}}"#, at - 1);
     }
-    let document = parsed(&(text + "}"));
+    let document = parse(&(text + "}"));
     let once = || {
         let start = std::time::Instant::now();
         assert_eq!(resolve(&document, None).tokens().len(), 5000);
@@ -148,6 +149,6 @@ fn five_thousand_tokens_are_resolved_at_once() {
     assert!(quickest.as_millis() < 1_000, "{quickest:?}");
 }
 
-fn parsed(text: &str) -> Document {
-    Document::parse(text).unwrap()
+fn parse(text: &str) -> TokenDocument {
+    TokenDocument::parse(text).unwrap()
 }

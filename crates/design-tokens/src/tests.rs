@@ -5,12 +5,12 @@ use std::str::FromStr as _;
 use super::validate::normalise;
 use super::*;
 
-fn parse(text: &str) -> Document {
-    Document::parse(text).unwrap_or_else(|error| panic!("{error}: {text}"))
+fn parse(text: &str) -> TokenDocument {
+    TokenDocument::parse(text).unwrap_or_else(|error| panic!("{error}: {text}"))
 }
 
 /// A document of colours and what refers to them, in the short old forms.
-fn brand() -> Document {
+fn brand_document() -> TokenDocument {
     parse(
         r##"{
           "base": { "$type": "color",
@@ -23,12 +23,12 @@ fn brand() -> Document {
     )
 }
 
-fn told(document: &Document) -> Vec<String> {
+fn finding_lines(document: &TokenDocument) -> Vec<String> {
     validate(document).iter().map(ToString::to_string).collect()
 }
 
 #[test]
-fn a_file_is_printed_as_it_was_read() {
+fn document_text_round_trips() {
     for text in [
         "{}",
         r#"{"zebra":{"$value":1.5,"$type":"number"},"ant":{"$x-unknown":[1,null,true],"$value":-0.25}}"#,
@@ -36,15 +36,15 @@ fn a_file_is_printed_as_it_was_read() {
         r#"{"é \"quoted\"":{"$description":"line\nbreak","$value":"x"}}"#,
     ] {
         assert_eq!(parse(text).to_string(), text);
-        assert_eq!(parse(&parse(text).pretty()), parse(text));
+        assert_eq!(parse(&parse(text).to_pretty_string()), parse(text));
     }
 }
 
 #[test]
-fn what_is_no_document_is_refused() {
+fn invalid_documents_are_rejected() {
     let deep = format!("{}1{}", "{\"a\":".repeat(33), "}".repeat(33));
-    let large = format!("{{\"a\":\"{}\"}}", "x".repeat(limits::MAX_BYTES));
-    let spacious = format!("{{{}}}", " ".repeat(limits::MAX_TEXT));
+    let large = format!("{{\"a\":\"{}\"}}", "x".repeat(limits::MAX_DOCUMENT_BYTES));
+    let spacious = format!("{{{}}}", " ".repeat(limits::MAX_TEXT_BYTES));
     let long = format!("{{\"{}\":{{\"$value\":1}}}}", "x".repeat(129));
     let long_path =
         format!("{}{{\"$value\":1}}{}", format!("{{\"{}\":", "x".repeat(120)).repeat(5), "}".repeat(5));
@@ -65,15 +65,15 @@ fn what_is_no_document_is_refused() {
         (&many, "more than 10000 tokens"),
         (&modes, "more than 32 modes"),
     ] {
-        let error = Document::parse(text).unwrap_err().to_string();
+        let error = TokenDocument::parse(text).unwrap_err().to_string();
         assert!(error.contains(expected), "{error}");
     }
 }
 
 /// Judges documents; each must have exactly the findings that begin so.
-fn check(cases: &[(&str, &[&str])]) {
+fn check_findings(cases: &[(&str, &[&str])]) {
     for (text, expected) in cases {
-        let told = told(&parse(text));
+        let told = finding_lines(&parse(text));
         assert_eq!(told.len(), expected.len(), "{text}\n{told:#?}");
         for (told, expected) in told.iter().zip(*expected) {
             assert!(told.starts_with(expected), "{text}\n{told}\n{expected}");
@@ -82,8 +82,8 @@ fn check(cases: &[(&str, &[&str])]) {
 }
 
 #[test]
-fn every_mistake_in_names_and_references_is_told() {
-    check(&[
+fn mistakes_in_names_and_references_are_reported() {
+    check_findings(&[
         (
             r#"{"a":{"$value":1}}"#,
             &["error: a: the token has no type: give it or one of its groups a `$type`"],
@@ -145,8 +145,8 @@ fn every_mistake_in_names_and_references_is_told() {
 }
 
 #[test]
-fn every_mistake_in_values_is_told() {
-    check(&[
+fn mistakes_in_values_are_reported() {
+    check_findings(&[
         (
             r#"{"a":{"$type":"border","$value":{"color":"{n}","width":"2em","style":"wavy","x":1}},"n":{"$type":"number","$value":1}}"#,
             &[
@@ -206,7 +206,7 @@ fn every_mistake_in_values_is_told() {
 }
 
 #[test]
-fn pointers_may_stand_in_any_part_of_a_value() {
+fn pointers_are_resolved_in_any_part_of_a_value() {
     let numbers = r#""half":{"$type":"number","$value":0.5},"two":{"$type":"number","$value":2},"on":{"$type":"number","$value":true}"#;
     let length = r#"{"value":1,"unit":"px"}"#;
     let shadow = format!(
@@ -240,7 +240,8 @@ fn pointers_may_stand_in_any_part_of_a_value() {
         ),
     ] {
         let document = parse(&format!(r#"{{"a":{{"$type":"{kind}","$value":{value}}},{numbers}}}"#));
-        let told: Vec<_> = told(&document).into_iter().filter(|told| told.starts_with("error: a")).collect();
+        let told: Vec<_> =
+            finding_lines(&document).into_iter().filter(|told| told.starts_with("error: a")).collect();
         assert!(told.len() >= usize::from(expected.is_some()), "{value}");
         assert!(expected.is_some() || told.is_empty(), "{value}: {told:?}");
         assert!(
@@ -248,24 +249,24 @@ fn pointers_may_stand_in_any_part_of_a_value() {
             "{told:?}"
         );
         let new = NewToken {
-            kind: Kind::from_str(kind).ok(),
+            kind: TokenKind::from_str(kind).ok(),
             value: Json::parse(&value).unwrap(),
             mode: None,
             description: None,
         };
-        assert_eq!(set(&document, "b", &new).is_ok(), expected.is_none(), "{value}");
+        assert_eq!(set_token(&document, "b", &new).is_ok(), expected.is_none(), "{value}");
     }
 }
 
 /// Values after resolving, as `path=value` with the type in front.
-fn resolved(document: &Document, mode: Option<&str>) -> Vec<String> {
+fn resolved_lines(document: &TokenDocument, mode: Option<&str>) -> Vec<String> {
     let resolved = resolve(document, mode);
-    let kind = |token: &ResolvedToken| token.kind.map_or("?", Kind::as_str);
+    let kind = |token: &ResolvedToken| token.kind.map_or("?", TokenKind::as_str);
     resolved.tokens().iter().map(|token| format!("{} {}={}", kind(token), token.path, token.value)).collect()
 }
 
 #[test]
-fn references_are_followed_in_every_form() {
+fn every_reference_form_is_resolved() {
     for (text, expected) in [
         (
             r#"{"$type":"number","a":{"$value":"{b}"},"b":{"$value":"{c}"},"c":{"$value":3}}"#,
@@ -327,22 +328,22 @@ fn references_are_followed_in_every_form() {
         ),
         ("{}", vec![]),
     ] {
-        assert_eq!(resolved(&parse(text), None), expected, "{text}");
+        assert_eq!(resolved_lines(&parse(text), None), expected, "{text}");
     }
 }
 
 #[test]
-fn a_mode_changes_what_it_names_and_what_refers_to_it() {
-    assert_eq!(brand().modes(), ["dark"]);
-    let dark = resolve(&brand(), Some("dark"));
+fn mode_changes_its_tokens_and_their_aliases() {
+    assert_eq!(brand_document().modes(), ["dark"]);
+    let dark = resolve(&brand_document(), Some("dark"));
     for (path, value) in
         [("base.blue", "#0055ff"), ("base.ink", "#eeeeee"), ("text", "#eeeeee"), ("link", "#eeeeee")]
     {
         assert_eq!(dark.get(path).unwrap().value, Json::from(value), "{path}");
     }
-    assert!(resolve(&brand(), Some("sepia")).findings[0].message.contains("there are: dark"));
+    assert!(resolve(&brand_document(), Some("sepia")).findings[0].message.contains("there are: dark"));
     let part = r##"{"a":{"$type":"cubicBezier","$value":[0,0,0,1],"$extensions":{"mode":{"m":[0.5,0,{"$ref":"#/a/$value/0"},1]}}}}"##;
-    assert_eq!(resolved(&parse(part), Some("m")), ["cubicBezier a=[0.5,0,0.5,1]"]);
+    assert_eq!(resolved_lines(&parse(part), Some("m")), ["cubicBezier a=[0.5,0,0.5,1]"]);
     // What breaks in a mode is broken there alone, wherever the circle is met first.
     for (order, expected) in [("abc", "number d=1"), ("cba", "number d=1"), ("bca", "number d=1")] {
         let token = |name: char| match name {
@@ -352,9 +353,9 @@ fn a_mode_changes_what_it_names_and_what_refers_to_it() {
         };
         let tokens: Vec<_> = order.chars().map(token).collect();
         let document = parse(&format!(r#"{{"$type":"number",{},"d":{{"$value":1}}}}"#, tokens.join(",")));
-        assert_eq!(resolved(&document, Some("m")), [expected], "{order}");
-        assert_eq!(resolved(&document, None).len(), 4, "{order}");
-        let sheet = export::css(&document, &export::Options::default());
+        assert_eq!(resolved_lines(&document, Some("m")), [expected], "{order}");
+        assert_eq!(resolved_lines(&document, None).len(), 4, "{order}");
+        let sheet = export::css(&document, &export::ExportOptions::default());
         assert!(sheet.findings.iter().any(|finding| finding.message.contains("circle")), "{order}");
     }
     // Only tokens have modes, and each a name.
@@ -370,14 +371,14 @@ fn a_mode_changes_what_it_names_and_what_refers_to_it() {
         [r#"{"mode":{"m":2}}"#, r#"{"modes":{"m":2}}"#, r#"{"com.figma":{"modes":{"m":{"$value":2}}}}"#]
     {
         let text = format!(r#"{{"a":{{"$type":"number","$value":1,"$extensions":{extensions}}}}}"#);
-        assert_eq!(resolved(&parse(&text), Some("m")), ["number a=2"]);
+        assert_eq!(resolved_lines(&parse(&text), Some("m")), ["number a=2"]);
     }
 }
 
 #[test]
-fn old_forms_are_brought_up_to_date() {
-    let new = normalise(&brand());
-    assert_eq!(told(&new), Vec::<String>::new());
+fn legacy_forms_are_normalised() {
+    let new = normalise(&brand_document());
+    assert_eq!(finding_lines(&new), Vec::<String>::new());
     assert_eq!(
         new.get("base.ink").unwrap().get("$extensions").unwrap().to_string(),
         r##"{"mode":{"dark":{"colorSpace":"srgb","components":[0.9333,0.9333,0.9333],"hex":"#eeeeee"}}}"##
@@ -390,7 +391,7 @@ fn old_forms_are_brought_up_to_date() {
 }
 
 #[test]
-fn several_fonts_in_one_text_become_a_list() {
+fn comma_separated_fonts_become_a_list() {
     let start = parse("{}");
     for (text, expected) in [
         ("Inter, sans-serif", r#"["Inter","sans-serif"]"#),
@@ -402,7 +403,7 @@ fn several_fonts_in_one_text_become_a_list() {
         (", Inter", r#"", Inter""#),
         ("'A' B, C", r#""'A' B, C""#),
     ] {
-        let new = set(&start, "a", &NewToken::new(Kind::FontFamily, text)).unwrap().document;
+        let new = set_token(&start, "a", &NewToken::new(TokenKind::FontFamily, text)).unwrap().document;
         assert_eq!(new.get("a").unwrap().get("$value").unwrap().to_string(), expected, "{text}");
         assert_eq!(normalise(&new), new, "{text}");
     }
@@ -410,25 +411,25 @@ fn several_fonts_in_one_text_become_a_list() {
     let one = r#"{"a":{"$type":"typography","$value":{"fontFamily":["A, B"],"fontSize":"1px","fontWeight":400,"letterSpacing":"0px","lineHeight":1}}}"#;
     let new = normalise(&parse(one));
     assert!(new.to_string().contains(r#""fontFamily":["A, B"],"fontSize":{"#), "{new}");
-    assert_eq!(told(&parse(r#"{"a":{"$type":"fontFamily","$value":"A, B"}}"#)).len(), 1);
-    assert_eq!(told(&parse(r#"{"a":{"$type":"fontFamily","$value":"A, {b}"}}"#)).len(), 1);
+    assert_eq!(finding_lines(&parse(r#"{"a":{"$type":"fontFamily","$value":"A, B"}}"#)).len(), 1);
+    assert_eq!(finding_lines(&parse(r#"{"a":{"$type":"fontFamily","$value":"A, {b}"}}"#)).len(), 1);
 }
 
 #[test]
-fn differences_are_told() {
-    let old = brand();
-    let mut new = rename(&old, "base.blue", "base.sea").unwrap().document;
-    new = set(
+fn document_differences_are_reported() {
+    let old = brand_document();
+    let mut new = rename_path(&old, "base.blue", "base.sea").unwrap().document;
+    new = set_token(
         &new,
         "text",
         &NewToken { kind: None, value: "{base.sea}".into(), mode: None, description: None },
     )
     .unwrap()
     .document;
-    new = set(&new, "gap", &NewToken::new(Kind::Number, 3.0)).unwrap().document;
-    new = delete(&new, "frame", false).unwrap().document;
-    let diff = diff(&old, &new);
-    assert_eq!(diff.renamed, [Renamed { from: "base.blue".into(), to: "base.sea".into() }]);
+    new = set_token(&new, "gap", &NewToken::new(TokenKind::Number, 3.0)).unwrap().document;
+    new = delete_path(&new, "frame", false).unwrap().document;
+    let diff = diff_documents(&old, &new);
+    assert_eq!(diff.renamed, [TokenRename { from: "base.blue".into(), to: "base.sea".into() }]);
     assert_eq!(diff.added.iter().map(|state| state.path.as_str()).collect::<Vec<_>>(), ["gap"]);
     assert_eq!(diff.removed.iter().map(|state| state.path.as_str()).collect::<Vec<_>>(), ["frame"]);
     let changed: Vec<_> = diff
@@ -437,15 +438,15 @@ fn differences_are_told() {
         .map(|change| (change.before.value.to_string(), change.after.value.to_string()))
         .collect();
     assert_eq!(changed, [(r#""{base.ink}""#.to_owned(), r#""{base.sea}""#.to_owned())]);
-    assert!(super::diff(&old, &old).is_empty());
+    assert!(super::diff_documents(&old, &old).is_empty());
 }
 
 #[test]
-fn every_difference_of_one_token_is_told() {
+fn every_difference_of_one_token_is_reported() {
     let token = |more: &str| parse(&format!(r#"{{"a":{{"$type":"number","$value":1{more}}}}}"#));
     let plain = token("");
     for more in [r#","$description":"x""#, r#","$deprecated":true"#, r#","$extensions":{"mode":{"m":1}}"#] {
-        assert_eq!(diff(&plain, &token(more)).changed.len(), 1, "{more}");
+        assert_eq!(diff_documents(&plain, &token(more)).changed.len(), 1, "{more}");
     }
     // In what order things are written is no difference, and `4.0` is `4`.
     let shuffled = |name: &str, value: &str, modes: &str| {
@@ -456,31 +457,31 @@ fn every_difference_of_one_token_is_told() {
     let (one, two) = (r#"{"value":4,"unit":"px"}"#, r#"{"unit":"px","value":4.0}"#);
     let (first, second) = (r#""m":"1px","n":"2px""#, r#""n":"2px","m":"1px""#);
     let old = shuffled("a", one, first);
-    assert!(diff(&old, &shuffled("a", two, first)).is_empty());
-    assert!(diff(&old, &shuffled("a", one, second)).is_empty());
-    assert_eq!(diff(&old, &shuffled("a", one, r#""m":"2px","n":"1px""#)).changed.len(), 1);
-    let moved = diff(&old, &shuffled("c", two, second));
-    assert_eq!(moved.renamed, [Renamed { from: "a".into(), to: "c".into() }]);
+    assert!(diff_documents(&old, &shuffled("a", two, first)).is_empty());
+    assert!(diff_documents(&old, &shuffled("a", one, second)).is_empty());
+    assert_eq!(diff_documents(&old, &shuffled("a", one, r#""m":"2px","n":"1px""#)).changed.len(), 1);
+    let moved = diff_documents(&old, &shuffled("c", two, second));
+    assert_eq!(moved.renamed, [TokenRename { from: "a".into(), to: "c".into() }]);
     assert!(moved.added.is_empty() && moved.removed.is_empty());
     // What has no value means nothing, and is not what another was.
     let broken = |name: &str| parse(&format!(r#"{{"{name}":{{"$type":"number","$value":"{{x{name}}}"}}}}"#));
-    let found = diff(&broken("a"), &broken("b"));
+    let found = diff_documents(&broken("a"), &broken("b"));
     assert_eq!((found.renamed.len(), found.added.len(), found.removed.len()), (0, 1, 1));
 }
 
 #[test]
-fn what_was_kept_can_be_read_whatever_the_limits_are() {
-    let long = "x".repeat(limits::MAX_NAME + 1);
+fn stored_documents_parse_regardless_of_limits() {
+    let long = "x".repeat(limits::MAX_NAME_BYTES + 1);
     let deep = format!("{}1{}", "{\"a\":".repeat(60), "}".repeat(60));
-    let large = format!("{{\"a\":\"{}\"}}", "x".repeat(limits::MAX_TEXT));
+    let large = format!("{{\"a\":\"{}\"}}", "x".repeat(limits::MAX_TEXT_BYTES));
     for text in [format!("{{\"{long}\":{{\"$value\":1}}}}"), deep, large] {
-        assert!(Document::parse(&text).is_err());
-        let document = Document::stored(&text).unwrap();
+        assert!(TokenDocument::parse(&text).is_err());
+        let document = TokenDocument::parse_stored(&text).unwrap();
         assert_eq!(document.to_string(), text);
         let _ = (validate(&document), resolve(&document, None));
     }
-    assert!(Document::stored("[]").is_err());
+    assert!(TokenDocument::parse_stored("[]").is_err());
     let deeper = format!("{}1{}", "{\"a\":".repeat(121), "}".repeat(121));
-    let error = Document::stored(&deeper).unwrap_err().to_string();
+    let error = TokenDocument::parse_stored(&deeper).unwrap_err().to_string();
     assert!(error.contains("nested more than 120 levels"), "{error}");
 }

@@ -1,60 +1,60 @@
 //! What is wrong with a document, all of it at once; and old forms brought up to date.
 
-pub(super) mod shape;
+pub(super) mod structure;
 
 use std::borrow::Cow;
 
-use super::document::{Document, each_mode_value, join, mode_value};
-use super::finding::{Finding, Findings, Severity, Told, shown};
-use super::follow::{Everywhere, Values};
-use super::json::{Json, Map};
-use super::kind::Kind;
-use super::model::{Model, Target};
-use super::read::{Problem, Reader, Use};
-use super::reference::Reference;
+use super::document::{TokenDocument, for_each_mode_value, join_path, mode_value};
+use super::evaluate::{ModeResolver, ModeValues};
+use super::finding::{FindingCollector, SeenFindings, TokenFinding, TokenSeverity, excerpt};
+use super::json::{Json, JsonMap};
+use super::kind::TokenKind;
+use super::model::{ReferenceTarget, TokenModel};
+use super::parse::{ReferenceUse, ValueParser, ValueProblem};
+use super::reference::TokenReference;
 
 /// Everything that is wrong with a document, in the order of the document.
-pub fn validate(document: &Document) -> Vec<Finding> {
-    let model = Model::of(document);
-    let mut findings = Findings::default();
-    judge_all(document, &model, &mut |finding| findings.push(finding), &mut |_, _| {});
+pub fn validate(document: &TokenDocument) -> Vec<TokenFinding> {
+    let model = TokenModel::new(document);
+    let mut findings = FindingCollector::default();
+    validate_with(document, &model, &mut |finding| findings.push(finding), &mut |_, _| {});
     let mut findings = findings.into_vec();
     // Stable, so that what is told of one token keeps its order.
-    findings.sort_by_cached_key(|finding| model.index().get(finding.token()).map_or(0, |at| at + 1));
+    findings.sort_by_cached_key(|finding| model.index().get(finding.token_path()).map_or(0, |at| at + 1));
     findings
 }
 
 /// Tells everything that is wrong with a document, and shows the values without a mode and in each one.
-pub(super) fn judge_all(
-    document: &Document,
-    model: &Model<'_>,
-    tell: &mut dyn FnMut(Finding),
-    show: &mut dyn FnMut(Option<&str>, &Values),
+pub(super) fn validate_with(
+    document: &TokenDocument,
+    model: &TokenModel<'_>,
+    tell: &mut dyn FnMut(TokenFinding),
+    show: &mut dyn FnMut(Option<&str>, &ModeValues),
 ) {
-    shape::findings(document, tell);
+    structure::check_structure(document, tell);
     model.findings().iter().cloned().for_each(&mut *tell);
     // What is wrong without a mode is wrong in all of them, and told once.
-    let mut told = Told::default();
-    let mut tell_base = |finding: Finding| {
-        if told.is_new(&finding) {
+    let mut told = SeenFindings::default();
+    let mut tell_base = |finding: TokenFinding| {
+        if told.insert(&finding) {
             tell(finding);
         }
     };
-    let mut everywhere = Everywhere::of(model, &mut tell_base);
+    let mut everywhere = ModeResolver::new(model, &mut tell_base);
     for at in 0..model.tokens().len() {
-        judge(model, &everywhere.base, at, None).into_iter().for_each(&mut tell_base);
+        validate_token(model, &everywhere.base, at, None).into_iter().for_each(&mut tell_base);
     }
     show(None, &everywhere.base);
     for mode in document.modes() {
-        let mut tell_mode = |finding: Finding| {
-            if told.is_new(&finding) {
+        let mut tell_mode = |finding: TokenFinding| {
+            if told.insert(&finding) {
                 tell(finding.in_mode(&mode));
             }
         };
-        let values = everywhere.mode(&mode, &mut tell_mode);
+        let values = everywhere.resolve_mode(&mode, &mut tell_mode);
         for (at, token) in model.tokens().iter().enumerate() {
             if has_mode(token.map, &mode) {
-                judge(model, &values, at, Some(&mode)).into_iter().for_each(&mut tell_mode);
+                validate_token(model, &values, at, Some(&mode)).into_iter().for_each(&mut tell_mode);
             }
         }
         show(Some(&mode), &values);
@@ -62,12 +62,17 @@ pub(super) fn judge_all(
 }
 
 /// Whether a token has a value of its own for a mode.
-fn has_mode(token: &Map, mode: &str) -> bool {
+fn has_mode(token: &JsonMap, mode: &str) -> bool {
     mode_value(token, mode).is_some()
 }
 
 /// What is wrong with the value of one token.
-fn judge(model: &Model<'_>, values: &Values, at: usize, mode: Option<&str>) -> Vec<Finding> {
+fn validate_token(
+    model: &TokenModel<'_>,
+    values: &ModeValues,
+    at: usize,
+    mode: Option<&str>,
+) -> Vec<TokenFinding> {
     let token = &model.tokens()[at];
     let mut findings = Vec::new();
     if values.too_large[at] {
@@ -78,97 +83,97 @@ fn judge(model: &Model<'_>, values: &Values, at: usize, mode: Option<&str>) -> V
         // An unknown type is told where it is written, a broken alias where it points nowhere.
         if known.is_none() && model.alias(at, None).is_none() && mode.is_none() {
             let message = "the token has no type: give it or one of its groups a `$type`";
-            findings.push(Finding::error(&*token.path, message));
+            findings.push(TokenFinding::error(&*token.path, message));
         }
         return findings;
     };
     if let Some(alias) = model.alias(at, mode) {
         let Ok(reference) = alias else { return findings };
         match model.locate(&reference) {
-            Ok(Target::Token(_)) => {
-                let message = mismatch(model, &reference, &[kind]);
-                findings.extend(message.map(|message| Finding::error(&*token.path, message)));
+            Ok(ReferenceTarget::Token(_)) => {
+                let message = kind_mismatch(model, &reference, &[kind]);
+                findings.extend(message.map(|message| TokenFinding::error(&*token.path, message)));
                 return findings;
             }
             Ok(_) => {}
             Err(_) => return findings,
         }
     }
-    let mut reader = Reader::default();
-    if let Some(value) = values.inlined(model, at, mode) {
-        reader.value(kind, &value);
+    let mut reader = ValueParser::default();
+    if let Some(value) = values.inlined_value(model, at, mode) {
+        reader.parse(kind, &value);
         // A pointer may stand where no path in braces can, such as `alpha`. There it means what it leads to.
         if let (Cow::Owned(_), true, Some(followed)) = (value, reader.has_errors(), values.get(at)) {
-            let mut literal = Reader::default();
-            literal.value(kind, followed);
+            let mut literal = ValueParser::default();
+            literal.parse(kind, followed);
             reader.problems = literal.problems;
         }
     }
     for problem in reader.problems {
-        let Problem { part, severity, message } = problem;
-        findings.push(Finding::new(token.path.to_string(), &part, severity, message));
+        let ValueProblem { part, severity, message } = problem;
+        findings.push(TokenFinding::new(token.path.to_string(), &part, severity, message));
     }
-    for Use { part, path, kinds } in reader.uses {
-        if let Some(message) = mismatch(model, &Reference::Path(path), kinds) {
-            findings.push(Finding::new(token.path.to_string(), &part, Severity::Error, message));
+    for ReferenceUse { part, path, kinds } in reader.uses {
+        if let Some(message) = kind_mismatch(model, &TokenReference::Path(path), kinds) {
+            findings.push(TokenFinding::new(token.path.to_string(), &part, TokenSeverity::Error, message));
         }
     }
     findings
 }
 
 /// Says so if a reference leads to a token of another type than is wanted.
-fn mismatch(model: &Model<'_>, reference: &Reference, wanted: &[Kind]) -> Option<String> {
-    let Ok(Target::Token(target)) = model.locate(reference) else { return None };
+fn kind_mismatch(model: &TokenModel<'_>, reference: &TokenReference, wanted: &[TokenKind]) -> Option<String> {
+    let Ok(ReferenceTarget::Token(target)) = model.locate(reference) else { return None };
     let found = model.kinds[target]?;
     if wanted.contains(&found) {
         return None;
     }
     let wanted = wanted.first()?;
-    let reference = reference.text();
-    let reference = shown(&reference);
+    let reference = reference.to_text();
+    let reference = excerpt(&reference);
     Some(format!("{reference} is a {found}, and here a {wanted} is needed"))
 }
 
 /// The document with every old form written as 2025.10 has it. What cannot be read stays as it is.
-pub(super) fn normalise(document: &Document) -> Document {
-    renewed(document).0
+pub(super) fn normalise(document: &TokenDocument) -> TokenDocument {
+    normalise_counting(document).0
 }
 
 /// The same, and how many tokens had an old form.
-pub(super) fn renewed(document: &Document) -> (Document, usize) {
-    let model = Model::of(document);
+pub(super) fn normalise_counting(document: &TokenDocument) -> (TokenDocument, usize) {
+    let model = TokenModel::new(document);
     let mut renewed = document.clone();
-    let count = renew_group(&model, renewed.root_mut(), "");
+    let count = normalise_group(&model, renewed.root_mut(), "");
     (renewed, count)
 }
 
-fn renew_group(model: &Model<'_>, group: &mut Map, path: &str) -> usize {
+fn normalise_group(model: &TokenModel<'_>, group: &mut JsonMap, path: &str) -> usize {
     let mut count = 0;
     for (name, value) in group.iter_mut() {
         let Some(map) = value.as_object_mut().filter(|_| name == "$root" || !name.starts_with('$')) else {
             continue;
         };
-        let path = join(path, name);
+        let path = join_path(path, name);
         let Some(&at) = model.index().get(path.as_str()) else {
-            count += renew_group(model, map, &path);
+            count += normalise_group(model, map, &path);
             continue;
         };
         let Some(kind) = model.kinds[at] else { continue };
-        let mut is_old = map.get_mut("$value").is_some_and(|value| renew(kind, value));
-        each_mode_value(map, &mut |value| is_old |= renew(kind, value));
+        let mut is_old = map.get_mut("$value").is_some_and(|value| normalise_value(kind, value));
+        for_each_mode_value(map, &mut |value| is_old |= normalise_value(kind, value));
         count += usize::from(is_old);
     }
     count
 }
 
 /// Writes a value anew if it has an old form. Says whether it had.
-pub(super) fn renew(kind: Kind, json: &mut Json) -> bool {
-    if Reference::of(json).is_some() {
+pub(super) fn normalise_value(kind: TokenKind, json: &mut Json) -> bool {
+    if TokenReference::from_value(json).is_some() {
         return false;
     }
-    let mut reader = Reader::default();
-    let value = reader.value(kind, json);
-    let Some(value) = value.filter(|_| reader.old && !reader.has_errors()) else { return false };
+    let mut reader = ValueParser::default();
+    let value = reader.parse(kind, json);
+    let Some(value) = value.filter(|_| reader.has_legacy_form && !reader.has_errors()) else { return false };
     *json = value.to_json();
     true
 }

@@ -1,26 +1,26 @@
 //! Values of tokens with types. Parts of composite values may be references.
 
 use super::color::Color;
-use super::kind::Kind;
+use super::kind::TokenKind;
 
 /// A part of a value: itself, or the path of a token that has it.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Part<T> {
+pub enum ValueOrRef<T> {
     /// The value.
-    Is(T),
+    Literal(T),
     /// The token whose value it is.
-    Of(String),
+    Ref(String),
 }
 
 /// The value of a token.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Value {
+pub enum TokenValue {
     /// A colour.
     Color(Color),
     /// A length.
     Dimension(Dimension),
     /// Font names, the preferred first.
-    FontFamily(Vec<Part<String>>),
+    FontFamily(Vec<ValueOrRef<String>>),
     /// 1 to 1000.
     FontWeight(f64),
     /// A time.
@@ -36,9 +36,9 @@ pub enum Value {
     /// A transition.
     Transition(Transition),
     /// Shadows, the topmost first.
-    Shadow(Vec<Part<Shadow>>),
+    Shadow(Vec<ValueOrRef<Shadow>>),
     /// Stops of a gradient.
-    Gradient(Vec<Part<Stop>>),
+    Gradient(Vec<ValueOrRef<GradientStop>>),
     /// A way to set text.
     Typography(Typography),
 }
@@ -49,19 +49,19 @@ pub struct Dimension {
     /// How many units.
     pub value: f64,
     /// The unit.
-    pub unit: Length,
+    pub unit: LengthUnit,
 }
 
 /// A unit of length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Length {
+pub enum LengthUnit {
     /// Pixels as CSS has them.
     Px,
     /// Sizes of the root's font.
     Rem,
 }
 
-impl Length {
+impl LengthUnit {
     /// Its name.
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -77,19 +77,19 @@ pub struct Duration {
     /// How many units.
     pub value: f64,
     /// The unit.
-    pub unit: Time,
+    pub unit: TimeUnit,
 }
 
 /// A unit of time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Time {
+pub enum TimeUnit {
     /// Milliseconds.
     Ms,
     /// Seconds.
     S,
 }
 
-impl Time {
+impl TimeUnit {
     /// Its name.
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -107,7 +107,7 @@ pub enum StrokeStyle {
     /// Dashes and gaps.
     Dashed {
         /// Lengths of dashes and gaps in turn.
-        dash_array: Vec<Part<Dimension>>,
+        dash_array: Vec<ValueOrRef<Dimension>>,
         /// One of `LINE_CAPS`.
         line_cap: &'static str,
     },
@@ -146,91 +146,91 @@ pub(super) const FONT_WEIGHTS: [(&str, f64); 18] = [
 #[derive(Clone, Debug, PartialEq)]
 pub struct Border {
     /// Its colour.
-    pub color: Part<Color>,
+    pub color: ValueOrRef<Color>,
     /// How wide it is.
-    pub width: Part<Dimension>,
+    pub width: ValueOrRef<Dimension>,
     /// How it is drawn.
-    pub style: Part<StrokeStyle>,
+    pub style: ValueOrRef<StrokeStyle>,
 }
 
 /// A change over time.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Transition {
     /// How long it takes.
-    pub duration: Part<Duration>,
+    pub duration: ValueOrRef<Duration>,
     /// How long before it begins.
-    pub delay: Part<Duration>,
+    pub delay: ValueOrRef<Duration>,
     /// How it goes on.
-    pub timing: Part<[f64; 4]>,
+    pub timing: ValueOrRef<[f64; 4]>,
 }
 
 /// A shadow.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Shadow {
     /// Its colour.
-    pub color: Part<Color>,
+    pub color: ValueOrRef<Color>,
     /// How far to the right.
-    pub offset_x: Part<Dimension>,
+    pub offset_x: ValueOrRef<Dimension>,
     /// How far down.
-    pub offset_y: Part<Dimension>,
+    pub offset_y: ValueOrRef<Dimension>,
     /// How soft.
-    pub blur: Part<Dimension>,
+    pub blur: ValueOrRef<Dimension>,
     /// How much larger than what throws it.
-    pub spread: Part<Dimension>,
+    pub spread: ValueOrRef<Dimension>,
     /// Whether it falls inside.
     pub inset: bool,
 }
 
 /// A colour on the axis of a gradient.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Stop {
+pub struct GradientStop {
     /// The colour.
-    pub color: Part<Color>,
+    pub color: ValueOrRef<Color>,
     /// Where, from 0 to 1.
-    pub position: Part<f64>,
+    pub position: ValueOrRef<f64>,
 }
 
 /// A way to set text.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Typography {
     /// The font.
-    pub font_family: Part<Vec<Part<String>>>,
+    pub font_family: ValueOrRef<Vec<ValueOrRef<String>>>,
     /// The size.
-    pub font_size: Part<Dimension>,
+    pub font_size: ValueOrRef<Dimension>,
     /// The weight.
-    pub font_weight: Part<f64>,
+    pub font_weight: ValueOrRef<f64>,
     /// The space between letters.
-    pub letter_spacing: Part<Dimension>,
+    pub letter_spacing: ValueOrRef<Dimension>,
     /// The height of a line.
-    pub line_height: Part<LineHeight>,
+    pub line_height: ValueOrRef<LineHeight>,
 }
 
 /// The height of a line.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum LineHeight {
     /// In sizes of the font, as the format wants it.
-    Times(f64),
+    Multiple(f64),
     /// As a length, as many files have it.
     Length(Dimension),
 }
 
-impl Value {
+impl TokenValue {
     /// The type that it is of.
-    pub const fn kind(&self) -> Kind {
+    pub const fn kind(&self) -> TokenKind {
         match self {
-            Self::Color(_) => Kind::Color,
-            Self::Dimension(_) => Kind::Dimension,
-            Self::FontFamily(_) => Kind::FontFamily,
-            Self::FontWeight(_) => Kind::FontWeight,
-            Self::Duration(_) => Kind::Duration,
-            Self::CubicBezier(_) => Kind::CubicBezier,
-            Self::Number(_) => Kind::Number,
-            Self::StrokeStyle(_) => Kind::StrokeStyle,
-            Self::Border(_) => Kind::Border,
-            Self::Transition(_) => Kind::Transition,
-            Self::Shadow(_) => Kind::Shadow,
-            Self::Gradient(_) => Kind::Gradient,
-            Self::Typography(_) => Kind::Typography,
+            Self::Color(_) => TokenKind::Color,
+            Self::Dimension(_) => TokenKind::Dimension,
+            Self::FontFamily(_) => TokenKind::FontFamily,
+            Self::FontWeight(_) => TokenKind::FontWeight,
+            Self::Duration(_) => TokenKind::Duration,
+            Self::CubicBezier(_) => TokenKind::CubicBezier,
+            Self::Number(_) => TokenKind::Number,
+            Self::StrokeStyle(_) => TokenKind::StrokeStyle,
+            Self::Border(_) => TokenKind::Border,
+            Self::Transition(_) => TokenKind::Transition,
+            Self::Shadow(_) => TokenKind::Shadow,
+            Self::Gradient(_) => TokenKind::Gradient,
+            Self::Typography(_) => TokenKind::Typography,
         }
     }
 }

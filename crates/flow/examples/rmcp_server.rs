@@ -7,8 +7,8 @@
 use std::sync::Arc;
 
 use flow::{
-    Answers, Asked, Conversation, Converse, Entropy, Env, Flow, Halt, Journal, Ledger, Shape, Turn,
-    TurnContext, choice, confirm, date, integer, text,
+    AnswerShape, Answers, Conversation, Durability, DynConversation, Entropy, Env, Flow, Halt, Journal,
+    PendingQuestion, Turn, TurnContext, choice, confirm, date, integer, text,
 };
 use jiff::Timestamp;
 use rmcp::model::{
@@ -62,9 +62,9 @@ impl Entropy for System {
     }
 }
 
-struct Server;
+struct ParcelServer;
 
-impl ServerHandler for Server {
+impl ServerHandler for ParcelServer {
     fn get_info(&self) -> ServerConfig {
         ServerConfig::new(ServerCapabilities::builder().enable_tools().build())
     }
@@ -100,7 +100,7 @@ impl ServerHandler for Server {
         if request.name != "parcel" {
             return Err(ErrorData::invalid_params(format!("there is no tool {}", request.name), None));
         }
-        let talked = talk(&Parcel, &request.arguments.unwrap_or_default(), &context.peer).await?;
+        let talked = run_conversation(&Parcel, &request.arguments.unwrap_or_default(), &context.peer).await?;
         Ok(match talked {
             Ok(reply) => CallToolResult::success(vec![ContentBlock::text(reply)]),
             Err(why) => CallToolResult::error(vec![ContentBlock::text(why)]),
@@ -110,8 +110,8 @@ impl ServerHandler for Server {
 }
 
 /// Has the conversation, from the first question to its end. What it comes to: a reply, or why there is none.
-async fn talk(
-    conversation: &dyn Converse,
+async fn run_conversation(
+    conversation: &dyn DynConversation,
     arguments: &Answers,
     peer: &Peer<RoleServer>,
 ) -> Result<Result<String, String>, ErrorData> {
@@ -124,7 +124,7 @@ async fn talk(
             context: &context,
             env: &System,
             // The call lasts as long as the conversation, so nobody else could go on with it.
-            ledger: Ledger::InProcess,
+            ledger: Durability::InProcess,
             can_ask,
         };
         let asked = match conversation.advance(&mut journal, input.take(), &turn).await {
@@ -139,7 +139,7 @@ async fn talk(
             return Ok(Err(format!("these arguments are missing: {}", missing.join(", "))));
         }
         let wrong = |error: String| ErrorData::internal_error(error, None);
-        let answer = peer.create_elicitation(form(&asked).map_err(wrong)?).await;
+        let answer = peer.create_elicitation(elicitation_form(&asked).map_err(wrong)?).await;
         let answer = answer.map_err(|error| wrong(error.to_string()))?;
         match (answer.action, answer.content) {
             (ElicitationAction::Accept, Some(Value::Object(answers))) => input = Some(answers),
@@ -150,22 +150,26 @@ async fn talk(
 }
 
 /// A question as a client can show it. What the schema cannot say, the engine still checks.
-fn form(asked: &Asked) -> Result<ElicitRequestParams, String> {
+fn elicitation_form(question: &PendingQuestion) -> Result<ElicitRequestParams, String> {
     let (mut properties, mut required) = (Map::new(), Vec::new());
-    for field in &asked.question.fields {
+    for field in &question.question.fields {
         let mut schema = match &field.prompt.shape {
-            Shape::Text { min, max, .. } => json!({ "type": "string", "minLength": min, "maxLength": max }),
-            Shape::Choice { options, several: false } => {
+            AnswerShape::Text { min, max, .. } => {
+                json!({ "type": "string", "minLength": min, "maxLength": max })
+            }
+            AnswerShape::Choice { options, several: false } => {
                 let titled: Vec<_> =
                     options.iter().map(|(v, label)| json!({ "const": v, "title": label })).collect();
                 json!({ "type": "string", "oneOf": titled })
             }
-            Shape::Confirm => json!({ "type": "boolean" }),
-            Shape::Number { whole: true, .. } => json!({ "type": "integer" }),
-            Shape::Number { .. } => json!({ "type": "number" }),
-            Shape::Date { .. } => json!({ "type": "string", "format": "date" }),
+            AnswerShape::Confirm => json!({ "type": "boolean" }),
+            AnswerShape::Number { whole: true, .. } => json!({ "type": "integer" }),
+            AnswerShape::Number { .. } => json!({ "type": "number" }),
+            AnswerShape::Date { .. } => json!({ "type": "string", "format": "date" }),
             // Several choices with commas, a path, JSON: a line of text can hold them all.
-            Shape::Choice { .. } | Shape::File { .. } | Shape::Custom { .. } => json!({ "type": "string" }),
+            AnswerShape::Choice { .. } | AnswerShape::File { .. } | AnswerShape::Custom { .. } => {
+                json!({ "type": "string" })
+            }
         };
         schema["title"] = json!(field.prompt.message);
         if let Some(default) = &field.prompt.default {
@@ -177,15 +181,15 @@ fn form(asked: &Asked) -> Result<ElicitRequestParams, String> {
         properties.insert(field.name.clone(), schema);
     }
     let problems: Vec<_> =
-        asked.problems.iter().map(|(name, invalid)| format!("\n{name}: {invalid}")).collect();
+        question.problems.iter().map(|(name, invalid)| format!("\n{name}: {invalid}")).collect();
     let schema = json!({ "type": "object", "properties": properties, "required": required });
-    let message = format!("{}{}", asked.question.message, problems.concat());
+    let message = format!("{}{}", question.question.message, problems.concat());
     let requested_schema = serde_json::from_value(schema).map_err(|error| error.to_string())?;
     Ok(ElicitRequestParams::FormElicitationParams { meta: None, message, requested_schema })
 }
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    Server.serve(rmcp::transport::stdio()).await?.waiting().await?;
+    ParcelServer.serve(rmcp::transport::stdio()).await?.waiting().await?;
     Ok(())
 }

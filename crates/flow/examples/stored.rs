@@ -11,11 +11,11 @@ use std::sync::{Arc, LazyLock};
 use std::time::{Duration, Instant};
 
 use flow::session::{
-    Begin, Limits, Memory, Moment, Owner, Pause, Response, SessionEnv, SessionStore, Sessions, Standing,
-    State, Which,
+    Limits, MemorySessionStore, ProcessInstant, SessionEnv, SessionOwner, SessionRef, SessionSnapshot,
+    SessionState, SessionStore, Sessions, SleepFuture, StartRequest, UserResponse,
 };
 use flow::{
-    Answers, Conversation, Converse, Entropy, Env, Flow, Halt, Seal, SealKey, confirm, integer, text,
+    Answers, Conversation, DynConversation, Entropy, Env, Flow, Halt, Seal, SealKey, confirm, integer, text,
 };
 use jiff::Timestamp;
 use serde_json::{Value, json};
@@ -65,74 +65,75 @@ impl Env for Process {
 }
 
 impl SessionEnv for Process {
-    fn owner(&self) -> Owner<'_> {
-        Owner { tenant: "local", subject: "me" }
+    fn owner(&self) -> SessionOwner<'_> {
+        SessionOwner { tenant: "local", subject: "me" }
     }
 
     /// Time since the program started, and a number for the program.
-    fn monotonic(&self) -> Moment {
+    fn monotonic(&self) -> ProcessInstant {
         static ORIGIN: LazyLock<(u64, Instant)> = LazyLock::new(|| {
             let mut bytes = [0; 8];
             Process.fill(&mut bytes);
             (u64::from_le_bytes(bytes), Instant::now())
         });
         let (instance, origin) = *ORIGIN;
-        Moment { instance, reading: origin.elapsed() }
+        ProcessInstant { instance, reading: origin.elapsed() }
     }
 
-    fn sleep(&self, duration: Duration) -> Pause {
+    fn sleep(&self, duration: Duration) -> SleepFuture {
         Box::pin(tokio::time::sleep(duration))
     }
 
-    fn conversation(&self, tool: &str) -> Option<Box<dyn Converse>> {
+    fn conversation(&self, tool: &str) -> Option<Box<dyn DynConversation>> {
         (tool == "coffee").then(|| Box::new(Coffee) as _)
     }
 }
 
-fn sessions(store: &Arc<Memory>) -> Sessions {
+fn sessions(store: &Arc<MemorySessionStore>) -> Sessions {
     // The same key in every process, or one would not understand what the other has written down.
-    let seal = Seal::new(SealKey::of([42; 32]));
+    let seal = Seal::new(SealKey::from_bytes([42; 32]));
     // Short, so that nobody has to wait here; ten seconds are usual.
-    let limits = Limits { lease: Duration::from_millis(700), ..Limits::default() };
+    let limits = Limits { lease_duration: Duration::from_millis(700), ..Limits::default() };
     Sessions::new(Arc::clone(store) as Arc<dyn SessionStore>, Arc::new(seal), limits)
 }
 
-fn say(value: Value) -> Response {
-    Response { value, ..Response::default() }
+fn response(value: Value) -> UserResponse {
+    UserResponse { value, ..UserResponse::default() }
 }
 
-fn show(who: &str, standing: &Standing) {
-    let session = &standing.session;
+fn print_snapshot(who: &str, snapshot: &SessionSnapshot) {
+    let session = &snapshot.session;
     let what = match session.state() {
-        State::WaitingUser => session.current().map(|field| field.prompt.message.clone()),
-        State::Completed => session.result().map(ToString::to_string),
-        state => session.failed().map(|failed| failed.message.clone()).or(Some(format!("{state:?}"))),
+        SessionState::WaitingUser => session.current_field().map(|field| field.prompt.message.clone()),
+        SessionState::Completed => session.result().map(ToString::to_string),
+        state => session.failure().map(|failed| failed.message.clone()).or(Some(format!("{state:?}"))),
     };
     println!("{who}: {}", what.unwrap_or_default());
 }
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Box<dyn Error>> {
-    let store = Arc::new(Memory::default());
+    let store = Arc::new(MemorySessionStore::default());
 
     let first = sessions(&store);
-    let begun = first.start(&Process, Begin { tool: "coffee".to_owned(), ..Begin::default() }).await?;
-    show("first ", &begun);
-    let session = Which::Id(&begun.id);
-    show("first ", &first.respond(&Process, session, say(json!("espresso"))).await?.standing);
+    let begun =
+        first.start(&Process, StartRequest { tool: "coffee".to_owned(), ..StartRequest::default() }).await?;
+    print_snapshot("first ", &begun);
+    let session = SessionRef::Id(&begun.id);
+    print_snapshot("first ", &first.respond(&Process, session, response(json!("espresso"))).await?.snapshot);
 
     // The first process dies while it works on the next answer.
-    let working = first.respond(&Process, session, say(json!(2)));
+    let working = first.respond(&Process, session, response(json!(2)));
     let killed = tokio::time::timeout(Duration::from_millis(300), working).await.is_err();
     drop(first);
     println!("first : {}", if killed { "(killed while it reserves)" } else { "(was faster)" });
 
     // Another one knows what was answered. As long as the first may still be alive, it only says so …
     let second = sessions(&store);
-    show("second", &second.look(&Process, session).await?);
+    print_snapshot("second", &second.status(&Process, session).await?);
     tokio::time::sleep(Duration::from_secs(1)).await;
     // … and then it goes on, with the same answer and the same idempotency key.
-    show("second", &second.look(&Process, session).await?);
-    show("second", &second.respond(&Process, session, say(json!("yes"))).await?.standing);
+    print_snapshot("second", &second.status(&Process, session).await?);
+    print_snapshot("second", &second.respond(&Process, session, response(json!("yes"))).await?.snapshot);
     Ok(())
 }

@@ -9,28 +9,29 @@ use std::io::{self, BufRead, Write};
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use flow::{
-    Answers, Asked, Conversation, Converse, Entropy, Env, Field, Flow, Halt, Invalid, Journal, Ledger, Shape,
-    Turn, TurnContext, choices, confirm, date, integer, text,
+    AnswerShape, Answers, Conversation, Durability, DynConversation, Entropy, Env, Field, Flow, Halt,
+    InvalidAnswer, Journal, PendingQuestion, Turn, TurnContext, choices, confirm, date, integer, text,
 };
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use serde_json::{Map, Value, json};
 
-struct Table;
+struct TableBooking;
 
-impl Conversation for Table {
+impl Conversation for TableBooking {
     type Args = Answers;
     type Reply = String;
 
     async fn run(&self, f: &mut Flow<'_>, _: Answers) -> Result<String, Halt> {
         let today = f.now()?.to_zoned(TimeZone::UTC).date();
-        f.progress(1, 3, "You");
+        f.report_progress(1, 3, "You");
         let name = f.ask("name", text("What is your name?").length(2..=40).placeholder("Ada")).await?;
-        f.progress(2, 3, "Your table");
+        f.report_progress(2, 3, "Your table");
         let when = date("On which day?").not_before(today).default(today.to_string());
         let many = integer("How many people?").within(1..=8);
-        let (day, people) = f.form_until("Your table", (("day", when), ("people", many)), is_open).await?;
-        f.progress(3, 3, "Wishes");
+        let (day, people) =
+            f.form_until("Your table", (("day", when), ("people", many)), check_opening_day).await?;
+        f.report_progress(3, 3, "Wishes");
         let wishes = choices("Any of these?", [("window", "At the window"), ("quiet", "Somewhere quiet")]);
         let wishes = f.ask("wishes", wishes.optional()).await?.unwrap_or_default();
         if !f.ask("sure", confirm(format!("{people} people on {day}. Shall I book?"))).await? {
@@ -42,9 +43,9 @@ impl Conversation for Table {
     }
 }
 
-fn is_open((day, _): &(jiff::civil::Date, i64)) -> Result<(), (String, Invalid)> {
+fn check_opening_day((day, _): &(jiff::civil::Date, i64)) -> Result<(), (String, InvalidAnswer)> {
     if day.weekday() == jiff::civil::Weekday::Monday {
-        return Err(("day".to_owned(), Invalid::new("We are closed on Mondays", "Take another day")));
+        return Err(("day".to_owned(), InvalidAnswer::new("We are closed on Mondays", "Take another day")));
     }
     Ok(())
 }
@@ -92,18 +93,18 @@ async fn main() -> io::Result<()> {
             arguments: &arguments,
             context: &context,
             env: &terminal,
-            ledger: Ledger::InProcess,
+            ledger: Durability::InProcess,
             can_ask: true,
         };
-        match Table.advance(&mut journal, input.take(), &turn).await {
-            Turn::Ask(asked) => match ask(&asked)? {
-                Said::Answers(answers) => input = Some(answers),
-                Said::Back if journal.back() => {}
-                Said::Back => println!("  There is no question before this one."),
-                Said::Nothing => return Ok(()),
+        match TableBooking.advance(&mut journal, input.take(), &turn).await {
+            Turn::Ask(asked) => match ask_fields(&asked)? {
+                TerminalInput::Answers(answers) => input = Some(answers),
+                TerminalInput::Back if journal.undo_last_answer() => {}
+                TerminalInput::Back => println!("  There is no question before this one."),
+                TerminalInput::EndOfInput => return Ok(()),
             },
             Turn::Done(done) => {
-                println!("\n{}", plain(&serde_json::from_str(done.reply.get())?));
+                println!("\n{}", value_text(&serde_json::from_str(done.reply.get())?));
                 return Ok(());
             }
             Turn::Halted(halt) => {
@@ -115,52 +116,52 @@ async fn main() -> io::Result<()> {
 }
 
 /// What somebody said to a question.
-enum Said {
+enum TerminalInput {
     Answers(Answers),
     Back,
     /// They have gone.
-    Nothing,
+    EndOfInput,
 }
 
 /// Asks all fields of a question, one after the other. Whether they are right is for the engine to say.
-fn ask(asked: &Asked) -> io::Result<Said> {
+fn ask_fields(question: &PendingQuestion) -> io::Result<TerminalInput> {
     let mut answers = Answers::new();
-    for field in &asked.question.fields {
-        if let Some((_, invalid)) = asked.problems.iter().find(|(name, _)| *name == field.name) {
+    for field in &question.question.fields {
+        if let Some((_, invalid)) = question.problems.iter().find(|(name, _)| *name == field.name) {
             println!("  ! {invalid}");
         }
-        print!("{}", prompt(field));
+        print!("{}", prompt_text(field));
         io::stdout().flush()?;
         let mut line = String::new();
         if io::stdin().lock().read_line(&mut line)? == 0 {
-            return Ok(Said::Nothing);
+            return Ok(TerminalInput::EndOfInput);
         }
         match line.trim() {
-            ":back" => return Ok(Said::Back),
+            ":back" => return Ok(TerminalInput::Back),
             typed => answers.insert(field.name.clone(), json!(typed)),
         };
     }
-    Ok(Said::Answers(answers))
+    Ok(TerminalInput::Answers(answers))
 }
 
 /// A text without its quotes, anything else as JSON.
-fn plain(value: &Value) -> String {
+fn value_text(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
 
-fn prompt(field: &Field) -> String {
+fn prompt_text(field: &Field) -> String {
     let prompt = &field.prompt;
     let options = match &prompt.shape {
-        Shape::Choice { options, .. } => {
+        AnswerShape::Choice { options, .. } => {
             let lines: Vec<_> =
                 options.iter().map(|(value, label)| format!("  {value}: {label}\n")).collect();
             lines.concat()
         }
-        Shape::Confirm => "  yes or no\n".to_owned(),
+        AnswerShape::Confirm => "  yes or no\n".to_owned(),
         _ => String::new(),
     };
     let hint = match (&prompt.default, &prompt.placeholder, prompt.required) {
-        (Some(default), _, _) => format!(" [{}]", plain(default)),
+        (Some(default), _, _) => format!(" [{}]", value_text(default)),
         (None, Some(placeholder), _) => format!(" ({placeholder})"),
         (None, None, false) => " (may be left empty)".to_owned(),
         (None, None, true) => String::new(),

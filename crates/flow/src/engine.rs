@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Map, Value};
 
-use crate::{Flow, Halt, Invalid, Journal, Progress, Question, TurnContext};
+use crate::{Flow, Halt, InvalidAnswer, Journal, Progress, Question, TurnContext};
 
 /// Answers by the names of their questions.
 pub type Answers = Map<String, Value>;
@@ -36,16 +36,16 @@ pub trait Conversation: Send + Sync + 'static {
 #[derive(Debug)]
 pub enum Turn {
     /// It waits for an answer.
-    Ask(Box<Asked>),
+    Ask(Box<PendingQuestion>),
     /// It is done.
-    Done(Done),
+    Done(FinalReply),
     /// It came to an end before that.
     Halted(Halt),
 }
 
 /// What came out in the end.
 #[derive(Clone, Debug)]
-pub struct Done {
+pub struct FinalReply {
     /// The reply as JSON.
     pub reply: Box<RawValue>,
     /// What came of it in a sentence, if the conversation says so.
@@ -54,17 +54,17 @@ pub struct Done {
 
 /// A question, and how it came to be asked.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Asked {
+pub struct PendingQuestion {
     /// The question.
     pub question: Question,
     /// What was wrong with the answers that came in, by field. Empty when it is asked for the first time.
-    pub problems: Vec<(String, Invalid)>,
+    pub problems: Vec<(String, InvalidAnswer)>,
     /// How far the conversation is, if it says so.
     pub progress: Option<Progress>,
 }
 
 /// A conversation whose types have been forgotten, so that many can stand in one table.
-pub trait Converse: Send + Sync {
+pub trait DynConversation: Send + Sync {
     /// Runs the conversation until it asks or ends. `input` answers the question that the journal ends at.
     fn advance<'a>(
         &'a self,
@@ -74,7 +74,7 @@ pub trait Converse: Send + Sync {
     ) -> Pin<Box<dyn Future<Output = Turn> + Send + 'a>>;
 }
 
-impl<C: Conversation> Converse for C {
+impl<C: Conversation> DynConversation for C {
     fn advance<'a>(
         &'a self,
         journal: &'a mut Journal,
@@ -89,14 +89,14 @@ impl<C: Conversation> Converse for C {
             let mut flow = Flow::new(journal, input, context);
             let reply = self.run(&mut flow, args).await;
             // A question that is open stays open, even if the author's code swallowed the halt.
-            let (asked, end) = flow.end();
+            let (asked, end) = flow.finish();
             if let Some(asked) = asked {
                 return Turn::Ask(Box::new(asked));
             }
             match reply.and_then(|reply| Ok((reply, end?))) {
                 Ok((reply, summary)) => to_raw_value(&reply).map_or_else(
                     |error| Turn::Halted(Halt::refuse(error.to_string())),
-                    |reply| Turn::Done(Done { reply, summary }),
+                    |reply| Turn::Done(FinalReply { reply, summary }),
                 ),
                 Err(halt) => Turn::Halted(halt),
             }

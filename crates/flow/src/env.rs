@@ -37,7 +37,7 @@ pub struct TurnContext<'a> {
     /// Time, randomness and progress.
     pub env: &'a dyn Env,
     /// Who keeps the journal, and is asked before anything happens that cannot be undone.
-    pub ledger: Ledger<'a>,
+    pub ledger: Durability<'a>,
     /// Whether the user can be asked. If not, an optional question is left open the first time it is asked.
     pub can_ask: bool,
 }
@@ -51,7 +51,7 @@ impl<'a> TurnContext<'a> {
             arguments,
             context: &NO_CONTEXT,
             env: &TestEnv,
-            ledger: Ledger::InProcess,
+            ledger: Durability::InProcess,
             can_ask: true,
         }
     }
@@ -83,24 +83,24 @@ pub trait Entropy: Send + Sync {
 
 /// What keeps the journal between turns.
 #[derive(Clone, Copy)]
-pub enum Ledger<'a> {
+pub enum Durability<'a> {
     /// This process alone, for as long as the conversation lasts. Nobody can go on from an older copy.
     InProcess,
     /// Somebody who outlives the process.
-    Kept(&'a dyn Keeper),
+    Stored(&'a dyn JournalStore),
 }
 
 /// What a keeper says, sooner or later.
-pub type Keeping<'a> = Pin<Box<dyn Future<Output = Result<(), Halt>> + Send + 'a>>;
+pub type JournalFuture<'a> = Pin<Box<dyn Future<Output = Result<(), Halt>> + Send + 'a>>;
 
 /// Keeps a journal beyond the process that runs the conversation, and sees to it that only one goes on from it.
-pub trait Keeper: Send + Sync {
+pub trait JournalStore: Send + Sync {
     /// From here on nobody else may go on from where this turn began. Called before something is done; calling it again
     /// changes nothing.
-    fn claim<'a>(&'a self, journal: &'a Journal) -> Keeping<'a>;
+    fn claim<'a>(&'a self, journal: &'a Journal) -> JournalFuture<'a>;
 
     /// Writes the journal down, now. Called before and after what must not happen twice.
-    fn save<'a>(&'a self, journal: &'a Journal) -> Keeping<'a>;
+    fn save<'a>(&'a self, journal: &'a Journal) -> JournalFuture<'a>;
 }
 
 /// How far a conversation is.

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::{Ask, Kind, Prompt};
+use crate::{AnswerKind, Prompt, TypedPrompt};
 
 /// What a conversation waits for: one question, or several on one form.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -33,7 +33,7 @@ pub trait Form {
     fn read(values: &[Value]) -> Option<Self::Answers>;
 }
 
-impl<K: Kind> Form for (&str, Ask<K>) {
+impl<K: AnswerKind> Form for (&str, TypedPrompt<K>) {
     type Answers = K::Answer;
     fn fields(self) -> Vec<Field> {
         vec![Field { name: self.0.to_owned(), prompt: self.1.prompt }]
@@ -43,9 +43,9 @@ impl<K: Kind> Form for (&str, Ask<K>) {
     }
 }
 
-macro_rules! forms {
+macro_rules! impl_form_for_tuples {
     ($(($($kind:ident $n:tt),+);)+) => {$(
-        impl<$($kind: Kind),+> Form for ($((&str, Ask<$kind>),)+) {
+        impl<$($kind: AnswerKind),+> Form for ($((&str, TypedPrompt<$kind>),)+) {
             type Answers = ($($kind::Answer,)+);
             fn fields(self) -> Vec<Field> {
                 vec![$(Field { name: self.$n.0.to_owned(), prompt: self.$n.1.prompt }),+]
@@ -57,7 +57,7 @@ macro_rules! forms {
     )+};
 }
 
-forms! {
+impl_form_for_tuples! {
     (A 0, B 1);
     (A 0, B 1, C 2);
     (A 0, B 1, C 2, D 3);

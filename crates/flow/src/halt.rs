@@ -4,7 +4,7 @@ use std::error::Error;
 use std::fmt;
 use std::sync::Arc;
 
-use crate::Invalid;
+use crate::InvalidAnswer;
 
 /// Why a conversation stopped before its end. Hand it on with `?`.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -17,18 +17,18 @@ pub enum Halt {
     Refused(String),
     /// Something that the tool uses says no. Whoever runs the conversation may know the error, and what it means.
     #[error("{0}")]
-    Because(Cause),
+    Failed(HaltCause),
     /// An argument was given for a question and does not answer it.
     #[error("`{name}`: {invalid}")]
-    BadArgument {
+    InvalidArgument {
         /// The argument.
         name: String,
         /// What is wrong with it.
-        invalid: Invalid,
+        invalid: InvalidAnswer,
     },
     /// Something that an earlier answer was based on is different now.
     #[error("`{key}` is no longer what it was when the question was asked; start again")]
-    WorldChanged {
+    DerivedValueChanged {
         /// What was derived.
         key: String,
     },
@@ -46,53 +46,53 @@ pub enum Halt {
     },
     /// A question that must not be asked, or that nobody can answer: its author got it wrong.
     #[error("{0}")]
-    Unsupported(String),
+    InvalidPrompt(String),
     /// The code of the conversation panicked.
     #[error("the tool failed from within")]
-    Crashed,
+    Panicked,
     /// The conversation has become too long to keep.
     #[error("the conversation is too long; start again")]
     TooLong,
     /// Somebody else went on from the same point, and was first.
     #[error("the conversation has gone on elsewhere in the meantime")]
-    Overtaken,
+    Superseded,
     /// What keeps the journal cannot be reached. What was done so far may have to be looked after.
     #[error("the state of the conversation cannot be kept at the moment; try again")]
-    NotKept(Cause),
+    StoreUnavailable(HaltCause),
 }
 
 /// An error of somebody else. Two are the same if they say the same.
 #[derive(Clone, Debug)]
-pub struct Cause {
+pub struct HaltCause {
     kind: &'static str,
     error: Arc<dyn Error + Send + Sync>,
 }
 
-impl Cause {
+impl HaltCause {
     /// The error itself, for logs.
     pub fn into_error(self) -> Arc<dyn Error + Send + Sync> {
         self.error
     }
 
     /// The error, for whoever knows its type.
-    pub fn error<E: Error + 'static>(&self) -> Option<&E> {
+    pub fn downcast_ref<E: Error + 'static>(&self) -> Option<&E> {
         self.error.downcast_ref()
     }
 }
 
-impl fmt::Display for Cause {
+impl fmt::Display for HaltCause {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(&self.error, f)
     }
 }
 
-impl PartialEq for Cause {
+impl PartialEq for HaltCause {
     fn eq(&self, other: &Self) -> bool {
         self.to_string() == other.to_string()
     }
 }
 
-impl Eq for Cause {}
+impl Eq for HaltCause {}
 
 impl Halt {
     /// The tool says no, in words for the person who asked.
@@ -107,29 +107,29 @@ impl Halt {
     }
 
     /// What the tool uses says no; `kind` is a stable name for programs.
-    pub fn because(kind: &'static str, error: impl Error + Send + Sync + 'static) -> Self {
-        Self::Because(Cause { kind, error: Arc::new(error) })
+    pub fn from_error(kind: &'static str, error: impl Error + Send + Sync + 'static) -> Self {
+        Self::Failed(HaltCause { kind, error: Arc::new(error) })
     }
 
     /// What keeps the journal cannot be reached, because of this.
-    pub fn not_kept(error: impl Error + Send + Sync + 'static) -> Self {
-        Self::NotKept(Cause { kind: "store_unavailable", error: Arc::new(error) })
+    pub fn store_unavailable(error: impl Error + Send + Sync + 'static) -> Self {
+        Self::StoreUnavailable(HaltCause { kind: "store_unavailable", error: Arc::new(error) })
     }
 
     /// A stable name for programs.
     pub fn kind(&self) -> &'static str {
         match self {
-            Self::Suspended | Self::Crashed => "internal",
+            Self::Suspended | Self::Panicked => "internal",
             Self::Refused(_) => "refused",
-            Self::Because(cause) => cause.kind,
-            Self::BadArgument { .. } => "invalid_argument",
-            Self::WorldChanged { .. } => "world_changed",
+            Self::Failed(cause) => cause.kind,
+            Self::InvalidArgument { .. } => "invalid_argument",
+            Self::DerivedValueChanged { .. } => "world_changed",
             Self::OutcomeUnknown { .. } => "outcome_unknown",
             Self::CodeChanged { .. } => "conversation_changed",
-            Self::Unsupported(_) => "prompt_unsupported",
+            Self::InvalidPrompt(_) => "prompt_unsupported",
             Self::TooLong => "conversation_too_long",
-            Self::Overtaken => "conversation_overtaken",
-            Self::NotKept(_) => "store_unavailable",
+            Self::Superseded => "conversation_overtaken",
+            Self::StoreUnavailable(_) => "store_unavailable",
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Interactive tools: a conversation is written as one straight async function, and survives restarts.
 //!
-//! There is no live future to keep. [`Converse::advance`] runs the function from the top against a [`Journal`]
+//! There is no live future to keep. [`DynConversation::advance`] runs the function from the top against a [`Journal`]
 //! of what was answered before; the first question without an answer suspends it and comes back as
 //! [`Turn::Ask`]. Whoever holds the journal (a connection, a database, a [sealed token](Seal)) can go on later,
 //! elsewhere, in another process.
@@ -8,7 +8,7 @@
 //! This crate knows no wire, reads no clock and draws no randomness: the host brings them as an [`Env`].
 //!
 //! ```
-//! use flow::{Conversation, Converse, Flow, Halt, Journal, Turn, TurnContext, confirm, text};
+//! use flow::{Conversation, DynConversation, Flow, Halt, Journal, Turn, TurnContext, confirm, text};
 //! use serde_json::{Map, json};
 //!
 //! struct Greeting;
@@ -41,32 +41,33 @@
 mod engine;
 mod env;
 mod form;
+mod form_check;
 mod halt;
 mod journal;
 pub mod patterns;
 mod prompt;
-mod rehearse;
 mod replay;
 mod seal;
 pub mod session;
-mod usable;
+mod simulate;
 mod validate;
 
-pub use engine::{Answers, Asked, Conversation, Converse, Done, Turn};
-pub use env::{Entropy, Env, Keeper, Keeping, Ledger, Progress, TurnContext};
+pub use engine::{Answers, Conversation, DynConversation, FinalReply, PendingQuestion, Turn};
+pub use env::{Durability, Entropy, Env, JournalFuture, JournalStore, Progress, TurnContext};
 pub use form::{Field, Form, Question};
-pub use halt::{Cause, Halt};
+pub use halt::{Halt, HaltCause};
 pub use journal::Journal;
 pub use prompt::{
-    Ask, Choice, Choices, Confirm, Custom, Date, File, FileAnswer, Integer, Kind, Number, Opt, Prompt, Shape,
-    Text, choice, choices, confirm, custom, date, file, integer, number, text,
+    AnswerKind, AnswerShape, Choice, Choices, Confirm, Custom, Date, File, FileAnswer, Integer, Number,
+    OptionalAnswer, Prompt, Text, TypedPrompt, choice, choices, confirm, custom, date, file, integer, number,
+    text,
 };
-pub use rehearse::rehearse;
 pub use replay::Flow;
-pub use seal::{Binding, Seal, SealError, SealKey};
-pub use validate::{Invalid, check};
+pub use seal::{Seal, SealError, SealKey, TokenBinding};
+pub use simulate::simulate;
+pub use validate::{InvalidAnswer, validate_answer};
 
 /// The code of the guide for authors, which is run with the examples.
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/interactive-tools.md")]
-struct Guide;
+struct AuthorGuideDoctests;

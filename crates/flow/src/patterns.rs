@@ -1,6 +1,6 @@
 //! Ways to ask that come up again and again.
 
-use crate::{Flow, Halt, Invalid, choice};
+use crate::{Flow, Halt, InvalidAnswer, choice};
 
 /// Finds out which of several is meant: asks if there are several, takes the only one without asking, refuses if there is
 /// none. The candidates, as (value, label), must be the same on every turn: what they are read from goes through
@@ -9,7 +9,7 @@ use crate::{Flow, Halt, Invalid, choice};
 /// An argument of that name is held against the candidates, also if there is only one.
 ///
 /// ```
-/// # use flow::{Answers, Conversation, Flow, Halt, Turn, patterns::clarify, rehearse};
+/// # use flow::{Answers, Conversation, Flow, Halt, Turn, patterns::clarify, simulate};
 /// # use serde_json::json;
 /// struct Open(Vec<&'static str>);
 ///
@@ -26,13 +26,13 @@ use crate::{Flow, Halt, Invalid, choice};
 /// }
 ///
 /// # futures_util::FutureExt::now_or_never(async {
-/// let Turn::Halted(halt) = rehearse(&Open(vec![]), json!({}), []).await else { panic!() };
+/// let Turn::Halted(halt) = simulate(&Open(vec![]), json!({}), []).await else { panic!() };
 /// assert_eq!(halt.to_string(), "there is nothing that `path` could be");
 ///
-/// let Turn::Done(done) = rehearse(&Open(vec!["a"]), json!({}), []).await else { panic!() };
+/// let Turn::Done(done) = simulate(&Open(vec!["a"]), json!({}), []).await else { panic!() };
 /// assert_eq!(done.reply.get(), r#""opened a""#);
 ///
-/// let Turn::Done(done) = rehearse(&Open(vec!["a", "b"]), json!({}), [json!({ "path": "b" })]).await else { panic!() };
+/// let Turn::Done(done) = simulate(&Open(vec!["a", "b"]), json!({}), [json!({ "path": "b" })]).await else { panic!() };
 /// assert_eq!(done.reply.get(), r#""opened b""#);
 /// # }).unwrap();
 /// ```
@@ -46,7 +46,7 @@ pub async fn clarify<V: Into<String>, L: Into<String>>(
         candidates.into_iter().map(|(value, label)| (value.into(), label.into())).collect();
     match candidates.len() {
         0 => Err(Halt::refuse(format!("there is nothing that `{key}` could be"))),
-        1 if !f.is_given(key) => Ok(candidates.swap_remove(0).0),
+        1 if !f.has_argument(key) => Ok(candidates.swap_remove(0).0),
         _ => f.ask(key, choice(message, candidates)).await,
     }
 }
@@ -56,9 +56,9 @@ pub async fn clarify<V: Into<String>, L: Into<String>>(
 /// Going back and skipping need no code: a session does both when a response says so in `metadata.action`.
 ///
 /// ```
-/// use flow::patterns::Steps;
-/// use flow::session::{Begin, Limits, Memory, Owner, Response, SessionEnv, Sessions, Which};
-/// use flow::{Answers, Conversation, Converse, Entropy, Env, Flow, Halt, Seal, SealKey, integer, text};
+/// use flow::patterns::StepCounter;
+/// use flow::session::{StartRequest, Limits, MemorySessionStore, SessionOwner, UserResponse, SessionEnv, Sessions, SessionRef};
+/// use flow::{Answers, Conversation, DynConversation, Entropy, Env, Flow, Halt, Seal, SealKey, integer, text};
 /// use serde_json::json;
 ///
 /// struct Booking;
@@ -68,7 +68,7 @@ pub async fn clarify<V: Into<String>, L: Into<String>>(
 ///     type Reply = String;
 ///
 ///     async fn run(&self, f: &mut Flow<'_>, _: Answers) -> Result<String, Halt> {
-///         let mut steps = Steps::new(["Where", "How long", "Wishes"]);
+///         let mut steps = StepCounter::new(["Where", "How long", "Wishes"]);
 ///         steps.next(f);
 ///         let city = f.ask("city", text("Where to?")).await?;
 ///         steps.next(f);
@@ -83,15 +83,15 @@ pub async fn clarify<V: Into<String>, L: Into<String>>(
 /// struct Host;
 ///
 /// impl SessionEnv for Host {
-///     fn owner(&self) -> Owner<'_> {
-///         Owner { tenant: "local", subject: "me" }
+///     fn owner(&self) -> SessionOwner<'_> {
+///         SessionOwner { tenant: "local", subject: "me" }
 ///     }
 ///
-///     fn conversation(&self, tool: &str) -> Option<Box<dyn Converse>> {
+///     fn conversation(&self, tool: &str) -> Option<Box<dyn DynConversation>> {
 ///         (tool == "booking").then(|| Box::new(Booking) as _)
 ///     }
-/// #   fn monotonic(&self) -> flow::session::Moment { flow::session::Moment { instance: 0, reading: std::time::Duration::ZERO } }
-/// #   fn sleep(&self, _: std::time::Duration) -> flow::session::Pause { Box::pin(std::future::pending()) }
+/// #   fn monotonic(&self) -> flow::session::ProcessInstant { flow::session::ProcessInstant { instance: 0, reading: std::time::Duration::ZERO } }
+/// #   fn sleep(&self, _: std::time::Duration) -> flow::session::SleepFuture { Box::pin(std::future::pending()) }
 /// }
 /// # impl Env for Host {
 /// #     fn now(&self) -> jiff::Timestamp { jiff::Timestamp::UNIX_EPOCH }
@@ -100,44 +100,44 @@ pub async fn clarify<V: Into<String>, L: Into<String>>(
 /// # impl Entropy for Host { fn fill(&self, bytes: &mut [u8]) { bytes.fill(0) } }
 ///
 /// # futures_util::FutureExt::now_or_never(async {
-/// # let seal = Seal::new(SealKey::of([0; 32]));
-/// let sessions = Sessions::new(std::sync::Arc::new(Memory::default()), seal.into(), Limits::default());
-/// let begun = sessions.start(&Host, Begin { tool: "booking".to_owned(), ..Begin::default() }).await?;
-/// let session = Which::Id(&begun.id);
-/// let say = |value: &str| Response { value: json!(value), ..Response::default() };
-/// let act = |action: &str| Response { metadata: json!({ "action": action }).as_object().cloned(), ..Response::default() };
+/// # let seal = Seal::new(SealKey::from_bytes([0; 32]));
+/// let sessions = Sessions::new(std::sync::Arc::new(MemorySessionStore::default()), seal.into(), Limits::default());
+/// let begun = sessions.start(&Host, StartRequest { tool: "booking".to_owned(), ..StartRequest::default() }).await?;
+/// let session = SessionRef::Id(&begun.id);
+/// let say = |value: &str| UserResponse { value: json!(value), ..UserResponse::default() };
+/// let act = |action: &str| UserResponse { metadata: json!({ "action": action }).as_object().cloned(), ..UserResponse::default() };
 ///
-/// let next = sessions.respond(&Host, session, say("Rome")).await?.standing.session;
+/// let next = sessions.respond(&Host, session, say("Rome")).await?.snapshot.session;
 /// assert_eq!(next.progress().map(|p| (p.current, p.total, p.message.as_str())), Some((2, 3, "How long")));
 ///
-/// let before = sessions.respond(&Host, session, act("back")).await?.standing.session;
-/// assert_eq!(before.current().map(|field| field.name.as_str()), Some("city"));
+/// let before = sessions.respond(&Host, session, act("back")).await?.snapshot.session;
+/// assert_eq!(before.current_field().map(|field| field.name.as_str()), Some("city"));
 /// assert_eq!(before.progress().map(|p| p.current), Some(1));
 ///
 /// sessions.respond(&Host, session, say("Oslo")).await?;
 /// sessions.respond(&Host, session, act("skip")).await?; // the default
-/// let end = sessions.respond(&Host, session, act("skip")).await?.standing.session; // it may be left open
+/// let end = sessions.respond(&Host, session, act("skip")).await?.snapshot.session; // it may be left open
 /// assert_eq!(end.result(), Some(&json!("Oslo for 7 days, no wishes")));
-/// # Ok::<_, flow::session::Problem>(()) }).unwrap().unwrap();
+/// # Ok::<_, flow::session::SessionError>(()) }).unwrap().unwrap();
 /// ```
 #[derive(Clone, Debug)]
-pub struct Steps {
+pub struct StepCounter {
     titles: Vec<String>,
-    taken: usize,
+    completed: usize,
 }
 
-impl Steps {
+impl StepCounter {
     /// These, in this order.
     pub fn new<T: Into<String>>(titles: impl IntoIterator<Item = T>) -> Self {
-        Self { titles: titles.into_iter().map(Into::into).collect(), taken: 0 }
+        Self { titles: titles.into_iter().map(Into::into).collect(), completed: 0 }
     }
 
     /// The next step begins. After the last one this changes nothing.
     pub fn next(&mut self, f: &mut Flow<'_>) {
         let count = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
-        if let Some(title) = self.titles.get(self.taken) {
-            self.taken += 1;
-            f.progress(count(self.taken), count(self.titles.len()), title.as_str());
+        if let Some(title) = self.titles.get(self.completed) {
+            self.completed += 1;
+            f.report_progress(count(self.completed), count(self.titles.len()), title.as_str());
         }
     }
 }
@@ -145,7 +145,7 @@ impl Steps {
 /// A test for [`Flow::ask_until`]: the answer is one of these words. For a typo the nearest of them is suggested.
 ///
 /// ```
-/// # use flow::{Answers, Conversation, Flow, Halt, Turn, patterns::known_word, rehearse, text};
+/// # use flow::{Answers, Conversation, Flow, Halt, Turn, patterns::known_word, simulate, text};
 /// # use serde_json::json;
 /// # struct Fly;
 /// # impl Conversation for Fly {
@@ -158,48 +158,48 @@ impl Steps {
 /// #     }
 /// # }
 /// # futures_util::FutureExt::now_or_never(async {
-/// # let Turn::Ask(asked) = rehearse(&Fly, json!({}), [json!({ "city": "lisbin" })]).await else { panic!() };
+/// # let Turn::Ask(asked) = simulate(&Fly, json!({}), [json!({ "city": "lisbin" })]).await else { panic!() };
 /// assert_eq!(asked.problems[0].1.to_string(), "lisbin is not known here. Did you mean Lisbon?");
 /// # }).unwrap();
 /// ```
-pub fn known_word<'w>(known: &'w [&'w str]) -> impl Fn(&String) -> Result<(), Invalid> + 'w {
+pub fn known_word<'w>(known: &'w [&'w str]) -> impl Fn(&String) -> Result<(), InvalidAnswer> + 'w {
     |word| {
         if known.contains(&word.as_str()) {
             return Ok(());
         }
-        let suggestion = match nearest(word, known.iter().copied()) {
+        let suggestion = match closest_match(word, known.iter().copied()) {
             Some(near) => format!("Did you mean {near}?"),
             None => format!("Known are {}", known.iter().take(12).copied().collect::<Vec<_>>().join(", ")),
         };
         let word: String = word.chars().take(40).collect();
-        Err(Invalid::new(format!("{word} is not known here"), suggestion))
+        Err(InvalidAnswer::new(format!("{word} is not known here"), suggestion))
     }
 }
 
 /// The word that was probably meant: at most a third of it is different. Capital letters make no difference.
 ///
 /// ```
-/// use flow::patterns::nearest;
+/// use flow::patterns::closest_match;
 ///
-/// assert_eq!(nearest("pyhton", ["python", "typescript"]), Some("python"));
-/// assert_eq!(nearest("ruby", ["python", "typescript"]), None);
+/// assert_eq!(closest_match("pyhton", ["python", "typescript"]), Some("python"));
+/// assert_eq!(closest_match("ruby", ["python", "typescript"]), None);
 /// ```
-pub fn nearest<'w>(word: &str, known: impl IntoIterator<Item = &'w str>) -> Option<&'w str> {
-    let word: Vec<char> = word.to_lowercase().chars().take(LONGEST + 1).collect();
+pub fn closest_match<'w>(word: &str, known: impl IntoIterator<Item = &'w str>) -> Option<&'w str> {
+    let word: Vec<char> = word.to_lowercase().chars().take(MAX_WORD_CHARS + 1).collect();
     let measured = known.into_iter().filter_map(|known| {
         let other: Vec<char> = known.to_lowercase().chars().collect();
         let longer = word.len().max(other.len());
-        let distance = (longer <= LONGEST).then(|| distance(&word, &other))?;
+        let distance = (longer <= MAX_WORD_CHARS).then(|| edit_distance(&word, &other))?;
         (3 * distance <= longer).then_some((distance, known))
     });
     measured.min_by_key(|(distance, _)| *distance).map(|(_, known)| known)
 }
 
 /// The longest word that is compared, so that comparing costs little whatever is typed.
-const LONGEST: usize = 64;
+const MAX_WORD_CHARS: usize = 64;
 
 /// How many letters have to be put in, left out or replaced to get from one to the other.
-fn distance(one: &[char], other: &[char]) -> usize {
+fn edit_distance(one: &[char], other: &[char]) -> usize {
     let mut row: Vec<usize> = (0..=other.len()).collect();
     for (n, letter) in one.iter().enumerate() {
         let mut diagonal = std::mem::replace(&mut row[0], n + 1);
@@ -218,10 +218,10 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
-    use crate::{Answers, Conversation, Turn, rehearse, text};
+    use crate::{Answers, Conversation, Turn, simulate, text};
 
     #[test]
-    fn what_was_meant() {
+    fn closest_match_tolerates_typos() {
         let known = ["python", "typescript", "rust", "go"];
         for (word, expected) in [
             ("python", Some("python")),
@@ -237,19 +237,19 @@ mod tests {
             ("cobol", None),
             (&"x".repeat(100_000), None),
         ] {
-            assert_eq!(nearest(word, known), expected, "{word:.20}");
+            assert_eq!(closest_match(word, known), expected, "{word:.20}");
         }
-        assert_eq!(nearest("überr", ["über"]), Some("über"));
-        assert_eq!(nearest("x", []), None);
+        assert_eq!(closest_match("überr", ["über"]), Some("über"));
+        assert_eq!(closest_match("x", []), None);
     }
 
-    struct Which(Vec<&'static str>);
+    struct ClarifyConversation(Vec<&'static str>);
 
-    impl Conversation for Which {
+    impl Conversation for ClarifyConversation {
         type Args = Answers;
         type Reply = Value;
         async fn run(&self, f: &mut Flow<'_>, _: Answers) -> Result<Value, Halt> {
-            let mut steps = Steps::new(["one"]);
+            let mut steps = StepCounter::new(["one"]);
             steps.next(f);
             steps.next(f);
             let which = clarify(f, "which", "Which?", self.0.iter().map(|c| (*c, c.to_uppercase()))).await?;
@@ -258,8 +258,10 @@ mod tests {
         }
     }
 
-    fn show(candidates: &[&'static str], arguments: Value, answers: &[Value]) -> String {
-        let turn = rehearse(&Which(candidates.to_vec()), arguments, answers.to_vec()).now_or_never().unwrap();
+    fn simulate_to_text(candidates: &[&'static str], arguments: Value, answers: &[Value]) -> String {
+        let turn = simulate(&ClarifyConversation(candidates.to_vec()), arguments, answers.to_vec())
+            .now_or_never()
+            .unwrap();
         match turn {
             Turn::Ask(asked) => {
                 let problem = asked.problems.first().map(|(_, invalid)| format!(" !{invalid}"));
@@ -272,20 +274,24 @@ mod tests {
     }
 
     #[test]
-    fn clarifying() {
-        assert_eq!(show(&[], json!({}), &[]), "there is nothing that `which` could be");
-        assert_eq!(show(&["a"], json!({}), &[]), "ask word");
-        assert_eq!(show(&["a"], json!({ "which": "a" }), &[]), "ask word");
+    fn clarify_asks_only_if_several_candidates_remain() {
+        assert_eq!(simulate_to_text(&[], json!({}), &[]), "there is nothing that `which` could be");
+        assert_eq!(simulate_to_text(&["a"], json!({}), &[]), "ask word");
+        assert_eq!(simulate_to_text(&["a"], json!({ "which": "a" }), &[]), "ask word");
         let refused = "`which`: That is not one of the options. Choose one of a";
-        assert_eq!(show(&["a"], json!({ "which": "b" }), &[]), refused, "what was said is not overruled");
-        assert_eq!(show(&["a", "b"], json!({}), &[]), "ask which");
+        assert_eq!(
+            simulate_to_text(&["a"], json!({ "which": "b" }), &[]),
+            refused,
+            "what was said is not overruled"
+        );
+        assert_eq!(simulate_to_text(&["a", "b"], json!({}), &[]), "ask which");
         let wrong = "ask which !That is not one of the options. Choose one of a, b";
-        assert_eq!(show(&["a", "b"], json!({}), &[json!({ "which": "c" })]), wrong);
+        assert_eq!(simulate_to_text(&["a", "b"], json!({}), &[json!({ "which": "c" })]), wrong);
         let answers = [json!({ "which": "b" }), json!({ "word": "mo" }), json!({ "word": "no" })];
-        assert_eq!(show(&["a", "b"], json!({}), &answers[..1]), "ask word");
+        assert_eq!(simulate_to_text(&["a", "b"], json!({}), &answers[..1]), "ask word");
         let known = "ask word !mo is not known here. Known are yes, no";
-        assert_eq!(show(&["a", "b"], json!({}), &answers[..2]), known);
-        assert_eq!(show(&["a", "b"], json!({}), &answers), r#"["b","no"]"#);
-        assert_eq!(show(&[], json!([]), &[]), "the arguments of a conversation are an object");
+        assert_eq!(simulate_to_text(&["a", "b"], json!({}), &answers[..2]), known);
+        assert_eq!(simulate_to_text(&["a", "b"], json!({}), &answers), r#"["b","no"]"#);
+        assert_eq!(simulate_to_text(&[], json!([]), &[]), "the arguments of a conversation are an object");
     }
 }

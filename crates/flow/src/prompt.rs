@@ -7,7 +7,7 @@ use jiff::civil;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// A question as data: what every front needs to show it and what [`check`](crate::check) needs to judge it.
+/// A question as data: what every front needs to show it and what [`validate_answer`](crate::validate_answer) needs to judge it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Prompt {
     /// What to say.
@@ -21,14 +21,14 @@ pub struct Prompt {
     /// Whether an empty answer without a default is refused.
     pub required: bool,
     /// What kind of answer is wanted.
-    pub shape: Shape,
+    pub shape: AnswerShape,
 }
 
 /// The seven kinds of answers and their bounds.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 #[expect(missing_docs, reason = "the names say it")]
-pub enum Shape {
+pub enum AnswerShape {
     /// Text; lengths in characters.
     Text { min: usize, max: usize, pattern: Option<String> },
     /// One of the options, or several: (value, label).
@@ -45,7 +45,7 @@ pub enum Shape {
     Custom { schema: Value },
 }
 
-impl Shape {
+impl AnswerShape {
     /// A name for this kind, which the journal keeps: the identity of a question, unlike its wording.
     pub fn name(&self) -> &'static str {
         match self {
@@ -64,32 +64,32 @@ impl Shape {
 
 /// A question whose answer has a Rust type.
 #[derive(Clone, Debug)]
-pub struct Ask<K> {
+pub struct TypedPrompt<K> {
     pub(crate) prompt: Prompt,
     kind: PhantomData<fn() -> K>,
 }
 
 /// A kind of question: what a checked answer becomes.
-pub trait Kind {
+pub trait AnswerKind {
     /// The Rust type of an answer.
     type Answer;
-    /// Reads an answer that [`check`](crate::check) has accepted.
+    /// Reads an answer that [`validate_answer`](crate::validate_answer) has accepted.
     fn read(value: &Value) -> Option<Self::Answer>;
 }
 
-macro_rules! kinds {
+macro_rules! answer_kinds {
     ($($(#[$doc:meta])* $kind:ident -> $answer:ty, $read:expr;)+) => {$(
         $(#[$doc])*
         #[derive(Clone, Copy, Debug)]
         pub enum $kind {}
-        impl Kind for $kind {
+        impl AnswerKind for $kind {
             type Answer = $answer;
             fn read(value: &Value) -> Option<$answer> { ($read)(value) }
         }
     )+};
 }
 
-kinds! {
+answer_kinds! {
     /// Text.
     Text -> String, |v: &Value| v.as_str().map(str::to_owned);
     /// One of several.
@@ -112,9 +112,9 @@ kinds! {
 
 /// A question that may be left open.
 #[derive(Clone, Copy, Debug)]
-pub struct Opt<K>(PhantomData<fn() -> K>);
+pub struct OptionalAnswer<K>(PhantomData<fn() -> K>);
 
-impl<K: Kind> Kind for Opt<K> {
+impl<K: AnswerKind> AnswerKind for OptionalAnswer<K> {
     type Answer = Option<K::Answer>;
     fn read(value: &Value) -> Option<Self::Answer> {
         if value.is_null() { Some(None) } else { K::read(value).map(Some) }
@@ -145,158 +145,158 @@ impl FileAnswer {
     }
 }
 
-impl<K> From<Ask<K>> for Prompt {
-    fn from(ask: Ask<K>) -> Self {
-        ask.prompt
+impl<K> From<TypedPrompt<K>> for Prompt {
+    fn from(prompt: TypedPrompt<K>) -> Self {
+        prompt.prompt
     }
 }
 
-fn ask<K>(message: impl Into<String>, shape: Shape) -> Ask<K> {
+fn typed_prompt<K>(message: impl Into<String>, shape: AnswerShape) -> TypedPrompt<K> {
     let prompt = Prompt { message: message.into(), placeholder: None, default: None, required: true, shape };
-    Ask { prompt, kind: PhantomData }
+    TypedPrompt { prompt, kind: PhantomData }
 }
 
 /// Asks for text of 1 to 4,096 characters.
 ///
 /// ```
-/// # use flow::{Prompt, check, text};
+/// # use flow::{Prompt, validate_answer, text};
 /// # use serde_json::json;
 /// let ask: Prompt = text("Your name?").length(1..=40).pattern("[A-Z].*").placeholder("Ada").into();
-/// assert_eq!(check(&ask, &json!("Ada")), Ok(json!("Ada")));
-/// assert_eq!(check(&ask, &json!("ada")).unwrap_err().error, "That does not have the right format");
+/// assert_eq!(validate_answer(&ask, &json!("Ada")), Ok(json!("Ada")));
+/// assert_eq!(validate_answer(&ask, &json!("ada")).unwrap_err().error, "That does not have the right format");
 /// ```
-pub fn text(message: impl Into<String>) -> Ask<Text> {
-    ask(message, Shape::Text { min: 1, max: 4096, pattern: None })
+pub fn text(message: impl Into<String>) -> TypedPrompt<Text> {
+    typed_prompt(message, AnswerShape::Text { min: 1, max: 4096, pattern: None })
 }
 
 /// Asks for one of the options, given as (value, label).
 ///
 /// ```
-/// # use flow::{Prompt, check, choice};
+/// # use flow::{Prompt, validate_answer, choice};
 /// # use serde_json::json;
 /// let ask: Prompt = choice("Which size?", [("s", "Small"), ("l", "Large")]).default("s").into();
-/// assert_eq!(check(&ask, &json!("l")), Ok(json!("l")));
-/// assert_eq!(check(&ask, &json!("")), Ok(json!("s")));
-/// assert!(check(&ask, &json!("xl")).is_err());
+/// assert_eq!(validate_answer(&ask, &json!("l")), Ok(json!("l")));
+/// assert_eq!(validate_answer(&ask, &json!("")), Ok(json!("s")));
+/// assert!(validate_answer(&ask, &json!("xl")).is_err());
 /// ```
 pub fn choice<V: Into<String>, L: Into<String>>(
     message: impl Into<String>,
     options: impl IntoIterator<Item = (V, L)>,
-) -> Ask<Choice> {
-    ask(message, Shape::Choice { options: pairs(options), several: false })
+) -> TypedPrompt<Choice> {
+    typed_prompt(message, AnswerShape::Choice { options: collect_options(options), several: false })
 }
 
 /// Asks for any of the options, given as (value, label).
 ///
 /// ```
-/// # use flow::{Prompt, check, choices};
+/// # use flow::{Prompt, validate_answer, choices};
 /// # use serde_json::json;
 /// let ask: Prompt = choices("What on it?", [("ham", "Ham"), ("egg", "Egg")]).into();
-/// assert_eq!(check(&ask, &json!(["egg", "ham"])), Ok(json!(["egg", "ham"])));
-/// assert_eq!(check(&ask, &json!("ham, egg")), Ok(json!(["ham", "egg"])));
+/// assert_eq!(validate_answer(&ask, &json!(["egg", "ham"])), Ok(json!(["egg", "ham"])));
+/// assert_eq!(validate_answer(&ask, &json!("ham, egg")), Ok(json!(["ham", "egg"])));
 /// ```
 pub fn choices<V: Into<String>, L: Into<String>>(
     message: impl Into<String>,
     options: impl IntoIterator<Item = (V, L)>,
-) -> Ask<Choices> {
-    ask(message, Shape::Choice { options: pairs(options), several: true })
+) -> TypedPrompt<Choices> {
+    typed_prompt(message, AnswerShape::Choice { options: collect_options(options), several: true })
 }
 
 /// Asks yes or no.
 ///
 /// ```
-/// # use flow::{Prompt, check, confirm};
+/// # use flow::{Prompt, validate_answer, confirm};
 /// # use serde_json::json;
 /// let ask: Prompt = confirm("Are you sure?").default(false).into();
-/// assert_eq!(check(&ask, &json!("yes")), Ok(json!(true)));
-/// assert_eq!(check(&ask, &json!(null)), Ok(json!(false)));
+/// assert_eq!(validate_answer(&ask, &json!("yes")), Ok(json!(true)));
+/// assert_eq!(validate_answer(&ask, &json!(null)), Ok(json!(false)));
 /// ```
-pub fn confirm(message: impl Into<String>) -> Ask<Confirm> {
-    ask(message, Shape::Confirm)
+pub fn confirm(message: impl Into<String>) -> TypedPrompt<Confirm> {
+    typed_prompt(message, AnswerShape::Confirm)
 }
 
 /// Asks for a number.
 ///
 /// ```
-/// # use flow::{Prompt, check, number};
+/// # use flow::{Prompt, validate_answer, number};
 /// # use serde_json::json;
 /// let ask: Prompt = number("How much?").within(0.0..=1000.0).into();
-/// assert_eq!(check(&ask, &json!("12.5")), Ok(json!(12.5)));
-/// assert_eq!(check(&ask, &json!(-1)).unwrap_err().to_string(), "That is out of range. Give a number from 0 to 1000");
+/// assert_eq!(validate_answer(&ask, &json!("12.5")), Ok(json!(12.5)));
+/// assert_eq!(validate_answer(&ask, &json!(-1)).unwrap_err().to_string(), "That is out of range. Give a number from 0 to 1000");
 /// ```
-pub fn number(message: impl Into<String>) -> Ask<Number> {
-    ask(message, Shape::Number { min: None, max: None, whole: false })
+pub fn number(message: impl Into<String>) -> TypedPrompt<Number> {
+    typed_prompt(message, AnswerShape::Number { min: None, max: None, whole: false })
 }
 
 /// Asks for a whole number.
 ///
 /// ```
-/// # use flow::{Prompt, check, integer};
+/// # use flow::{Prompt, validate_answer, integer};
 /// # use serde_json::json;
 /// let ask: Prompt = integer("How many?").at_least(1).into();
-/// assert_eq!(check(&ask, &json!(3)), Ok(json!(3)));
-/// assert!(check(&ask, &json!(2.5)).is_err());
+/// assert_eq!(validate_answer(&ask, &json!(3)), Ok(json!(3)));
+/// assert!(validate_answer(&ask, &json!(2.5)).is_err());
 /// ```
-pub fn integer(message: impl Into<String>) -> Ask<Integer> {
-    ask(message, Shape::Number { min: None, max: None, whole: true })
+pub fn integer(message: impl Into<String>) -> TypedPrompt<Integer> {
+    typed_prompt(message, AnswerShape::Number { min: None, max: None, whole: true })
 }
 
 /// Asks for a day of the calendar.
 ///
 /// ```
-/// # use flow::{Prompt, check, date};
+/// # use flow::{Prompt, validate_answer, date};
 /// # use serde_json::json;
 /// let first = jiff::civil::date(2026, 1, 1);
 /// let ask: Prompt = date("When?").not_before(first).not_after(jiff::civil::date(2026, 12, 31)).into();
-/// assert_eq!(check(&ask, &json!("2026-02-28")), Ok(json!("2026-02-28")));
-/// assert!(check(&ask, &json!("2026-02-30")).is_err());
+/// assert_eq!(validate_answer(&ask, &json!("2026-02-28")), Ok(json!("2026-02-28")));
+/// assert!(validate_answer(&ask, &json!("2026-02-30")).is_err());
 /// ```
-pub fn date(message: impl Into<String>) -> Ask<Date> {
-    ask(message, Shape::Date { min: None, max: None })
+pub fn date(message: impl Into<String>) -> TypedPrompt<Date> {
+    typed_prompt(message, AnswerShape::Date { min: None, max: None })
 }
 
 /// Asks for a file of at most 256 KiB.
 ///
 /// ```
-/// # use flow::{Prompt, check, file};
+/// # use flow::{Prompt, validate_answer, file};
 /// # use serde_json::json;
 /// let ask: Prompt = file("Which file?").at_most(1024).into();
-/// assert!(check(&ask, &json!("docs/notes.txt")).is_ok());
-/// assert!(check(&ask, &json!({ "name": "notes.txt", "content": "Buy milk" })).is_ok());
-/// assert!(check(&ask, &json!("../secrets")).is_err());
+/// assert!(validate_answer(&ask, &json!("docs/notes.txt")).is_ok());
+/// assert!(validate_answer(&ask, &json!({ "name": "notes.txt", "content": "Buy milk" })).is_ok());
+/// assert!(validate_answer(&ask, &json!("../secrets")).is_err());
 /// ```
-pub fn file(message: impl Into<String>) -> Ask<File> {
-    ask(message, Shape::File { max_bytes: 256 * 1024 })
+pub fn file(message: impl Into<String>) -> TypedPrompt<File> {
+    typed_prompt(message, AnswerShape::File { max_bytes: 256 * 1024 })
 }
 
 /// Asks for anything that fits a JSON schema.
 ///
 /// ```
-/// # use flow::{Prompt, check, custom};
+/// # use flow::{Prompt, validate_answer, custom};
 /// # use serde_json::json;
 /// let point = json!({ "type": "array", "items": { "type": "number" }, "minItems": 2, "maxItems": 2 });
 /// let ask: Prompt = custom("Where on the map?", point).into();
-/// assert!(check(&ask, &json!([59.9, 10.7])).is_ok());
-/// assert!(check(&ask, &json!([59.9])).is_err());
+/// assert!(validate_answer(&ask, &json!([59.9, 10.7])).is_ok());
+/// assert!(validate_answer(&ask, &json!([59.9])).is_err());
 /// ```
-pub fn custom(message: impl Into<String>, schema: Value) -> Ask<Custom> {
-    ask(message, Shape::Custom { schema })
+pub fn custom(message: impl Into<String>, schema: Value) -> TypedPrompt<Custom> {
+    typed_prompt(message, AnswerShape::Custom { schema })
 }
 
-fn pairs<V: Into<String>, L: Into<String>>(
+fn collect_options<V: Into<String>, L: Into<String>>(
     options: impl IntoIterator<Item = (V, L)>,
 ) -> Vec<(String, String)> {
     options.into_iter().map(|(value, label)| (value.into(), label.into())).collect()
 }
 
-impl<K> Ask<K> {
+impl<K> TypedPrompt<K> {
     /// What an empty answer means. It is checked like any other answer.
     ///
     /// ```
-    /// # use flow::{Prompt, check, integer};
+    /// # use flow::{Prompt, validate_answer, integer};
     /// # use serde_json::json;
     /// let ask: Prompt = integer("How many?").default(1).into();
-    /// assert_eq!(check(&ask, &json!(null)), Ok(json!(1)));
+    /// assert_eq!(validate_answer(&ask, &json!(null)), Ok(json!(1)));
     /// ```
     #[must_use]
     pub fn default(mut self, value: impl Into<Value>) -> Self {
@@ -314,23 +314,23 @@ impl<K> Ask<K> {
     /// Lets the question be left open.
     ///
     /// ```
-    /// # use flow::{Prompt, check, text};
+    /// # use flow::{Prompt, validate_answer, text};
     /// # use serde_json::json;
     /// let ask: Prompt = text("Anything else?").length(1..=200).optional().into(); // bounds first
-    /// assert_eq!(check(&ask, &json!("")), Ok(json!(null)));
+    /// assert_eq!(validate_answer(&ask, &json!("")), Ok(json!(null)));
     /// ```
     #[must_use]
-    pub fn optional(mut self) -> Ask<Opt<K>> {
+    pub fn optional(mut self) -> TypedPrompt<OptionalAnswer<K>> {
         self.prompt.required = false;
-        Ask { prompt: self.prompt, kind: PhantomData }
+        TypedPrompt { prompt: self.prompt, kind: PhantomData }
     }
 }
 
-impl Ask<Text> {
+impl TypedPrompt<Text> {
     /// Bounds the length, in characters.
     #[must_use]
     pub fn length(mut self, range: RangeInclusive<usize>) -> Self {
-        if let Shape::Text { min, max, .. } = &mut self.prompt.shape {
+        if let AnswerShape::Text { min, max, .. } = &mut self.prompt.shape {
             (*min, *max) = range.into_inner();
         }
         self
@@ -339,14 +339,14 @@ impl Ask<Text> {
     /// Wants the whole text to match. Linear in time whatever the pattern.
     #[must_use]
     pub fn pattern(mut self, regex: impl Into<String>) -> Self {
-        if let Shape::Text { pattern, .. } = &mut self.prompt.shape {
+        if let AnswerShape::Text { pattern, .. } = &mut self.prompt.shape {
             *pattern = Some(regex.into());
         }
         self
     }
 }
 
-impl Ask<Number> {
+impl TypedPrompt<Number> {
     /// Bounds the number.
     #[must_use]
     pub fn within(self, range: RangeInclusive<f64>) -> Self {
@@ -356,17 +356,17 @@ impl Ask<Number> {
     /// Wants this number or a larger one.
     #[must_use]
     pub fn at_least(self, low: f64) -> Self {
-        self.bounds(Some(low), None)
+        self.with_bounds(Some(low), None)
     }
 
     /// Wants this number or a smaller one.
     #[must_use]
     pub fn at_most(self, high: f64) -> Self {
-        self.bounds(None, Some(high))
+        self.with_bounds(None, Some(high))
     }
 }
 
-impl Ask<Integer> {
+impl TypedPrompt<Integer> {
     /// Bounds the number.
     #[must_use]
     pub fn within(self, range: RangeInclusive<i32>) -> Self {
@@ -376,30 +376,30 @@ impl Ask<Integer> {
     /// Wants this number or a larger one.
     #[must_use]
     pub fn at_least(self, low: i32) -> Self {
-        self.bounds(Some(low.into()), None)
+        self.with_bounds(Some(low.into()), None)
     }
 
     /// Wants this number or a smaller one.
     #[must_use]
     pub fn at_most(self, high: i32) -> Self {
-        self.bounds(None, Some(high.into()))
+        self.with_bounds(None, Some(high.into()))
     }
 }
 
-impl<K> Ask<K> {
-    fn bounds(mut self, low: Option<f64>, high: Option<f64>) -> Self {
-        if let Shape::Number { min, max, .. } = &mut self.prompt.shape {
+impl<K> TypedPrompt<K> {
+    fn with_bounds(mut self, low: Option<f64>, high: Option<f64>) -> Self {
+        if let AnswerShape::Number { min, max, .. } = &mut self.prompt.shape {
             (*min, *max) = (low.or(*min), high.or(*max));
         }
         self
     }
 }
 
-impl Ask<Date> {
+impl TypedPrompt<Date> {
     /// Wants this day or a later one.
     #[must_use]
     pub fn not_before(mut self, day: civil::Date) -> Self {
-        if let Shape::Date { min, .. } = &mut self.prompt.shape {
+        if let AnswerShape::Date { min, .. } = &mut self.prompt.shape {
             *min = Some(day);
         }
         self
@@ -408,18 +408,18 @@ impl Ask<Date> {
     /// Wants this day or an earlier one.
     #[must_use]
     pub fn not_after(mut self, day: civil::Date) -> Self {
-        if let Shape::Date { max, .. } = &mut self.prompt.shape {
+        if let AnswerShape::Date { max, .. } = &mut self.prompt.shape {
             *max = Some(day);
         }
         self
     }
 }
 
-impl Ask<File> {
+impl TypedPrompt<File> {
     /// Bounds the content.
     #[must_use]
     pub fn at_most(mut self, bytes: usize) -> Self {
-        if let Shape::File { max_bytes } = &mut self.prompt.shape {
+        if let AnswerShape::File { max_bytes } = &mut self.prompt.shape {
             *max_bytes = bytes;
         }
         self

@@ -6,22 +6,22 @@ use std::collections::{HashMap, HashSet};
 
 use serde_json::{Map, Value};
 
-use crate::journal::{Act, Entry, Mark};
-use crate::usable::unusable;
+use crate::form_check::find_form_defect;
+use crate::journal::{JournalEntry, JournalEvent, JournalKey};
 use crate::{
-    Answers, Ask, Asked, Conversation, Field, Form, Halt, Invalid, Journal, Kind, Progress, Question,
-    TurnContext, check,
+    AnswerKind, Answers, Conversation, Field, Form, Halt, InvalidAnswer, Journal, PendingQuestion, Progress,
+    Question, TurnContext, TypedPrompt, validate_answer,
 };
 
 /// A conversation under way.
 pub struct Flow<'a> {
     journal: &'a mut Journal,
     cursor: usize,
-    seen: HashMap<(Act, String), u32>,
+    occurrences: HashMap<(JournalEvent, String), u32>,
     /// The names of the questions that the code came to.
-    met: HashSet<String>,
+    visited_questions: HashSet<String>,
     input: Option<Answers>,
-    asked: Option<Asked>,
+    pending: Option<PendingQuestion>,
     progress: Option<Progress>,
     summary: Option<String>,
     /// Stands before every key while a conversation within this one runs.
@@ -34,10 +34,10 @@ impl<'a> Flow<'a> {
         Flow {
             journal,
             cursor: 0,
-            seen: HashMap::new(),
-            met: HashSet::new(),
+            occurrences: HashMap::new(),
+            visited_questions: HashSet::new(),
             input,
-            asked: None,
+            pending: None,
             progress: None,
             summary: None,
             prefix: String::new(),
@@ -46,12 +46,12 @@ impl<'a> Flow<'a> {
     }
 
     /// What was asked, if anything; and the summary, if the code came as far as the journal does.
-    pub(crate) fn end(self) -> (Option<Asked>, Result<Option<String>, Halt>) {
+    pub(crate) fn finish(self) -> (Option<PendingQuestion>, Result<Option<String>, Halt>) {
         let end = match self.journal.entries.get(self.cursor) {
             None => Ok(self.summary),
             Some(unread) => Err(Halt::CodeChanged { key: unread.mark.key.clone() }),
         };
-        (self.asked, end)
+        (self.pending, end)
     }
 
     /// What whoever began the conversation said about it. It may be anything: check before you rely on it.
@@ -67,7 +67,7 @@ impl<'a> Flow<'a> {
     /// Asks one question and waits for its answer, for days if need be.
     ///
     /// ```
-    /// # use flow::{Answers, Conversation, Flow, Halt, Turn, rehearse, integer, text};
+    /// # use flow::{Answers, Conversation, Flow, Halt, Turn, simulate, integer, text};
     /// # use serde_json::{Value, json};
     /// # struct Tool;
     /// # impl Conversation for Tool {
@@ -80,52 +80,52 @@ impl<'a> Flow<'a> {
     /// #     }
     /// # }
     /// # futures_util::FutureExt::now_or_never(async {
-    /// # let Turn::Done(done) = rehearse(&Tool, json!({"name": "Ada"}), [json!({"age": 36})]).await else { panic!() };
+    /// # let Turn::Done(done) = simulate(&Tool, json!({"name": "Ada"}), [json!({"age": 36})]).await else { panic!() };
     /// # assert_eq!(done.reply.get(), r#"["Ada",36]"#);
     /// # }).unwrap();
     /// ```
-    pub async fn ask<K: Kind>(&mut self, key: &str, ask: Ask<K>) -> Result<K::Answer, Halt> {
-        self.ask_until(key, ask, |_| Ok(())).await
+    pub async fn ask<K: AnswerKind>(&mut self, key: &str, prompt: TypedPrompt<K>) -> Result<K::Answer, Halt> {
+        self.ask_until(key, prompt, |_| Ok(())).await
     }
 
     /// Asks one question until its answer passes a test of your own. `accept` must come to the same verdict about the
     /// same answer every time.
     ///
     /// ```
-    /// # use flow::{Answers, Conversation, Flow, Halt, Turn, rehearse, Invalid, integer};
+    /// # use flow::{Answers, Conversation, Flow, Halt, Turn, simulate, InvalidAnswer, integer};
     /// # use serde_json::{Value, json};
     /// # struct Tool;
     /// # impl Conversation for Tool {
     /// #     type Args = Answers;
     /// #     type Reply = Value;
     /// #     async fn run(&self, f: &mut Flow<'_>, _: Answers) -> Result<Value, Halt> {
-    /// let even = |n: &i64| if n % 2 == 0 { Ok(()) } else { Err(Invalid::new("That is odd", "Try the next one")) };
+    /// let even = |n: &i64| if n % 2 == 0 { Ok(()) } else { Err(InvalidAnswer::new("That is odd", "Try the next one")) };
     /// let seats = f.ask_until("seats", integer("How many seats?").within(2..=8), even).await?;
     /// # Ok(json!(seats))
     /// #     }
     /// # }
     /// # futures_util::FutureExt::now_or_never(async {
-    /// # let Turn::Ask(asked) = rehearse(&Tool, json!({}), [json!({ "seats": 3 })]).await else { panic!() };
+    /// # let Turn::Ask(asked) = simulate(&Tool, json!({}), [json!({ "seats": 3 })]).await else { panic!() };
     /// assert_eq!(asked.problems[0].1.to_string(), "That is odd. Try the next one");
-    /// # let Turn::Done(done) = rehearse(&Tool, json!({}), [json!({"seats": 3}), json!({"seats": 4})]).await else { panic!() };
+    /// # let Turn::Done(done) = simulate(&Tool, json!({}), [json!({"seats": 3}), json!({"seats": 4})]).await else { panic!() };
     /// # assert_eq!(done.reply.get(), r#"4"#);
     /// # }).unwrap();
     /// ```
-    pub async fn ask_until<K: Kind>(
+    pub async fn ask_until<K: AnswerKind>(
         &mut self,
         key: &str,
-        ask: Ask<K>,
-        accept: impl Fn(&K::Answer) -> Result<(), Invalid>,
+        prompt: TypedPrompt<K>,
+        accept: impl Fn(&K::Answer) -> Result<(), InvalidAnswer>,
     ) -> Result<K::Answer, Halt> {
-        let message = ask.prompt.message.clone();
+        let message = prompt.prompt.message.clone();
         let accept = |answer: &K::Answer| accept(answer).map_err(|invalid| (key.to_owned(), invalid));
-        self.form_until(&message, (key, ask), accept).await
+        self.form_until(&message, (key, prompt), accept).await
     }
 
     /// Asks several questions at once. Fronts that cannot show a form ask them one after the other.
     ///
     /// ```
-    /// # use flow::{Answers, Conversation, Flow, Halt, Turn, rehearse, confirm, text};
+    /// # use flow::{Answers, Conversation, Flow, Halt, Turn, simulate, confirm, text};
     /// # use serde_json::{Value, json};
     /// # struct Tool;
     /// # impl Conversation for Tool {
@@ -138,7 +138,7 @@ impl<'a> Flow<'a> {
     /// #     }
     /// # }
     /// # futures_util::FutureExt::now_or_never(async {
-    /// # let Turn::Done(done) = rehearse(&Tool, json!({}), [json!({"name": "Ada", "email": "a@b"})]).await else { panic!() };
+    /// # let Turn::Done(done) = simulate(&Tool, json!({}), [json!({"name": "Ada", "email": "a@b"})]).await else { panic!() };
     /// # assert_eq!(done.reply.get(), r#"["Ada","a@b",false]"#);
     /// # }).unwrap();
     /// ```
@@ -149,7 +149,7 @@ impl<'a> Flow<'a> {
     /// Asks several questions until their answers pass a test of your own, which names the field that is wrong.
     ///
     /// ```
-    /// # use flow::{Answers, Conversation, Flow, Halt, Turn, rehearse, Invalid, date};
+    /// # use flow::{Answers, Conversation, Flow, Halt, Turn, simulate, InvalidAnswer, date};
     /// # use serde_json::{Value, json};
     /// # struct Tool;
     /// # impl Conversation for Tool {
@@ -159,7 +159,7 @@ impl<'a> Flow<'a> {
     /// let stay = (("first", date("First day")), ("last", date("Last day")));
     /// let (first, last) = f
     ///     .form_until("When?", stay, |(first, last)| {
-    ///         let wrong = || Invalid::new("The last day is before the first", format!("Use {first} or later"));
+    ///         let wrong = || InvalidAnswer::new("The last day is before the first", format!("Use {first} or later"));
     ///         if last < first { Err(("last".to_owned(), wrong())) } else { Ok(()) }
     ///     })
     ///     .await?;
@@ -167,7 +167,7 @@ impl<'a> Flow<'a> {
     /// #     }
     /// # }
     /// # futures_util::FutureExt::now_or_never(async {
-    /// # let Turn::Ask(asked) = rehearse(&Tool, json!({}), [json!({ "first": "2026-03-02", "last": "2026-03-01" })]).await else { panic!() };
+    /// # let Turn::Ask(asked) = simulate(&Tool, json!({}), [json!({ "first": "2026-03-02", "last": "2026-03-01" })]).await else { panic!() };
     /// assert_eq!(asked.problems[0].0, "last");
     /// # }).unwrap();
     /// ```
@@ -176,9 +176,9 @@ impl<'a> Flow<'a> {
         &mut self,
         message: &str,
         form: F,
-        accept: impl Fn(&F::Answers) -> Result<(), (String, Invalid)>,
+        accept: impl Fn(&F::Answers) -> Result<(), (String, InvalidAnswer)>,
     ) -> Result<F::Answers, Halt> {
-        self.not_suspended()?;
+        self.ensure_not_suspended()?;
         let mut fields = form.fields();
         for field in &mut fields {
             field.name.insert_str(0, &self.prefix);
@@ -187,7 +187,7 @@ impl<'a> Flow<'a> {
         let mut values = vec![Value::Null; fields.len()];
         let mut open = Vec::new();
         for (n, field) in fields.into_iter().enumerate() {
-            match self.known(&field)? {
+            match self.lookup_answer(&field)? {
                 Some(value) => values[n] = value,
                 None => open.push((n, field)),
             }
@@ -199,14 +199,16 @@ impl<'a> Flow<'a> {
         };
         if open.is_empty() {
             let problem = judge(&values)?;
-            return problem
-                .map_or_else(|| read(&values), |(name, invalid)| Err(Halt::BadArgument { name, invalid }));
+            return problem.map_or_else(
+                || read(&values),
+                |(name, invalid)| Err(Halt::InvalidArgument { name, invalid }),
+            );
         }
-        if let Some(why) = unusable(&open.iter().map(|(_, field)| field).collect::<Vec<_>>()) {
-            return Err(Halt::Unsupported(why));
+        if let Some(why) = find_form_defect(&open.iter().map(|(_, field)| field).collect::<Vec<_>>()) {
+            return Err(Halt::InvalidPrompt(why));
         }
         let input = self.input.take();
-        let (accepted, mut problems) = judge_fields(&open, input.as_ref());
+        let (accepted, mut problems) = validate_fields(&open, input.as_ref());
         if accepted.len() == open.len() {
             for ((n, _), value) in open.iter().zip(&accepted) {
                 values[*n] = value.clone();
@@ -216,35 +218,35 @@ impl<'a> Flow<'a> {
         if accepted.len() < open.len() || !problems.is_empty() {
             let fields = open.into_iter().map(|(_, field)| field).collect();
             let question = Question { message: message.to_owned(), fields };
-            self.asked = Some(Asked { question, problems, progress: self.progress.clone() });
+            self.pending = Some(PendingQuestion { question, problems, progress: self.progress.clone() });
             return Err(Halt::Suspended);
         }
         for ((_, field), value) in open.into_iter().zip(accepted) {
-            let act = Act::Answer(field.prompt.shape.name().to_owned());
+            let act = JournalEvent::Answer(field.prompt.shape.name().to_owned());
             self.append(act, &field.name, Some(value))?;
         }
         read(&values)
     }
 
     /// The answer that an argument or the journal has for a question.
-    fn known(&mut self, field: &Field) -> Result<Option<Value>, Halt> {
+    fn lookup_answer(&mut self, field: &Field) -> Result<Option<Value>, Halt> {
         let may_stay_open = !self.turn.can_ask && (!field.prompt.required || field.prompt.default.is_some());
         let nothing = may_stay_open.then_some(&Value::Null);
         let given = self.turn.arguments.get(&field.name).or(nothing);
         // The first time only: code that asks until it likes the answer would never stop otherwise.
-        if let Some(argument) = given.filter(|_| self.met.insert(field.name.clone())) {
-            let refused = |invalid| Halt::BadArgument { name: field.name.clone(), invalid };
-            return check(&field.prompt, argument).map(Some).map_err(refused);
+        if let Some(argument) = given.filter(|_| self.visited_questions.insert(field.name.clone())) {
+            let refused = |invalid| Halt::InvalidArgument { name: field.name.clone(), invalid };
+            return validate_answer(&field.prompt, argument).map(Some).map_err(refused);
         }
-        let act = Act::Answer(field.prompt.shape.name().to_owned());
-        self.recall(&act, &field.name)
+        let act = JournalEvent::Answer(field.prompt.shape.name().to_owned());
+        self.replay_entry(&act, &field.name)
     }
 
     /// Has another conversation within this one. Its questions are called `name.question`, and so are the arguments
     /// that answer them.
     ///
     /// ```
-    /// # use flow::{Answers, Conversation, Flow, Halt, Turn, rehearse, text};
+    /// # use flow::{Answers, Conversation, Flow, Halt, Turn, simulate, text};
     /// # use serde_json::{Value, json};
     /// # struct Tool;
     /// # impl Conversation for Tool {
@@ -261,17 +263,17 @@ impl<'a> Flow<'a> {
     ///     }
     /// }
     ///
-    /// let from = f.sub("from", &Address, ()).await?; // asks for `from.street` and `from.city`
-    /// let to = f.sub("to", &Address, ()).await?;
+    /// let from = f.run_nested("from", &Address, ()).await?; // asks for `from.street` and `from.city`
+    /// let to = f.run_nested("to", &Address, ()).await?;
     /// # Ok(json!([from, to]))
     /// #     }
     /// # }
     /// # futures_util::FutureExt::now_or_never(async {
-    /// # let Turn::Done(done) = rehearse(&Tool, json!({"to.city": "Rome"}), [json!({"from.street": "A 1", "from.city": "Oslo"}), json!({"to.street": "B 2"})]).await else { panic!() };
+    /// # let Turn::Done(done) = simulate(&Tool, json!({"to.city": "Rome"}), [json!({"from.street": "A 1", "from.city": "Oslo"}), json!({"to.street": "B 2"})]).await else { panic!() };
     /// # assert_eq!(done.reply.get(), r#"["A 1, Oslo","B 2, Rome"]"#);
     /// # }).unwrap();
     /// ```
-    pub async fn sub<C: Conversation>(
+    pub async fn run_nested<C: Conversation>(
         &mut self,
         name: &str,
         conversation: &C,
@@ -286,54 +288,57 @@ impl<'a> Flow<'a> {
     }
 
     /// Whether an argument answers the next question of this name.
-    pub(crate) fn is_given(&self, key: &str) -> bool {
-        let key = self.full(key);
-        self.turn.arguments.contains_key(&key) && !self.met.contains(&key)
+    pub(crate) fn has_argument(&self, key: &str) -> bool {
+        let key = self.qualified_key(key);
+        self.turn.arguments.contains_key(&key) && !self.visited_questions.contains(&key)
     }
 
-    fn full(&self, key: &str) -> String {
+    fn qualified_key(&self, key: &str) -> String {
         format!("{}{key}", self.prefix)
     }
 
-    fn not_suspended(&self) -> Result<(), Halt> {
-        if self.asked.is_some() { Err(Halt::Suspended) } else { Ok(()) }
+    fn ensure_not_suspended(&self) -> Result<(), Halt> {
+        if self.pending.is_some() { Err(Halt::Suspended) } else { Ok(()) }
     }
 
     /// What the journal says happened here, which must be what the code says happens here.
-    fn recall(&mut self, act: &Act, key: &str) -> Result<Option<Value>, Halt> {
+    fn replay_entry(&mut self, event: &JournalEvent, key: &str) -> Result<Option<Value>, Halt> {
         let Some(entry) = self.journal.entries.get(self.cursor) else { return Ok(None) };
-        let occurrence = self.seen.get(&(act.clone(), key.to_owned())).copied().unwrap_or(0);
-        if entry.mark.act != *act || entry.mark.key != key || entry.mark.occurrence != occurrence {
+        let occurrence = self.occurrences.get(&(event.clone(), key.to_owned())).copied().unwrap_or(0);
+        if entry.mark.act != *event || entry.mark.key != key || entry.mark.occurrence != occurrence {
             return Err(Halt::CodeChanged { key: key.to_owned() });
         }
         let value = entry.value.clone().unwrap_or_default();
-        self.pass(act.clone(), key);
+        self.advance_cursor(event.clone(), key);
         Ok(Some(value))
     }
 
-    fn append(&mut self, act: Act, key: &str, value: Option<Value>) -> Result<(), Halt> {
+    fn append(&mut self, event: JournalEvent, key: &str, value: Option<Value>) -> Result<(), Halt> {
         if !self.journal.has_room() {
             return Err(Halt::TooLong);
         }
-        let occurrence = self.seen.get(&(act.clone(), key.to_owned())).copied().unwrap_or(0);
-        let mark = Mark { act: act.clone(), key: key.to_owned(), occurrence };
-        self.journal.entries.push(Entry { mark, value });
-        self.pass(act, key);
+        let occurrence = self.occurrences.get(&(event.clone(), key.to_owned())).copied().unwrap_or(0);
+        let mark = JournalKey { act: event.clone(), key: key.to_owned(), occurrence };
+        self.journal.entries.push(JournalEntry { mark, value });
+        self.advance_cursor(event, key);
         Ok(())
     }
 
-    fn pass(&mut self, act: Act, key: &str) {
+    fn advance_cursor(&mut self, event: JournalEvent, key: &str) {
         self.cursor += 1;
-        *self.seen.entry((act, key.to_owned())).or_default() += 1;
+        *self.occurrences.entry((event, key.to_owned())).or_default() += 1;
     }
 }
 
 /// The answers that are right, in the order of their questions; and what is wrong with the others.
-fn judge_fields(open: &[(usize, Field)], input: Option<&Answers>) -> (Vec<Value>, Vec<(String, Invalid)>) {
+fn validate_fields(
+    open: &[(usize, Field)],
+    input: Option<&Answers>,
+) -> (Vec<Value>, Vec<(String, InvalidAnswer)>) {
     let (mut accepted, mut problems) = (Vec::new(), Vec::new());
     for (_, field) in input.is_some().then_some(open).into_iter().flatten() {
         let answer = input.and_then(|input| input.get(&field.name)).unwrap_or(&Value::Null);
-        match check(&field.prompt, answer) {
+        match validate_answer(&field.prompt, answer) {
             Ok(value) => accepted.push(value),
             Err(invalid) => problems.push((field.name.clone(), invalid)),
         }

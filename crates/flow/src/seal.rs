@@ -13,10 +13,10 @@ use sha2::{Digest, Sha256};
 
 use crate::Entropy;
 
-const VERSION: u8 = 1;
-const NONCE: usize = 24;
-const HEAD: usize = 1 + 4 + NONCE;
-const MOST_BYTES: usize = 2 * 1024 * 1024;
+const FORMAT_VERSION: u8 = 1;
+const NONCE_BYTES: usize = 24;
+const HEADER_BYTES: usize = 1 + 4 + NONCE_BYTES;
+const MAX_TOKEN_BYTES: usize = 2 * 1024 * 1024;
 
 /// A key that cannot be printed.
 pub struct SealKey {
@@ -34,7 +34,7 @@ impl SealKey {
     }
 
     /// Of these bytes.
-    pub fn of(bytes: [u8; 32]) -> Self {
+    pub fn from_bytes(bytes: [u8; 32]) -> Self {
         Self::new(Box::new(bytes))
     }
 
@@ -70,7 +70,7 @@ impl std::fmt::Debug for SealKey {
 
 /// What a token is good for: this caller, this method, this tool, these arguments. Anything else is refused.
 #[derive(Clone, Copy, Debug)]
-pub struct Binding<'a> {
+pub struct TokenBinding<'a> {
     /// Whose conversation it is.
     pub owner: &'a str,
     /// The method that it continues.
@@ -81,7 +81,7 @@ pub struct Binding<'a> {
     pub arguments: &'a serde_json::Map<String, serde_json::Value>,
 }
 
-impl Binding<'_> {
+impl TokenBinding<'_> {
     fn digest(&self) -> Vec<u8> {
         let mut hash = Sha256::new();
         for part in [self.owner, self.method, self.tool] {
@@ -112,11 +112,11 @@ pub struct Seal {
 }
 
 /// A signature that can be compared in constant time.
-pub(crate) type Signature = Hmac<Sha256>;
+pub(crate) type TokenMac = Hmac<Sha256>;
 
 /// What is inside a token. Written from a borrowed journal, read into one of its own.
 #[derive(Serialize, Deserialize)]
-struct Sealed<J> {
+struct SealedPayload<J> {
     #[serde(rename = "e")]
     expires: i64,
     #[serde(rename = "j")]
@@ -137,7 +137,7 @@ impl Seal {
 
     /// Also opens what was sealed with an older key.
     #[must_use]
-    pub fn also_opening(mut self, older: SealKey) -> Self {
+    pub fn with_old_key(mut self, older: SealKey) -> Self {
         self.keys.push(older);
         self
     }
@@ -146,25 +146,26 @@ impl Seal {
     pub fn seal<S: Serialize>(
         &self,
         journal: &S,
-        binding: &Binding<'_>,
+        binding: &TokenBinding<'_>,
         expires: Timestamp,
         entropy: &dyn Entropy,
     ) -> String {
-        let sealed = Sealed { expires: expires.as_millisecond(), journal };
+        let sealed = SealedPayload { expires: expires.as_millisecond(), journal };
         let plain = serde_json::to_vec(&sealed).unwrap_or_default();
-        URL_SAFE_NO_PAD.encode(self.lock(&plain, &binding.digest(), entropy))
+        URL_SAFE_NO_PAD.encode(self.encrypt(&plain, &binding.digest(), entropy))
     }
 
     /// Gets back what was sealed: a journal, or whatever the caller put there.
     pub fn open<S: DeserializeOwned>(
         &self,
         token: &str,
-        binding: &Binding<'_>,
+        binding: &TokenBinding<'_>,
         now: Timestamp,
     ) -> Result<S, SealError> {
         let decrypt = || {
-            let token = (token.len() <= MOST_BYTES).then(|| URL_SAFE_NO_PAD.decode(token).ok()).flatten()?;
-            serde_json::from_slice::<Sealed<S>>(&self.unlock(&token, &binding.digest())?).ok()
+            let token =
+                (token.len() <= MAX_TOKEN_BYTES).then(|| URL_SAFE_NO_PAD.decode(token).ok()).flatten()?;
+            serde_json::from_slice::<SealedPayload<S>>(&self.decrypt(&token, &binding.digest())?).ok()
         };
         let sealed = decrypt().ok_or(SealError::Invalid)?;
         if now.as_millisecond() >= sealed.expires {
@@ -174,11 +175,11 @@ impl Seal {
     }
 
     /// Encrypts. `about` is not in it and must be the same when it is decrypted.
-    pub(crate) fn lock(&self, plain: &[u8], about: &[u8], entropy: &dyn Entropy) -> Vec<u8> {
+    pub(crate) fn encrypt(&self, plain: &[u8], about: &[u8], entropy: &dyn Entropy) -> Vec<u8> {
         let key = &self.keys[0];
-        let mut nonce = [0; NONCE];
+        let mut nonce = [0; NONCE_BYTES];
         entropy.fill(&mut nonce);
-        let mut locked = vec![VERSION];
+        let mut locked = vec![FORMAT_VERSION];
         locked.extend(key.id);
         locked.extend(nonce);
         let payload = Payload { msg: plain, aad: about };
@@ -188,20 +189,20 @@ impl Seal {
     }
 
     /// Decrypts what any of the keys has encrypted.
-    pub(crate) fn unlock(&self, locked: &[u8], about: &[u8]) -> Option<Vec<u8>> {
-        let (head, body) = locked.split_at_checked(HEAD)?;
-        let nonce: [u8; NONCE] = head[5..].try_into().ok()?;
-        cipher(self.key_of(locked)?).decrypt(&XNonce::from(nonce), Payload { msg: body, aad: about }).ok()
+    pub(crate) fn decrypt(&self, locked: &[u8], about: &[u8]) -> Option<Vec<u8>> {
+        let (head, body) = locked.split_at_checked(HEADER_BYTES)?;
+        let nonce: [u8; NONCE_BYTES] = head[5..].try_into().ok()?;
+        cipher(self.find_key(locked)?).decrypt(&XNonce::from(nonce), Payload { msg: body, aad: about }).ok()
     }
 
     /// A signature over `text`, by the key that has locked `locked`.
-    pub(crate) fn sign(&self, locked: &[u8], text: &[u8]) -> Option<Signature> {
-        Some(signing(self.key_of(locked)?, "fluxway flow token")?.chain_update(text))
+    pub(crate) fn token_mac(&self, locked: &[u8], text: &[u8]) -> Option<TokenMac> {
+        Some(derive_mac(self.find_key(locked)?, "fluxway flow token")?.chain_update(text))
     }
 
     /// A signature over `text` by the first key, for this purpose and no other.
     pub fn signature(&self, purpose: &str, text: &[u8]) -> String {
-        let signature = self.keys.first().and_then(|key| signing(key, purpose));
+        let signature = self.keys.first().and_then(|key| derive_mac(key, purpose));
         signature.map_or_else(String::new, |mac| {
             URL_SAFE_NO_PAD.encode(mac.chain_update(text).finalize().into_bytes())
         })
@@ -211,22 +212,22 @@ impl Seal {
     pub fn verify(&self, purpose: &str, text: &[u8], signature: &str) -> bool {
         let Ok(signature) = URL_SAFE_NO_PAD.decode(signature) else { return false };
         let signed_by = |key: &SealKey| {
-            signing(key, purpose).is_some_and(|mac| mac.chain_update(text).verify_slice(&signature).is_ok())
+            derive_mac(key, purpose)
+                .is_some_and(|mac| mac.chain_update(text).verify_slice(&signature).is_ok())
         };
         self.keys.iter().any(signed_by)
     }
 
-    fn key_of(&self, locked: &[u8]) -> Option<&SealKey> {
-        let id = locked.get(1..5).filter(|_| locked[0] == VERSION)?;
+    fn find_key(&self, locked: &[u8]) -> Option<&SealKey> {
+        let id = locked.get(1..5).filter(|_| locked[0] == FORMAT_VERSION)?;
         self.keys.iter().find(|key| key.id == id)
     }
 }
 
 /// A key derived for one purpose: what signs does not encrypt, and a signature for one thing is none for another.
-fn signing(key: &SealKey, purpose: &str) -> Option<Signature> {
-    let derived =
-        Signature::new_from_slice(key.secret.expose_secret()).ok()?.chain_update(purpose).finalize();
-    Signature::new_from_slice(&derived.into_bytes()).ok()
+fn derive_mac(key: &SealKey, purpose: &str) -> Option<TokenMac> {
+    let derived = TokenMac::new_from_slice(key.secret.expose_secret()).ok()?.chain_update(purpose).finalize();
+    TokenMac::new_from_slice(&derived.into_bytes()).ok()
 }
 
 fn cipher(key: &SealKey) -> XChaCha20Poly1305 {
@@ -245,75 +246,76 @@ mod tests {
     use super::*;
     use crate::Journal;
 
-    struct Counting(std::sync::atomic::AtomicU8);
-    impl Entropy for Counting {
+    struct IncrementingEntropy(std::sync::atomic::AtomicU8);
+    impl Entropy for IncrementingEntropy {
         fn fill(&self, bytes: &mut [u8]) {
             bytes.fill(self.0.fetch_add(1, std::sync::atomic::Ordering::Relaxed));
         }
     }
 
-    fn at(second: i64) -> Timestamp {
+    fn timestamp(second: i64) -> Timestamp {
         Timestamp::from_second(second).unwrap()
     }
 
     #[test]
-    fn a_token_opens_for_its_own_call_and_no_other() {
-        let entropy = Counting(1.into());
+    fn token_opens_only_for_its_own_call() {
+        let entropy = IncrementingEntropy(1.into());
         let seal = Seal::new(SealKey::generate(&entropy));
         let arguments = json!({ "a": 1 }).as_object().cloned().unwrap();
-        let binding = Binding { owner: "ada", method: "tools/call", tool: "booking", arguments: &arguments };
+        let binding =
+            TokenBinding { owner: "ada", method: "tools/call", tool: "booking", arguments: &arguments };
         let journal = Journal::default();
-        let token = seal.seal(&journal, &binding, at(100), &entropy);
+        let token = seal.seal(&journal, &binding, timestamp(100), &entropy);
 
-        assert_eq!(seal.open(&token, &binding, at(99)), Ok(journal));
-        assert_eq!(seal.open(&token, &binding, at(100)), Err::<Journal, _>(SealError::Expired));
+        assert_eq!(seal.open(&token, &binding, timestamp(99)), Ok(journal));
+        assert_eq!(seal.open(&token, &binding, timestamp(100)), Err::<Journal, _>(SealError::Expired));
         let empty = Map::new();
         for other in [
-            Binding { owner: "eve", ..binding },
-            Binding { method: "prompts/get", ..binding },
-            Binding { tool: "other", ..binding },
-            Binding { arguments: &empty, ..binding },
+            TokenBinding { owner: "eve", ..binding },
+            TokenBinding { method: "prompts/get", ..binding },
+            TokenBinding { tool: "other", ..binding },
+            TokenBinding { arguments: &empty, ..binding },
         ] {
-            assert_eq!(seal.open(&token, &other, at(1)), Err::<Journal, _>(SealError::Invalid));
+            assert_eq!(seal.open(&token, &other, timestamp(1)), Err::<Journal, _>(SealError::Invalid));
         }
         let mut bytes = URL_SAFE_NO_PAD.decode(&token).unwrap();
         for n in 0..bytes.len() {
             bytes[n] ^= 1;
             assert_eq!(
-                seal.open(&URL_SAFE_NO_PAD.encode(&bytes), &binding, at(1)),
+                seal.open(&URL_SAFE_NO_PAD.encode(&bytes), &binding, timestamp(1)),
                 Err::<Journal, _>(SealError::Invalid)
             );
             bytes[n] ^= 1;
         }
         for nonsense in ["", "AA", "!!", &token[..20]] {
-            assert_eq!(seal.open(nonsense, &binding, at(1)), Err::<Journal, _>(SealError::Invalid));
+            assert_eq!(seal.open(nonsense, &binding, timestamp(1)), Err::<Journal, _>(SealError::Invalid));
         }
     }
 
     #[test]
-    fn keys_rotate() {
-        let entropy = Counting(1.into());
+    fn tokens_sealed_with_a_rotated_key_still_open() {
+        let entropy = IncrementingEntropy(1.into());
         let arguments = Map::new();
-        let binding = Binding { owner: "", method: "", tool: "", arguments: &arguments };
+        let binding = TokenBinding { owner: "", method: "", tool: "", arguments: &arguments };
         let key = || SealKey::parse(&"0a".repeat(32)).unwrap();
-        let old = Seal::new(key()).seal(&Journal::default(), &binding, at(9), &entropy);
-        let rotated = Seal::new(SealKey::generate(&entropy)).also_opening(key());
-        assert!(rotated.open::<Journal>(&old, &binding, at(1)).is_ok());
+        let old = Seal::new(key()).seal(&Journal::default(), &binding, timestamp(9), &entropy);
+        let rotated = Seal::new(SealKey::generate(&entropy)).with_old_key(key());
+        assert!(rotated.open::<Journal>(&old, &binding, timestamp(1)).is_ok());
         let listed = Seal::parse(&format!("{}, {}", "0b".repeat(32), "0a".repeat(32))).unwrap();
-        assert!(listed.open::<Journal>(&old, &binding, at(1)).is_ok());
+        assert!(listed.open::<Journal>(&old, &binding, timestamp(1)).is_ok());
         assert!(Seal::parse("").is_none());
         assert!(Seal::parse(&format!("{},", "0b".repeat(32))).is_none());
         let removed = Seal::new(SealKey::generate(&entropy));
-        assert_eq!(removed.open(&old, &binding, at(1)), Err::<Journal, _>(SealError::Invalid));
+        assert_eq!(removed.open(&old, &binding, timestamp(1)), Err::<Journal, _>(SealError::Invalid));
     }
 
     #[test]
-    fn a_signature_is_good_for_its_text_and_purpose() {
-        let entropy = Counting(1.into());
+    fn signature_is_valid_only_for_its_text_and_purpose() {
+        let entropy = IncrementingEntropy(1.into());
         let key = || SealKey::parse(&"0a".repeat(32)).unwrap();
         let old = Seal::new(key());
         let signature = old.signature("journal", b"text");
-        let rotated = Seal::new(SealKey::generate(&entropy)).also_opening(key());
+        let rotated = Seal::new(SealKey::generate(&entropy)).with_old_key(key());
         for (seal, purpose, text, signature, is_good) in [
             (&old, "journal", "text", signature.as_str(), true),
             (&rotated, "journal", "text", signature.as_str(), true),
@@ -332,7 +334,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_are_read_strictly_and_never_printed() {
+    fn keys_are_parsed_strictly_and_never_printed() {
         assert!(SealKey::parse(&"0a".repeat(32)).is_some());
         assert!(SealKey::parse("AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=").is_some());
         for bad in ["", "short", &"0g".repeat(32), &"0a".repeat(31)] {

@@ -5,30 +5,32 @@
 //! answers that come at once one is taken, whichever process it came to. While a turn takes long it holds a lease; when the
 //! process dies the lease runs out, and whoever is asked about the session next goes on with it.
 
-mod document;
+mod documents;
+mod error;
 mod limits;
-mod machine;
 mod memory;
-mod moment;
-mod problem;
-mod run;
+mod process_instant;
 mod service;
-mod spend;
+mod single_use;
 mod state;
 mod store;
 mod token;
+mod transitions;
+mod turn_runner;
 
-pub use document::Documents;
+pub use documents::SessionDocuments;
+pub use error::SessionError;
 pub use limits::Limits;
-pub use machine::Response;
-pub use memory::Memory;
-pub use moment::Moment;
-pub use problem::Problem;
-pub use service::{Begin, Pause, Responded, SessionEnv, Sessions, Standing, Which};
-pub use spend::Spending;
-pub use state::{Failed, PastTurn, Session, State};
-pub use storage::{StoreError, Stored};
-pub use store::{Admission, Owner, Quota, Row, SESSION_PREFIX, SessionStore};
+pub use memory::MemorySessionStore;
+pub use process_instant::ProcessInstant;
+pub use service::{
+    RespondReply, SessionEnv, SessionRef, SessionSnapshot, Sessions, SleepFuture, StartRequest,
+};
+pub use single_use::SingleUseGuard;
+pub use state::{PastTurn, Session, SessionFailure, SessionState};
+pub use storage::{StoreError, StoreFuture};
+pub use store::{Admission, SESSION_PREFIX, SessionOwner, SessionQuota, SessionRow, SessionStore};
+pub use transitions::UserResponse;
 
 #[cfg(test)]
 mod tests;

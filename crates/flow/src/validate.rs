@@ -6,30 +6,30 @@ use jiff::civil;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use crate::usable::regex_of;
-use crate::{Prompt, Shape};
+use crate::form_check::compile_pattern;
+use crate::{AnswerShape, Prompt};
 
 /// No answer may be longer than this, whatever the question allows.
 const MAX_ANSWER_BYTES: usize = 1024 * 1024;
 pub(crate) const MAX_PATTERN_BYTES: usize = 1024;
 /// How large a pattern may become when it is prepared.
-pub(crate) const MAX_PATTERN_SIZE: usize = 64 * 1024;
+pub(crate) const MAX_COMPILED_PATTERN_BYTES: usize = 64 * 1024;
 
 /// Why an answer was refused.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 #[error("{error}{}", suggestion.as_ref().map(|s| format!(". {s}")).unwrap_or_default())]
-pub struct Invalid {
+pub struct InvalidAnswer {
     /// What is wrong.
     pub error: String,
     /// What would be right.
     pub suggestion: Option<String>,
 }
 
-impl Invalid {
+impl InvalidAnswer {
     /// What is wrong, and what would be right.
     ///
     /// ```
-    /// let invalid = flow::Invalid::new("That day is a Sunday", "Take the Monday");
+    /// let invalid = flow::InvalidAnswer::new("That day is a Sunday", "Take the Monday");
     /// assert_eq!(invalid.to_string(), "That day is a Sunday. Take the Monday");
     /// ```
     pub fn new(error: impl Into<String>, suggestion: impl Into<String>) -> Self {
@@ -37,47 +37,48 @@ impl Invalid {
     }
 }
 
-fn refuse<T>(error: impl Into<String>, suggestion: impl Into<String>) -> Result<T, Invalid> {
-    Err(Invalid::new(error, suggestion))
+fn reject<T>(error: impl Into<String>, suggestion: impl Into<String>) -> Result<T, InvalidAnswer> {
+    Err(InvalidAnswer::new(error, suggestion))
 }
 
 /// Judges an answer and brings it into its one form: a number typed as text becomes a number, an empty answer the
 /// default, a list typed with commas a list. Lenient about how a value was typed, strict about what it is: `"12"` is a
 /// number, `"12abc"` is not.
-pub fn check(prompt: &Prompt, answer: &Value) -> Result<Value, Invalid> {
-    let is_empty = answer.is_null() || (answer == "" && !matches!(prompt.shape, Shape::Text { min: 0, .. }));
+pub fn validate_answer(prompt: &Prompt, answer: &Value) -> Result<Value, InvalidAnswer> {
+    let is_empty =
+        answer.is_null() || (answer == "" && !matches!(prompt.shape, AnswerShape::Text { min: 0, .. }));
     match (is_empty, &prompt.default) {
         (false, _) => check_shape(&prompt.shape, answer),
         (true, Some(default)) => check_shape(&prompt.shape, default),
-        (true, None) if prompt.required => refuse("An answer is required", hint(&prompt.shape)),
+        (true, None) if prompt.required => reject("An answer is required", answer_hint(&prompt.shape)),
         (true, None) => Ok(Value::Null),
     }
 }
 
-fn check_shape(shape: &Shape, answer: &Value) -> Result<Value, Invalid> {
+fn check_shape(shape: &AnswerShape, answer: &Value) -> Result<Value, InvalidAnswer> {
     match shape {
-        Shape::Text { min, max, pattern } => check_text(answer, *min, *max, pattern.as_deref()),
-        Shape::Choice { options, several: false } => check_option(options, answer),
-        Shape::Choice { options, several: true } => check_options(options, answer),
-        Shape::Confirm => check_confirm(answer),
-        Shape::Number { min, max, whole } => check_number(answer, *min, *max, *whole),
-        Shape::Date { min, max } => check_date(answer, *min, *max),
-        Shape::File { max_bytes } => check_file(answer, *max_bytes),
-        Shape::Custom { schema } => check_custom(answer, schema),
+        AnswerShape::Text { min, max, pattern } => check_text(answer, *min, *max, pattern.as_deref()),
+        AnswerShape::Choice { options, several: false } => check_option(options, answer),
+        AnswerShape::Choice { options, several: true } => check_options(options, answer),
+        AnswerShape::Confirm => check_confirm(answer),
+        AnswerShape::Number { min, max, whole } => check_number(answer, *min, *max, *whole),
+        AnswerShape::Date { min, max } => check_date(answer, *min, *max),
+        AnswerShape::File { max_bytes } => check_file(answer, *max_bytes),
+        AnswerShape::Custom { schema } => check_custom(answer, schema),
     }
 }
 
 /// What a right answer looks like.
-fn hint(shape: &Shape) -> String {
+fn answer_hint(shape: &AnswerShape) -> String {
     match shape {
-        Shape::Text { min, max, pattern: None } => format!("Give a text of {min} to {max} characters"),
-        Shape::Text { pattern: Some(pattern), .. } => format!("Give a text that matches {pattern}"),
-        Shape::Choice { options, several } => {
+        AnswerShape::Text { min, max, pattern: None } => format!("Give a text of {min} to {max} characters"),
+        AnswerShape::Text { pattern: Some(pattern), .. } => format!("Give a text that matches {pattern}"),
+        AnswerShape::Choice { options, several } => {
             let values: Vec<_> = options.iter().take(12).map(|(value, _)| value.as_str()).collect();
             format!("Choose {} {}", if *several { "any of" } else { "one of" }, values.join(", "))
         }
-        Shape::Confirm => "Answer true or false".to_owned(),
-        Shape::Number { min, max, whole } => {
+        AnswerShape::Confirm => "Answer true or false".to_owned(),
+        AnswerShape::Number { min, max, whole } => {
             let what = if *whole { "a whole number" } else { "a number" };
             match (min, max) {
                 (Some(min), Some(max)) => format!("Give {what} from {min} to {max}"),
@@ -86,96 +87,101 @@ fn hint(shape: &Shape) -> String {
                 (None, None) => format!("Give {what}"),
             }
         }
-        Shape::Date { min, max } => match (min, max) {
+        AnswerShape::Date { min, max } => match (min, max) {
             (Some(min), Some(max)) => format!("Use YYYY-MM-DD, from {min} to {max}"),
             (Some(min), None) => format!("Use YYYY-MM-DD, {min} or later"),
             (None, Some(max)) => format!("Use YYYY-MM-DD, {max} or earlier"),
             (None, None) => "Use YYYY-MM-DD".to_owned(),
         },
-        Shape::File { .. } => "Give a path beneath the root, or {\"name\", \"content\"}".to_owned(),
-        Shape::Custom { .. } => "Give a value that fits the schema".to_owned(),
+        AnswerShape::File { .. } => "Give a path beneath the root, or {\"name\", \"content\"}".to_owned(),
+        AnswerShape::Custom { .. } => "Give a value that fits the schema".to_owned(),
     }
 }
 
-fn check_text(answer: &Value, min: usize, max: usize, pattern: Option<&str>) -> Result<Value, Invalid> {
-    let want = || hint(&Shape::Text { min, max, pattern: pattern.map(str::to_owned) });
-    let Some(text) = answer.as_str() else { return refuse("That is not a text", want()) };
+fn check_text(answer: &Value, min: usize, max: usize, pattern: Option<&str>) -> Result<Value, InvalidAnswer> {
+    let want = || answer_hint(&AnswerShape::Text { min, max, pattern: pattern.map(str::to_owned) });
+    let Some(text) = answer.as_str() else { return reject("That is not a text", want()) };
     if text.len() > MAX_ANSWER_BYTES || text.chars().count() > max {
-        return refuse(format!("That is longer than {max} characters"), want());
+        return reject(format!("That is longer than {max} characters"), want());
     }
     if text.chars().count() < min {
-        return refuse(format!("That is shorter than {min} characters"), want());
+        return reject(format!("That is shorter than {min} characters"), want());
     }
     if let Some(pattern) = pattern {
-        match regex_of(pattern) {
+        match compile_pattern(pattern) {
             Some(regex) if regex.is_match(text) => {}
-            Some(_) => return refuse("That does not have the right format", want()),
+            Some(_) => return reject("That does not have the right format", want()),
             // Nobody's answer can be right then, and saying so beats letting all of them through.
             None => {
-                return refuse("The pattern of this question is not usable", "Tell the author of this tool");
+                return reject("The pattern of this question is not usable", "Tell the author of this tool");
             }
         }
     }
     Ok(answer.clone())
 }
 
-fn check_option(options: &[(String, String)], answer: &Value) -> Result<Value, Invalid> {
+fn check_option(options: &[(String, String)], answer: &Value) -> Result<Value, InvalidAnswer> {
     match answer.as_str() {
         Some(chosen) if options.iter().any(|(value, _)| value == chosen) => Ok(answer.clone()),
-        _ => refuse(
+        _ => reject(
             "That is not one of the options",
-            hint(&Shape::Choice { options: options.to_vec(), several: false }),
+            answer_hint(&AnswerShape::Choice { options: options.to_vec(), several: false }),
         ),
     }
 }
 
-fn check_options(options: &[(String, String)], answer: &Value) -> Result<Value, Invalid> {
+fn check_options(options: &[(String, String)], answer: &Value) -> Result<Value, InvalidAnswer> {
     if let Some(text) = answer.as_str() {
         let typed: Value = text.split(',').map(str::trim).filter(|part| !part.is_empty()).collect();
         return check_options(options, &typed);
     }
     let Some(chosen) = answer.as_array() else {
-        return refuse(
+        return reject(
             "That is not a list",
-            hint(&Shape::Choice { options: options.to_vec(), several: true }),
+            answer_hint(&AnswerShape::Choice { options: options.to_vec(), several: true }),
         );
     };
     for (n, value) in chosen.iter().enumerate() {
         check_option(options, value)?;
         if chosen[..n].contains(value) {
-            return refuse("An option was chosen twice", "Name each option once");
+            return reject("An option was chosen twice", "Name each option once");
         }
     }
     Ok(answer.clone())
 }
 
-fn check_confirm(answer: &Value) -> Result<Value, Invalid> {
+fn check_confirm(answer: &Value) -> Result<Value, InvalidAnswer> {
     match answer {
         Value::Bool(_) => Ok(answer.clone()),
         Value::String(text) => match text.to_ascii_lowercase().as_str() {
             "true" | "yes" | "y" => Ok(Value::Bool(true)),
             "false" | "no" | "n" => Ok(Value::Bool(false)),
-            _ => refuse("That is neither yes nor no", hint(&Shape::Confirm)),
+            _ => reject("That is neither yes nor no", answer_hint(&AnswerShape::Confirm)),
         },
-        _ => refuse("That is neither yes nor no", hint(&Shape::Confirm)),
+        _ => reject("That is neither yes nor no", answer_hint(&AnswerShape::Confirm)),
     }
 }
 
-fn check_number(answer: &Value, min: Option<f64>, max: Option<f64>, whole: bool) -> Result<Value, Invalid> {
-    let want = || hint(&Shape::Number { min, max, whole });
+fn check_number(
+    answer: &Value,
+    min: Option<f64>,
+    max: Option<f64>,
+    whole: bool,
+) -> Result<Value, InvalidAnswer> {
+    let want = || answer_hint(&AnswerShape::Number { min, max, whole });
     let number = match answer {
         Value::Number(number) => number.as_f64(),
         Value::String(text) => text.trim().parse().ok(),
         _ => None,
     };
     let Some(number) = number.filter(|number: &f64| number.is_finite()) else {
-        return refuse("That is not a number", want());
+        return reject("That is not a number", want());
     };
     if would_be_rounded(answer) {
-        return refuse("That number has too many digits", want());
+        return reject("That number has too many digits", want());
     }
     if min.is_some_and(|min| number < min) || max.is_some_and(|max| number > max) {
-        return refuse("That is out of range", want());
+        return reject("That is out of range", want());
     }
     if !whole {
         return Ok(json!(number));
@@ -190,7 +196,7 @@ fn check_number(answer: &Value, min: Option<f64>, max: Option<f64>, whole: bool)
     if integer as f64 == number && integer.unsigned_abs() <= 1 << 53 {
         Ok(json!(integer))
     } else {
-        refuse("That is not a whole number", want())
+        reject("That is not a whole number", want())
     }
 }
 
@@ -204,41 +210,45 @@ fn would_be_rounded(answer: &Value) -> bool {
     exact.is_some_and(|exact: i128| exact.unsigned_abs() > 1 << 53)
 }
 
-fn check_date(answer: &Value, min: Option<civil::Date>, max: Option<civil::Date>) -> Result<Value, Invalid> {
-    let want = || hint(&Shape::Date { min, max });
-    let Some(text) = answer.as_str() else { return refuse("That is not a date", want()) };
+fn check_date(
+    answer: &Value,
+    min: Option<civil::Date>,
+    max: Option<civil::Date>,
+) -> Result<Value, InvalidAnswer> {
+    let want = || answer_hint(&AnswerShape::Date { min, max });
+    let Some(text) = answer.as_str() else { return reject("That is not a date", want()) };
     // The parser also reads times and zones behind the day; a date is ten characters and no more.
     let parsed = text.parse::<civil::Date>().ok().filter(|day| day.to_string() == text);
-    let Some(day) = parsed else { return refuse("That is not a day of the calendar", want()) };
+    let Some(day) = parsed else { return reject("That is not a day of the calendar", want()) };
     if min.is_some_and(|min| day < min) || max.is_some_and(|max| day > max) {
-        return refuse("That day is out of range", want());
+        return reject("That day is out of range", want());
     }
     Ok(answer.clone())
 }
 
-fn check_file(answer: &Value, max_bytes: usize) -> Result<Value, Invalid> {
-    let want = || hint(&Shape::File { max_bytes });
+fn check_file(answer: &Value, max_bytes: usize) -> Result<Value, InvalidAnswer> {
+    let want = || answer_hint(&AnswerShape::File { max_bytes });
     match answer {
-        Value::String(path) if is_beneath(path) => Ok(answer.clone()),
-        Value::String(_) => refuse("That path does not stay beneath the root", want()),
+        Value::String(path) if is_path_below_root(path) => Ok(answer.clone()),
+        Value::String(_) => reject("That path does not stay beneath the root", want()),
         Value::Object(file) => match (file.get("name"), file.get("content"), file.len()) {
             (Some(Value::String(name)), Some(Value::String(content)), 2) => {
-                if !is_beneath(name) || name.contains('/') {
-                    return refuse("`name` is the name of one file", want());
+                if !is_path_below_root(name) || name.contains('/') {
+                    return reject("`name` is the name of one file", want());
                 }
                 if content.len() > max_bytes.min(MAX_ANSWER_BYTES) {
-                    return refuse(format!("The content is larger than {max_bytes} bytes"), want());
+                    return reject(format!("The content is larger than {max_bytes} bytes"), want());
                 }
                 Ok(answer.clone())
             }
-            _ => refuse("A file is given by `name` and `content`", want()),
+            _ => reject("A file is given by `name` and `content`", want()),
         },
-        _ => refuse("That is not a file", want()),
+        _ => reject("That is not a file", want()),
     }
 }
 
 /// Judged by components, never by prefixes. Symbolic links are for whoever opens the file.
-fn is_beneath(path: &str) -> bool {
+fn is_path_below_root(path: &str) -> bool {
     let drive = path.as_bytes().get(1) == Some(&b':');
     !path.is_empty()
         && path.len() <= 4096
@@ -249,24 +259,26 @@ fn is_beneath(path: &str) -> bool {
 }
 
 /// What is nested deeper could be written down and never be read again.
-const DEEPEST: usize = 64;
+const MAX_ANSWER_DEPTH: usize = 64;
 
-fn is_too_deep(value: &Value, left: usize) -> bool {
+fn exceeds_depth(value: &Value, left: usize) -> bool {
     match value {
-        Value::Array(items) => left == 0 || items.iter().any(|item| is_too_deep(item, left - 1)),
-        Value::Object(map) => left == 0 || map.values().any(|item| is_too_deep(item, left - 1)),
+        Value::Array(items) => left == 0 || items.iter().any(|item| exceeds_depth(item, left - 1)),
+        Value::Object(map) => left == 0 || map.values().any(|item| exceeds_depth(item, left - 1)),
         _ => false,
     }
 }
 
-fn check_custom(answer: &Value, schema: &Value) -> Result<Value, Invalid> {
+fn check_custom(answer: &Value, schema: &Value) -> Result<Value, InvalidAnswer> {
     let Ok(validator) = jsonschema::validator_for(schema) else {
-        return refuse("The schema of this question is not usable", "Tell the author of this tool");
+        return reject("The schema of this question is not usable", "Tell the author of this tool");
     };
     // A front without a better field than a line of text sends JSON as text.
     let typed = answer.as_str().and_then(|text| serde_json::from_str(text).ok());
-    if typed.as_ref().is_some_and(|typed| is_too_deep(typed, DEEPEST)) || is_too_deep(answer, DEEPEST) {
-        return refuse("That is nested too deeply", format!("Give at most {DEEPEST} levels"));
+    if typed.as_ref().is_some_and(|typed| exceeds_depth(typed, MAX_ANSWER_DEPTH))
+        || exceeds_depth(answer, MAX_ANSWER_DEPTH)
+    {
+        return reject("That is nested too deeply", format!("Give at most {MAX_ANSWER_DEPTH} levels"));
     }
     if let Some(typed) = typed.filter(|typed| !validator.is_valid(answer) && validator.is_valid(typed)) {
         return Ok(typed);
@@ -276,7 +288,7 @@ fn check_custom(answer: &Value, schema: &Value) -> Result<Value, Invalid> {
         Err(error) => {
             let at = error.instance_path().to_string();
             let place = if at.is_empty() { String::new() } else { format!(" at {at}") };
-            refuse(
+            reject(
                 format!("That does not fit the schema{place}"),
                 error.to_string().chars().take(200).collect::<String>(),
             )
@@ -287,20 +299,20 @@ fn check_custom(answer: &Value, schema: &Value) -> Result<Value, Invalid> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Ask, choice, choices, confirm, custom, date, file, integer, number, text};
+    use crate::{TypedPrompt, choice, choices, confirm, custom, date, file, integer, number, text};
 
     /// `Ok` holds the normalised value, `Err` the whole message.
     #[track_caller]
-    fn check_all<K>(ask: Ask<K>, cases: &[(Value, Result<Value, &str>)]) {
+    fn assert_answers<K>(prompt: TypedPrompt<K>, cases: &[(Value, Result<Value, &str>)]) {
         for (answer, expected) in cases {
-            let found = check(&ask.prompt, answer).map_err(|invalid| invalid.to_string());
+            let found = validate_answer(&prompt.prompt, answer).map_err(|invalid| invalid.to_string());
             assert_eq!(found, expected.clone().map_err(str::to_owned), "{answer}");
         }
     }
 
     #[test]
-    fn texts() {
-        check_all(
+    fn text_answers_are_checked_for_length_and_pattern() {
+        assert_answers(
             text("?").length(2..=4),
             &[
                 (json!("ab"), Ok(json!("ab"))),
@@ -312,7 +324,7 @@ mod tests {
                 (json!(12), Err("That is not a text. Give a text of 2 to 4 characters")),
             ],
         );
-        check_all(
+        assert_answers(
             text("?").pattern("[a-z]+"),
             &[
                 (json!("abc"), Ok(json!("abc"))),
@@ -324,16 +336,19 @@ mod tests {
             ],
         );
         for bomb in ["(", "(a{1000}){1000}", &"(".repeat(300), &"a".repeat(2000)] {
-            let refused = check(&text("?").pattern(bomb).prompt, &json!("a")).unwrap_err();
+            let refused = validate_answer(&text("?").pattern(bomb).prompt, &json!("a")).unwrap_err();
             assert_eq!(refused.error, "The pattern of this question is not usable");
         }
-        check_all(text("?").optional(), &[(Value::Null, Ok(Value::Null)), (json!(""), Ok(Value::Null))]);
-        check_all(text("?").default("x"), &[(Value::Null, Ok(json!("x"))), (json!("y"), Ok(json!("y")))]);
+        assert_answers(text("?").optional(), &[(Value::Null, Ok(Value::Null)), (json!(""), Ok(Value::Null))]);
+        assert_answers(
+            text("?").default("x"),
+            &[(Value::Null, Ok(json!("x"))), (json!("y"), Ok(json!("y")))],
+        );
     }
 
     #[test]
-    fn numbers() {
-        check_all(
+    fn numeric_answers_are_checked_for_range_and_precision() {
+        assert_answers(
             number("?").within(0.0..=10.5),
             &[
                 (json!(10.5), Ok(json!(10.5))),
@@ -345,7 +360,7 @@ mod tests {
                 (json!(true), Err("That is not a number. Give a number from 0 to 10.5")),
             ],
         );
-        check_all(
+        assert_answers(
             integer("?"),
             &[
                 (json!(3), Ok(json!(3))),
@@ -365,9 +380,9 @@ mod tests {
     }
 
     #[test]
-    fn days() {
+    fn date_answers_are_checked_for_format_and_range() {
         let from = civil::date(2026, 1, 1);
-        check_all(
+        assert_answers(
             date("?").not_before(from),
             &[
                 (json!("2028-02-29"), Ok(json!("2028-02-29"))),
@@ -390,9 +405,9 @@ mod tests {
     }
 
     #[test]
-    fn choosing() {
+    fn choice_answers_must_be_among_the_options() {
         let options = [("a", "Option A"), ("b", "Option B")];
-        check_all(
+        assert_answers(
             choice("?", options),
             &[
                 (json!("a"), Ok(json!("a"))),
@@ -400,7 +415,7 @@ mod tests {
                 (json!(["a"]), Err("That is not one of the options. Choose one of a, b")),
             ],
         );
-        check_all(
+        assert_answers(
             choices("?", options),
             &[
                 (json!(["b", "a"]), Ok(json!(["b", "a"]))),
@@ -410,7 +425,7 @@ mod tests {
                 (json!(1), Err("That is not a list. Choose any of a, b")),
             ],
         );
-        check_all(
+        assert_answers(
             confirm("?"),
             &[
                 (json!(true), Ok(json!(true))),
@@ -423,15 +438,15 @@ mod tests {
     }
 
     #[test]
-    fn files_stay_beneath_the_root() {
+    fn file_answers_must_stay_below_the_root() {
         let file = file("?").at_most(4).prompt;
         for good in
             [json!("a.txt"), json!("a/b.txt"), json!("./a"), json!({ "name": "a", "content": "1234" })]
         {
-            assert_eq!(check(&file, &good), Ok(good.clone()));
+            assert_eq!(validate_answer(&file, &good), Ok(good.clone()));
         }
         for bad in ["../a", "/etc/passwd", "a/../../b", "C:\\x", "C:/x", "a\0b", "."] {
-            let refused = check(&file, &json!(bad)).unwrap_err();
+            let refused = validate_answer(&file, &json!(bad)).unwrap_err();
             assert_eq!(refused.error, "That path does not stay beneath the root", "{bad}");
         }
         for bad in [
@@ -440,22 +455,25 @@ mod tests {
             json!({ "name": "a" }),
             json!(7),
         ] {
-            check(&file, &bad).unwrap_err();
+            validate_answer(&file, &bad).unwrap_err();
         }
     }
 
     #[test]
-    fn custom_answers_fit_their_schema() {
+    fn custom_answers_must_match_their_schema() {
         let schema =
             json!({ "type": "object", "required": ["x"], "properties": { "x": { "type": "integer" } } });
         let ask = custom("?", schema).prompt;
-        assert_eq!(check(&ask, &json!({ "x": 1 })), Ok(json!({ "x": 1 })));
-        assert_eq!(check(&ask, &json!("{\"x\": 1}")), Ok(json!({ "x": 1 })));
+        assert_eq!(validate_answer(&ask, &json!({ "x": 1 })), Ok(json!({ "x": 1 })));
+        assert_eq!(validate_answer(&ask, &json!("{\"x\": 1}")), Ok(json!({ "x": 1 })));
         assert_eq!(
-            check(&ask, &json!({ "x": "1" })).unwrap_err().error,
+            validate_answer(&ask, &json!({ "x": "1" })).unwrap_err().error,
             "That does not fit the schema at /x"
         );
         let broken = custom("?", json!({ "type": 7 })).prompt;
-        assert_eq!(check(&broken, &json!(1)).unwrap_err().error, "The schema of this question is not usable");
+        assert_eq!(
+            validate_answer(&broken, &json!(1)).unwrap_err().error,
+            "The schema of this question is not usable"
+        );
     }
 }

@@ -4,12 +4,12 @@ use codebase::plan::{Anchor, Edit, Payload, Setting, Strategy};
 use serde_json::{Value, json};
 use tree::Tree;
 
-use crate::layout::{self, Layout};
-use crate::line::Line;
+use crate::layout::{self, FluxloopLayout};
+use crate::release_line::ReleaseLine;
 
 /// What FluxLoop calls.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Runner {
+pub(crate) enum RunnerConfig {
     /// A Python function.
     Function {
         /// `module:function`.
@@ -25,17 +25,17 @@ pub(crate) enum Runner {
 }
 
 /// A project or scenario, and what runs in it.
-pub(crate) struct Setup<'a> {
-    pub(crate) line: Line,
+pub(crate) struct ProjectConfig<'a> {
+    pub(crate) release_line: ReleaseLine,
     pub(crate) name: &'a str,
-    pub(crate) runner: &'a Runner,
+    pub(crate) runner: &'a RunnerConfig,
     /// Where the program listens, if it is reached over HTTP.
     pub(crate) url: Option<&'a str>,
 }
 
 pub(crate) const SAMPLE_INPUT: &str = "Hello, what can you do for me?";
 
-pub(crate) fn new_file(path: String, content: String, why: &str) -> Edit {
+pub(crate) fn create_file_edit(path: String, content: String, why: &str) -> Edit {
     Edit {
         filepath: path,
         strategy: Strategy::CreateFile,
@@ -46,24 +46,24 @@ pub(crate) fn new_file(path: String, content: String, why: &str) -> Edit {
     }
 }
 
-impl Setup<'_> {
+impl ProjectConfig<'_> {
     /// The edits: a new project, or the runner of the one that is there.
-    pub(crate) fn edits(&self, tree: &Tree, layout: &Layout) -> Vec<Edit> {
+    pub(crate) fn edits(&self, tree: &Tree, layout: &FluxloopLayout) -> Vec<Edit> {
         match layout.projects.iter().find(|(name, _)| name == self.name) {
-            Some((_, folder)) => self.changed(tree, folder),
-            None => self.made(),
+            Some((_, folder)) => self.update_edits(tree, folder),
+            None => self.create_edits(),
         }
     }
 
-    fn made(&self) -> Vec<Edit> {
-        let folder = self.line.folder(self.name);
-        let simulation = new_file(
+    fn create_edits(&self) -> Vec<Edit> {
+        let folder = self.release_line.project_folder(self.name);
+        let simulation = create_file_edit(
             format!("{folder}/configs/simulation.yaml"),
-            self.simulation(),
+            self.render_simulation(),
             "FluxLoop reads from here what to run and with which inputs.",
         );
         let inputs = || {
-            new_file(
+            create_file_edit(
                 format!("{folder}/inputs/inputs.yaml"),
                 format!("inputs:\n  - input: {}\n", json!(SAMPLE_INPUT)),
                 "One input to begin with; add your own.",
@@ -71,35 +71,35 @@ impl Setup<'_> {
         };
         let head = |file: &str| {
             let path = format!("{folder}/configs/{file}");
-            new_file(
+            create_file_edit(
                 path,
                 format!("name: {}\n", self.name),
                 "This line of FluxLoop does not start without it.",
             )
         };
-        match self.line {
-            Line::V02 => vec![head("project.yaml"), simulation, inputs()],
-            Line::V03 => vec![head("scenario.yaml"), simulation, inputs()],
-            Line::V04 => vec![simulation],
+        match self.release_line {
+            ReleaseLine::V02 => vec![head("project.yaml"), simulation, inputs()],
+            ReleaseLine::V03 => vec![head("scenario.yaml"), simulation, inputs()],
+            ReleaseLine::V04 => vec![simulation],
         }
     }
 
     /// The keys of `runner`, in the order in which people read them.
-    fn runner(&self) -> Vec<(&'static str, Value)> {
+    fn runner_keys(&self) -> Vec<(&'static str, Value)> {
         let mut keys = Vec::new();
         match self.runner {
-            Runner::Function { target, folder } => {
-                if self.line == Line::V04 {
+            RunnerConfig::Function { target, folder } => {
+                if self.release_line == ReleaseLine::V04 {
                     keys.push(("type", json!("function")));
                 }
                 keys.push(("target", json!(target)));
                 let folder = match folder {
-                    Some(folder) => self.line.working_directory(folder),
-                    None => self.line.own_directory(self.name),
+                    Some(folder) => self.release_line.working_directory(folder),
+                    None => self.release_line.project_working_directory(self.name),
                 };
                 keys.push(("working_directory", json!(folder)));
             }
-            Runner::Process { command } => {
+            RunnerConfig::Process { command } => {
                 keys.push(("type", json!("process")));
                 keys.push(("command", json!(command)));
             }
@@ -107,22 +107,22 @@ impl Setup<'_> {
         keys
     }
 
-    fn simulation(&self) -> String {
+    fn render_simulation(&self) -> String {
         let runner: Vec<String> = self
-            .runner()
+            .runner_keys()
             .into_iter()
             .map(|(key, value)| format!("  {key}: {}\n", value.to_string().replace(",\"", ", \"")))
             .collect();
         let url = self.url.map(|url| format!("  environment_vars:\n    AGENT_URL: {}\n", json!(url)));
-        let inputs = match self.line {
-            Line::V02 | Line::V03 => "inputs_file: inputs/inputs.yaml\n".to_owned(),
-            Line::V04 => format!("input:\n  items:\n    - text: {}\n", json!(SAMPLE_INPUT)),
+        let inputs = match self.release_line {
+            ReleaseLine::V02 | ReleaseLine::V03 => "inputs_file: inputs/inputs.yaml\n".to_owned(),
+            ReleaseLine::V04 => format!("input:\n  items:\n    - text: {}\n", json!(SAMPLE_INPUT)),
         };
         let head = format!("name: {}\niterations: 1\nrunner:\n", self.name);
         [head, runner.concat(), url.unwrap_or_default(), inputs].concat()
     }
 
-    fn changed(&self, tree: &Tree, folder: &str) -> Vec<Edit> {
+    fn update_edits(&self, tree: &Tree, folder: &str) -> Vec<Edit> {
         let inside =
             |path: &str| if folder.is_empty() { path.to_owned() } else { format!("{folder}/{path}") };
         let path = inside("configs/simulation.yaml");
@@ -136,10 +136,13 @@ impl Setup<'_> {
             value,
             append: false,
         };
-        let mut set: Vec<Setting> =
-            self.runner().into_iter().map(|(key, value)| setting(&format!("runner.{key}"), value)).collect();
+        let mut set: Vec<Setting> = self
+            .runner_keys()
+            .into_iter()
+            .map(|(key, value)| setting(&format!("runner.{key}"), value))
+            .collect();
         // The older way to name the target stands beside it in generated files, and is shown by the CLI.
-        if let Runner::Function { target, .. } = self.runner
+        if let RunnerConfig::Function { target, .. } = self.runner
             && let Some((module, function)) = target.split_once(':')
             && text.contains("module_path:")
         {
@@ -149,8 +152,8 @@ impl Setup<'_> {
         if let Some(url) = self.url {
             set.push(setting("runner.environment_vars.AGENT_URL", json!(url)));
         }
-        let named = layout::inputs_file(tree, folder);
-        let needs_inputs = self.line != Line::V04;
+        let named = layout::find_inputs_file(tree, folder);
+        let needs_inputs = self.release_line != ReleaseLine::V04;
         if needs_inputs && named.is_none() {
             set.push(setting("inputs_file", json!("inputs/inputs.yaml")));
         }
@@ -164,9 +167,9 @@ impl Setup<'_> {
             changes: Vec::new(),
         }];
         let inputs = inside(named.as_deref().unwrap_or("inputs/inputs.yaml"));
-        if needs_inputs && tree.find(&inputs).is_ok_and(|found| found.is_none()) {
+        if needs_inputs && tree.metadata(&inputs).is_ok_and(|found| found.is_none()) {
             let content = format!("inputs:\n  - input: {}\n", json!(SAMPLE_INPUT));
-            edits.push(new_file(
+            edits.push(create_file_edit(
                 inputs,
                 content,
                 "The project names this file, and does not run without it.",

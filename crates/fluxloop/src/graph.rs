@@ -1,6 +1,6 @@
 //! Graphs of `LangGraph`: whether one can be asked with one text, and how.
 
-use codebase::{Glance, NameKind, Parameter, RepositoryTexts, glance};
+use codebase::{FileSummary, FunctionParameter, NameKind, NameRedactor, summarize_file};
 use regex::Regex;
 use tree::Tree;
 
@@ -12,16 +12,16 @@ pub(crate) struct GraphCall {
     /// A class for its context, to be imported beside it.
     pub(crate) context: Option<String>,
     /// It remembers, and wants to be told which conversation this is.
-    pub(crate) remembers: bool,
+    pub(crate) has_checkpointer: bool,
 }
 
 /// How the graph `name` in a file is called with a conversation of one message; why not, if it cannot be.
-pub(crate) fn call_of(
+pub(crate) fn resolve_graph_call(
     tree: &Tree,
     path: &str,
-    seen: &Glance,
+    seen: &FileSummary,
     name: &str,
-    texts: &RepositoryTexts,
+    texts: &NameRedactor,
 ) -> Result<GraphCall, String> {
     let shown = |name: &str| texts.name(NameKind::Identifier, name, path, 0).into_owned();
     let (graph, file) = (shown(name), texts.file(path));
@@ -29,7 +29,7 @@ pub(crate) fn call_of(
     let text = String::from_utf8_lossy(&bytes);
     let prebuilt =
         ["create_react_agent(", "create_agent(", "MessageGraph("].iter().any(|maker| text.contains(maker));
-    if let Some(state) = first(&text, r"StateGraph\(\s*(\w+)")
+    if let Some(state) = first_capture(&text, r"StateGraph\(\s*(\w+)")
         && !prebuilt
         && !has_messages(tree, path, seen, &state)
     {
@@ -38,22 +38,22 @@ pub(crate) fn call_of(
             shown(&state)
         ));
     }
-    let mut call = GraphCall { remembers: text.contains("checkpointer="), ..GraphCall::default() };
+    let mut call = GraphCall { has_checkpointer: text.contains("checkpointer="), ..GraphCall::default() };
     if let Some(function) = seen.functions.iter().find(|function| function.name == name) {
         if function.parameters.iter().any(|parameter| !parameter.optional) {
             return Err(format!("`{graph}` in {file} needs arguments to make its graph"));
         }
         call.factory = Some(function.is_async);
     }
-    if let Some(class) = first(&text, r"config_schema\s*=\s*(\w+)") {
+    if let Some(class) = first_capture(&text, r"config_schema\s*=\s*(\w+)") {
         let missing = all_fields(tree, path, seen, &class).into_iter().find(|field| !field.optional);
         if let Some(field) = missing {
             let (field, class) = (shown(&field.name), shown(&class));
             return Err(format!("`{graph}` in {file} wants `{field}` in its configuration ({class})"));
         }
     }
-    if let Some(class) = first(&text, r"context_schema\s*=\s*(\w+)") {
-        let fields = fields_of(tree, path, seen, &class);
+    if let Some(class) = first_capture(&text, r"context_schema\s*=\s*(\w+)") {
+        let fields = class_fields(tree, path, seen, &class);
         if !fields.is_some_and(|(_, fields)| fields.iter().all(|field| field.optional)) {
             let class = shown(&class);
             return Err(format!("`{graph}` in {file} wants a context ({class}) that only you can fill in"));
@@ -63,27 +63,25 @@ pub(crate) fn call_of(
     Ok(call)
 }
 
-fn first(text: &str, pattern: &str) -> Option<String> {
+fn first_capture(text: &str, pattern: &str) -> Option<String> {
     Some(Regex::new(pattern).ok()?.captures(text)?.get(1)?.as_str().to_owned())
 }
 
-fn has_messages(tree: &Tree, path: &str, seen: &Glance, class: &str) -> bool {
+fn has_messages(tree: &Tree, path: &str, seen: &FileSummary, class: &str) -> bool {
     let known = |name: &str| {
         matches!(name.rsplit('.').next(), Some("MessagesState" | "AgentState" | "AgentStatePydantic"))
     };
     if known(class) {
         return true;
     }
-    let Some((bases, fields)) = fields_of(tree, path, seen, class) else { return false };
+    let Some((bases, fields)) = class_fields(tree, path, seen, class) else { return false };
     fields.iter().any(|field| field.name == "messages")
-        || bases
-            .iter()
-            .any(|base| known(base) || base != class && has_messages_of_base(tree, path, seen, base))
+        || bases.iter().any(|base| known(base) || base != class && base_has_messages(tree, path, seen, base))
 }
 
 /// One class further up; more would be strange, and a circle endless.
-fn has_messages_of_base(tree: &Tree, path: &str, seen: &Glance, class: &str) -> bool {
-    let found = fields_of(tree, path, seen, class);
+fn base_has_messages(tree: &Tree, path: &str, seen: &FileSummary, class: &str) -> bool {
+    let found = class_fields(tree, path, seen, class);
     found.is_some_and(|(bases, fields)| {
         fields.iter().any(|field| field.name == "messages")
             || bases.iter().any(|base| base.ends_with("MessagesState"))
@@ -91,8 +89,8 @@ fn has_messages_of_base(tree: &Tree, path: &str, seen: &Glance, class: &str) -> 
 }
 
 /// The fields of a class and of those that it is made from.
-fn all_fields(tree: &Tree, path: &str, seen: &Glance, class: &str) -> Vec<Parameter> {
-    let Some((bases, mut fields)) = fields_of(tree, path, seen, class) else { return Vec::new() };
+fn all_fields(tree: &Tree, path: &str, seen: &FileSummary, class: &str) -> Vec<FunctionParameter> {
+    let Some((bases, mut fields)) = class_fields(tree, path, seen, class) else { return Vec::new() };
     // The file that holds the class knows its bases.
     let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
     let module = seen
@@ -101,17 +99,22 @@ fn all_fields(tree: &Tree, path: &str, seen: &Glance, class: &str) -> Vec<Parame
         .find(|(_, name)| name.as_deref() == Some(class))
         .map(|(module, _)| module.clone());
     let file = module.map(|module| format!("{folder}/{}.py", module.rsplit('.').next().unwrap_or_default()));
-    let there = file.as_deref().and_then(|file| glance(tree, file.trim_start_matches('/')));
+    let there = file.as_deref().and_then(|file| summarize_file(tree, file.trim_start_matches('/')));
     for base in &bases {
-        let found = fields_of(tree, path, there.as_ref().unwrap_or(seen), base);
+        let found = class_fields(tree, path, there.as_ref().unwrap_or(seen), base);
         fields.extend(found.into_iter().flat_map(|(_, fields)| fields));
     }
     fields
 }
 
 /// What a class is made from and its fields: here, or in a file of the same folder that is imported from.
-fn fields_of(tree: &Tree, path: &str, seen: &Glance, class: &str) -> Option<(Vec<String>, Vec<Parameter>)> {
-    let of = |glance: &Glance| {
+fn class_fields(
+    tree: &Tree,
+    path: &str,
+    seen: &FileSummary,
+    class: &str,
+) -> Option<(Vec<String>, Vec<FunctionParameter>)> {
+    let of = |glance: &FileSummary| {
         let found = glance.classes.iter().find(|(name, ..)| name == class);
         found.map(|(_, bases, fields)| (bases.clone(), fields.clone()))
     };
@@ -124,5 +127,8 @@ fn fields_of(tree: &Tree, path: &str, seen: &Glance, class: &str) -> Option<(Vec
     let last = module.rsplit('.').next().unwrap_or(module);
     let places =
         [format!("{folder}/{last}.py"), format!("{folder}/{last}/__init__.py"), format!("{last}.py")];
-    places.iter().map(|place| place.trim_start_matches('/')).find_map(|place| of(&glance(tree, place)?))
+    places
+        .iter()
+        .map(|place| place.trim_start_matches('/'))
+        .find_map(|place| of(&summarize_file(tree, place)?))
 }

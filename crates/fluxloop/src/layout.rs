@@ -1,84 +1,89 @@
 //! The FluxLoop project that is there already, and the line of the CLI that it belongs to.
 
-use codebase::{NameKind, RepositoryTexts};
+use codebase::{NameKind, NameRedactor};
 use regex::Regex;
 use serde_json::Value;
 use tree::Tree;
 
-use crate::Line;
-use crate::project::place;
+use crate::ReleaseLine;
+use crate::project::location;
 
 /// What was found.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Layout {
-    pub(crate) line: Line,
+pub(crate) struct FluxloopLayout {
+    pub(crate) release_line: ReleaseLine,
     /// Why it is this line.
     pub(crate) why: String,
     /// The projects or scenarios that are there: their names, and their folders.
     pub(crate) projects: Vec<(String, String)>,
 }
 
-const LARGEST: u64 = 1 << 20;
-const LOCKS: [&str; 5] = ["uv.lock", "poetry.lock", "pdm.lock", "Pipfile.lock", "pylock.toml"];
-const MANIFESTS: [&str; 5] =
+const MAX_MANIFEST_BYTES: u64 = 1 << 20;
+const LOCK_FILES: [&str; 5] = ["uv.lock", "poetry.lock", "pdm.lock", "Pipfile.lock", "pylock.toml"];
+const MANIFEST_FILES: [&str; 5] =
     ["pyproject.toml", "requirements.txt", "requirements-dev.txt", "requirements/dev.txt", "Pipfile"];
 
-impl Layout {
+impl FluxloopLayout {
     /// Looks at folders and versions; `package` is the folder of the chosen package. `wanted` settles it.
-    pub(crate) fn find(tree: &Tree, package: &str, wanted: Option<Line>, texts: &RepositoryTexts) -> Self {
-        let places = projects(tree);
-        let of_line = |line: Line| {
+    pub(crate) fn detect(
+        tree: &Tree,
+        package: &str,
+        wanted: Option<ReleaseLine>,
+        texts: &NameRedactor,
+    ) -> Self {
+        let places = find_projects(tree);
+        let of_line = |line: ReleaseLine| {
             let own = places.iter().filter(|(known, ..)| *known == line);
             own.map(|(_, name, folder)| (name.clone(), folder.clone())).collect::<Vec<_>>()
         };
-        let (line, why) = if let Some(line) = wanted {
+        let (release_line, why) = if let Some(line) = wanted {
             (line, "it was asked for".to_owned())
         } else if let Some((line, _, folder)) = places.first() {
             (*line, format!("`{}` has the folders of this line", texts.folder(folder)))
-        } else if let Some((line, why)) = declared(tree, package, texts) {
+        } else if let Some((line, why)) = declared_release_line(tree, package, texts) {
             (line, why)
         } else {
-            (Line::NEWEST, "nothing in the repository names another, and it is the newest".to_owned())
+            (ReleaseLine::NEWEST, "nothing in the repository names another, and it is the newest".to_owned())
         };
-        Self { line, why, projects: of_line(line) }
+        Self { release_line, why, projects: of_line(release_line) }
     }
 }
 
-fn is_there(tree: &Tree, path: &str) -> bool {
-    tree.find(path).ok().flatten().is_some()
+fn exists(tree: &Tree, path: &str) -> bool {
+    tree.metadata(path).ok().flatten().is_some()
 }
 
 /// Projects and scenarios at the root, each with its line. Those in one file are too old to be integrated into.
-fn projects(tree: &Tree) -> Vec<(Line, String, String)> {
+fn find_projects(tree: &Tree) -> Vec<(ReleaseLine, String, String)> {
     let mut found = Vec::new();
-    for place in place::places(tree, "") {
-        if is_there(tree, format!("{}/configs/simulation.yaml", place.folder).trim_start_matches('/')) {
+    for place in location::locations_in(tree, "") {
+        if exists(tree, format!("{}/configs/simulation.yaml", place.folder).trim_start_matches('/')) {
             let name = place.folder.rsplit('/').next().filter(|name| !name.is_empty()).unwrap_or(".");
-            found.push((place.line, name.to_owned(), place.folder.clone()));
+            found.push((place.release_line, name.to_owned(), place.folder.clone()));
         }
     }
     found
 }
 
 /// The line that a lock file or a manifest names.
-fn declared(tree: &Tree, package: &str, texts: &RepositoryTexts) -> Option<(Line, String)> {
+fn declared_release_line(tree: &Tree, package: &str, texts: &NameRedactor) -> Option<(ReleaseLine, String)> {
     let folders =
         if package.is_empty() { vec![String::new()] } else { vec![format!("{package}/"), String::new()] };
-    let read = |path: &str| String::from_utf8(tree.read(path, 16 * LARGEST).ok()?).ok();
+    let read = |path: &str| String::from_utf8(tree.read(path, 16 * MAX_MANIFEST_BYTES).ok()?).ok();
     for folder in &folders {
-        for file in LOCKS {
+        for file in LOCK_FILES {
             let path = format!("{folder}{file}");
             let Some(text) = read(&path).filter(|text| text.contains("fluxloop-cli")) else { continue };
             if let Some(version) = codebase::locked_version(file, &text, "fluxloop-cli") {
-                let line = Line::of_version(&version)?;
+                let line = ReleaseLine::from_version(&version)?;
                 let version = texts.name(NameKind::Version, &version, &path, 0);
                 return Some((line, format!("`{}` has fluxloop-cli {version}", texts.file(&path))));
             }
         }
-        for file in MANIFESTS {
+        for file in MANIFEST_FILES {
             let path = format!("{folder}{file}");
             let Some(text) = read(&path) else { continue };
-            if let Some((line, wanted)) = required(&text) {
+            if let Some((line, wanted)) = required_release_line(&text) {
                 let wanted = match wanted.as_str() {
                     "" => String::new(),
                     wanted => format!(" {}", texts.name(NameKind::Version, wanted, &path, 0)),
@@ -91,16 +96,16 @@ fn declared(tree: &Tree, package: &str, texts: &RepositoryTexts) -> Option<(Line
 }
 
 /// What `fluxloop-cli==0.2.30`, `~=0.3.5`, `<0.4` or `>=0.2` allow at most, and the versions as they are written.
-fn required(text: &str) -> Option<(Line, String)> {
+fn required_release_line(text: &str) -> Option<(ReleaseLine, String)> {
     let name = Regex::new(r#"(?m)^[^#\n]*?\bfluxloop[-_.]cli\b(?:\s*=\s*["']|["']?\s*)([^"'#;\n]*)"#).ok()?;
     let found = name.captures(text)?;
     let wanted = found.get(1)?.as_str().trim().trim_end_matches([',', ']']).trim();
     let bound = Regex::new(r"(==|~=|<|\^|~)\s*(\d+(?:\.\d+)*)").ok()?;
     let line = match bound.captures(wanted) {
-        None => Line::NEWEST,
-        Some(bound) => match (&bound[1], Line::of_version(&bound[2])?) {
-            ("<", Line::V04) if bound[2].starts_with("0.4") => Line::V03,
-            ("<", Line::V03 | Line::V02) => Line::V02,
+        None => ReleaseLine::NEWEST,
+        Some(bound) => match (&bound[1], ReleaseLine::from_version(&bound[2])?) {
+            ("<", ReleaseLine::V04) if bound[2].starts_with("0.4") => ReleaseLine::V03,
+            ("<", ReleaseLine::V03 | ReleaseLine::V02) => ReleaseLine::V02,
             (_, line) => line,
         },
     };
@@ -108,18 +113,18 @@ fn required(text: &str) -> Option<(Line, String)> {
 }
 
 /// The file with inputs that a project of 0.2 or 0.3 names, from its folder.
-pub(crate) fn inputs_file(tree: &Tree, folder: &str) -> Option<String> {
+pub(crate) fn find_inputs_file(tree: &Tree, folder: &str) -> Option<String> {
     let pattern = Regex::new(r#"(?m)^inputs_file:\s*["']?([^"'#\n]+?)["']?\s*(?:#.*)?$"#).ok()?;
     let texts = ["simulation.yaml", "input.yaml"].iter().filter_map(|file| {
-        String::from_utf8(tree.read(&format!("{folder}/configs/{file}"), LARGEST).ok()?).ok()
+        String::from_utf8(tree.read(&format!("{folder}/configs/{file}"), MAX_MANIFEST_BYTES).ok()?).ok()
     });
     texts.into_iter().find_map(|text| Some(pattern.captures(&text)?.get(1)?.as_str().to_owned()))
 }
 
 /// The scripts of a `package.json`, and whether it depends on a package.
-pub(crate) fn package_json(tree: &Tree, package: &str) -> Option<Value> {
+pub(crate) fn read_package_json(tree: &Tree, package: &str) -> Option<Value> {
     let path = if package.is_empty() { "package.json".to_owned() } else { format!("{package}/package.json") };
-    serde_json::from_slice(&tree.read(&path, LARGEST).ok()?).ok()
+    serde_json::from_slice(&tree.read(&path, MAX_MANIFEST_BYTES).ok()?).ok()
 }
 
 #[cfg(test)]
@@ -127,8 +132,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn requirements_name_a_line() {
-        let line = |text: &str| required(text).map(|(line, _)| line.name());
+    fn requirements_map_to_release_lines() {
+        let line = |text: &str| required_release_line(text).map(|(line, _)| line.name());
         assert_eq!(line("fluxloop-cli==0.2.30\n"), Some("0.2"));
         assert_eq!(line("dependencies = [\n \"fluxloop-cli~=0.3.5\",\n]"), Some("0.3"));
         assert_eq!(line("\"fluxloop_cli>=0.2,<0.3\""), Some("0.2"));

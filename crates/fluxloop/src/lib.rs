@@ -6,38 +6,41 @@
 //!
 //! [`project`] reads what is there already: settings, inputs, experiments and evaluations of FluxLoop projects.
 
-mod checks;
+mod check_commands;
 mod config;
 mod decorations;
 mod dependency;
-mod development;
+mod dev_server;
 mod endpoint;
+mod feasibility;
 mod graph;
+mod guide;
 mod install;
 mod integrate;
 mod layout;
-mod line;
 mod middleware;
 mod node;
 mod package;
-mod pattern;
 pub mod project;
-mod prospects;
 mod python;
 mod recipe;
-mod steps;
+mod release_line;
+mod runner_pattern;
 mod target;
 mod wrapper;
 
-pub use checks::is_check;
-pub use integrate::{Ask, Integration, Variant, integrate};
-pub use line::Line;
-pub use package::likely;
-pub use pattern::{Pattern, pattern};
-pub use project::{holds_secret, secret_lines};
-pub use prospects::{Candidate, OpenField, Prospect, Prospects, Wanted, prospects};
-pub use recipe::{RECIPES, Recipe, recipe};
-pub use steps::{Situation, Step, Steps, steps};
+pub use check_commands::is_check_command;
+pub use feasibility::{
+    AgentCandidate, FeasibleIntegration, FeasibleIntegrations, UnresolvedField, Wanted,
+    find_feasible_integrations,
+};
+pub use guide::{GuideInput, GuideStep, IntegrationGuide, build_guide};
+pub use integrate::{Integration, IntegrationOptions, Variant, integrate};
+pub use package::likely_recipe;
+pub use project::{contains_secret, find_secret_lines};
+pub use recipe::{RECIPES, Recipe, find_recipe};
+pub use release_line::ReleaseLine;
+pub use runner_pattern::{RunnerPattern, runner_pattern};
 
 use codebase::plan::WrongImport;
 

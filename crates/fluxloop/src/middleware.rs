@@ -1,12 +1,16 @@
 //! The documented way into a JavaScript program: `app.use(fluxloop(…))`.
 
 use codebase::plan::{Anchor, AnchorKind, Edit, Payload, Strategy};
-use codebase::{Framework, RepositoryTexts, glance};
+use codebase::{Framework, NameRedactor, summarize_file};
 use regex::Regex;
 use tree::Tree;
 
 /// The edit that registers the middleware after the application is made.
-pub(crate) fn edit(tree: &Tree, framework: &Framework, texts: &RepositoryTexts) -> Result<Edit, String> {
+pub(crate) fn middleware_edit(
+    tree: &Tree,
+    framework: &Framework,
+    texts: &NameRedactor,
+) -> Result<Edit, String> {
     let title = framework.title;
     let anchor = framework
         .anchors
@@ -22,10 +26,10 @@ pub(crate) fn edit(tree: &Tree, framework: &Framework, texts: &RepositoryTexts) 
         .ok()
         .and_then(|name| Some(name.captures(line)?[1].to_owned()));
     let name = named.ok_or_else(|| {
-        let place = texts.place(&anchor.path, anchor.line);
+        let place = texts.location(&anchor.path, anchor.line);
         format!("{place} makes the {title} application without giving it a name")
     })?;
-    let requires = glance(tree, &anchor.path).is_some_and(|glance| {
+    let requires = summarize_file(tree, &anchor.path).is_some_and(|glance| {
         !glance.imports.is_empty() && !text.contains("import ") && text.contains("require(")
     });
     let import = if requires {

@@ -1,47 +1,47 @@
 //! Integrating a program in JavaScript or TypeScript: over HTTP, or by the documented middleware.
 
 use codebase::Route;
-use codebase::manager::Manager;
+use codebase::package_manager::PackageManager;
 use regex::Regex;
 
-use crate::config::{Runner, new_file};
-use crate::development::{port, start_command};
-use crate::endpoint::{Endpoint, rank};
+use crate::config::{RunnerConfig, create_file_edit};
+use crate::dev_server::{find_port, start_command};
+use crate::endpoint::{AgentEndpoint, route_rank};
 use crate::install;
-use crate::integrate::{Found, Scene};
-use crate::line::Line;
+use crate::integrate::{Contribution, RecipeInput};
 use crate::middleware;
-use crate::package::is_python;
-use crate::recipe::Sdk;
+use crate::package::is_python_file;
+use crate::recipe::SdkSupport;
+use crate::release_line::ReleaseLine;
 
 /// A program in JavaScript or TypeScript.
-pub(crate) fn integrate(scene: &Scene<'_>) -> Result<Found, String> {
-    let recipe = scene.recipe();
-    if scene.uses_sdk() {
-        return with_middleware(scene);
+pub(crate) fn integrate(input: &RecipeInput<'_>) -> Result<Contribution, String> {
+    let recipe = input.recipe();
+    if input.uses_sdk() {
+        return integrate_middleware(input);
     }
-    let wanted = scene.ask.agent.as_deref();
-    let mut routes: Vec<&Route> = scene.routes().filter(|route| !is_python(&route.file)).collect();
-    routes.sort_by_key(|route| rank(route));
+    let wanted = input.options.agent.as_deref();
+    let mut routes: Vec<&Route> = input.routes().filter(|route| !is_python_file(&route.file)).collect();
+    routes.sort_by_key(|route| route_rank(route));
     let is_wanted =
         |route: &&&Route| wanted.is_none_or(|wanted| format!("{} {}", route.method, route.path) == wanted);
     let mut reasons = Vec::new();
-    let mut found = Found::default();
+    let mut found = Contribution::default();
     for route in routes.iter().filter(is_wanted) {
-        match endpoint_of(scene, route) {
+        match resolve_endpoint(input, route) {
             Ok(endpoint) => {
-                found.target_place = (route.file.clone(), route.line);
-                bridge(scene, &endpoint, &mut found);
+                found.target_location = (route.file.clone(), route.line);
+                add_bridge(input, &endpoint, &mut found);
                 let others: Vec<String> = routes
                     .iter()
                     .filter(|other| other.path != route.path)
                     .take(5)
-                    .map(|other| scene.route(other))
+                    .map(|other| input.display_route(other))
                     .collect();
                 if wanted.is_none() && !others.is_empty() {
                     found.warnings.push(format!(
                         "{} was taken; other routes lead to a model as well ({}): name one as `agent`.",
-                        scene.route(route),
+                        input.display_route(route),
                         others.join(", ")
                     ));
                 }
@@ -66,8 +66,9 @@ pub(crate) fn integrate(scene: &Scene<'_>) -> Result<Found, String> {
             declared: Vec::new(),
             guards: Vec::new(),
         };
-        let endpoint = Endpoint::of(&route, scene.ask.request_field.as_deref(), scene.texts())?;
-        bridge(scene, &endpoint, &mut found);
+        let endpoint =
+            AgentEndpoint::from_route(&route, input.options.request_field.as_deref(), input.texts())?;
+        add_bridge(input, &endpoint, &mut found);
         return Ok(found);
     }
     reasons.truncate(3);
@@ -82,59 +83,66 @@ pub(crate) fn integrate(scene: &Scene<'_>) -> Result<Found, String> {
     })
 }
 
-fn bridge(scene: &Scene<'_>, endpoint: &Endpoint, found: &mut Found) {
-    let recipe = scene.recipe();
-    let mut files = scene.entry_points();
+fn add_bridge(input: &RecipeInput<'_>, endpoint: &AgentEndpoint, contribution: &mut Contribution) {
+    let recipe = input.recipe();
+    let mut files = input.entry_points();
     files.extend(
-        scene
+        input
             .framework
             .iter()
             .flat_map(|framework| framework.anchors.iter().map(|anchor| anchor.path.clone())),
     );
-    files.extend(["package.json", "vite.config.ts", "vite.config.js"].map(|file| scene.inside(file)));
-    let seen = port(scene.tree, &files);
+    files.extend(["package.json", "vite.config.ts", "vite.config.js"].map(|file| input.package_path(file)));
+    let seen = find_port(input.tree, &files);
     let port = seen.unwrap_or(recipe.port);
     if seen.is_none() {
-        found.warnings.push(format!(
+        contribution.warnings.push(format!(
             "No port was seen in the code; {port} is the usual one. AGENT_URL says where to ask."
         ));
     }
-    let url = format!("http://{}:{port}{}{}", recipe.host, global_prefix(scene, &files), endpoint.path);
-    let folder = scene.line().folder(&scene.name);
+    let url = format!("http://{}:{port}{}{}", recipe.host, global_prefix(input, &files), endpoint.path);
+    let folder = input.release_line().project_folder(&input.name);
     let why = "FluxLoop calls the program through this file; the program itself stays as it is.";
-    if scene.line() == Line::V04 {
+    if input.release_line() == ReleaseLine::V04 {
         let path = format!("{folder}/bridge.mjs");
-        found.edits.push(new_file(path.clone(), endpoint.node_bridge(&url), why));
-        found.runner = Some(Runner::Process { command: vec!["node".to_owned(), path] });
+        contribution.edits.push(create_file_edit(path.clone(), endpoint.render_node_bridge(&url), why));
+        contribution.runner = Some(RunnerConfig::Process { command: vec!["node".to_owned(), path] });
     } else {
         let path = format!("{folder}/http_bridge.py");
-        found.compiles.insert(path.clone());
-        found.edits.push(new_file(path, endpoint.python_bridge(&url), why));
-        found.runner = Some(Runner::Function { target: "http_bridge:run".to_owned(), folder: None });
+        contribution.files_to_compile.insert(path.clone());
+        contribution.edits.push(create_file_edit(path, endpoint.render_python_bridge(&url), why));
+        contribution.runner =
+            Some(RunnerConfig::Function { target: "http_bridge:run".to_owned(), folder: None });
     }
-    let manager = scene.manager().map_or("npm", Manager::name);
-    let start = start_command(scene.tree, recipe, &scene.package, manager);
-    let place = scene.place();
-    found.start = Some(format!("{start}{place}"));
-    found.warnings.extend(endpoint.doubts().iter().cloned());
-    found.target = format!("{} {}", endpoint.method, endpoint.path);
-    found.url = Some(url);
+    let manager = input.manager().map_or("npm", PackageManager::name);
+    let start = start_command(input.tree, recipe, &input.package, manager);
+    let place = input.location_phrase();
+    contribution.start_command = Some(format!("{start}{place}"));
+    contribution.warnings.extend(endpoint.warnings().iter().cloned());
+    contribution.target = format!("{} {}", endpoint.method, endpoint.path);
+    contribution.url = Some(url);
 }
 
-fn with_middleware(scene: &Scene<'_>) -> Result<Found, String> {
-    let recipe = scene.recipe();
-    if recipe.sdk == Sdk::Undocumented {
+fn integrate_middleware(input: &RecipeInput<'_>) -> Result<Contribution, String> {
+    let recipe = input.recipe();
+    if recipe.sdk == SdkSupport::Undocumented {
         return Err(format!(
             "no document says how @fluxloop/sdk is used with {}; the variant `bridge` works without it",
             recipe.title
         ));
     }
-    let framework = scene.framework.as_ref().ok_or("the framework was not found")?;
-    let mut found =
-        Found { edits: vec![middleware::edit(scene.tree, framework, scene.texts())?], ..Found::default() };
+    let framework = input.framework.as_ref().ok_or("the framework was not found")?;
+    let mut found = Contribution {
+        edits: vec![middleware::middleware_edit(input.tree, framework, input.texts())?],
+        ..Contribution::default()
+    };
     found.target = found.edits[0].filepath.clone();
-    found.target_place = (found.target.clone(), 0);
-    found.prerequisites.push(install::add(scene.manager().unwrap_or(Manager::Npm), "@fluxloop/sdk", false));
+    found.target_location = (found.target.clone(), 0);
+    found.prerequisites.push(install::install_command(
+        input.manager().unwrap_or(PackageManager::Npm),
+        "@fluxloop/sdk",
+        false,
+    ));
     found.warnings.push(
         "@fluxloop/sdk is not on the public npm registry: this works only where you can install it. The variant `bridge` \
          needs nothing of the kind."
@@ -144,32 +152,36 @@ fn with_middleware(scene: &Scene<'_>) -> Result<Found, String> {
 }
 
 /// The request in the form that the route reads, if it lets anybody in.
-fn endpoint_of(scene: &Scene<'_>, route: &Route) -> Result<Endpoint, String> {
-    let endpoint = Endpoint::of(route, scene.ask.request_field.as_deref(), scene.texts())?;
+fn resolve_endpoint(input: &RecipeInput<'_>, route: &Route) -> Result<AgentEndpoint, String> {
+    let endpoint = AgentEndpoint::from_route(route, input.options.request_field.as_deref(), input.texts())?;
     let read = |path: &str| {
-        String::from_utf8_lossy(&scene.tree.read(path, 256 * 1024).unwrap_or_default()).into_owned()
+        String::from_utf8_lossy(&input.tree.read(path, 256 * 1024).unwrap_or_default()).into_owned()
     };
     let text = read(&route.file);
-    if scene.ask.request_field.is_some() {
+    if input.options.request_field.is_some() {
         return Ok(endpoint);
     }
     let asks = Regex::new(r"\b(?:getAuth|getServerSession|requireAuth\w*|requireUser\w*|ensure\w*(?:Session|Auth|User)\w*|require\w*Session|authenticate\w*|currentUser|verifyToken|auth)\(").ok();
     let everywhere = Regex::new(r"APP_GUARD|useGlobalGuards|apply\(\s*\w*Auth\w*").ok();
-    let before_all = ["src/app.module.ts", "src/main.ts"].map(|file| read(&scene.inside(file))).concat();
+    let before_all =
+        ["src/app.module.ts", "src/main.ts"].map(|file| read(&input.package_path(file))).concat();
     let is_guarded = asks.is_some_and(|asks| asks.is_match(&text))
         || everywhere.is_some_and(|all| all.is_match(&before_all));
     if is_guarded {
-        return Err(format!("{} asks who calls, so that a request needs credentials", scene.route(route)));
+        return Err(format!(
+            "{} asks who calls, so that a request needs credentials",
+            input.display_route(route)
+        ));
     }
-    endpoint.seen_in(&text, scene.texts(), &route.file)
+    endpoint.refine_from_source(&text, input.texts(), &route.file)
 }
 
 /// `app.setGlobalPrefix("api")` of `NestJS`.
-fn global_prefix(scene: &Scene<'_>, files: &[String]) -> String {
+fn global_prefix(input: &RecipeInput<'_>, files: &[String]) -> String {
     let Ok(pattern) = Regex::new(r#"setGlobalPrefix\(\s*["'`]/?([\w/-]+)["'`]"#) else {
         return String::new();
     };
-    let text = |path: &String| String::from_utf8(scene.tree.read(path, 256 * 1024).ok()?).ok();
+    let text = |path: &String| String::from_utf8(input.tree.read(path, 256 * 1024).ok()?).ok();
     let found =
         files.iter().take(20).filter_map(text).find_map(|text| Some(pattern.captures(&text)?[1].to_owned()));
     found.map(|prefix| format!("/{}", prefix.trim_matches('/'))).unwrap_or_default()

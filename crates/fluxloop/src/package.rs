@@ -1,26 +1,30 @@
 //! Which package of a repository is meant, and what its FluxLoop project is called.
 
 use codebase::language::{self, Language};
-use codebase::{CANDIDATE, Ecosystem, Framework, NameKind, Profile, ProjectProfile};
+use codebase::{Ecosystem, Framework, MIN_CANDIDATE_CONFIDENCE, NameKind, Profile, ProjectProfile};
 
-use crate::integrate::Ask;
-use crate::layout::Layout;
-use crate::recipe::{Recipe, recipe};
+use crate::integrate::IntegrationOptions;
+use crate::layout::FluxloopLayout;
+use crate::recipe::{Recipe, find_recipe};
 
 /// The most words of a name that a scenario is called after.
-const MOST_WORDS: usize = 3;
+const MAX_SCENARIO_WORDS: usize = 3;
 
 /// The package that is meant, and what is to be said about others.
-pub(crate) fn package(profile: &Profile, ask: &Ask) -> Result<(String, Vec<String>), String> {
+pub(crate) fn select_package(
+    profile: &Profile,
+    ask: &IntegrationOptions,
+) -> Result<(String, Vec<String>), String> {
     if let Some(wanted) = &ask.package {
-        return Ok((folder_of(profile, wanted)?, Vec::new()));
+        return Ok((resolve_package_folder(profile, wanted)?, Vec::new()));
     }
     if let Some((path, _)) = ask.agent.as_ref().and_then(|agent| agent.split_once(':')) {
-        return Ok((owner(profile, path), Vec::new()));
+        return Ok((owning_package(profile, path), Vec::new()));
     }
     let with_agents = |folder: &str| {
         let own = |path: &str| {
-            owner(profile, path) == folder && is_python(path) == (ask.recipe.ecosystem == Ecosystem::Python)
+            owning_package(profile, path) == folder
+                && is_python_file(path) == (ask.recipe.ecosystem == Ecosystem::Python)
         };
         profile.agents.iter().any(|agent| own(&agent.path))
     };
@@ -30,18 +34,18 @@ pub(crate) fn package(profile: &Profile, ask: &Ask) -> Result<(String, Vec<Strin
     if !is_used {
         fitting = profile.projects.iter().filter(|project| with_agents(&project.folder)).collect();
     }
-    fitting.sort_by_key(|project| (project.is_aside, !with_agents(&project.folder)));
+    fitting.sort_by_key(|project| (project.is_example_or_test, !with_agents(&project.folder)));
     let Some((first, others)) = fitting.split_first() else { return Ok((String::new(), Vec::new())) };
     let others: Vec<&str> = others
         .iter()
-        .filter(|project| !project.is_aside)
+        .filter(|project| !project.is_example_or_test)
         .map(|project| project.folder.as_str())
         .take(8)
         .collect();
     let notes = if others.is_empty() || !is_used {
         Vec::new()
     } else {
-        let shown = |folder: &str| profile.texts.folder(folder).into_owned();
+        let shown = |folder: &str| profile.redactor.folder(folder).into_owned();
         vec![format!(
             "This plan is for `{}`. {} is also used in {}: give `package` for a plan of their own.",
             shown(&first.folder),
@@ -53,48 +57,55 @@ pub(crate) fn package(profile: &Profile, ask: &Ask) -> Result<(String, Vec<Strin
 }
 
 /// The folder of a package that somebody names. The root can always be named: programs without a manifest lie there.
-pub(crate) fn folder_of(profile: &Profile, wanted: &str) -> Result<String, String> {
-    let plain = plain_name(wanted);
-    match named(profile, wanted) {
+pub(crate) fn resolve_package_folder(profile: &Profile, wanted: &str) -> Result<String, String> {
+    let plain = normalize_package_name(wanted);
+    match find_package(profile, wanted) {
         Some(project) => Ok(project.folder.clone()),
         None if plain.is_empty() => Ok(String::new()),
         None => {
-            let known = profile.projects.iter().take(20).map(|project| profile.texts.folder(&project.folder));
+            let known =
+                profile.projects.iter().take(20).map(|project| profile.redactor.folder(&project.folder));
             let known: Vec<_> = known.collect();
-            let wanted = profile.texts.folder(plain);
+            let wanted = profile.redactor.folder(plain);
             Err(format!("there is no package `{wanted}`; there are {}", known.join(", ")))
         }
     }
 }
 
 /// What somebody calls a package, without what shells like to add.
-fn plain_name(wanted: &str) -> &str {
+fn normalize_package_name(wanted: &str) -> &str {
     let plain = wanted.trim_start_matches("./").trim_end_matches('/');
     if plain == "." { "" } else { plain }
 }
 
 /// The package that somebody names by its folder or its name.
-fn named<'p>(profile: &'p Profile, wanted: &str) -> Option<&'p ProjectProfile> {
-    let plain = plain_name(wanted);
+fn find_package<'p>(profile: &'p Profile, wanted: &str) -> Option<&'p ProjectProfile> {
+    let plain = normalize_package_name(wanted);
     let by_name =
         |project: &&ProjectProfile| project.folder == plain || project.name.as_deref() == Some(plain);
     // What stands for a folder in our sentences stands for it in an answer as well.
     let by_stand_in = |project: &&ProjectProfile| {
-        wanted.starts_with('(') && profile.texts.folder(&project.folder) == wanted
+        wanted.starts_with('(') && profile.redactor.folder(&project.folder) == wanted
     };
     profile.projects.iter().find(by_name).or_else(|| profile.projects.iter().find(by_stand_in))
 }
 
 /// The framework that the repository is best integrated by, in the package and with the agent that are meant.
-pub fn likely(profile: &Profile, package: Option<&str>, agent: Option<&str>) -> Option<&'static Recipe> {
-    let project = package.and_then(|package| named(profile, package));
+pub fn likely_recipe(
+    profile: &Profile,
+    package: Option<&str>,
+    agent: Option<&str>,
+) -> Option<&'static Recipe> {
+    let project = package.and_then(|package| find_package(profile, package));
     let agent = agent.and_then(|agent| agent.split_once(':')).map(|(path, _)| path);
-    if agent.is_some_and(is_python) {
+    if agent.is_some_and(is_python_file) {
         let own =
             profile.frameworks.iter().filter(|one| agent.is_some_and(|path| path.starts_with(&one.project)));
         let mut recipes =
-            own.filter_map(|one| recipe(one.name).filter(|recipe| recipe.ecosystem == one.ecosystem));
-        return recipes.find(|recipe| recipe.ecosystem == Ecosystem::Python).or_else(|| recipe("python"));
+            own.filter_map(|one| find_recipe(one.name).filter(|recipe| recipe.ecosystem == one.ecosystem));
+        return recipes
+            .find(|recipe| recipe.ecosystem == Ecosystem::Python)
+            .or_else(|| find_recipe("python"));
     }
     let wanted = |one: &&Framework| {
         package.is_none()
@@ -106,27 +117,40 @@ pub fn likely(profile: &Profile, package: Option<&str>, agent: Option<&str>) -> 
         let inside = |path: &str| folder.is_empty() || path.starts_with(&format!("{folder}/"));
         profile.agents.iter().any(|agent| inside(&agent.path))
     };
-    let found = profile.frameworks.iter().filter(|one| one.confidence >= CANDIDATE && wanted(one));
+    let found =
+        profile.frameworks.iter().filter(|one| one.confidence >= MIN_CANDIDATE_CONFIDENCE && wanted(one));
     let mut known: Vec<_> = found
         .filter_map(|one| {
-            let recipe = recipe(one.name).filter(|recipe| recipe.ecosystem == one.ecosystem)?;
+            let recipe = find_recipe(one.name).filter(|recipe| recipe.ecosystem == one.ecosystem)?;
             Some((!with_agents(&one.project), recipe))
         })
         .collect();
     // The surest comes first; one with an agent goes before one without.
     known.sort_by_key(|(without, _)| *without);
-    let python =
-        || profile.agents.iter().any(|agent| is_python(&agent.path)).then(|| recipe("python")).flatten();
+    let python = || {
+        profile
+            .agents
+            .iter()
+            .any(|agent| is_python_file(&agent.path))
+            .then(|| find_recipe("python"))
+            .flatten()
+    };
     known.first().map(|(_, recipe)| *recipe).or_else(python)
 }
 
 /// The name of the project or scenario: the one that is there, or one after the package.
-pub(crate) fn scenario(profile: &Profile, layout: &Layout, package: &str, notes: &mut Vec<String>) -> String {
+pub(crate) fn scenario_name(
+    profile: &Profile,
+    layout: &FluxloopLayout,
+    package: &str,
+    notes: &mut Vec<String>,
+) -> String {
     let project = profile.projects.iter().find(|project| project.folder == package);
     // A sentence is no name, and does not become one by dashes.
     let is_name = |text: &&str| {
         let words = text.split(' ').filter(|word| !word.is_empty());
-        words.clone().count() <= MOST_WORDS && words.into_iter().all(|word| NameKind::Package.is_plain(word))
+        words.clone().count() <= MAX_SCENARIO_WORDS
+            && words.into_iter().all(|word| NameKind::Package.is_safe_name(word))
     };
     let named = project.and_then(|project| project.name.as_deref()).filter(is_name).unwrap_or_default();
     let last = package.rsplit('/').next().filter(is_name).unwrap_or_default();
@@ -150,7 +174,7 @@ pub(crate) fn scenario(profile: &Profile, layout: &Layout, package: &str, notes:
         [only] => (*only).clone(),
         [first, ..] => {
             let shown = |(name, folder): &(String, String)| {
-                profile.texts.name(NameKind::Setting, name, folder, 0).into_owned()
+                profile.redactor.name(NameKind::Setting, name, folder, 0).into_owned()
             };
             let all: Vec<String> = layout.projects.iter().map(shown).collect();
             notes.push(format!(
@@ -164,7 +188,7 @@ pub(crate) fn scenario(profile: &Profile, layout: &Layout, package: &str, notes:
 }
 
 /// The folder of the project that a file belongs to.
-pub(crate) fn owner(profile: &Profile, path: &str) -> String {
+pub(crate) fn owning_package(profile: &Profile, path: &str) -> String {
     let holds = |project: &&ProjectProfile| {
         project.folder.is_empty()
             || path.strip_prefix(&project.folder).is_some_and(|rest| rest.starts_with('/'))
@@ -173,19 +197,23 @@ pub(crate) fn owner(profile: &Profile, path: &str) -> String {
     project.map(|project| project.folder.clone()).unwrap_or_default()
 }
 
-pub(crate) fn is_python(path: &str) -> bool {
-    language::of(path) == Some(Language::Python)
+pub(crate) fn is_python_file(path: &str) -> bool {
+    language::detect_language(path) == Some(Language::Python)
 }
 
 /// Packages besides the chosen one in which a model is called.
-pub(crate) fn elsewhere(profile: &Profile, ask: &Ask, package: &str) -> Option<String> {
+pub(crate) fn other_packages_note(
+    profile: &Profile,
+    ask: &IntegrationOptions,
+    package: &str,
+) -> Option<String> {
     if ask.package.is_some() || ask.agent.is_some() {
         return None;
     }
     let mut others: Vec<String> = Vec::new();
-    for agent in profile.agents.iter().filter(|agent| !codebase::is_aside(&agent.path)) {
-        let folder = owner(profile, &agent.path);
-        let shown = profile.texts.folder(&folder).into_owned();
+    for agent in profile.agents.iter().filter(|agent| !codebase::is_example_or_test(&agent.path)) {
+        let folder = owning_package(profile, &agent.path);
+        let shown = profile.redactor.folder(&folder).into_owned();
         if folder != package && !others.contains(&shown) {
             others.push(shown);
         }

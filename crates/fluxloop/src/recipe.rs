@@ -4,7 +4,7 @@ use codebase::Ecosystem::{self, Node, Python};
 
 /// How the SDK comes into a program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Sdk {
+pub enum SdkSupport {
     /// Python: decorators on functions.
     Decorators,
     /// JavaScript: the documented `app.use(fluxloop(…))`.
@@ -15,7 +15,7 @@ pub enum Sdk {
 
 /// How a request reaches a Python program without a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum InProcess {
+pub(crate) enum InProcessClient {
     /// `app.test_client()`.
     Flask,
     /// Starlette's `TestClient`, which `FastAPI` has as well.
@@ -34,75 +34,84 @@ pub struct Recipe {
     /// Where its packages come from.
     pub ecosystem: Ecosystem,
     /// How the SDK comes in.
-    pub sdk: Sdk,
-    pub(crate) in_process: Option<InProcess>,
+    pub sdk: SdkSupport,
+    pub(crate) in_process: Option<InProcessClient>,
     /// Where its development server listens. Vite takes the name, and listens only on what it means.
     pub(crate) host: &'static str,
     pub(crate) port: u16,
     /// How that is started, if the project does not say.
-    pub(crate) start: &'static str,
+    pub(crate) start_command: &'static str,
 }
 
-const LOCAL: &str = "127.0.0.1";
+const LOOPBACK_HOST: &str = "127.0.0.1";
 
-const fn python(name: &'static str, title: &'static str) -> Recipe {
+const fn python_recipe(name: &'static str, title: &'static str) -> Recipe {
     Recipe {
         name,
         title,
         ecosystem: Python,
-        sdk: Sdk::Decorators,
+        sdk: SdkSupport::Decorators,
         in_process: None,
-        host: LOCAL,
+        host: LOOPBACK_HOST,
         port: 8000,
-        start: "",
+        start_command: "",
     }
 }
 
-const fn served(
+const fn web_recipe(
     name: &'static str,
     title: &'static str,
-    by: InProcess,
+    by: InProcessClient,
     port: u16,
     start: &'static str,
 ) -> Recipe {
-    Recipe { in_process: Some(by), port, start, ..python(name, title) }
+    Recipe { in_process: Some(by), port, start_command: start, ..python_recipe(name, title) }
 }
 
-const fn node(name: &'static str, title: &'static str, sdk: Sdk, port: u16) -> Recipe {
-    Recipe { name, title, ecosystem: Node, sdk, in_process: None, host: LOCAL, port, start: "npm run dev" }
+const fn node_recipe(name: &'static str, title: &'static str, sdk: SdkSupport, port: u16) -> Recipe {
+    Recipe {
+        name,
+        title,
+        ecosystem: Node,
+        sdk,
+        in_process: None,
+        host: LOOPBACK_HOST,
+        port,
+        start_command: "npm run dev",
+    }
 }
 
-const fn vite(name: &'static str, title: &'static str) -> Recipe {
-    Recipe { host: "localhost", ..node(name, title, Sdk::Undocumented, 5173) }
+const fn vite_recipe(name: &'static str, title: &'static str) -> Recipe {
+    Recipe { host: "localhost", ..node_recipe(name, title, SdkSupport::Undocumented, 5173) }
 }
 
 /// All of them; the four of the documents first.
 pub static RECIPES: &[Recipe] = &[
-    served("fastapi", "FastAPI", InProcess::Starlette, 8000, "uvicorn"),
-    node("express", "Express", Sdk::Middleware, 3000),
-    node("nextjs", "Next.js", Sdk::Undocumented, 3000),
-    node("nestjs", "NestJS", Sdk::Middleware, 3000),
-    served("flask", "Flask", InProcess::Flask, 5000, "flask run"),
-    served("django", "Django", InProcess::Django, 8000, "python manage.py runserver"),
-    served("starlette", "Starlette", InProcess::Starlette, 8000, "uvicorn"),
-    node("fastify", "Fastify", Sdk::Undocumented, 3000),
-    node("hono", "Hono", Sdk::Middleware, 3000),
-    node("koa", "Koa", Sdk::Middleware, 3000),
-    vite("sveltekit", "SvelteKit"),
-    vite("remix", "Remix"),
-    python("python", "Python"),
-    python("langchain", "LangChain"),
-    python("langgraph", "LangGraph"),
-    python("openai-agents", "OpenAI Agents SDK"),
-    python("pydantic-ai", "Pydantic AI"),
-    python("crewai", "CrewAI"),
-    python("llamaindex", "LlamaIndex"),
-    python("autogen", "AutoGen"),
-    python("google-adk", "Google ADK"),
+    web_recipe("fastapi", "FastAPI", InProcessClient::Starlette, 8000, "uvicorn"),
+    node_recipe("express", "Express", SdkSupport::Middleware, 3000),
+    node_recipe("nextjs", "Next.js", SdkSupport::Undocumented, 3000),
+    node_recipe("nestjs", "NestJS", SdkSupport::Middleware, 3000),
+    web_recipe("flask", "Flask", InProcessClient::Flask, 5000, "flask run"),
+    web_recipe("django", "Django", InProcessClient::Django, 8000, "python manage.py runserver"),
+    web_recipe("starlette", "Starlette", InProcessClient::Starlette, 8000, "uvicorn"),
+    node_recipe("fastify", "Fastify", SdkSupport::Undocumented, 3000),
+    node_recipe("hono", "Hono", SdkSupport::Middleware, 3000),
+    node_recipe("koa", "Koa", SdkSupport::Middleware, 3000),
+    vite_recipe("sveltekit", "SvelteKit"),
+    vite_recipe("remix", "Remix"),
+    python_recipe("python", "Python"),
+    python_recipe("langchain", "LangChain"),
+    python_recipe("langgraph", "LangGraph"),
+    python_recipe("openai-agents", "OpenAI Agents SDK"),
+    python_recipe("pydantic-ai", "Pydantic AI"),
+    python_recipe("crewai", "CrewAI"),
+    python_recipe("llamaindex", "LlamaIndex"),
+    python_recipe("autogen", "AutoGen"),
+    python_recipe("google-adk", "Google ADK"),
 ];
 
 /// The recipe for a framework.
-pub fn recipe(name: &str) -> Option<&'static Recipe> {
+pub fn find_recipe(name: &str) -> Option<&'static Recipe> {
     RECIPES.iter().find(|recipe| recipe.name == name)
 }
 
@@ -112,7 +121,7 @@ impl Recipe {
         if self.ecosystem == Python { "python-function" } else { "http-rest" }
     }
 
-    pub(crate) fn runner_page(&self) -> &'static str {
+    pub(crate) fn runner_doc_page(&self) -> &'static str {
         if self.ecosystem == Python {
             "packages/website/docs-cli/configuration/runners/python-function.md"
         } else {
@@ -121,7 +130,7 @@ impl Recipe {
     }
 
     /// The page about this very framework.
-    pub(crate) fn page(&self) -> String {
+    pub(crate) fn doc_page(&self) -> String {
         format!("packages/website/docs-sdk/integration/{}.md", self.name)
     }
 }

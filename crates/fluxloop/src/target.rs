@@ -2,30 +2,30 @@
 
 use std::borrow::Cow;
 
-use codebase::{Agent, Given, NameKind, Parameter, Signature};
+use codebase::{Agent, FunctionParameter, FunctionSignature, NameKind, ParameterKind};
 use tree::Tree;
 
-use crate::integrate::Scene;
+use crate::integrate::RecipeInput;
 
 /// A function, as far as it matters who calls it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
-pub(crate) struct Function {
+pub(crate) struct TargetFunction {
     pub(crate) path: String,
     /// The line of its name.
     pub(crate) line: u32,
     /// `Class.method` for a method.
     pub(crate) name: String,
-    pub(crate) parameters: Vec<Parameter>,
+    pub(crate) parameters: Vec<FunctionParameter>,
     pub(crate) is_async: bool,
     pub(crate) is_generator: bool,
-    pub(crate) makes_itself: bool,
+    pub(crate) is_default_constructible: bool,
     /// It gives back a text, as far as one can see.
-    pub(crate) gives_text: bool,
+    pub(crate) returns_text: bool,
 }
 
-impl Function {
-    pub(crate) fn of_agent(agent: &Agent) -> Self {
+impl TargetFunction {
+    pub(crate) fn from_agent(agent: &Agent) -> Self {
         Self {
             path: agent.path.clone(),
             line: agent.line,
@@ -33,12 +33,12 @@ impl Function {
             parameters: agent.parameters.clone(),
             is_async: agent.is_async,
             is_generator: agent.is_generator,
-            makes_itself: agent.makes_itself,
-            gives_text: true,
+            is_default_constructible: agent.is_default_constructible,
+            returns_text: true,
         }
     }
 
-    pub(crate) fn of_signature(path: &str, signature: &Signature) -> Self {
+    pub(crate) fn from_signature(path: &str, signature: &FunctionSignature) -> Self {
         Self {
             path: path.to_owned(),
             line: signature.line,
@@ -46,30 +46,31 @@ impl Function {
             parameters: signature.parameters.clone(),
             is_async: signature.is_async,
             is_generator: signature.is_generator,
-            makes_itself: signature.makes_itself,
-            gives_text: signature.answers.is_empty() && signature.returns.as_deref().is_none_or(is_text),
+            is_default_constructible: signature.is_default_constructible,
+            returns_text: signature.response_fields.is_empty()
+                && signature.returns.as_deref().is_none_or(is_text_type),
         }
     }
 
     /// The class of a method.
-    pub(crate) fn owner(&self) -> Option<&str> {
+    pub(crate) fn owner_class(&self) -> Option<&str> {
         self.name.rsplit_once('.').map(|(owner, _)| owner)
     }
 
     /// Every line of the CLI can call it as it is: 0.4 by place, 0.2 and 0.3 by the names that they look for.
-    pub(crate) fn is_direct(&self) -> bool {
+    pub(crate) fn is_directly_callable(&self) -> bool {
         let first = self.parameters.first();
-        self.owner().is_none()
+        self.owner_class().is_none()
             && !self.is_generator
-            && self.gives_text
-            && first.is_some_and(|first| first.given == Given::Either)
-            && passing(&self.parameters, &|_, name| Cow::Borrowed(name)) == Ok(Passing::Text(None))
+            && self.returns_text
+            && first.is_some_and(|first| first.kind == ParameterKind::PositionalOrKeyword)
+            && text_argument(&self.parameters, &|_, name| Cow::Borrowed(name)) == Ok(TextArgument::Text(None))
     }
 }
 
 /// How one text is handed to a function.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Passing {
+pub(crate) enum TextArgument {
     /// As the first argument, or as the one of this name.
     Text(Option<String>),
     /// As the only message of a conversation.
@@ -77,25 +78,31 @@ pub(crate) enum Passing {
 }
 
 /// Names that 0.2 and 0.3 look for, in this order.
-const BOUND: [&str; 7] = ["input", "input_text", "message", "query", "text", "content", "user_message"];
+const RECOGNIZED_PARAMETERS: [&str; 7] =
+    ["input", "input_text", "message", "query", "text", "content", "user_message"];
 
 /// Names that stand for something else than what a user says.
 #[rustfmt::skip] // a list, not a column
-const OTHERS: &[&str] = &[
+const NON_TEXT_PARAMETERS: &[&str] = &[
     "state", "request", "req", "ctx", "context", "config", "event", "body", "data", "payload", "session", "db", "settings",
     "client", "args", "argv", "options", "user", "user_id", "session_id", "file", "path", "model", "agent", "graph", "inputs",
 ];
 
 /// Puts a name or a type into a sentence.
-pub(crate) type Shown<'s> = dyn for<'n> Fn(NameKind, &'n str) -> Cow<'n, str> + 's;
+pub(crate) type NameFormatter<'s> = dyn for<'n> Fn(NameKind, &'n str) -> Cow<'n, str> + 's;
 
 /// How one text can be handed over; why not, if it cannot.
-pub(crate) fn passing(parameters: &[Parameter], shown: &Shown<'_>) -> Result<Passing, String> {
-    let named = |parameter: &Parameter| shown(NameKind::Identifier, &parameter.name).into_owned();
+pub(crate) fn text_argument(
+    parameters: &[FunctionParameter],
+    shown: &NameFormatter<'_>,
+) -> Result<TextArgument, String> {
+    let named = |parameter: &FunctionParameter| shown(NameKind::Identifier, &parameter.name).into_owned();
     if let Some(injected) = parameters.iter().find(|parameter| parameter.injected) {
         return Err(format!("the framework fills in its `{}`", named(injected)));
     }
-    let known = BOUND.iter().find_map(|name| parameters.iter().position(|parameter| parameter.name == *name));
+    let known = RECOGNIZED_PARAMETERS
+        .iter()
+        .find_map(|name| parameters.iter().position(|parameter| parameter.name == *name));
     let at = known.unwrap_or(0);
     let taker = parameters.get(at).ok_or("it takes no argument")?;
     if let Some((_, other)) =
@@ -104,8 +111,8 @@ pub(crate) fn passing(parameters: &[Parameter], shown: &Shown<'_>) -> Result<Pas
         return Err(format!("it needs `{}` and `{}`", named(taker), named(other)));
     }
     // By its name where its place does not say it.
-    let name = (at > 0 || taker.given == Given::ByName).then(|| taker.name.clone());
-    if at > 0 && taker.given == Given::ByPlace {
+    let name = (at > 0 || taker.kind == ParameterKind::KeywordOnly).then(|| taker.name.clone());
+    if at > 0 && taker.kind == ParameterKind::PositionalOnly {
         return Err(format!("`{}` can only be given after others", named(taker)));
     }
     let is_list = |text: &str| {
@@ -114,25 +121,25 @@ pub(crate) fn passing(parameters: &[Parameter], shown: &Shown<'_>) -> Result<Pas
     };
     let of_messages = matches!(taker.name.as_str(), "messages" | "history" | "conversation" | "chat_history");
     match taker.annotation.as_deref().map(str::trim) {
-        Some(text) if is_list(text) && of_messages => Ok(Passing::Messages(name)),
-        Some(text) if is_text(text) && !is_id(&taker.name) => Ok(Passing::Text(name)),
+        Some(text) if is_list(text) && of_messages => Ok(TextArgument::Messages(name)),
+        Some(text) if is_text_type(text) && !is_id_name(&taker.name) => Ok(TextArgument::Text(name)),
         Some(text) => Err(format!("it takes a `{}`, not a text", shown(NameKind::Type, text))),
-        None if of_messages => Ok(Passing::Messages(name)),
-        None if OTHERS.contains(&taker.name.as_str()) || is_id(&taker.name) => {
+        None if of_messages => Ok(TextArgument::Messages(name)),
+        None if NON_TEXT_PARAMETERS.contains(&taker.name.as_str()) || is_id_name(&taker.name) => {
             Err(format!("it takes `{}`, which is not a text", named(taker)))
         }
-        None => Ok(Passing::Text(name)),
+        None => Ok(TextArgument::Text(name)),
     }
 }
 
 /// Whether a name is that of a number for somebody or something.
-pub(crate) fn is_id(name: &str) -> bool {
+pub(crate) fn is_id_name(name: &str) -> bool {
     let name = name.to_lowercase();
     name.ends_with("id") || ["session", "thread", "conversation", "user", "username"].contains(&name.as_str())
 }
 
 /// Whether a type is that of a text, or may be.
-pub(crate) fn is_text(annotation: &str) -> bool {
+pub(crate) fn is_text_type(annotation: &str) -> bool {
     let plain = annotation.replace([' ', '"', '\''], "");
     let parts = ["", "str", "None", "Optional", "Union", "…", "Any", "object", "Annotated"];
     plain.starts_with("Annotated[str") || plain.split(['|', '[', ']', ',']).all(|part| parts.contains(&part))
@@ -140,27 +147,27 @@ pub(crate) fn is_text(annotation: &str) -> bool {
 
 /// A Python module and the folder that it is found from.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Module {
+pub(crate) struct PythonModule {
     /// The folder, from the root of the repository.
     pub(crate) root: String,
     pub(crate) name: String,
 }
 
 /// The module that a file is. The folder is the one from which most of its own imports are found.
-pub(crate) fn module_of(scene: &Scene<'_>, path: &str) -> Option<Module> {
-    let (tree, package) = (scene.tree, scene.package.as_str());
+pub(crate) fn resolve_module(input: &RecipeInput<'_>, path: &str) -> Option<PythonModule> {
+    let (tree, package) = (input.tree, input.package.as_str());
     let join = |folder: &str, name: &str| {
         if folder.is_empty() { name.to_owned() } else { format!("{folder}/{name}") }
     };
     let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
-    let mut roots = vec![top_package(tree, folder)];
+    let mut roots = vec![package_root(tree, folder)];
     for root in [join(package, "src"), package.to_owned(), String::new(), folder.to_owned()] {
         if !roots.contains(&root) {
             roots.push(root);
         }
     }
     roots.retain(|root| root.is_empty() || path.starts_with(&format!("{root}/")));
-    let seen = scene.glance(path).unwrap_or_default();
+    let seen = input.file_summary(path).unwrap_or_default();
     let imports = &seen.imports;
     // `from ..x import y` needs as many packages around the file as it has dots.
     let dots = imports
@@ -173,7 +180,7 @@ pub(crate) fn module_of(scene: &Scene<'_>, path: &str) -> Option<Module> {
     roots.retain(|root| depth(root) >= dots);
     let tops =
         imports.iter().filter_map(|(module, _)| module.split('.').next().filter(|top| !top.is_empty()));
-    let is_there = |path: String| tree.find(&path).ok().flatten().is_some();
+    let is_there = |path: String| tree.metadata(&path).ok().flatten().is_some();
     let tops: Vec<&str> = tops.collect();
     let finds = |root: &String| {
         tops.iter()
@@ -189,13 +196,13 @@ pub(crate) fn module_of(scene: &Scene<'_>, path: &str) -> Option<Module> {
             && !part.starts_with(|c: char| c.is_ascii_digit())
             && part.chars().all(|c| c.is_alphanumeric() || c == '_')
     };
-    name.split('.').all(is_name).then_some(Module { root, name })
+    name.split('.').all(is_name).then_some(PythonModule { root, name })
 }
 
 /// The folder above the outermost of the packages that a folder is in.
-fn top_package(tree: &Tree, folder: &str) -> String {
+fn package_root(tree: &Tree, folder: &str) -> String {
     let mut at = folder;
-    while !at.is_empty() && tree.find(&format!("{at}/__init__.py")).ok().flatten().is_some() {
+    while !at.is_empty() && tree.metadata(&format!("{at}/__init__.py")).ok().flatten().is_some() {
         at = at.rsplit_once('/').map_or("", |(above, _)| above);
     }
     at.to_owned()
@@ -205,37 +212,37 @@ fn top_package(tree: &Tree, folder: &str) -> String {
 mod tests {
     use super::*;
 
-    fn parameters(texts: &[&str]) -> Vec<Parameter> {
+    fn parameters(texts: &[&str]) -> Vec<FunctionParameter> {
         let one = |text: &&str| {
             let (text, optional) = text.strip_suffix('?').map_or((*text, false), |text| (text, true));
             let (name, annotation) =
                 text.split_once(": ").map_or((text, None), |(name, of)| (name, Some(of.to_owned())));
             let (name, given) = match name.split_at(1) {
-                ("/", name) => (name, Given::ByPlace),
-                ("*", name) => (name, Given::ByName),
-                _ => (name, Given::Either),
+                ("/", name) => (name, ParameterKind::PositionalOnly),
+                ("*", name) => (name, ParameterKind::KeywordOnly),
+                _ => (name, ParameterKind::PositionalOrKeyword),
             };
-            Parameter { name: name.to_owned(), annotation, optional, given, injected: false }
+            FunctionParameter { name: name.to_owned(), annotation, optional, kind: given, injected: false }
         };
         texts.iter().map(one).collect()
     }
 
     #[test]
-    fn what_takes_one_text_can_be_called() {
-        let check = |texts: &[&str], expected: Option<Passing>| {
-            let shown: &Shown<'_> = &|_, name| Cow::Borrowed(name);
-            assert_eq!(passing(&parameters(texts), shown).ok(), expected, "{texts:?}");
+    fn functions_taking_one_text_are_callable() {
+        let check = |texts: &[&str], expected: Option<TextArgument>| {
+            let shown: &NameFormatter<'_> = &|_, name| Cow::Borrowed(name);
+            assert_eq!(text_argument(&parameters(texts), shown).ok(), expected, "{texts:?}");
         };
-        let named = |name: &str| Some(Passing::Text(Some(name.to_owned())));
-        check(&["question: str"], Some(Passing::Text(None)));
-        check(&["question"], Some(Passing::Text(None)));
-        check(&["q: str | None", "k: int?"], Some(Passing::Text(None)));
-        check(&["q: Optional[str]"], Some(Passing::Text(None)));
+        let named = |name: &str| Some(TextArgument::Text(Some(name.to_owned())));
+        check(&["question: str"], Some(TextArgument::Text(None)));
+        check(&["question"], Some(TextArgument::Text(None)));
+        check(&["q: str | None", "k: int?"], Some(TextArgument::Text(None)));
+        check(&["q: Optional[str]"], Some(TextArgument::Text(None)));
         check(&["session: str?", "message: str?"], named("message"));
         check(&["*message: str"], named("message"));
-        check(&["/message: str"], Some(Passing::Text(None)));
-        check(&["messages: list[dict]"], Some(Passing::Messages(None)));
-        check(&["messages"], Some(Passing::Messages(None)));
+        check(&["/message: str"], Some(TextArgument::Text(None)));
+        check(&["messages: list[dict]"], Some(TextArgument::Messages(None)));
+        check(&["messages"], Some(TextArgument::Messages(None)));
         check(&[], None);
         check(&["q: str", "session: str"], None);
         check(&["/session: str?", "/message: str?"], None);
@@ -245,12 +252,21 @@ mod tests {
     }
 
     #[test]
-    fn a_direct_target_works_with_every_line() {
+    fn direct_target_works_with_every_release_line() {
         let direct = |name: &str, texts: &[&str], gives_text: bool| {
             let (path, name, parameters) = (String::new(), name.to_owned(), parameters(texts));
             let (is_async, is_generator, makes_itself) = (false, false, true);
-            Function { path, line: 1, name, parameters, is_async, is_generator, makes_itself, gives_text }
-                .is_direct()
+            TargetFunction {
+                path,
+                line: 1,
+                name,
+                parameters,
+                is_async,
+                is_generator,
+                is_default_constructible: makes_itself,
+                returns_text: gives_text,
+            }
+            .is_directly_callable()
         };
         assert!(direct("f", &["q: str"], true));
         assert!(!direct("f", &["q: str"], false));

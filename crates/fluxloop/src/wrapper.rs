@@ -2,17 +2,17 @@
 
 use serde_json::json;
 
-use crate::endpoint::{Endpoint, filled};
+use crate::endpoint::{AgentEndpoint, render_template};
 use crate::graph::GraphCall;
-use crate::recipe::InProcess;
-use crate::target::{Function, Module, Passing};
+use crate::recipe::InProcessClient;
+use crate::target::{PythonModule, TargetFunction, TextArgument};
 
 /// The module that is written.
-pub(crate) const MODULE: &str = "fluxloop_target";
+pub(crate) const WRAPPER_MODULE: &str = "fluxloop_target";
 
 /// What all such files have in common.
 #[derive(Clone, Copy)]
-pub(crate) struct Wrapper<'a> {
+pub(crate) struct PythonWrapper<'a> {
     /// The folder that the file goes to.
     pub(crate) folder: &'a str,
     /// Where the program's modules are found.
@@ -20,12 +20,12 @@ pub(crate) struct Wrapper<'a> {
     /// The settings of a Django project.
     pub(crate) django: Option<&'a str>,
     /// Decorate the function in it, under this name.
-    pub(crate) traced: Option<&'a str>,
+    pub(crate) trace_name: Option<&'a str>,
 }
 
 /// An object of an agent framework that is run with a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Object {
+pub(crate) enum AgentObject {
     Graph,
     OpenAiAgent,
     PydanticAgent,
@@ -33,9 +33,9 @@ pub(crate) enum Object {
     LlamaAgent,
 }
 
-impl Object {
+impl AgentObject {
     /// The kind of object that a call makes, in a file that imports these modules.
-    pub(crate) fn made_by(callee: &str, imports: &[(String, Option<String>)]) -> Option<Self> {
+    pub(crate) fn from_constructor(callee: &str, imports: &[(String, Option<String>)]) -> Option<Self> {
         let from = |module: &str| imports.iter().any(|(known, _)| known.split('.').next() == Some(module));
         match callee.rsplit('.').next()?.trim_end_matches("()") {
             "compile" if from("langgraph") => Some(Self::Graph),
@@ -55,7 +55,7 @@ impl Object {
     }
 
     /// More that has to be imported, and the lines that run it.
-    fn lines(self, name: &str, call: &GraphCall) -> (&'static str, String) {
+    fn render_call(self, name: &str, call: &GraphCall) -> (&'static str, String) {
         match self {
             Self::Graph => {
                 let made = match call.factory {
@@ -65,7 +65,7 @@ impl Object {
                 };
                 let context =
                     call.context.as_ref().map(|class| format!(", context={class}()")).unwrap_or_default();
-                let (config, import) = if call.remembers {
+                let (config, import) = if call.has_checkpointer {
                     (
                         ", config={\"configurable\": {\"thread_id\": str(uuid.uuid4())}}",
                         "import uuid  # noqa: E402\n\n",
@@ -104,29 +104,29 @@ impl Object {
     }
 }
 
-impl Wrapper<'_> {
+impl PythonWrapper<'_> {
     pub(crate) fn path(&self) -> String {
-        format!("{}/{MODULE}.py", self.folder)
+        format!("{}/{WRAPPER_MODULE}.py", self.folder)
     }
 
     pub(crate) fn target() -> String {
-        format!("{MODULE}:run")
+        format!("{WRAPPER_MODULE}:run")
     }
 
     /// Calls a function. `object` is what a method is called on.
-    pub(crate) fn around(
+    pub(crate) fn wrap_function(
         &self,
-        module: &Module,
-        function: &Function,
-        passing: &Passing,
+        module: &PythonModule,
+        function: &TargetFunction,
+        passing: &TextArgument,
         object: Option<&str>,
     ) -> String {
         let (value, name) = match passing {
-            Passing::Text(name) => ("message", name),
-            Passing::Messages(name) => ("[{\"role\": \"user\", \"content\": message}]", name),
+            TextArgument::Text(name) => ("message", name),
+            TextArgument::Messages(name) => ("[{\"role\": \"user\", \"content\": message}]", name),
         };
         let argument = name.as_ref().map_or_else(|| value.to_owned(), |name| format!("{name}={value}"));
-        let (import, call) = match (function.owner(), object) {
+        let (import, call) = match (function.owner_class(), object) {
             (Some(_), Some(object)) => {
                 let method = function.name.rsplit('.').next().unwrap_or_default();
                 (object, format!("{object}.{method}({argument})"))
@@ -150,58 +150,64 @@ impl Wrapper<'_> {
             ),
         };
         let imports = format!("from {} import {import}  # noqa: E402\n", module.name);
-        self.filled(include_str!("templates/wrapper.py"), &imports, &body)
+        self.render(include_str!("templates/wrapper.py"), &imports, &body)
     }
 
     /// Runs an object of an agent framework.
-    pub(crate) fn of_object(&self, module: &Module, name: &str, object: Object, call: &GraphCall) -> String {
-        let (more, lines) = object.lines(name, call);
+    pub(crate) fn wrap_object(
+        &self,
+        module: &PythonModule,
+        name: &str,
+        object: AgentObject,
+        call: &GraphCall,
+    ) -> String {
+        let (more, lines) = object.render_call(name, call);
         let context = call.context.as_ref().map(|class| format!("{class}, ")).unwrap_or_default();
         let imports = format!("{more}from {} import {context}{name}  # noqa: E402\n", module.name);
         let body = format!("async def run(message: str) -> str:\n{lines}");
-        self.filled(include_str!("templates/wrapper.py"), &imports, &body)
+        self.render(include_str!("templates/wrapper.py"), &imports, &body)
     }
 
     /// Sends a request through the program's own application object.
-    pub(crate) fn of_route(
+    pub(crate) fn wrap_route(
         &self,
-        by: InProcess,
-        app: Option<(&Module, &str)>,
-        endpoint: &Endpoint,
+        by: InProcessClient,
+        app: Option<(&PythonModule, &str)>,
+        endpoint: &AgentEndpoint,
     ) -> String {
         let import = app
             .map(|(module, name)| format!("from {} import {name}  # noqa: E402\n", module.name))
             .unwrap_or_default();
         let name = app.map_or("", |(_, name)| name);
         let (imports, lines) = match by {
-            InProcess::Flask => (
+            InProcessClient::Flask => (
                 import,
                 format!(
                     "    response = {name}.test_client().{}\n    return _reply(response.status_code, \
                      response.get_data(as_text=True))",
-                    endpoint.client_call("flask")
+                    endpoint.test_client_call("flask")
                 ),
             ),
-            InProcess::Starlette => (
+            InProcessClient::Starlette => (
                 format!("from starlette.testclient import TestClient  # noqa: E402\n\n{import}"),
                 format!(
                     "    with TestClient({name}) as client:\n        response = client.{}\n    return \
                      _reply(response.status_code, response.text)",
-                    endpoint.client_call("starlette")
+                    endpoint.test_client_call("starlette")
                 ),
             ),
-            InProcess::Django => (
+            InProcessClient::Django => (
                 "from django.test import Client  # noqa: E402\n".to_owned(),
                 format!(
                     "    response = Client(SERVER_NAME=\"localhost\").{}\n    return _reply(response.status_code, \
                      response.content.decode())",
-                    endpoint.client_call("django")
+                    endpoint.test_client_call("django")
                 ),
             ),
         };
         let body = format!("def run(message: str) -> str:\n{lines}");
-        let (up, folder, imports, os, run) = self.values(&imports, &body);
-        endpoint.client_file(&[
+        let (up, folder, imports, os, run) = self.template_values(&imports, &body);
+        endpoint.render_test_client(&[
             ("UP", &up),
             ("FOLDER", &folder),
             ("SETUP", &imports),
@@ -210,15 +216,15 @@ impl Wrapper<'_> {
         ])
     }
 
-    fn filled(&self, template: &str, imports: &str, body: &str) -> String {
-        let (up, folder, setup, os, run) = self.values(imports, body);
-        filled(
+    fn render(&self, template: &str, imports: &str, body: &str) -> String {
+        let (up, folder, setup, os, run) = self.template_values(imports, body);
+        render_template(
             template,
             &[("UP", &up), ("FOLDER", &folder), ("SETUP", &setup), ("IMPORTS", os), ("RUN", &run)],
         )
     }
 
-    fn values(&self, imports: &str, body: &str) -> (String, String, String, &'static str, String) {
+    fn template_values(&self, imports: &str, body: &str) -> (String, String, String, &'static str, String) {
         let up = self.folder.split('/').count().to_string();
         let folder = if self.root.is_empty() { String::new() } else { format!(" / {}", json!(self.root)) };
         let mut setup = String::new();
@@ -230,7 +236,7 @@ impl Wrapper<'_> {
             ]
             .concat();
         }
-        let run = match self.traced {
+        let run = match self.trace_name {
             Some(name) => {
                 setup.push_str("import fluxloop  # noqa: E402\n");
                 format!("@fluxloop.agent(name={})\n{body}", json!(name))

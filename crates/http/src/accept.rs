@@ -15,33 +15,43 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use crate::budget::BodyBudget;
-use crate::connections::{Admitted, Connections, Slot};
-use crate::pace::Pace;
-use crate::session::Sessions;
-use crate::{Settings, State, Tls, route};
+use crate::body_budget::BodyBudget;
+use crate::connections::{ConnectionAdmission, ConnectionSlot, Connections};
+use crate::session::HttpSessions;
+use crate::timeouts::TimeoutStream;
+use crate::{HttpSettings, HttpState, ReloadableTls, route};
 
 /// How long running requests may take to come to their end.
-const PATIENCE: Duration = Duration::from_secs(10);
+const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(10);
 /// How long a connection may wait for the next request.
-const IDLE: Duration = Duration::from_mins(1);
+const IDLE_TIMEOUT: Duration = Duration::from_mins(1);
 /// How long a TLS handshake may take.
-const HANDSHAKE: Duration = Duration::from_secs(10);
+const TLS_HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(10);
 /// The most headers that a request may have.
-const HEADERS: usize = 100;
+const MAX_HEADERS: usize = 100;
 /// After how much of this those are told who still wait for an answer.
-const LAST_WORD: Duration = Duration::from_secs(9);
+const DRAIN_TIMEOUT: Duration = Duration::from_secs(9);
 
 /// Serves until `stop` is cancelled, then lets running requests come to their end.
-pub async fn serve(settings: Settings, listener: TcpListener, stop: CancellationToken) -> io::Result<()> {
-    let Settings { app, door, guard, metrics, store, public_url, tls, connections, bodies, proxies } =
-        settings;
-    let sessions = Sessions::default();
-    let tasks = TaskTracker::new();
-    let state = Arc::new(State {
+pub async fn serve(settings: HttpSettings, listener: TcpListener, stop: CancellationToken) -> io::Result<()> {
+    let HttpSettings {
         app,
-        door,
-        guard,
+        authenticator: door,
+        origin_policy: guard,
+        metrics,
+        store,
+        public_url,
+        tls,
+        connections,
+        bodies,
+        proxies,
+    } = settings;
+    let sessions = HttpSessions::default();
+    let tasks = TaskTracker::new();
+    let state = Arc::new(HttpState {
+        app,
+        authenticator: door,
+        origin_policy: guard,
         metrics,
         store,
         public_url,
@@ -50,10 +60,10 @@ pub async fn serve(settings: Settings, listener: TcpListener, stop: Cancellation
         proxies,
         readiness: tokio::sync::Mutex::default(),
         tasks: tasks.clone(),
-        time_is_up: CancellationToken::new(),
+        drain_deadline: CancellationToken::new(),
     });
     let connections = Connections::new(connections);
-    let sweeper = tokio::spawn(sweep(Arc::clone(&state)));
+    let sweeper = tokio::spawn(sweep_sessions(Arc::clone(&state)));
     loop {
         let accepted = tokio::select! {
             () = stop.cancelled() => break,
@@ -70,25 +80,25 @@ pub async fn serve(settings: Settings, listener: TcpListener, stop: Cancellation
         };
         let address = Some(peer.ip()).filter(|address| !state.proxies.contains(*address));
         let slot = match connections.admit(address) {
-            Admitted::Yes { slot, shed } => {
+            ConnectionAdmission::Accepted { slot, shed } => {
                 if shed {
-                    state.metrics.refused("connection_shed");
+                    state.metrics.count_refusal("connection_shed");
                 }
                 slot
             }
-            Admitted::No => {
-                state.metrics.refused("too_many_connections");
+            ConnectionAdmission::Rejected => {
+                state.metrics.count_refusal("too_many_connections");
                 continue;
             }
         };
         let (state, tls, stop) = (Arc::clone(&state), tls.clone(), stop.clone());
         tasks.spawn(async move {
-            let _counted = state.metrics.connection();
-            slot.start();
+            let _counted = state.metrics.track_connection();
+            slot.mark_started();
             let ended = tokio::select! {
                 biased;
-                ended = connect(state, stream, peer, Arc::clone(&slot), tls, stop) => ended,
-                () = slot.is_shed() => Err("closed to make room for others".into()),
+                ended = handle_connection(state, stream, peer, Arc::clone(&slot), tls, stop) => ended,
+                () = slot.wait_until_shed() => Err("closed to make room for others".into()),
             };
             if let Err(error) = ended {
                 tracing::debug!(%error, "a connection ended");
@@ -98,15 +108,15 @@ pub async fn serve(settings: Settings, listener: TcpListener, stop: Cancellation
     drop(listener);
     state.app.shut_down();
     tasks.close();
-    let all_ended = async { tokio::join!(state.sessions.end_all(LAST_WORD), tasks.wait()) };
+    let all_ended = async { tokio::join!(state.sessions.end_all(DRAIN_TIMEOUT), tasks.wait()) };
     let told = tokio::spawn({
         let state = Arc::clone(&state);
         async move {
-            tokio::time::sleep(LAST_WORD).await;
-            state.time_is_up.cancel();
+            tokio::time::sleep(DRAIN_TIMEOUT).await;
+            state.drain_deadline.cancel();
         }
     });
-    if tokio::time::timeout(PATIENCE, all_ended).await.is_err() {
+    if tokio::time::timeout(SHUTDOWN_TIMEOUT, all_ended).await.is_err() {
         tracing::warn!(connections = tasks.len(), "closed connections that were still at work");
     }
     sweeper.abort();
@@ -114,7 +124,7 @@ pub async fn serve(settings: Settings, listener: TcpListener, stop: Cancellation
     Ok(())
 }
 
-async fn sweep(state: Arc<State>) {
+async fn sweep_sessions(state: Arc<HttpState>) {
     let mut tick = tokio::time::interval(Duration::from_secs(30));
     loop {
         tick.tick().await;
@@ -123,57 +133,57 @@ async fn sweep(state: Arc<State>) {
 }
 
 /// Why a connection has ended.
-type Ended = Box<dyn std::error::Error + Send + Sync>;
+type ConnectionError = Box<dyn std::error::Error + Send + Sync>;
 
-async fn connect(
-    state: Arc<State>,
+async fn handle_connection(
+    state: Arc<HttpState>,
     stream: TcpStream,
     peer: SocketAddr,
-    slot: Arc<Slot>,
-    tls: Option<Tls>,
+    slot: Arc<ConnectionSlot>,
+    tls: Option<ReloadableTls>,
     stop: CancellationToken,
-) -> Result<(), Ended> {
+) -> Result<(), ConnectionError> {
     // Small events must not wait for more to come.
     stream.set_nodelay(true)?;
     match tls {
-        None => talk(state, stream, peer, slot, stop).await,
+        None => serve_http1(state, stream, peer, slot, stop).await,
         Some(tls) => {
-            let stream = tokio::time::timeout(HANDSHAKE, tls.accept(stream)).await??;
-            talk(state, stream, peer, slot, stop).await
+            let stream = tokio::time::timeout(TLS_HANDSHAKE_TIMEOUT, tls.accept(stream)).await??;
+            serve_http1(state, stream, peer, slot, stop).await
         }
     }
 }
 
-async fn talk(
-    state: Arc<State>,
+async fn serve_http1(
+    state: Arc<HttpState>,
     stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
     peer: SocketAddr,
-    slot: Arc<Slot>,
+    slot: Arc<ConnectionSlot>,
     stop: CancellationToken,
-) -> Result<(), Ended> {
-    let (stream, progress) = Pace::new(stream);
+) -> Result<(), ConnectionError> {
+    let (stream, progress) = TimeoutStream::new(stream);
     let watched = progress.clone();
     let service = service_fn(move |request: hyper::Request<hyper::body::Incoming>| {
         // At once, and not when the answer is first asked for: the stream is read once more before that.
-        let is_read = progress.is_read();
+        let is_read = progress.begin_request();
         let (state, progress, slot) = (Arc::clone(&state), progress.clone(), Arc::clone(&slot));
         async move {
             let _is_read = is_read;
             let mut request = request.map(Body::new);
             request.extensions_mut().insert(progress);
-            Ok::<_, Infallible>(route::answer(&state, peer.ip(), slot, request).await)
+            Ok::<_, Infallible>(route::handle_request(&state, peer.ip(), slot, request).await)
         }
     });
     let connection = http1::Builder::new()
         .header_read_timeout(None)
-        .max_headers(HEADERS)
-        .max_buf_size(2 * route::HEADER_BYTES)
+        .max_headers(MAX_HEADERS)
+        .max_buf_size(2 * route::MAX_HEADER_BYTES)
         .serve_connection(TokioIo::new(stream), service)
         .with_upgrades();
     let mut connection = std::pin::pin!(connection);
     tokio::select! {
         ended = connection.as_mut() => return ended.map_err(Into::into),
-        () = watched.is_silent_for(IDLE) => return Ok(()),
+        () = watched.wait_until_idle(IDLE_TIMEOUT) => return Ok(()),
         () = stop.cancelled() => {}
     }
     connection.as_mut().graceful_shutdown();

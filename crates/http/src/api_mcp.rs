@@ -6,105 +6,110 @@ use std::sync::Arc;
 use axum::extract::Request;
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::Response;
-use server::{Connection, Correlation, Language, Outbox, Place, Refusal, Rules};
+use server::{Connection, ConnectionMode, Correlation, Locale, Outbox, QuotaKind, RequestRejection};
 
-use crate::body::{self, Accepts, Received, Unread};
-use crate::caller::{Caller, Source};
+use crate::auth::AcceptedCredentials;
+use crate::body::{self, AcceptedMediaTypes, BodyError, ReceivedBody};
+use crate::caller::{AuthenticatedCaller, RequestSource};
 use crate::channel::Channel;
-use crate::door::Takes;
-use crate::reply::{self, First, HangUp};
-use crate::{State, oauth, route};
+use crate::response::{self, CancelOnDrop, FirstEvent};
+use crate::{HttpState, oauth, route};
 
 /// There are no streams here.
-const PLAIN: Accepts = Accepts { json: true, stream: false };
+const JSON_ONLY: AcceptedMediaTypes = AcceptedMediaTypes { json: true, stream: false };
 
-pub(crate) async fn handle(state: &Arc<State>, source: &Source, request: Request) -> Response {
+pub(crate) async fn handle(state: &Arc<HttpState>, source: &RequestSource, request: Request) -> Response {
     let (parts, body) = request.into_parts();
-    let rules = Rules::Codefluss(language(state, &parts.headers));
-    if let Err(refusal) = body::check_type(&parts.headers) {
+    let rules = ConnectionMode::Codefluss(preferred_language(state, &parts.headers));
+    if let Err(refusal) = body::check_content_type(&parts.headers) {
         return route::refuse(state, rules, refusal);
     }
     let correlation = body::correlation(&parts.extensions);
-    let received = match state.authenticate(source, &parts.headers, Takes::Keys).await {
+    let received = match state.authenticate(source, &parts.headers, AcceptedCredentials::Keys).await {
         Ok(caller) => body::receive(state, &caller, body).await.map(|received| (caller, received)),
         Err(refusal) => {
             let bytes = body::read_refused(state, source.address, body).await;
-            Err(Unread { refusal, bytes })
+            Err(BodyError { refusal, partial_body: bytes })
         }
     };
     match received {
-        Ok((caller, received)) => answer(state, caller, rules, received, correlation).await,
-        Err(Unread { refusal, bytes }) => turn_away(state, rules, &bytes, refusal, &correlation),
+        Ok((caller, received)) => respond(state, caller, rules, received, correlation).await,
+        Err(BodyError { refusal, partial_body: bytes }) => {
+            refuse_each_message(state, rules, &bytes, refusal, &correlation)
+        }
     }
 }
 
-pub(crate) fn language(state: &State, headers: &HeaderMap) -> Language {
+pub(crate) fn preferred_language(state: &HttpState, headers: &HeaderMap) -> Locale {
     let header = headers.get(header::ACCEPT_LANGUAGE).and_then(|value| value.to_str().ok());
-    header.map_or(state.app.language(), |header| state.app.language().preferred_by(header))
+    header.map_or(state.app.language(), |header| state.app.language().negotiate(header))
 }
 
-async fn answer(
-    state: &Arc<State>,
-    caller: Caller,
-    rules: Rules,
-    received: Received,
+async fn respond(
+    state: &Arc<HttpState>,
+    caller: AuthenticatedCaller,
+    mode: ConnectionMode,
+    received: ReceivedBody,
     correlation: Correlation,
 ) -> Response {
     // The memory of the body is held until there is an answer.
-    let Received { letter, standing, held: _held } = received;
-    let call = || state.app.place(&caller.principal, Place::Call);
-    let _seat = match letter.wants_answer().then(call).transpose() {
+    let ReceivedBody { message: letter, rate_limit: standing, reservation: _held } = received;
+    let call = || state.app.acquire_permit(&caller.principal, QuotaKind::Call);
+    let _seat = match letter.expects_response().then(call).transpose() {
         Ok(seat) => seat,
-        Err(refusal) => return route::refuse(state, rules, refusal),
+        Err(refusal) => return route::refuse(state, mode, refusal),
     };
     let channel = Channel::for_request(false);
     let outbox = Arc::clone(&channel) as Arc<dyn Outbox>;
     let connection =
-        Connection::new(Arc::clone(&state.app), caller.principal.clone(), rules, Arc::clone(&outbox));
-    let is_answerable = connection.handle(letter, body::delivery(outbox, standing, correlation));
-    let hang_up = HangUp(connection);
+        Connection::new(Arc::clone(&state.app), caller.principal.clone(), mode, Arc::clone(&outbox));
+    let is_answerable = connection.handle(letter, body::message_origin(outbox, standing, correlation));
+    let hang_up = CancelOnDrop(connection);
     let mut response = if is_answerable {
-        answered(reply::first_of(state, &hang_up.0, &mut channel.read_after(0), PLAIN).await)
+        into_response(
+            response::read_first_event_or_drain(state, &hang_up.0, &mut channel.read_after(0), JSON_ONLY)
+                .await,
+        )
     } else {
-        reply::empty(StatusCode::OK)
+        response::empty(StatusCode::OK)
     };
-    body::tell_standing(&mut response, standing);
+    body::add_rate_limit_headers(&mut response, standing);
     response
 }
 
 /// Refuses every message in the body, each with its own id.
-fn turn_away(
-    state: &Arc<State>,
-    rules: Rules,
+fn refuse_each_message(
+    state: &Arc<HttpState>,
+    mode: ConnectionMode,
     bytes: &[u8],
-    refusal: Refusal,
+    rejection: RequestRejection,
     correlation: &Correlation,
 ) -> Response {
-    state.metrics.refused(refusal.kind());
+    state.metrics.count_refusal(rejection.kind());
     let answer = (!bytes.is_empty())
-        .then(|| server::reject(&state.app, state.app.decode(bytes), rules, &refusal, correlation))
+        .then(|| server::reject_all(&state.app, state.app.decode(bytes), mode, &rejection, correlation))
         .flatten();
-    let whole = server::refusal(rules, refusal);
+    let whole = server::render_rejection(mode, rejection);
     let response = match answer {
-        Some(answer) => reply::plain(answer),
+        Some(answer) => response::json(answer),
         // Notifications are never answered, but for the status.
-        None if whole.status == 200 && !bytes.is_empty() => reply::empty(StatusCode::OK),
-        None => reply::plain(whole),
+        None if whole.status == 200 && !bytes.is_empty() => response::empty(StatusCode::OK),
+        None => response::json(whole),
     };
-    challenged(state, response)
+    with_challenge(state, response)
 }
 
-fn challenged(state: &State, mut response: Response) -> Response {
+fn with_challenge(state: &HttpState, mut response: Response) -> Response {
     if response.status() == StatusCode::UNAUTHORIZED {
         oauth::challenge(state, &mut response);
     }
     response
 }
 
-fn answered(first: First) -> Response {
+fn into_response(first: FirstEvent) -> Response {
     match first {
-        First::Plain(response) => response,
+        FirstEvent::Json(response) => response,
         // Everything in the body was cancelled by the body itself.
-        First::Nothing | First::Stream(_) => reply::empty(StatusCode::OK),
+        FirstEvent::Closed | FirstEvent::Stream(_) => response::empty(StatusCode::OK),
     }
 }

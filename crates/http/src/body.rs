@@ -10,95 +10,109 @@ use axum::body::{Body, Bytes, HttpBody};
 use axum::http::{Extensions, HeaderMap, HeaderName, HeaderValue, header};
 use axum::response::Response;
 use futures_util::StreamExt;
-use server::access::Standing;
-use server::{Claims, Correlation, Delivery, Letter, Outbox, Refusal};
+use server::access::RateLimitStatus;
+use server::{Correlation, DecodedMessage, MessageOrigin, MirroredHeaders, Outbox, RequestRejection};
 
-use crate::State;
-use crate::budget::Reservation;
-use crate::caller::Caller;
+use crate::HttpState;
+use crate::body_budget::BodyReservation;
+use crate::caller::AuthenticatedCaller;
 
 /// How long a body may take.
-const BODY: Duration = Duration::from_secs(30);
+const BODY_TIMEOUT: Duration = Duration::from_secs(30);
 /// The most that is read of a body whose request is refused, to find the id that the refusal should carry.
-const OF_REFUSED: usize = 64 * 1024;
+const MAX_REFUSED_BODY_BYTES: usize = 64 * 1024;
 /// How long it may take to arrive.
-const REFUSED: Duration = Duration::from_secs(1);
+const REFUSED_BODY_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// A body that was read, and how far its caller's limit goes.
-pub(crate) struct Received {
-    pub(crate) letter: Letter,
-    pub(crate) standing: Option<Standing>,
+pub(crate) struct ReceivedBody {
+    pub(crate) message: DecodedMessage,
+    pub(crate) rate_limit: Option<RateLimitStatus>,
     /// The memory that the message takes, until it is answered.
-    pub(crate) held: Reservation,
+    pub(crate) reservation: BodyReservation,
 }
 
 /// Why a body was not read to its end, and what of it was, for the id of the answer.
-pub(crate) struct Unread {
-    pub(crate) refusal: Refusal,
-    pub(crate) bytes: Bytes,
+pub(crate) struct BodyError {
+    pub(crate) refusal: RequestRejection,
+    pub(crate) partial_body: Bytes,
 }
 
-impl From<Refusal> for Unread {
-    fn from(refusal: Refusal) -> Self {
-        Self { refusal, bytes: Bytes::new() }
+impl From<RequestRejection> for BodyError {
+    fn from(rejection: RequestRejection) -> Self {
+        Self { refusal: rejection, partial_body: Bytes::new() }
     }
 }
 
 /// Reads the body of a caller who was let in: one call is counted before, the others of a batch after.
-pub(crate) async fn receive(state: &State, caller: &Caller, body: Body) -> Result<Received, Unread> {
+pub(crate) async fn receive(
+    state: &HttpState,
+    caller: &AuthenticatedCaller,
+    body: Body,
+) -> Result<ReceivedBody, BodyError> {
     let admitted = async {
-        let first = state.door.count(&caller.principal, 1, state.app.moment()).await?;
-        Ok((first, state.bodies.begin(caller.address, Some(caller.principal.subject()))?))
+        let first = state.authenticator.check_rate_limit(&caller.principal, 1, state.app.moment()).await?;
+        Ok((first, state.bodies.reserve(caller.address, Some(caller.principal.subject()))?))
     };
     let (first, mut held) = match admitted.await {
         Ok(admitted) => admitted,
         Err(refusal) => {
-            return Err(Unread { bytes: read_refused(state, caller.address, body).await, refusal });
+            return Err(BodyError { partial_body: read_refused(state, caller.address, body).await, refusal });
         }
     };
-    let longest = state.app.longest_message();
+    let longest = state.app.max_message_bytes();
     let bytes = match first {
         // What is short is looked at all the same: it may be an answer that a call waits for, and those are not counted.
-        Some(Standing { granted: 0, retry_after, .. }) => {
-            let short = read(body, longest.min(OF_REFUSED), REFUSED, &mut held).await;
-            short.map_err(|_| Refusal::RateLimited { retry_after })?
+        Some(RateLimitStatus { granted: 0, retry_after, .. }) => {
+            let short =
+                read_with_timeout(body, longest.min(MAX_REFUSED_BODY_BYTES), REFUSED_BODY_TIMEOUT, &mut held)
+                    .await;
+            short.map_err(|_| RequestRejection::RateLimited { retry_after })?
         }
-        _ => read(body, longest, BODY, &mut held).await?,
+        _ => read_with_timeout(body, longest, BODY_TIMEOUT, &mut held).await?,
     };
     held.finish();
     let letter = state.app.decode(&bytes);
     let standing = match first {
-        Some(first) if first.granted > 0 && letter.weight() > 1 => {
-            let others = state.door.count(&caller.principal, letter.weight() - 1, state.app.moment()).await;
-            let others = others.map_err(|refusal| Unread { refusal, bytes })?;
-            others.map(|others| Standing { granted: others.granted + 1, ..others })
+        Some(first) if first.granted > 0 && letter.rate_limit_cost() > 1 => {
+            let others = state
+                .authenticator
+                .check_rate_limit(&caller.principal, letter.rate_limit_cost() - 1, state.app.moment())
+                .await;
+            let others = others.map_err(|refusal| BodyError { refusal, partial_body: bytes })?;
+            others.map(|others| RateLimitStatus { granted: others.granted + 1, ..others })
         }
         first => first,
     };
-    Ok(Received { letter, standing, held })
+    Ok(ReceivedBody { message: letter, rate_limit: standing, reservation: held })
 }
 
 /// The beginning of a body whose request is refused; nothing if it is long, slow or broken.
-pub(crate) async fn read_refused(state: &State, address: IpAddr, body: Body) -> Bytes {
-    let Ok(mut held) = state.bodies.begin(address, None) else { return Bytes::new() };
-    let most = state.app.longest_message().min(OF_REFUSED);
-    read(body, most, REFUSED, &mut held).await.unwrap_or_default()
+pub(crate) async fn read_refused(state: &HttpState, address: IpAddr, body: Body) -> Bytes {
+    let Ok(mut held) = state.bodies.reserve(address, None) else { return Bytes::new() };
+    let most = state.app.max_message_bytes().min(MAX_REFUSED_BODY_BYTES);
+    read_with_timeout(body, most, REFUSED_BODY_TIMEOUT, &mut held).await.unwrap_or_default()
 }
 
 /// Reads a body to its end, within its limits.
-async fn read(body: Body, limit: usize, time: Duration, held: &mut Reservation) -> Result<Bytes, Refusal> {
-    tokio::time::timeout(time, collect(body, limit, held)).await.unwrap_or(Err(Refusal::TooSlow))
+async fn read_with_timeout(
+    body: Body,
+    limit: usize,
+    time: Duration,
+    held: &mut BodyReservation,
+) -> Result<Bytes, RequestRejection> {
+    tokio::time::timeout(time, collect(body, limit, held)).await.unwrap_or(Err(RequestRejection::BodyTimeout))
 }
 
-async fn collect(body: Body, limit: usize, held: &mut Reservation) -> Result<Bytes, Refusal> {
+async fn collect(body: Body, limit: usize, held: &mut BodyReservation) -> Result<Bytes, RequestRejection> {
     let expected = HttpBody::size_hint(&body).exact().and_then(|bytes| usize::try_from(bytes).ok());
     let mut chunks = body.into_data_stream();
     let mut collected = Vec::new();
     while let Some(chunk) = chunks.next().await {
-        let chunk = chunk.map_err(|_| Refusal::Broken)?;
+        let chunk = chunk.map_err(|_| RequestRejection::MalformedBody)?;
         if collected.len() + chunk.len() > limit {
             discard(chunks, limit).await;
-            return Err(Refusal::TooLarge { limit });
+            return Err(RequestRejection::BodyTooLarge { limit });
         }
         if let Err(refusal) = held.grow(chunk.len()) {
             drop(collected);
@@ -110,7 +124,7 @@ async fn collect(body: Body, limit: usize, held: &mut Reservation) -> Result<Byt
         }
         // A length that is only announced gets no memory; that of a body which is well on its way does, in one piece.
         let rest = expected
-            .filter(|_| collected.len() > OF_REFUSED)
+            .filter(|_| collected.len() > MAX_REFUSED_BODY_BYTES)
             .map_or(0, |all| all.min(limit).saturating_sub(collected.len()));
         collected.reserve(rest.max(chunk.len()));
         collected.extend_from_slice(&chunk);
@@ -129,16 +143,16 @@ async fn discard(mut chunks: axum::body::BodyDataStream, most: usize) {
             }
         }
     };
-    let _ = tokio::time::timeout(REFUSED, all).await;
+    let _ = tokio::time::timeout(REFUSED_BODY_TIMEOUT, all).await;
 }
 
 /// The same for a client whose body is not looked at.
 pub(crate) async fn drain(body: Body) {
-    discard(body.into_data_stream(), OF_REFUSED).await;
+    discard(body.into_data_stream(), MAX_REFUSED_BODY_BYTES).await;
 }
 
 /// The body says that it is JSON, as it stands.
-pub(crate) fn check_type(headers: &HeaderMap) -> Result<(), Refusal> {
+pub(crate) fn check_content_type(headers: &HeaderMap) -> Result<(), RequestRejection> {
     let is_plain = |value: &HeaderValue| {
         value.to_str().is_ok_and(|codings| {
             let mut codings = codings.split(',').map(str::trim);
@@ -146,24 +160,24 @@ pub(crate) fn check_type(headers: &HeaderMap) -> Result<(), Refusal> {
         })
     };
     if !headers.get_all(header::CONTENT_ENCODING).iter().all(is_plain) {
-        return Err(Refusal::Encoded);
+        return Err(RequestRejection::UnsupportedEncoding);
     }
     let media_type =
         headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
     let is_json =
         media_type.split(';').next().is_some_and(|m| m.trim().eq_ignore_ascii_case("application/json"));
-    if is_json { Ok(()) } else { Err(Refusal::NotJson) }
+    if is_json { Ok(()) } else { Err(RequestRejection::NotJson) }
 }
 
 /// What a client takes as an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Accepts {
+pub(crate) struct AcceptedMediaTypes {
     pub(crate) json: bool,
     pub(crate) stream: bool,
 }
 
-impl Accepts {
-    pub(crate) fn of(headers: &HeaderMap) -> Self {
+impl AcceptedMediaTypes {
+    pub(crate) fn from_headers(headers: &HeaderMap) -> Self {
         let (mut json, mut stream) = (false, false);
         let values = headers.get_all(header::ACCEPT).iter().filter_map(|value| value.to_str().ok());
         for range in values.flat_map(|value| value.split(',')) {
@@ -180,7 +194,7 @@ impl Accepts {
 }
 
 /// What the headers of a request say about the message in its body.
-pub(crate) fn claims(headers: &HeaderMap) -> Claims {
+pub(crate) fn mirrored_headers(headers: &HeaderMap) -> MirroredHeaders {
     // A header that came twice says nothing that could be relied on.
     let text = |name: &str| {
         let mut values =
@@ -191,7 +205,7 @@ pub(crate) fn claims(headers: &HeaderMap) -> Claims {
         let suffix = name.as_str().strip_prefix("mcp-param-")?;
         Some((suffix.to_owned(), text(name.as_str())?))
     });
-    Claims {
+    MirroredHeaders {
         version: text("mcp-protocol-version"),
         method: text("mcp-method"),
         name: text("mcp-name"),
@@ -205,23 +219,23 @@ pub(crate) fn correlation(extensions: &Extensions) -> Correlation {
 }
 
 /// A delivery that goes as far as the caller's limit.
-pub(crate) fn delivery(
+pub(crate) fn message_origin(
     outbox: Arc<dyn Outbox>,
-    standing: Option<Standing>,
+    rate_limit: Option<RateLimitStatus>,
     correlation: Correlation,
-) -> Delivery {
-    let delivery = Delivery::to(outbox).correlated(correlation);
-    match standing {
-        Some(Standing { granted, retry_after, .. }) => {
-            delivery.granted(granted, Refusal::RateLimited { retry_after })
+) -> MessageOrigin {
+    let delivery = MessageOrigin::for_outbox(outbox).with_correlation(correlation);
+    match rate_limit {
+        Some(RateLimitStatus { granted, retry_after, .. }) => {
+            delivery.with_max_requests(granted, RequestRejection::RateLimited { retry_after })
         }
         None => delivery,
     }
 }
 
 /// Says how the caller stands.
-pub(crate) fn tell_standing(response: &mut Response, standing: Option<Standing>) {
-    let Some(Standing { rate, remaining, .. }) = standing else { return };
+pub(crate) fn add_rate_limit_headers(response: &mut Response, rate_limit: Option<RateLimitStatus>) {
+    let Some(RateLimitStatus { limit: rate, remaining, .. }) = rate_limit else { return };
     let headers = response.headers_mut();
     let mut number = |name: &'static str, value: u64| {
         headers.insert(HeaderName::from_static(name), value.into());
@@ -240,7 +254,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn accept_is_read_as_a_list_of_ranges() {
+    fn accept_header_is_parsed_as_media_ranges() {
         for (accept, json, stream) in [
             ("application/json, text/event-stream", true, true),
             ("text/event-stream, application/json", true, true),
@@ -253,13 +267,20 @@ mod tests {
         ] {
             let mut headers = HeaderMap::new();
             headers.insert(header::ACCEPT, accept.parse().unwrap());
-            assert_eq!(Accepts::of(&headers), Accepts { json, stream }, "{accept}");
+            assert_eq!(
+                AcceptedMediaTypes::from_headers(&headers),
+                AcceptedMediaTypes { json, stream },
+                "{accept}"
+            );
         }
-        assert_eq!(Accepts::of(&HeaderMap::new()), Accepts { json: false, stream: false });
+        assert_eq!(
+            AcceptedMediaTypes::from_headers(&HeaderMap::new()),
+            AcceptedMediaTypes { json: false, stream: false }
+        );
     }
 
     #[test]
-    fn a_body_is_not_encoded() {
+    fn encoded_body_is_rejected() {
         for (value, fits) in [
             ("identity", true),
             ("IDENTITY", true),
@@ -275,12 +296,12 @@ mod tests {
             headers.insert(header::CONTENT_TYPE, "application/json".parse().unwrap());
             headers.append(header::CONTENT_ENCODING, "identity".parse().unwrap());
             headers.append(header::CONTENT_ENCODING, value.parse().unwrap());
-            assert_eq!(check_type(&headers).is_ok(), fits, "{value}");
+            assert_eq!(check_content_type(&headers).is_ok(), fits, "{value}");
         }
     }
 
     #[test]
-    fn a_json_body_says_so() {
+    fn only_json_content_type_is_accepted() {
         for (value, fits) in [
             ("application/json", true),
             ("Application/JSON; charset=utf-8", true),
@@ -290,7 +311,7 @@ mod tests {
         ] {
             let mut headers = HeaderMap::new();
             headers.insert(header::CONTENT_TYPE, value.parse().unwrap());
-            assert_eq!(check_type(&headers).is_ok(), fits, "{value}");
+            assert_eq!(check_content_type(&headers).is_ok(), fits, "{value}");
         }
     }
 }

@@ -8,58 +8,58 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use axum::body::Bytes;
-use server::{Answer, Outbox};
+use server::{EncodedResponse, Outbox};
 use tokio::sync::Notify;
 
 /// Notifications that may wait for a client that does not read. More are dropped.
-const WAITING: usize = 256;
+const MAX_PENDING_NOTIFICATIONS: usize = 256;
 /// Bytes that are kept for clients that come back.
-const KEPT: usize = 256 * 1024;
+const MAX_REPLAY_BYTES: usize = 256 * 1024;
 /// Bytes that may wait for a client that does not read, before nothing more is taken from it.
-const BEHIND: usize = 8 * 1024 * 1024;
+const MAX_UNREAD_BYTES: usize = 8 * 1024 * 1024;
 
 /// One stream's worth of messages.
 pub(crate) struct Channel {
-    inner: Mutex<Inner>,
-    news: Notify,
+    inner: Mutex<ChannelState>,
+    changed: Notify,
     /// Whether the client takes streams. Without one only the answer can be sent.
-    carries_news: bool,
+    accepts_notifications: bool,
     /// Whether the client may come back for what was sent.
-    keeps: bool,
+    is_replayable: bool,
     /// Whether there is one answer, which comes last.
-    ends_with_answer: bool,
-    is_let_go: AtomicBool,
+    closes_after_response: bool,
+    is_detached: AtomicBool,
 }
 
 #[derive(Default)]
-struct Inner {
-    events: VecDeque<Event>,
+struct ChannelState {
+    events: VecDeque<ChannelEvent>,
     /// How many there were; the next one's number is one more.
-    count: u64,
-    kept: usize,
-    is_over: bool,
+    last_number: u64,
+    buffered_bytes: usize,
+    is_closed: bool,
     /// The last one that somebody has read.
-    read: u64,
+    last_read: u64,
     /// Who reads. Somebody who comes later takes the place of whoever read before.
-    reader: u64,
+    current_reader: u64,
 }
 
 /// One message on its way.
 #[derive(Clone)]
-pub(crate) struct Event {
+pub(crate) struct ChannelEvent {
     pub(crate) number: u64,
     pub(crate) message: Bytes,
     /// Set for the answer: status and when to try again.
-    pub(crate) verdict: Option<(u16, Option<u64>)>,
+    pub(crate) response_status: Option<(u16, Option<u64>)>,
 }
 
 /// What a reader gets.
-pub(crate) enum Next {
-    Event(Event),
+pub(crate) enum ChannelRead {
+    Event(ChannelEvent),
     /// There will be no more.
-    Over,
+    Closed,
     /// The server closes this stream and goes on; the client may come back.
-    LetGo,
+    Detached,
 }
 
 impl Channel {
@@ -70,7 +70,7 @@ impl Channel {
 
     /// A channel that carries many answers, and ends only with its stream.
     pub(crate) fn for_stream() -> Arc<Self> {
-        Arc::new(Self { ends_with_answer: false, ..Self::new(true, false) })
+        Arc::new(Self { closes_after_response: false, ..Self::new(true, false) })
     }
 
     /// A channel that a client may come back to.
@@ -78,182 +78,190 @@ impl Channel {
         Arc::new(Self::new(carries_news, true))
     }
 
-    fn new(carries_news: bool, keeps: bool) -> Self {
-        let (inner, news, is_let_go) = (Mutex::default(), Notify::new(), AtomicBool::new(false));
-        Self { inner, news, carries_news, keeps, ends_with_answer: true, is_let_go }
+    fn new(accepts_notifications: bool, is_replayable: bool) -> Self {
+        let (inner, changed, is_detached) = (Mutex::default(), Notify::new(), AtomicBool::new(false));
+        Self {
+            inner,
+            changed,
+            accepts_notifications,
+            is_replayable,
+            closes_after_response: true,
+            is_detached,
+        }
     }
 
-    fn add(&self, message: Vec<u8>, verdict: Option<(u16, Option<u64>)>) {
+    fn append(&self, message: Vec<u8>, verdict: Option<(u16, Option<u64>)>) {
         let mut inner = self.lock();
-        inner.count += 1;
-        inner.kept += message.len();
-        let number = inner.count;
-        inner.events.push_back(Event { number, message: message.into(), verdict });
-        inner.is_over |= verdict.is_some() && self.ends_with_answer;
-        if self.keeps {
-            inner.forget_old();
+        inner.last_number += 1;
+        inner.buffered_bytes += message.len();
+        let number = inner.last_number;
+        inner.events.push_back(ChannelEvent { number, message: message.into(), response_status: verdict });
+        inner.is_closed |= verdict.is_some() && self.closes_after_response;
+        if self.is_replayable {
+            inner.evict_old();
         }
         drop(inner);
-        self.news.notify_waiters();
+        self.changed.notify_waiters();
     }
 
     /// Whether so much waits for the client that it should read first.
-    pub(crate) fn is_far_behind(&self) -> bool {
-        !self.keeps && self.lock().kept > BEHIND
+    pub(crate) fn is_backlogged(&self) -> bool {
+        !self.is_replayable && self.lock().buffered_bytes > MAX_UNREAD_BYTES
     }
 
     /// Nothing more will come.
-    pub(crate) fn end(&self) {
-        self.lock().is_over = true;
-        self.news.notify_waiters();
+    pub(crate) fn close(&self) {
+        self.lock().is_closed = true;
+        self.changed.notify_waiters();
     }
 
     /// How much is kept or waits.
-    pub(crate) fn bytes(&self) -> usize {
-        self.lock().kept
+    pub(crate) fn buffered_bytes(&self) -> usize {
+        self.lock().buffered_bytes
     }
 
-    pub(crate) fn is_over(&self) -> bool {
-        self.lock().is_over
+    pub(crate) fn is_closed(&self) -> bool {
+        self.lock().is_closed
     }
 
     /// Whether nothing is left to be read after this number, and nothing will come.
-    pub(crate) fn is_over_after(&self, number: u64) -> bool {
+    pub(crate) fn is_exhausted_after(&self, number: u64) -> bool {
         let inner = self.lock();
-        inner.is_over && inner.events.back().is_none_or(|last| last.number <= number)
+        inner.is_closed && inner.events.back().is_none_or(|last| last.number <= number)
     }
 
     /// Reads what nobody has read yet, in the place of whoever read before.
-    pub(crate) fn read_on(self: &Arc<Self>) -> Reader {
-        let read = self.lock().read;
+    pub(crate) fn read_unread(self: &Arc<Self>) -> ChannelReader {
+        let read = self.lock().last_read;
         self.read_after(read)
     }
 
     /// Reads what comes after this number, in the place of whoever read before.
-    pub(crate) fn read_after(self: &Arc<Self>, number: u64) -> Reader {
+    pub(crate) fn read_after(self: &Arc<Self>, number: u64) -> ChannelReader {
         let mut inner = self.lock();
-        inner.reader += 1;
-        let reader = Reader { channel: Arc::clone(self), after: number, me: inner.reader };
-        if inner.reader > 1 {
+        inner.current_reader += 1;
+        let reader =
+            ChannelReader { channel: Arc::clone(self), after: number, reader_id: inner.current_reader };
+        if inner.current_reader > 1 {
             // Somebody has come back.
-            self.is_let_go.store(false, Ordering::Relaxed);
+            self.is_detached.store(false, Ordering::Relaxed);
         }
         drop(inner);
-        self.news.notify_waiters();
+        self.changed.notify_waiters();
         reader
     }
 
-    fn lock(&self) -> MutexGuard<'_, Inner> {
+    fn lock(&self) -> MutexGuard<'_, ChannelState> {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Inner {
+impl ChannelState {
     /// An event that is too large to be kept: it is handed over once.
-    fn forget(&mut self, number: u64) {
-        let is_it = |event: &Event| event.number == number;
+    fn remove_event(&mut self, number: u64) {
+        let is_it = |event: &ChannelEvent| event.number == number;
         if let Some(event) = self.events.iter().position(is_it).and_then(|at| self.events.remove(at)) {
-            self.kept -= event.message.len();
+            self.buffered_bytes -= event.message.len();
         }
     }
 
     /// What nobody may come back for any more. The last event stays, whatever its size.
-    fn forget_old(&mut self) {
-        while self.kept > KEPT && self.events.len() > 1 {
+    fn evict_old(&mut self) {
+        while self.buffered_bytes > MAX_REPLAY_BYTES && self.events.len() > 1 {
             if let Some(old) = self.events.pop_front() {
-                self.kept -= old.message.len();
+                self.buffered_bytes -= old.message.len();
             }
         }
     }
 }
 
 impl Outbox for Channel {
-    fn answer(&self, answer: Answer) {
-        self.add(answer.message, Some((answer.status, answer.retry_after)));
+    fn send_response(&self, response: EncodedResponse) {
+        self.append(response.message, Some((response.status, response.retry_after)));
     }
 
-    fn stay_silent(&self) {
-        if self.ends_with_answer {
-            self.end();
+    fn skip_response(&self) {
+        if self.closes_after_response {
+            self.close();
         }
     }
 
-    fn ask(&self, message: Vec<u8>) -> bool {
-        if self.carries_news {
-            self.add(message, None);
+    fn send_request(&self, message: Vec<u8>) -> bool {
+        if self.accepts_notifications {
+            self.append(message, None);
         }
-        self.carries_news
+        self.accepts_notifications
     }
 
-    fn carries_news(&self) -> bool {
-        self.carries_news
+    fn supports_notifications(&self) -> bool {
+        self.accepts_notifications
     }
 
     fn has_listener(&self) -> bool {
-        self.carries_news && self.lock().reader > 0
+        self.accepts_notifications && self.lock().current_reader > 0
     }
 
-    fn let_go(&self) {
-        if self.keeps {
-            self.is_let_go.store(true, Ordering::Relaxed);
-            self.news.notify_waiters();
+    fn detach(&self) {
+        if self.is_replayable {
+            self.is_detached.store(true, Ordering::Relaxed);
+            self.changed.notify_waiters();
         }
     }
 
-    fn push(&self, message: Vec<u8>) {
+    fn send_notification(&self, message: Vec<u8>) {
         let has_room = {
             let inner = self.lock();
-            !inner.is_over && (self.keeps || inner.events.len() < WAITING)
+            !inner.is_closed && (self.is_replayable || inner.events.len() < MAX_PENDING_NOTIFICATIONS)
         };
-        if self.carries_news && has_room {
-            self.add(message, None);
+        if self.accepts_notifications && has_room {
+            self.append(message, None);
         }
     }
 }
 
 /// Reads a channel from some event on.
-pub(crate) struct Reader {
+pub(crate) struct ChannelReader {
     channel: Arc<Channel>,
     after: u64,
-    me: u64,
+    reader_id: u64,
 }
 
-impl Reader {
+impl ChannelReader {
     /// The next event, as soon as there is one.
-    pub(crate) async fn next(&mut self) -> Next {
+    pub(crate) async fn next(&mut self) -> ChannelRead {
         let channel = Arc::clone(&self.channel);
         loop {
-            let mut news = std::pin::pin!(channel.news.notified());
+            let mut news = std::pin::pin!(channel.changed.notified());
             news.as_mut().enable();
-            if let Some(next) = self.look() {
+            if let Some(next) = self.try_next() {
                 return next;
             }
             news.await;
         }
     }
 
-    fn look(&mut self) -> Option<Next> {
+    fn try_next(&mut self) -> Option<ChannelRead> {
         let mut inner = self.channel.lock();
-        if inner.reader != self.me {
-            return Some(Next::Over);
+        if inner.current_reader != self.reader_id {
+            return Some(ChannelRead::Closed);
         }
-        let event = if self.channel.keeps {
+        let event = if self.channel.is_replayable {
             inner.events.iter().find(|event| event.number > self.after).cloned()
         } else {
-            inner.events.pop_front().inspect(|event| inner.kept -= event.message.len())
+            inner.events.pop_front().inspect(|event| inner.buffered_bytes -= event.message.len())
         };
         if let Some(event) = event {
             self.after = event.number;
-            inner.read = inner.read.max(event.number);
-            if self.channel.keeps && event.message.len() > KEPT {
-                inner.forget(event.number);
+            inner.last_read = inner.last_read.max(event.number);
+            if self.channel.is_replayable && event.message.len() > MAX_REPLAY_BYTES {
+                inner.remove_event(event.number);
             }
-            return Some(Next::Event(event));
+            return Some(ChannelRead::Event(event));
         }
-        if inner.is_over {
-            return Some(Next::Over);
+        if inner.is_closed {
+            return Some(ChannelRead::Closed);
         }
-        self.channel.is_let_go.load(Ordering::Relaxed).then_some(Next::LetGo)
+        self.channel.is_detached.load(Ordering::Relaxed).then_some(ChannelRead::Detached)
     }
 }
 
@@ -261,50 +269,56 @@ impl Reader {
 mod tests {
     use super::*;
 
-    fn text(next: Next) -> String {
+    fn describe(next: ChannelRead) -> String {
         match next {
-            Next::Event(event) => format!("{} {}", event.number, String::from_utf8_lossy(&event.message)),
-            Next::Over => "over".to_owned(),
-            Next::LetGo => "let go".to_owned(),
+            ChannelRead::Event(event) => {
+                format!("{} {}", event.number, String::from_utf8_lossy(&event.message))
+            }
+            ChannelRead::Closed => "over".to_owned(),
+            ChannelRead::Detached => "let go".to_owned(),
         }
     }
 
     #[tokio::test]
-    async fn a_client_comes_back_for_what_it_missed() {
+    async fn reconnected_reader_gets_missed_events() {
         let channel = Channel::for_session(true);
         let mut first = channel.read_after(0);
-        channel.push(b"a".to_vec());
-        channel.push(b"b".to_vec());
-        assert_eq!(text(first.next().await), "1 a");
+        channel.send_notification(b"a".to_vec());
+        channel.send_notification(b"b".to_vec());
+        assert_eq!(describe(first.next().await), "1 a");
         let mut second = channel.read_after(1);
-        assert_eq!(text(first.next().await), "over", "whoever comes later takes over");
-        assert_eq!(text(second.next().await), "2 b");
-        channel.let_go();
-        assert_eq!(text(second.next().await), "let go");
-        channel.answer(Answer { message: b"c".to_vec(), status: 200, retry_after: None });
+        assert_eq!(describe(first.next().await), "over", "whoever comes later takes over");
+        assert_eq!(describe(second.next().await), "2 b");
+        channel.detach();
+        assert_eq!(describe(second.next().await), "let go");
+        channel.send_response(EncodedResponse { message: b"c".to_vec(), status: 200, retry_after: None });
         let mut third = channel.read_after(2);
-        assert_eq!([text(third.next().await), text(third.next().await)], ["3 c", "over"]);
+        assert_eq!([describe(third.next().await), describe(third.next().await)], ["3 c", "over"]);
     }
 
     #[tokio::test]
-    async fn what_is_kept_is_bounded() {
+    async fn buffered_events_are_bounded() {
         let channel = Channel::for_session(true);
         for _ in 0..40 {
-            channel.push(vec![b'x'; KEPT / 8]);
+            channel.send_notification(vec![b'x'; MAX_REPLAY_BYTES / 8]);
         }
-        assert!(channel.lock().kept <= KEPT);
-        assert!(matches!(channel.read_after(0).next().await, Next::Event(event) if event.number > 30));
+        assert!(channel.lock().buffered_bytes <= MAX_REPLAY_BYTES);
+        assert!(matches!(channel.read_after(0).next().await, ChannelRead::Event(event) if event.number > 30));
         let large = Channel::for_session(true);
-        large.answer(Answer { message: vec![b'x'; KEPT + 1], status: 200, retry_after: None });
+        large.send_response(EncodedResponse {
+            message: vec![b'x'; MAX_REPLAY_BYTES + 1],
+            status: 200,
+            retry_after: None,
+        });
         let mut reader = large.read_after(0);
-        assert!(matches!(reader.next().await, Next::Event(_)));
-        assert!(matches!(reader.next().await, Next::Over));
-        assert_eq!(large.bytes(), 0, "what was read and is too large is gone");
+        assert!(matches!(reader.next().await, ChannelRead::Event(_)));
+        assert!(matches!(reader.next().await, ChannelRead::Closed));
+        assert_eq!(large.buffered_bytes(), 0, "what was read and is too large is gone");
         let unread = Channel::for_request(true);
-        (0..2 * WAITING).for_each(|_| unread.push(b"x".to_vec()));
-        assert_eq!(unread.lock().events.len(), WAITING);
+        (0..2 * MAX_PENDING_NOTIFICATIONS).for_each(|_| unread.send_notification(b"x".to_vec()));
+        assert_eq!(unread.lock().events.len(), MAX_PENDING_NOTIFICATIONS);
         let plain = Channel::for_request(false);
-        plain.push(b"x".to_vec());
-        assert!(!plain.ask(b"x".to_vec()) && plain.lock().events.is_empty());
+        plain.send_notification(b"x".to_vec());
+        assert!(!plain.send_request(b"x".to_vec()) && plain.lock().events.is_empty());
     }
 }

@@ -25,7 +25,7 @@ impl TrustedProxies {
 
     /// The client of a request that came from `peer`: the last address in `X-Forwarded-For` that is no trusted proxy.
     /// What stands before it could have been written by the client itself.
-    pub(crate) fn client(&self, peer: IpAddr, headers: &HeaderMap) -> IpAddr {
+    pub(crate) fn client_address(&self, peer: IpAddr, headers: &HeaderMap) -> IpAddr {
         let mut client = peer.to_canonical();
         if !self.contains(client) {
             return client;
@@ -34,7 +34,7 @@ impl TrustedProxies {
             headers.get_all(FORWARDED_FOR).iter().map(|value| value.to_str().unwrap_or_default()).collect();
         for hop in values.iter().rev().flat_map(|value| value.rsplit(',')) {
             // An entry that is no address says nothing: the proxy that wrote it stands for its client.
-            let Some(address) = parse(hop.trim()) else { break };
+            let Some(address) = parse_address(hop.trim()) else { break };
             client = address;
             if !self.contains(client) {
                 break;
@@ -45,7 +45,7 @@ impl TrustedProxies {
 }
 
 /// An address as proxies write it: alone, or with a port.
-fn parse(text: &str) -> Option<IpAddr> {
+fn parse_address(text: &str) -> Option<IpAddr> {
     let alone = || text.trim_start_matches('[').trim_end_matches(']').parse().ok();
     let with_port = || text.parse::<SocketAddr>().ok().map(|address| address.ip());
     alone().or_else(with_port).map(|address: IpAddr| address.to_canonical())
@@ -56,7 +56,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_trusted_proxies_say_who_their_client_is() {
+    fn forwarded_for_is_trusted_only_from_trusted_proxies() {
         let proxies = TrustedProxies::new(vec!["10.0.0.0/8".parse().unwrap(), "fd00::/8".parse().unwrap()]);
         for (peer, headers, client) in [
             ("192.0.2.1", &["203.0.113.9"][..], "192.0.2.1"),
@@ -79,7 +79,7 @@ mod tests {
                 map.append(FORWARDED_FOR, value.parse().unwrap());
             }
             let expected: IpAddr = client.parse().unwrap();
-            assert_eq!(proxies.client(peer.parse().unwrap(), &map), expected, "{peer} {headers:?}");
+            assert_eq!(proxies.client_address(peer.parse().unwrap(), &map), expected, "{peer} {headers:?}");
         }
     }
 }

@@ -29,19 +29,19 @@ impl ConnectionLimits {
     }
 
     /// Beyond the total, for requests with keys and for health checks.
-    fn for_keys(self) -> usize {
+    fn key_reserve(self) -> usize {
         (self.total / 32).clamp(2, 64)
     }
 
     /// Beyond those, for health checks alone.
-    fn for_probes(self) -> usize {
+    fn probe_reserve(self) -> usize {
         (self.total / 64).clamp(2, 32)
     }
 }
 
 /// What a connection may be used for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Admits {
+pub(crate) enum AllowedUse {
     Everything,
     /// It took a place of the reserve: only callers who are let in, and health checks.
     KeysAndProbes,
@@ -66,85 +66,85 @@ impl AddressGroup {
 }
 
 /// What is known about one connection while it is open.
-struct Activity {
+struct ConnectionActivity {
     /// Its task has run: what its client had sent by then was read.
     has_started: AtomicBool,
     /// Requests being answered and streams that are open.
     serving: AtomicUsize,
     /// A caller who was let in has used it.
-    is_known: AtomicBool,
+    is_authenticated: AtomicBool,
     /// Since when it waits, in microseconds after the table was made.
     waiting_since: AtomicU64,
 }
 
-struct Entry {
+struct ConnectionEntry {
     group: Option<AddressGroup>,
-    activity: Arc<Activity>,
+    activity: Arc<ConnectionActivity>,
     close: CancellationToken,
 }
 
 #[derive(Default)]
-struct Table {
+struct ConnectionTable {
     next: u64,
-    entries: HashMap<u64, Entry>,
+    entries: HashMap<u64, ConnectionEntry>,
     per_address: HashMap<AddressGroup, usize>,
 }
 
 /// All connections that are open.
 pub(crate) struct Connections {
     limits: ConnectionLimits,
-    began: Instant,
-    table: Mutex<Table>,
+    created_at: Instant,
+    table: Mutex<ConnectionTable>,
 }
 
 /// A connection's place, which is given back when the connection and all that it serves have ended.
-pub(crate) struct Slot {
+pub(crate) struct ConnectionSlot {
     connections: Arc<Connections>,
     number: u64,
     close: CancellationToken,
-    activity: Arc<Activity>,
-    pub(crate) admits: Admits,
+    activity: Arc<ConnectionActivity>,
+    pub(crate) allowed_use: AllowedUse,
 }
 
 /// A request is being answered, or a stream is open: the connection is not closed to make room.
-pub(crate) struct Serving(Arc<Slot>);
+pub(crate) struct ServingGuard(Arc<ConnectionSlot>);
 
 /// What became of a new connection.
-pub(crate) enum Admitted {
+pub(crate) enum ConnectionAdmission {
     /// It has a slot. `shed`: another connection was closed for it.
-    Yes {
-        slot: Arc<Slot>,
+    Accepted {
+        slot: Arc<ConnectionSlot>,
         shed: bool,
     },
-    No,
+    Rejected,
 }
 
 impl Connections {
     pub(crate) fn new(limits: ConnectionLimits) -> Arc<Self> {
-        Arc::new(Self { limits, began: Instant::now(), table: Mutex::default() })
+        Arc::new(Self { limits, created_at: Instant::now(), table: Mutex::default() })
     }
 
     /// A place for a connection from this address; `None` for a proxy, whose address says nothing about its clients.
-    pub(crate) fn admit(self: &Arc<Self>, address: Option<IpAddr>) -> Admitted {
+    pub(crate) fn admit(self: &Arc<Self>, address: Option<IpAddr>) -> ConnectionAdmission {
         let group = address.map(AddressGroup::new);
         let mut table = self.lock();
         let ConnectionLimits { total, per_address } = self.limits;
         // An address that has its share already makes room by its own connections.
-        let has_share = table.open_from(group) >= per_address;
+        let has_share = table.count_open_from(group) >= per_address;
         let is_full = table.entries.len() >= total;
         let shed = is_full && table.shed(per_address, |entry| !has_share || entry.group == group);
-        let for_keys = total + self.limits.for_keys();
+        let for_keys = total + self.limits.key_reserve();
         let admits = match table.entries.len() {
-            open if open < total => Admits::Everything,
-            open if open < for_keys && !has_share => Admits::KeysAndProbes,
-            open if open < for_keys + self.limits.for_probes() => Admits::ProbesOnly,
-            _ => return Admitted::No,
+            open if open < total => AllowedUse::Everything,
+            open if open < for_keys && !has_share => AllowedUse::KeysAndProbes,
+            open if open < for_keys + self.limits.probe_reserve() => AllowedUse::ProbesOnly,
+            _ => return ConnectionAdmission::Rejected,
         };
-        let activity = Arc::new(Activity {
+        let activity = Arc::new(ConnectionActivity {
             has_started: AtomicBool::new(false),
             serving: AtomicUsize::new(0),
-            is_known: AtomicBool::new(false),
-            waiting_since: AtomicU64::new(self.now()),
+            is_authenticated: AtomicBool::new(false),
+            waiting_since: AtomicU64::new(self.elapsed_micros()),
         });
         let close = CancellationToken::new();
         let number = table.next;
@@ -152,39 +152,48 @@ impl Connections {
         if let Some(group) = group {
             *table.per_address.entry(group).or_default() += 1;
         }
-        table.entries.insert(number, Entry { group, activity: Arc::clone(&activity), close: close.clone() });
-        let slot = Arc::new(Slot { connections: Arc::clone(self), number, close, activity, admits });
-        Admitted::Yes { slot, shed }
+        table
+            .entries
+            .insert(number, ConnectionEntry { group, activity: Arc::clone(&activity), close: close.clone() });
+        let slot = Arc::new(ConnectionSlot {
+            connections: Arc::clone(self),
+            number,
+            close,
+            activity,
+            allowed_use: admits,
+        });
+        ConnectionAdmission::Accepted { slot, shed }
     }
 
-    fn now(&self) -> u64 {
-        u64::try_from(self.began.elapsed().as_micros()).unwrap_or(u64::MAX)
+    fn elapsed_micros(&self) -> u64 {
+        u64::try_from(self.created_at.elapsed().as_micros()).unwrap_or(u64::MAX)
     }
 
-    fn lock(&self) -> MutexGuard<'_, Table> {
+    fn lock(&self) -> MutexGuard<'_, ConnectionTable> {
         self.table.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Table {
+impl ConnectionTable {
     /// How many connections an address has; for a proxy it does not matter.
-    fn open_from(&self, group: Option<AddressGroup>) -> usize {
+    fn count_open_from(&self, group: Option<AddressGroup>) -> usize {
         group.and_then(|group| self.per_address.get(&group)).copied().unwrap_or(0)
     }
 
     /// Closes, of those that may go, the connection that has waited longest: first one of an address that has more than its
     /// share, then one that no caller with a key has used, and last one that was not looked at yet. In a flood the request of
     /// an honest client may lie there unread.
-    fn shed(&mut self, share: usize, may_go: impl Fn(&Entry) -> bool) -> bool {
+    fn shed(&mut self, share: usize, may_go: impl Fn(&ConnectionEntry) -> bool) -> bool {
         let waiting = self
             .entries
             .iter()
             .filter(|(_, entry)| entry.activity.serving.load(Ordering::Relaxed) == 0 && may_go(entry));
         let longest = waiting.min_by_key(|(number, entry)| {
-            let Activity { has_started, is_known, waiting_since, .. } = &*entry.activity;
+            let ConnectionActivity { has_started, is_authenticated: is_known, waiting_since, .. } =
+                &*entry.activity;
             let is_unread = !has_started.load(Ordering::Relaxed);
             (
-                self.open_from(entry.group) <= share,
+                self.count_open_from(entry.group) <= share,
                 is_known.load(Ordering::Relaxed),
                 is_unread,
                 waiting_since.load(Ordering::Relaxed),
@@ -198,7 +207,7 @@ impl Table {
         true
     }
 
-    fn remove(&mut self, number: u64) -> Option<Entry> {
+    fn remove(&mut self, number: u64) -> Option<ConnectionEntry> {
         let entry = self.entries.remove(&number)?;
         if let Some(group) = entry.group
             && let Some(open) = self.per_address.get_mut(&group)
@@ -212,106 +221,106 @@ impl Table {
     }
 }
 
-impl Slot {
+impl ConnectionSlot {
     /// Resolves when the connection is to make room for another.
-    pub(crate) async fn is_shed(&self) {
+    pub(crate) async fn wait_until_shed(&self) {
         self.close.cancelled().await;
     }
 
     /// The connection's task runs.
-    pub(crate) fn start(&self) {
+    pub(crate) fn mark_started(&self) {
         self.activity.has_started.store(true, Ordering::Relaxed);
     }
 
     /// A caller who was let in is being answered, until this is dropped. `None`: the connection is being closed to make room,
     /// and nothing may be begun on it whose answer would be lost.
-    pub(crate) fn serve(self: &Arc<Self>) -> Option<Serving> {
+    pub(crate) fn begin_serving(self: &Arc<Self>) -> Option<ServingGuard> {
         // Which connection is closed is decided under the same lock.
         let table = self.connections.lock();
-        table.entries.contains_key(&self.number).then(|| self.count())
+        table.entries.contains_key(&self.number).then(|| self.count_serving())
     }
 
-    fn count(self: &Arc<Self>) -> Serving {
+    fn count_serving(self: &Arc<Self>) -> ServingGuard {
         self.activity.serving.fetch_add(1, Ordering::Relaxed);
-        self.activity.is_known.store(true, Ordering::Relaxed);
-        Serving(Arc::clone(self))
+        self.activity.is_authenticated.store(true, Ordering::Relaxed);
+        ServingGuard(Arc::clone(self))
     }
 }
 
-impl Drop for Slot {
+impl Drop for ConnectionSlot {
     fn drop(&mut self) {
         self.connections.lock().remove(self.number);
     }
 }
 
-impl Serving {
+impl ServingGuard {
     /// The same for something that goes on by itself, such as a stream.
-    pub(crate) fn another(&self) -> Self {
-        self.0.count()
+    pub(crate) fn duplicate(&self) -> Self {
+        self.0.count_serving()
     }
 }
 
-impl Drop for Serving {
+impl Drop for ServingGuard {
     fn drop(&mut self) {
-        let Slot { connections, activity, .. } = &*self.0;
-        activity.waiting_since.store(connections.now(), Ordering::Relaxed);
+        let ConnectionSlot { connections, activity, .. } = &*self.0;
+        activity.waiting_since.store(connections.elapsed_micros(), Ordering::Relaxed);
         activity.serving.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::Admits::{Everything, KeysAndProbes, ProbesOnly};
+    use super::AllowedUse::{Everything, KeysAndProbes, ProbesOnly};
     use super::*;
 
     fn address(last: u8) -> IpAddr {
         IpAddr::from([192, 0, 2, last])
     }
 
-    fn slot(admitted: Admitted) -> Option<Arc<Slot>> {
+    fn slot(admitted: ConnectionAdmission) -> Option<Arc<ConnectionSlot>> {
         match admitted {
-            Admitted::Yes { slot, .. } => Some(slot),
-            Admitted::No => None,
+            ConnectionAdmission::Accepted { slot, .. } => Some(slot),
+            ConnectionAdmission::Rejected => None,
         }
     }
 
-    fn is_shed(slot: &Arc<Slot>) -> bool {
+    fn is_shed(slot: &Arc<ConnectionSlot>) -> bool {
         slot.close.is_cancelled()
     }
 
     #[test]
-    fn the_one_that_has_waited_longest_makes_room() {
+    fn longest_waiting_connection_is_shed_first() {
         let connections = Connections::new(ConnectionLimits { total: 3, per_address: 3 });
         let mut open: Vec<_> = (0..3).map(|n| slot(connections.admit(Some(address(n)))).unwrap()).collect();
         // The first serves, and has then waited least; the second is in use.
-        drop(open[0].serve().unwrap());
-        let serving = open[1].serve().unwrap();
+        drop(open[0].begin_serving().unwrap());
+        let serving = open[1].begin_serving().unwrap();
         open.push(slot(connections.admit(Some(address(9)))).unwrap());
         assert_eq!(open.iter().map(is_shed).collect::<Vec<_>>(), [false, false, true, false]);
-        assert!(open[2].serve().is_none(), "nothing is begun on what is being closed");
+        assert!(open[2].begin_serving().is_none(), "nothing is begun on what is being closed");
         // A connection that a caller with a key has used stays before one that none has.
         open.push(slot(connections.admit(Some(address(9)))).unwrap());
         assert_eq!(open.iter().map(is_shed).collect::<Vec<_>>(), [false, false, true, true, false]);
-        assert!(open.iter().filter(|one| !is_shed(one)).all(|one| one.admits == Everything));
+        assert!(open.iter().filter(|one| !is_shed(one)).all(|one| one.allowed_use == Everything));
         drop(serving);
     }
 
     #[test]
-    fn what_was_not_looked_at_stays_before_what_was_silent() {
+    fn unread_connection_is_kept_over_silent_one() {
         let connections = Connections::new(ConnectionLimits { total: 3, per_address: 3 });
         let open: Vec<_> = (0..3).map(|n| slot(connections.admit(Some(address(n)))).unwrap()).collect();
-        open[1].start();
-        open[2].start();
+        open[1].mark_started();
+        open[2].mark_started();
         let _new = [7, 8, 9].map(|n| slot(connections.admit(Some(address(n)))).unwrap());
         assert_eq!(open.iter().map(is_shed).collect::<Vec<_>>(), [true, true, true]);
         let open: Vec<_> = (0..3).map(|n| slot(connections.admit(Some(address(n)))).unwrap()).collect();
-        open[1].start();
+        open[1].mark_started();
         let _new = slot(connections.admit(Some(address(9)))).unwrap();
         assert_eq!(open.iter().map(is_shed).collect::<Vec<_>>(), [false, true, false]);
     }
 
     #[test]
-    fn an_address_with_more_than_its_share_makes_room_first() {
+    fn address_over_its_share_is_shed_first() {
         let connections = Connections::new(ConnectionLimits { total: 6, per_address: 2 });
         let admit = |from: u8| slot(connections.admit(Some(address(from))));
         let other = admit(1).unwrap();
@@ -322,36 +331,36 @@ mod tests {
         let more = admit(2).unwrap();
         assert_eq!(crowd.iter().map(is_shed).collect::<Vec<_>>(), [true, true, true, false, false]);
         assert!(!is_shed(&other) && !late.iter().any(is_shed), "an address closes only its own");
-        let serving = [&crowd[3], &crowd[4], &more].map(|slot| slot.serve().unwrap());
+        let serving = [&crowd[3], &crowd[4], &more].map(|slot| slot.begin_serving().unwrap());
         let probe = admit(2).unwrap();
-        assert_eq!(probe.admits, ProbesOnly, "all of its share serves");
+        assert_eq!(probe.allowed_use, ProbesOnly, "all of its share serves");
         let proxy = slot(connections.admit(None)).unwrap();
         assert!(is_shed(&probe) && !is_shed(&other), "what an address has beyond its share goes first");
-        assert_eq!(proxy.admits, KeysAndProbes, "all six places are taken");
+        assert_eq!(proxy.allowed_use, KeysAndProbes, "all six places are taken");
         drop((serving, crowd, late, other, more, probe, proxy));
         let table = connections.lock();
         assert!(table.entries.is_empty() && table.per_address.is_empty(), "all places were given back");
     }
 
     #[test]
-    fn where_all_serve_a_reserve_is_left_for_keys_and_then_for_probes() {
+    fn busy_server_reserves_slots_for_keys_then_probes() {
         let connections = Connections::new(ConnectionLimits { total: 2, per_address: 100 });
         let mut open = Vec::new();
         while let Some(slot) = slot(connections.admit(Some(address(1)))) {
-            let serving = slot.serve().unwrap();
+            let serving = slot.begin_serving().unwrap();
             open.push((slot, serving));
         }
-        let admits: Vec<_> = open.iter().map(|(slot, _)| slot.admits).collect();
+        let admits: Vec<_> = open.iter().map(|(slot, _)| slot.allowed_use).collect();
         assert_eq!(admits, [Everything, Everything, KeysAndProbes, KeysAndProbes, ProbesOnly, ProbesOnly]);
         // One that only waits in the reserve makes room like any other.
         let (last, serving) = open.pop().unwrap();
         drop(serving);
-        assert!(slot(connections.admit(Some(address(1)))).is_some_and(|new| new.admits == ProbesOnly));
+        assert!(slot(connections.admit(Some(address(1)))).is_some_and(|new| new.allowed_use == ProbesOnly));
         assert!(is_shed(&last));
     }
 
     #[test]
-    fn addresses_of_one_network_are_one() {
+    fn ipv6_addresses_are_grouped_by_network() {
         for (one, other, are_same) in [
             ("192.0.2.1", "192.0.2.1", true),
             ("192.0.2.1", "192.0.2.2", false),

@@ -3,15 +3,15 @@
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::Response;
 
-use crate::reply;
+use crate::response;
 
 /// What pages may see beside what every page may.
-const SEEN: &str =
+const EXPOSED_HEADERS: &str =
     "mcp-session-id, ratelimit-limit, ratelimit-remaining, ratelimit-reset, retry-after, www-authenticate";
 
 /// The answer to a browser that asks before it calls.
 pub(crate) fn preflight(asked: &HeaderMap) -> Response {
-    let mut response = reply::empty(StatusCode::NO_CONTENT);
+    let mut response = response::empty(StatusCode::NO_CONTENT);
     let headers = response.headers_mut();
     headers.insert(header::ACCESS_CONTROL_ALLOW_METHODS, HeaderValue::from_static("GET, POST, DELETE"));
     // Which arguments travel as headers too is for each tool to say, so whatever is asked for is allowed.
@@ -23,9 +23,9 @@ pub(crate) fn preflight(asked: &HeaderMap) -> Response {
 }
 
 /// Lets a page of this origin read the answer.
-pub(crate) fn allow(response: &mut Response, origin: HeaderValue) {
+pub(crate) fn allow_origin(response: &mut Response, origin: HeaderValue) {
     let headers = response.headers_mut();
     headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, origin);
-    headers.insert(header::ACCESS_CONTROL_EXPOSE_HEADERS, HeaderValue::from_static(SEEN));
+    headers.insert(header::ACCESS_CONTROL_EXPOSE_HEADERS, HeaderValue::from_static(EXPOSED_HEADERS));
     headers.append(header::VARY, HeaderValue::from_static("origin"));
 }

@@ -6,25 +6,25 @@
 
 mod accept;
 mod api_mcp;
+mod auth;
 mod body;
-mod budget;
+mod body_budget;
 mod caller;
 mod channel;
 mod client_address;
 mod connections;
 mod cors;
-mod door;
-mod guard;
-mod head;
+mod head_validation;
 mod mcp;
 mod metrics;
 mod oauth;
-mod pace;
+mod origin;
 mod probes;
-mod reply;
+mod response;
 mod route;
 mod session;
 mod sse;
+mod timeouts;
 mod tls;
 mod ws;
 
@@ -35,35 +35,35 @@ use server::App;
 use server::access::AccessStore;
 
 pub use accept::serve;
-pub use budget::BodyLimits;
+pub use auth::Authenticator;
+pub use body_budget::BodyLimits;
 pub use client_address::TrustedProxies;
 pub use connections::ConnectionLimits;
-pub use door::Door;
-pub use guard::Guard;
-pub use metrics::{Metrics, Watcher};
-pub use tls::Tls;
+pub use metrics::{HttpMetrics, MetricsObserver};
+pub use origin::OriginPolicy;
+pub use tls::ReloadableTls;
 
-use budget::BodyBudget;
-use session::Sessions;
+use body_budget::BodyBudget;
+use session::HttpSessions;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 /// What a server over HTTP is made of.
-pub struct Settings {
+pub struct HttpSettings {
     /// The server itself.
     pub app: Arc<App>,
     /// Who is let in.
-    pub door: Arc<Door>,
+    pub authenticator: Arc<Authenticator>,
     /// By which names, and from which pages.
-    pub guard: Guard,
-    /// Where figures go. The app's observer should be a [`Watcher`] of the same.
-    pub metrics: Arc<Metrics>,
+    pub origin_policy: OriginPolicy,
+    /// Where figures go. The app's observer should be a [`MetricsObserver`] of the same.
+    pub metrics: Arc<HttpMetrics>,
     /// What has to be there for the server to be ready.
     pub store: Option<Arc<dyn AccessStore>>,
     /// The address that clients know, without a path: `https://mcp.example.com`.
     pub public_url: Option<String>,
     /// Certificates, if the server speaks TLS itself.
-    pub tls: Option<Tls>,
+    pub tls: Option<ReloadableTls>,
     /// How many connections may be open at once.
     pub connections: ConnectionLimits,
     /// How much memory the bodies of requests may take.
@@ -73,14 +73,14 @@ pub struct Settings {
 }
 
 /// What every request shares.
-struct State {
+struct HttpState {
     app: Arc<App>,
-    door: Arc<Door>,
-    guard: Guard,
-    metrics: Arc<Metrics>,
+    authenticator: Arc<Authenticator>,
+    origin_policy: OriginPolicy,
+    metrics: Arc<HttpMetrics>,
     store: Option<Arc<dyn AccessStore>>,
     public_url: Option<String>,
-    sessions: Sessions,
+    sessions: HttpSessions,
     bodies: Arc<BodyBudget>,
     proxies: TrustedProxies,
     /// What the store said last, and when.
@@ -88,5 +88,5 @@ struct State {
     /// Connections, and what has become of them. The server waits for them when it ends.
     tasks: TaskTracker,
     /// Cancelled when whoever still waits for an answer has to be told that there will be none.
-    time_is_up: CancellationToken,
+    drain_deadline: CancellationToken,
 }

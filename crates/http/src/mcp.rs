@@ -8,42 +8,43 @@ use std::time::Duration;
 use axum::extract::Request;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
 use axum::response::Response;
-use server::access::Standing;
+use server::access::RateLimitStatus;
 use server::{
-    Connection, Correlation, Delivery, Letter, Outbox, Place, Principal, Refusal, Revision, Rules, Seat,
+    Connection, ConnectionMode, Correlation, DecodedMessage, MessageOrigin, Outbox, Principal, QuotaKind,
+    QuotaPermit, RequestRejection, Revision,
 };
 
-use crate::body::{self, Accepts, Received, Unread};
-use crate::caller::{Caller, Source};
+use crate::auth::AcceptedCredentials;
+use crate::body::{self, AcceptedMediaTypes, BodyError, ReceivedBody};
+use crate::caller::{AuthenticatedCaller, RequestSource};
 use crate::channel::Channel;
-use crate::door::Takes;
-use crate::reply::{self, First, Flow, HangUp, Kept};
-use crate::session::{Kind, NEWS, Session};
-use crate::{State, guard, oauth, route};
+use crate::response::{self, CancelOnDrop, EventStream, FirstEvent, StreamGuard};
+use crate::session::{HttpSession, NOTIFICATION_STREAM, SessionTransport};
+use crate::{HttpState, oauth, origin, route};
 
-const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
-const VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
-const LAST_EVENT: HeaderName = HeaderName::from_static("last-event-id");
+const SESSION_ID_HEADER: HeaderName = HeaderName::from_static("mcp-session-id");
+const PROTOCOL_VERSION_HEADER: HeaderName = HeaderName::from_static("mcp-protocol-version");
+const LAST_EVENT_ID_HEADER: HeaderName = HeaderName::from_static("last-event-id");
 
 /// How long a session that is deleted may take to end.
-const PATIENCE: Duration = Duration::from_secs(10);
+const SESSION_END_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// A request, and who sends it.
-struct Visit<'a> {
-    state: &'a Arc<State>,
-    caller: Caller,
+struct StreamableHttpRequest<'a> {
+    state: &'a Arc<HttpState>,
+    caller: AuthenticatedCaller,
     headers: HeaderMap,
-    accepts: Accepts,
+    accepts: AcceptedMediaTypes,
     correlation: Correlation,
 }
 
-pub(crate) async fn handle(state: &Arc<State>, source: &Source, request: Request) -> Response {
+pub(crate) async fn handle(state: &Arc<HttpState>, source: &RequestSource, request: Request) -> Response {
     let (parts, body) = request.into_parts();
-    let outcome = match state.authenticate(source, &parts.headers, Takes::KeysAndTokens).await {
+    let outcome = match state.authenticate(source, &parts.headers, AcceptedCredentials::KeysAndTokens).await {
         Ok(caller) => {
-            let accepts = Accepts::of(&parts.headers);
+            let accepts = AcceptedMediaTypes::from_headers(&parts.headers);
             let correlation = body::correlation(&parts.extensions);
-            let visit = Visit { state, caller, headers: parts.headers, accepts, correlation };
+            let visit = StreamableHttpRequest { state, caller, headers: parts.headers, accepts, correlation };
             match parts.method {
                 Method::POST => visit.post(body).await,
                 Method::GET => visit.get(),
@@ -55,30 +56,30 @@ pub(crate) async fn handle(state: &Arc<State>, source: &Source, request: Request
             Err(refusal)
         }
     };
-    outcome.unwrap_or_else(|refusal| route::refuse(state, Rules::Session, refusal))
+    outcome.unwrap_or_else(|refusal| route::refuse(state, ConnectionMode::Session, refusal))
 }
 
-impl Visit<'_> {
+impl StreamableHttpRequest<'_> {
     fn principal(&self) -> &Principal {
         &self.caller.principal
     }
 
-    async fn post(self, body: axum::body::Body) -> Result<Response, Refusal> {
-        body::check_type(&self.headers)?;
+    async fn post(self, body: axum::body::Body) -> Result<Response, RequestRejection> {
+        body::check_content_type(&self.headers)?;
         if !self.accepts.json && !self.accepts.stream {
-            return Err(Refusal::NotAcceptable { offered: "application/json or text/event-stream" });
+            return Err(RequestRejection::NotAcceptable { offered: "application/json or text/event-stream" });
         }
         let received = body::receive(self.state, &self.caller, body).await;
         // The memory of the body is held until there is an answer.
-        let Received { letter, standing, held: _held } =
-            received.map_err(|Unread { refusal, .. }| refusal)?;
+        let ReceivedBody { message: letter, rate_limit: standing, reservation: _held } =
+            received.map_err(|BodyError { refusal, .. }| refusal)?;
         let is_stateless = self.is_stateless(&letter)?;
         let mut response = if is_stateless {
-            self.alone(letter, standing).await?
+            self.post_stateless(letter, standing).await?
         } else {
-            self.in_session(letter, standing).await?
+            self.post_stateful(letter, standing).await?
         };
-        body::tell_standing(&mut response, standing);
+        body::add_rate_limit_headers(&mut response, standing);
         if response.status() == StatusCode::FORBIDDEN {
             oauth::challenge_scope(self.state, &mut response);
         }
@@ -86,202 +87,261 @@ impl Visit<'_> {
     }
 
     /// Whether the message stands for itself: the version says so, in the header or in the body.
-    fn is_stateless(&self, letter: &Letter) -> Result<bool, Refusal> {
-        if letter.is_stateless() {
+    fn is_stateless(&self, message: &DecodedMessage) -> Result<bool, RequestRejection> {
+        if message.is_stateless() {
             return Ok(true);
         }
-        Ok(self.version()?.is_some_and(Revision::is_stateless))
+        Ok(self.protocol_version()?.is_some_and(Revision::is_stateless))
     }
 
     /// The version that the header names. One that is not spoken here, or comes twice, is refused.
-    fn version(&self) -> Result<Option<Revision>, Refusal> {
-        if !self.headers.contains_key(VERSION) {
+    fn protocol_version(&self) -> Result<Option<Revision>, RequestRejection> {
+        if !self.headers.contains_key(PROTOCOL_VERSION_HEADER) {
             return Ok(None);
         }
-        let version = guard::single(&self.headers, &VERSION).unwrap_or_default();
-        let refusal = || Refusal::UnsupportedVersion { requested: version.chars().take(64).collect() };
+        let version = origin::single_header(&self.headers, &PROTOCOL_VERSION_HEADER).unwrap_or_default();
+        let refusal =
+            || RequestRejection::UnsupportedVersion { requested: version.chars().take(64).collect() };
         Revision::parse(version).map(Some).ok_or_else(refusal)
     }
 
     /// Streams and sessions are for revisions that have sessions.
-    fn check_has_sessions(&self) -> Result<(), Refusal> {
-        match self.version()? {
-            Some(revision) if revision.is_stateless() => Err(Refusal::MethodNotAllowed { allowed: "POST" }),
+    fn check_has_sessions(&self) -> Result<(), RequestRejection> {
+        match self.protocol_version()? {
+            Some(revision) if revision.is_stateless() => {
+                Err(RequestRejection::MethodNotAllowed { allowed: "POST" })
+            }
             _ => Ok(()),
         }
     }
 
     /// A message that stands for itself. When the client hangs up, nobody wants the answer any more.
-    async fn alone(&self, letter: Letter, standing: Option<Standing>) -> Result<Response, Refusal> {
-        let seat = self.state.app.place(self.principal(), Place::Call)?;
+    async fn post_stateless(
+        &self,
+        message: DecodedMessage,
+        rate_limit: Option<RateLimitStatus>,
+    ) -> Result<Response, RequestRejection> {
+        let seat = self.state.app.acquire_permit(self.principal(), QuotaKind::Call)?;
         let channel = Channel::for_request(self.accepts.stream);
         let outbox = Arc::clone(&channel) as Arc<dyn Outbox>;
-        let connection =
-            Connection::new(Arc::clone(&self.state.app), self.principal().clone(), Rules::Stateless, outbox);
-        let delivery = self.delivery(&channel, standing).claiming(body::claims(&self.headers));
-        if !connection.handle(letter, delivery) {
-            return Ok(reply::empty(StatusCode::ACCEPTED));
+        let connection = Connection::new(
+            Arc::clone(&self.state.app),
+            self.principal().clone(),
+            ConnectionMode::Stateless,
+            outbox,
+        );
+        let delivery =
+            self.message_origin(&channel, rate_limit).with_headers(body::mirrored_headers(&self.headers));
+        if !connection.handle(message, delivery) {
+            return Ok(response::empty(StatusCode::ACCEPTED));
         }
         let mut reader = channel.read_after(0);
-        let hang_up = HangUp(connection);
-        Ok(match reply::first_of(self.state, &hang_up.0, &mut reader, self.accepts).await {
-            First::Plain(response) => response,
-            First::Nothing => reply::empty(StatusCode::ACCEPTED),
-            First::Stream(first) => {
-                let kept: Vec<Kept> = vec![Box::new(hang_up), Box::new(seat)];
-                self.stream(Flow { first, kept, ..Flow::of(reader) })
-            }
-        })
+        let hang_up = CancelOnDrop(connection);
+        Ok(
+            match response::read_first_event_or_drain(self.state, &hang_up.0, &mut reader, self.accepts).await
+            {
+                FirstEvent::Json(response) => response,
+                FirstEvent::Closed => response::empty(StatusCode::ACCEPTED),
+                FirstEvent::Stream(first) => {
+                    let kept: Vec<StreamGuard> = vec![Box::new(hang_up), Box::new(seat)];
+                    self.stream_response(EventStream {
+                        first_event: first,
+                        guards: kept,
+                        ..EventStream::from_reader(reader)
+                    })
+                }
+            },
+        )
     }
 
-    fn delivery(&self, channel: &Arc<Channel>, standing: Option<Standing>) -> Delivery {
-        body::delivery(Arc::clone(channel) as Arc<dyn Outbox>, standing, self.correlation.clone())
+    fn message_origin(&self, channel: &Arc<Channel>, rate_limit: Option<RateLimitStatus>) -> MessageOrigin {
+        body::message_origin(Arc::clone(channel) as Arc<dyn Outbox>, rate_limit, self.correlation.clone())
     }
 
-    fn stream(&self, mut flow: Flow) -> Response {
-        flow.pass = Some((Arc::clone(self.state), self.state.door.pass(&self.headers)));
-        flow.kept.push(Box::new(self.state.metrics.stream()));
-        flow.kept.push(Box::new(self.caller.serving.another()));
-        reply::stream(flow)
+    fn stream_response(&self, mut stream: EventStream) -> Response {
+        stream.credential =
+            Some((Arc::clone(self.state), self.state.authenticator.presented_credential(&self.headers)));
+        stream.guards.push(Box::new(self.state.metrics.track_stream()));
+        stream.guards.push(Box::new(self.caller.serving.duplicate()));
+        response::event_stream(stream)
     }
 
-    async fn in_session(&self, letter: Letter, standing: Option<Standing>) -> Result<Response, Refusal> {
-        match self.headers.contains_key(SESSION) {
+    async fn post_stateful(
+        &self,
+        message: DecodedMessage,
+        rate_limit: Option<RateLimitStatus>,
+    ) -> Result<Response, RequestRejection> {
+        match self.headers.contains_key(SESSION_ID_HEADER) {
             true => {
-                let session = self.session()?;
-                self.in_this_session(&session, letter, standing).await
+                let session = self.find_session()?;
+                self.post_in_session(&session, message, rate_limit).await
             }
-            false if letter.opens_session() => self.open(letter, standing).await,
+            false if message.is_initialize() => self.open_session(message, rate_limit).await,
             // A session that is forgotten at once can say what is wrong with the message.
-            false if letter.is_malformed() => Ok(self.in_no_session(letter, standing).await),
-            false => Err(Refusal::SessionRequired),
+            false if message.is_malformed() => Ok(self.reject_malformed(message, rate_limit).await),
+            false => Err(RequestRejection::SessionRequired),
         }
     }
 
-    fn session(&self) -> Result<Arc<Session>, Refusal> {
-        let name = guard::single(&self.headers, &SESSION).ok_or(Refusal::SessionRequired)?;
-        self.state.sessions.find(name, Kind::Streamable, self.principal())
+    fn find_session(&self) -> Result<Arc<HttpSession>, RequestRejection> {
+        let name = origin::single_header(&self.headers, &SESSION_ID_HEADER)
+            .ok_or(RequestRejection::SessionRequired)?;
+        self.state.sessions.find(name, SessionTransport::Streamable, self.principal())
     }
 
-    fn connect(&self, news: &Arc<Channel>) -> Arc<Connection> {
+    fn new_connection(&self, news: &Arc<Channel>) -> Arc<Connection> {
         let outbox = Arc::clone(news) as Arc<dyn Outbox>;
-        Connection::new(Arc::clone(&self.state.app), self.principal().clone(), Rules::Session, outbox)
+        Connection::new(
+            Arc::clone(&self.state.app),
+            self.principal().clone(),
+            ConnectionMode::Session,
+            outbox,
+        )
     }
 
-    async fn in_no_session(&self, letter: Letter, standing: Option<Standing>) -> Response {
+    async fn reject_malformed(
+        &self,
+        message: DecodedMessage,
+        rate_limit: Option<RateLimitStatus>,
+    ) -> Response {
         let channel = Channel::for_request(false);
-        self.connect(&channel).handle(letter, self.delivery(&channel, standing));
-        match reply::first(&mut channel.read_after(0), Accepts { json: true, stream: false }).await {
-            First::Plain(response) => response,
-            First::Stream(_) | First::Nothing => reply::empty(StatusCode::ACCEPTED),
+        self.new_connection(&channel).handle(message, self.message_origin(&channel, rate_limit));
+        match response::read_first_event(
+            &mut channel.read_after(0),
+            AcceptedMediaTypes { json: true, stream: false },
+        )
+        .await
+        {
+            FirstEvent::Json(response) => response,
+            FirstEvent::Stream(_) | FirstEvent::Closed => response::empty(StatusCode::ACCEPTED),
         }
     }
 
     /// Many clients never end their sessions. At the limit, the one that was not used for longest makes room.
-    fn seat_for_session(&self) -> Result<Seat, Refusal> {
-        let place = || self.state.app.place(self.principal(), Place::Session);
+    fn acquire_session_permit(&self) -> Result<QuotaPermit, RequestRejection> {
+        let place = || self.state.app.acquire_permit(self.principal(), QuotaKind::Session);
         place().or_else(|full| {
-            let oldest = self.state.sessions.remove_unused(self.principal()).ok_or(full)?;
-            let seat = oldest.give_up_seat();
+            let oldest = self.state.sessions.remove_least_recently_used(self.principal()).ok_or(full)?;
+            let seat = oldest.release_permit();
             tokio::spawn(async move { oldest.end(Duration::ZERO).await });
             seat.map_or_else(place, Ok)
         })
     }
 
     /// `initialize`: a new session, unless it fails.
-    async fn open(&self, letter: Letter, standing: Option<Standing>) -> Result<Response, Refusal> {
-        let seat = self.seat_for_session()?;
+    async fn open_session(
+        &self,
+        message: DecodedMessage,
+        rate_limit: Option<RateLimitStatus>,
+    ) -> Result<Response, RequestRejection> {
+        let seat = self.acquire_session_permit()?;
         let news = Channel::for_session(true);
-        let held = (seat, self.state.metrics.session());
-        let session = Session::new(Kind::Streamable, self.principal(), self.connect(&news), news, held);
-        let mut response = self.in_this_session(&session, letter, standing).await?;
-        if session.connection.negotiated().is_none() {
+        let held = (seat, self.state.metrics.track_session());
+        let session = HttpSession::new(
+            SessionTransport::Streamable,
+            self.principal(),
+            self.new_connection(&news),
+            news,
+            held,
+        );
+        let mut response = self.post_in_session(&session, message, rate_limit).await?;
+        if session.connection.negotiated_revision().is_none() {
             session.end(Duration::ZERO).await;
             return Ok(response);
         }
         let name = self.state.sessions.add(&self.state.app, session)?;
         if let Ok(name) = HeaderValue::try_from(name) {
-            response.headers_mut().insert(SESSION, name);
+            response.headers_mut().insert(SESSION_ID_HEADER, name);
         }
         Ok(response)
     }
 
-    async fn in_this_session(
+    async fn post_in_session(
         &self,
-        session: &Arc<Session>,
-        letter: Letter,
-        standing: Option<Standing>,
-    ) -> Result<Response, Refusal> {
-        if !session.connection.has_room() {
-            return Err(Refusal::Busy);
+        session: &Arc<HttpSession>,
+        message: DecodedMessage,
+        rate_limit: Option<RateLimitStatus>,
+    ) -> Result<Response, RequestRejection> {
+        if !session.connection.has_capacity() {
+            return Err(RequestRejection::Busy);
         }
         // What needs no answer is always taken: it may be the answer that calls wait for.
-        let call = || self.state.app.place(self.principal(), Place::Call);
-        let seat = letter.wants_answer().then(call).transpose()?;
+        let call = || self.state.app.acquire_permit(self.principal(), QuotaKind::Call);
+        let seat = message.expects_response().then(call).transpose()?;
         let channel = Channel::for_session(self.accepts.stream);
-        let delivery = self.delivery(&channel, standing);
-        if !session.connection.handle(letter, delivery.by(self.principal().clone())) {
-            return Ok(reply::empty(StatusCode::ACCEPTED));
+        let delivery = self.message_origin(&channel, rate_limit);
+        if !session.connection.handle(message, delivery.with_sender(self.principal().clone())) {
+            return Ok(response::empty(StatusCode::ACCEPTED));
         }
         let mut reader = channel.read_after(0);
-        Ok(match reply::first(&mut reader, self.accepts).await {
-            First::Plain(response) => response,
-            First::Nothing => reply::empty(StatusCode::ACCEPTED),
-            First::Stream(first) => {
-                let mut flow = Flow { first, ..Flow::of(reader) };
-                flow.kept.push(Box::new(seat));
-                self.answer_as_stream(session, channel, flow)
+        Ok(match response::read_first_event(&mut reader, self.accepts).await {
+            FirstEvent::Json(response) => response,
+            FirstEvent::Closed => response::empty(StatusCode::ACCEPTED),
+            FirstEvent::Stream(first) => {
+                let mut flow = EventStream { first_event: first, ..EventStream::from_reader(reader) };
+                flow.guards.push(Box::new(seat));
+                self.respond_with_stream(session, channel, flow)
             }
         })
     }
 
-    fn answer_as_stream(&self, session: &Arc<Session>, channel: Arc<Channel>, mut flow: Flow) -> Response {
-        let number = session.keep(channel);
-        let primes = session.connection.negotiated().is_some_and(Revision::primes_streams);
-        flow.head = primes.then(|| reply::prime(number));
-        flow.ids = Some(number);
+    fn respond_with_stream(
+        &self,
+        session: &Arc<HttpSession>,
+        channel: Arc<Channel>,
+        mut stream: EventStream,
+    ) -> Response {
+        let number = session.add_stream(channel);
+        let primes = session.connection.negotiated_revision().is_some_and(Revision::primes_streams);
+        stream.preamble = primes.then(|| response::priming_event(number));
+        stream.stream_id = Some(number);
         // A session with an open stream is in use.
-        flow.kept.push(Box::new(Arc::clone(session)));
-        self.stream(flow)
+        stream.guards.push(Box::new(Arc::clone(session)));
+        self.stream_response(stream)
     }
 
     /// The stream for what belongs to no request, or one that was broken off.
-    fn get(self) -> Result<Response, Refusal> {
+    fn get(self) -> Result<Response, RequestRejection> {
         self.check_has_sessions()?;
         if !self.accepts.stream {
-            return Err(Refusal::NotAcceptable { offered: "text/event-stream" });
+            return Err(RequestRejection::NotAcceptable { offered: "text/event-stream" });
         }
-        let session = self.session()?;
-        let seat = self.state.app.place(self.principal(), Place::Stream)?;
-        let last = guard::single(&self.headers, &LAST_EVENT).and_then(event_id);
-        let number = last.map_or(NEWS, |(number, _)| number);
+        let session = self.find_session()?;
+        let seat = self.state.app.acquire_permit(self.principal(), QuotaKind::Stream)?;
+        let last = origin::single_header(&self.headers, &LAST_EVENT_ID_HEADER).and_then(parse_event_id);
+        let number = last.map_or(NOTIFICATION_STREAM, |(number, _)| number);
         // Clients come back for ever to a stream that ended without an answer, unless they hear that there is none.
-        let nothing_left = Refusal::MethodNotAllowed { allowed: "POST, DELETE" };
+        let nothing_left = RequestRejection::MethodNotAllowed { allowed: "POST, DELETE" };
         let channel = session.stream(number).ok_or_else(|| nothing_left.clone())?;
         let reader = match last {
-            Some((_, after)) if channel.is_over_after(after) => return Err(nothing_left),
+            Some((_, after)) if channel.is_exhausted_after(after) => return Err(nothing_left),
             Some((_, after)) => channel.read_after(after),
-            None => channel.read_on(),
+            None => channel.read_unread(),
         };
-        let primes = session.connection.negotiated().is_some_and(Revision::primes_streams);
-        let head = (primes && last.is_none()).then(|| reply::prime(number));
-        let kept: Vec<Kept> = vec![Box::new(seat), Box::new(session)];
-        Ok(self.stream(Flow { head, ids: Some(number), kept, ..Flow::of(reader) }))
+        let primes = session.connection.negotiated_revision().is_some_and(Revision::primes_streams);
+        let head = (primes && last.is_none()).then(|| response::priming_event(number));
+        let kept: Vec<StreamGuard> = vec![Box::new(seat), Box::new(session)];
+        Ok(self.stream_response(EventStream {
+            preamble: head,
+            stream_id: Some(number),
+            guards: kept,
+            ..EventStream::from_reader(reader)
+        }))
     }
 
-    fn delete(self) -> Result<Response, Refusal> {
+    fn delete(self) -> Result<Response, RequestRejection> {
         self.check_has_sessions()?;
-        let session = self.session()?;
-        if let Some(name) = guard::single(&self.headers, &SESSION) {
+        let session = self.find_session()?;
+        if let Some(name) = origin::single_header(&self.headers, &SESSION_ID_HEADER) {
             self.state.sessions.remove(name);
         }
-        tokio::spawn(async move { session.end(PATIENCE).await });
-        Ok(reply::empty(StatusCode::NO_CONTENT))
+        tokio::spawn(async move { session.end(SESSION_END_TIMEOUT).await });
+        Ok(response::empty(StatusCode::NO_CONTENT))
     }
 }
 
 /// Which event of which stream.
-fn event_id(text: &str) -> Option<(u64, u64)> {
+fn parse_event_id(text: &str) -> Option<(u64, u64)> {
     let (stream, event) = text.split_once('-')?;
     Some((stream.parse().ok()?, event.parse().ok()?))
 }

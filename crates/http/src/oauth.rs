@@ -4,21 +4,21 @@ use axum::body::Body;
 use axum::http::{HeaderValue, header};
 use axum::response::Response;
 use serde_json::json;
-use server::{Refusal, Rules, Scope};
+use server::{ConnectionMode, RequestRejection, Scope};
 
-use crate::{State, route};
+use crate::{HttpState, route};
 
 /// Where the metadata is.
-const PATH: &str = "/.well-known/oauth-protected-resource/mcp";
+const METADATA_PATH: &str = "/.well-known/oauth-protected-resource/mcp";
 
 /// Which authorization server gives tokens for this server.
-pub(crate) fn metadata(state: &State) -> Response {
-    let Some(tokens) = state.door.tokens() else {
-        return route::refuse(state, Rules::Session, Refusal::NoSuchPath);
+pub(crate) fn metadata(state: &HttpState) -> Response {
+    let Some(tokens) = state.authenticator.jwt_verifier() else {
+        return route::refuse(state, ConnectionMode::Session, RequestRejection::PathNotFound);
     };
     let body = json!({
-        "resource": tokens.trust().audience,
-        "authorization_servers": [tokens.trust().issuer],
+        "resource": tokens.policy().audience,
+        "authorization_servers": [tokens.policy().issuer],
         // What an ordinary client needs: some ask for everything that stands here.
         "scopes_supported": [Scope::Read.as_str(), Scope::Write.as_str()],
         "bearer_methods_supported": ["header"],
@@ -30,10 +30,10 @@ pub(crate) fn metadata(state: &State) -> Response {
 }
 
 /// Says on a refusal what would be needed.
-pub(crate) fn challenge(state: &State, response: &mut Response) {
-    let place = state.public_url.as_ref().filter(|_| state.door.tokens().is_some());
+pub(crate) fn challenge(state: &HttpState, response: &mut Response) {
+    let place = state.public_url.as_ref().filter(|_| state.authenticator.jwt_verifier().is_some());
     let challenge = match place {
-        Some(url) => format!("Bearer resource_metadata=\"{}{PATH}\"", url.trim_end_matches('/')),
+        Some(url) => format!("Bearer resource_metadata=\"{}{METADATA_PATH}\"", url.trim_end_matches('/')),
         None => "Bearer".to_owned(),
     };
     if let Ok(challenge) = HeaderValue::try_from(challenge) {
@@ -42,7 +42,7 @@ pub(crate) fn challenge(state: &State, response: &mut Response) {
 }
 
 /// Says on a refusal which scope would be needed.
-pub(crate) fn challenge_scope(state: &State, response: &mut Response) {
+pub(crate) fn challenge_scope(state: &HttpState, response: &mut Response) {
     challenge(state, response);
     let challenge = response.headers().get(header::WWW_AUTHENTICATE).and_then(|value| value.to_str().ok());
     let separator = if challenge == Some("Bearer") { " " } else { ", " };

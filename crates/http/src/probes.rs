@@ -6,34 +6,34 @@ use std::time::{Duration, Instant};
 use axum::body::Body;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::Response;
-use server::{Rules, Scope};
+use server::{ConnectionMode, Scope};
 
-use crate::caller::Source;
-use crate::door::Takes;
-use crate::{State, reply, route};
+use crate::auth::AcceptedCredentials;
+use crate::caller::RequestSource;
+use crate::{HttpState, response, route};
 
 /// How long the store may take to say that it is there.
-const PATIENCE: Duration = Duration::from_secs(2);
+const READINESS_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// For how long its answer counts.
-const FRESH: Duration = Duration::from_millis(500);
+const READINESS_CACHE_TTL: Duration = Duration::from_millis(500);
 
 /// It lives: it answers.
-pub(crate) fn healthy() -> Response {
-    text(StatusCode::OK, "text/plain; charset=utf-8", "ok\n".to_owned())
+pub(crate) fn health() -> Response {
+    text_response(StatusCode::OK, "text/plain; charset=utf-8", "ok\n".to_owned())
 }
 
 /// It is ready: its store can be reached.
-pub(crate) async fn ready(state: &State) -> Response {
+pub(crate) async fn readiness(state: &HttpState) -> Response {
     let is_ready = match &state.store {
         None => true,
         Some(store) => {
             // Everybody may ask, so the store is asked once for all who ask within a second.
             let mut last = state.readiness.lock().await;
             match *last {
-                Some((asked, is_ready)) if asked.elapsed() < FRESH => is_ready,
+                Some((asked, is_ready)) if asked.elapsed() < READINESS_CACHE_TTL => is_ready,
                 _ => {
-                    let answer = tokio::time::timeout(PATIENCE, store.ready()).await;
+                    let answer = tokio::time::timeout(READINESS_TIMEOUT, store.check_ready()).await;
                     let is_ready = matches!(answer, Ok(Ok(())));
                     *last = Some((Instant::now(), is_ready));
                     is_ready
@@ -41,28 +41,32 @@ pub(crate) async fn ready(state: &State) -> Response {
             }
         }
     };
-    state.metrics.store_is_ready(is_ready);
+    state.metrics.set_store_ready(is_ready);
     if is_ready {
-        return text(StatusCode::OK, "text/plain; charset=utf-8", "ready\n".to_owned());
+        return text_response(StatusCode::OK, "text/plain; charset=utf-8", "ready\n".to_owned());
     }
     let not_ready = "the store cannot be reached, or cannot be written to\n".to_owned();
-    text(StatusCode::SERVICE_UNAVAILABLE, "text/plain; charset=utf-8", not_ready)
+    text_response(StatusCode::SERVICE_UNAVAILABLE, "text/plain; charset=utf-8", not_ready)
 }
 
 /// The figures, for those who may see them.
-pub(crate) async fn metrics(state: &Arc<State>, source: &Source, headers: &HeaderMap) -> Response {
-    match state.authenticate(source, headers, Takes::Operators).await {
-        Ok(caller) if state.door.is_open() || caller.principal.may(Scope::Admin) => text(
-            StatusCode::OK,
-            "application/openmetrics-text; version=1.0.0; charset=utf-8",
-            state.metrics.page(),
-        ),
-        Ok(_) => reply::empty(StatusCode::FORBIDDEN),
-        Err(refusal) => route::refuse(state, Rules::Session, refusal),
+pub(crate) async fn metrics(state: &Arc<HttpState>, source: &RequestSource, headers: &HeaderMap) -> Response {
+    match state.authenticate(source, headers, AcceptedCredentials::Operators).await {
+        Ok(caller)
+            if state.authenticator.is_unauthenticated() || caller.principal.has_scope(Scope::Admin) =>
+        {
+            text_response(
+                StatusCode::OK,
+                "application/openmetrics-text; version=1.0.0; charset=utf-8",
+                state.metrics.render(),
+            )
+        }
+        Ok(_) => response::empty(StatusCode::FORBIDDEN),
+        Err(refusal) => route::refuse(state, ConnectionMode::Session, refusal),
     }
 }
 
-fn text(status: StatusCode, kind: &'static str, text: String) -> Response {
+fn text_response(status: StatusCode, kind: &'static str, text: String) -> Response {
     let mut response = Response::new(Body::from(text));
     *response.status_mut() = status;
     response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(kind));

@@ -7,108 +7,110 @@ use std::time::{Duration, Instant};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use server::{App, Connection, Outbox, Principal, Refusal, Seat};
+use server::{App, Connection, Outbox, Principal, QuotaPermit, RequestRejection};
 
 use crate::channel::Channel;
-use crate::metrics::Counted;
+use crate::metrics::GaugeGuard;
 
 /// How long a session lives that nobody uses.
-const IDLE: Duration = Duration::from_mins(30);
+const SESSION_IDLE_TIMEOUT: Duration = Duration::from_mins(30);
 /// Sessions of all callers together.
-const MOST: usize = 50_000;
+const MAX_SESSIONS: usize = 50_000;
 /// Streams of one session that a client may come back to.
-const STREAMS: usize = 8;
+const MAX_RESUMABLE_STREAMS: usize = 8;
 /// Bytes of all of them together.
-const BYTES: usize = 512 * 1024;
+const MAX_RESUMABLE_BYTES: usize = 512 * 1024;
 /// The stream that belongs to no request.
-pub(crate) const NEWS: u64 = 0;
+pub(crate) const NOTIFICATION_STREAM: u64 = 0;
 
 /// Which way of speaking a session belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum SessionTransport {
     Streamable,
-    Pair,
+    LegacySse,
 }
 
 /// One client's session.
-pub(crate) struct Session {
+pub(crate) struct HttpSession {
     pub(crate) connection: Arc<Connection>,
-    kind: Kind,
+    transport: SessionTransport,
     owner: String,
-    news: Arc<Channel>,
-    streams: Mutex<Streams>,
+    notifications: Arc<Channel>,
+    streams: Mutex<ResumableStreams>,
     last_used: Mutex<Instant>,
-    seat: Mutex<Option<Seat>>,
-    _counted: Counted,
+    permit: Mutex<Option<QuotaPermit>>,
+    _counted: GaugeGuard,
 }
 
 #[derive(Default)]
-struct Streams {
-    count: u64,
-    kept: VecDeque<(u64, Arc<Channel>)>,
+struct ResumableStreams {
+    last_number: u64,
+    channels: VecDeque<(u64, Arc<Channel>)>,
 }
 
-impl Streams {
+impl ResumableStreams {
     /// Only so many, and only so many bytes. What has come to its end goes first, and the newest stays.
-    fn forget_old(&mut self) {
+    fn evict_old(&mut self) {
         let bytes = |kept: &VecDeque<(u64, Arc<Channel>)>| {
-            kept.iter().map(|(_, channel)| channel.bytes()).sum::<usize>()
+            kept.iter().map(|(_, channel)| channel.buffered_bytes()).sum::<usize>()
         };
-        while self.kept.len() > 1 && (self.kept.len() > STREAMS || bytes(&self.kept) > BYTES) {
-            let oldest = self.kept.iter().position(|(_, channel)| channel.is_over()).unwrap_or(0);
-            self.kept.remove(oldest);
+        while self.channels.len() > 1
+            && (self.channels.len() > MAX_RESUMABLE_STREAMS || bytes(&self.channels) > MAX_RESUMABLE_BYTES)
+        {
+            let oldest = self.channels.iter().position(|(_, channel)| channel.is_closed()).unwrap_or(0);
+            self.channels.remove(oldest);
         }
     }
 }
 
-impl Session {
+impl HttpSession {
     pub(crate) fn new(
-        kind: Kind,
+        kind: SessionTransport,
         principal: &Principal,
         connection: Arc<Connection>,
         news: Arc<Channel>,
-        held: (Seat, Counted),
+        held: (QuotaPermit, GaugeGuard),
     ) -> Arc<Self> {
         tokio::spawn(Arc::clone(&connection).announce_changes());
         Arc::new(Self {
             connection,
-            kind,
+            transport: kind,
             owner: principal.subject().to_owned(),
-            news,
+            notifications: news,
             streams: Mutex::default(),
             last_used: Mutex::new(Instant::now()),
-            seat: Mutex::new(Some(held.0)),
+            permit: Mutex::new(Some(held.0)),
             _counted: held.1,
         })
     }
 
     /// Keeps a stream that a client may come back to; its number.
-    pub(crate) fn keep(&self, channel: Arc<Channel>) -> u64 {
+    pub(crate) fn add_stream(&self, channel: Arc<Channel>) -> u64 {
         let mut streams = self.streams.lock().unwrap_or_else(PoisonError::into_inner);
-        streams.count += 1;
-        let number = streams.count;
-        streams.kept.push_back((number, channel));
-        streams.forget_old();
+        streams.last_number += 1;
+        let number = streams.last_number;
+        streams.channels.push_back((number, channel));
+        streams.evict_old();
         number
     }
 
     /// The stream of this number.
     pub(crate) fn stream(&self, number: u64) -> Option<Arc<Channel>> {
-        if number == NEWS {
-            return Some(Arc::clone(&self.news));
+        if number == NOTIFICATION_STREAM {
+            return Some(Arc::clone(&self.notifications));
         }
         let streams = self.streams.lock().unwrap_or_else(PoisonError::into_inner);
-        streams.kept.iter().find(|(kept, _)| *kept == number).map(|(_, channel)| Arc::clone(channel))
+        streams.channels.iter().find(|(kept, _)| *kept == number).map(|(_, channel)| Arc::clone(channel))
     }
 
     /// Where what belongs to no request goes.
-    pub(crate) fn news(&self) -> Arc<dyn Outbox> {
-        Arc::clone(&self.news) as Arc<dyn Outbox>
+    pub(crate) fn notification_outbox(&self) -> Arc<dyn Outbox> {
+        Arc::clone(&self.notifications) as Arc<dyn Outbox>
     }
 
     /// Whether so much waits for the client that it should read first.
-    pub(crate) fn is_far_behind(&self) -> bool {
-        self.news.is_far_behind()
+    pub(crate) fn is_backlogged(&self) -> bool {
+        self.notifications.is_backlogged()
     }
 
     fn last_used(&self) -> Instant {
@@ -116,36 +118,36 @@ impl Session {
     }
 
     /// Leaves its place to another.
-    pub(crate) fn give_up_seat(&self) -> Option<Seat> {
-        self.seat.lock().unwrap_or_else(PoisonError::into_inner).take()
+    pub(crate) fn release_permit(&self) -> Option<QuotaPermit> {
+        self.permit.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 
     /// Takes no new requests, lets what runs come to its end, and closes every stream.
     pub(crate) async fn end(&self, patience: Duration) {
         self.connection.drain(patience, true).await;
-        self.news.end();
+        self.notifications.close();
     }
 }
 
 /// Nobody is at work in it, and no stream of it is open.
-fn is_unused(session: &Arc<Session>) -> bool {
+fn is_unused(session: &Arc<HttpSession>) -> bool {
     Arc::strong_count(session) == 1
 }
 
 /// All sessions of this process.
 #[derive(Default)]
-pub(crate) struct Sessions(Mutex<HashMap<String, Arc<Session>>>);
+pub(crate) struct HttpSessions(Mutex<HashMap<String, Arc<HttpSession>>>);
 
-impl Sessions {
+impl HttpSessions {
     /// Keeps a session under a new name.
-    pub(crate) fn add(&self, app: &App, session: Arc<Session>) -> Result<String, Refusal> {
+    pub(crate) fn add(&self, app: &App, session: Arc<HttpSession>) -> Result<String, RequestRejection> {
         let mut bytes = [0; 24];
-        app.random(&mut bytes);
+        app.fill_random(&mut bytes);
         let name = URL_SAFE_NO_PAD.encode(bytes);
         let mut all = self.lock();
-        if all.len() >= MOST {
+        if all.len() >= MAX_SESSIONS {
             tokio::spawn(async move { session.end(Duration::ZERO).await });
-            return Err(Refusal::Busy);
+            return Err(RequestRejection::Busy);
         }
         all.insert(name.clone(), session);
         Ok(name)
@@ -155,23 +157,23 @@ impl Sessions {
     pub(crate) fn find(
         &self,
         name: &str,
-        kind: Kind,
+        kind: SessionTransport,
         principal: &Principal,
-    ) -> Result<Arc<Session>, Refusal> {
+    ) -> Result<Arc<HttpSession>, RequestRejection> {
         let all = self.lock();
         let session =
-            all.get(name).filter(|session| session.kind == kind && session.owner == principal.subject());
-        let session = session.cloned().ok_or(Refusal::SessionUnknown)?;
+            all.get(name).filter(|session| session.transport == kind && session.owner == principal.subject());
+        let session = session.cloned().ok_or(RequestRejection::UnknownSession)?;
         *session.last_used.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
         Ok(session)
     }
 
-    pub(crate) fn remove(&self, name: &str) -> Option<Arc<Session>> {
+    pub(crate) fn remove(&self, name: &str) -> Option<Arc<HttpSession>> {
         self.lock().remove(name)
     }
 
     /// Takes away the caller's session that was not used for longest, if there is one without an open stream.
-    pub(crate) fn remove_unused(&self, principal: &Principal) -> Option<Arc<Session>> {
+    pub(crate) fn remove_least_recently_used(&self, principal: &Principal) -> Option<Arc<HttpSession>> {
         let mut all = self.lock();
         let theirs =
             all.iter().filter(|(_, session)| session.owner == principal.subject() && is_unused(session));
@@ -183,7 +185,9 @@ impl Sessions {
     pub(crate) fn sweep(&self) {
         let idle: Vec<_> = {
             let mut all = self.lock();
-            let is_over = |session: &Arc<Session>| is_unused(session) && session.last_used().elapsed() > IDLE;
+            let is_over = |session: &Arc<HttpSession>| {
+                is_unused(session) && session.last_used().elapsed() > SESSION_IDLE_TIMEOUT
+            };
             let names: Vec<_> =
                 all.iter().filter(|(_, session)| is_over(session)).map(|(name, _)| name.clone()).collect();
             names.iter().filter_map(|name| all.remove(name)).collect()
@@ -199,7 +203,7 @@ impl Sessions {
         futures_util::future::join_all(all.iter().map(|session| session.end(patience))).await;
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<String, Arc<Session>>> {
+    fn lock(&self) -> MutexGuard<'_, HashMap<String, Arc<HttpSession>>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -6,24 +6,24 @@ use std::time::Duration;
 use axum::extract::Request;
 use axum::http::StatusCode;
 use axum::response::Response;
-use server::access::Standing;
-use server::{Connection, Outbox, Place, Refusal, Rules};
+use server::access::RateLimitStatus;
+use server::{Connection, ConnectionMode, Outbox, QuotaKind, RequestRejection};
 
-use crate::body::{self, Accepts, Received, Unread};
-use crate::caller::Source;
+use crate::auth::AcceptedCredentials;
+use crate::body::{self, AcceptedMediaTypes, BodyError, ReceivedBody};
+use crate::caller::RequestSource;
 use crate::channel::Channel;
-use crate::door::Takes;
-use crate::reply::{self, Flow, HangUp, Kept};
-use crate::session::{Kind, Session};
-use crate::{State, route};
+use crate::response::{self, CancelOnDrop, EventStream, StreamGuard};
+use crate::session::{HttpSession, SessionTransport};
+use crate::{HttpState, route};
 
 /// Takes a session away when its stream ends.
-pub(crate) struct Farewell {
-    state: Arc<State>,
+pub(crate) struct RemoveSessionOnDrop {
+    state: Arc<HttpState>,
     name: String,
 }
 
-impl Drop for Farewell {
+impl Drop for RemoveSessionOnDrop {
     fn drop(&mut self) {
         if let Some(session) = self.state.sessions.remove(&self.name) {
             tokio::spawn(async move { session.end(Duration::ZERO).await });
@@ -31,28 +31,34 @@ impl Drop for Farewell {
     }
 }
 
-pub(crate) async fn open(state: &Arc<State>, source: &Source, request: Request) -> Response {
+pub(crate) async fn open_stream(
+    state: &Arc<HttpState>,
+    source: &RequestSource,
+    request: Request,
+) -> Response {
     let headers = &request.into_parts().0.headers;
     let outcome = async {
-        let caller = state.authenticate(source, headers, Takes::KeysAndTokens).await?;
+        let caller = state.authenticate(source, headers, AcceptedCredentials::KeysAndTokens).await?;
         let principal = caller.principal;
-        if !Accepts::of(headers).stream {
-            return Err(Refusal::NotAcceptable { offered: "text/event-stream" });
+        if !AcceptedMediaTypes::from_headers(headers).stream {
+            return Err(RequestRejection::NotAcceptable { offered: "text/event-stream" });
         }
-        let seat = state.app.place(&principal, Place::Stream)?;
-        let held = (state.app.place(&principal, Place::Session)?, state.metrics.session());
+        let seat = state.app.acquire_permit(&principal, QuotaKind::Stream)?;
+        let held = (state.app.acquire_permit(&principal, QuotaKind::Session)?, state.metrics.track_session());
         let channel = Channel::for_stream();
         let outbox = Arc::clone(&channel) as Arc<dyn Outbox>;
-        let connection = Connection::new(Arc::clone(&state.app), principal.clone(), Rules::Session, outbox);
-        let hang_up = HangUp(Arc::clone(&connection));
-        let session = Session::new(Kind::Pair, &principal, connection, Arc::clone(&channel), held);
+        let connection =
+            Connection::new(Arc::clone(&state.app), principal.clone(), ConnectionMode::Session, outbox);
+        let hang_up = CancelOnDrop(Arc::clone(&connection));
+        let session =
+            HttpSession::new(SessionTransport::LegacySse, &principal, connection, Arc::clone(&channel), held);
         // A session with an open stream is in use.
         let in_use = Arc::clone(&session);
         let name = state.sessions.add(&state.app, session)?;
         let greeting = format!("event: endpoint\ndata: /messages?sessionId={name}\n\n");
-        let farewell = Farewell { state: Arc::clone(state), name };
-        let gauge = state.metrics.stream();
-        let kept: Vec<Kept> = vec![
+        let farewell = RemoveSessionOnDrop { state: Arc::clone(state), name };
+        let gauge = state.metrics.track_stream();
+        let kept: Vec<StreamGuard> = vec![
             Box::new(in_use),
             Box::new(seat),
             Box::new(hang_up),
@@ -60,35 +66,50 @@ pub(crate) async fn open(state: &Arc<State>, source: &Source, request: Request) 
             Box::new(farewell),
             Box::new(caller.serving),
         ];
-        let pass = Some((Arc::clone(state), state.door.pass(headers)));
-        Ok(reply::stream(Flow { head: Some(greeting.into()), pass, kept, ..Flow::of(channel.read_after(0)) }))
+        let pass = Some((Arc::clone(state), state.authenticator.presented_credential(headers)));
+        Ok(response::event_stream(EventStream {
+            preamble: Some(greeting.into()),
+            credential: pass,
+            guards: kept,
+            ..EventStream::from_reader(channel.read_after(0))
+        }))
     };
-    outcome.await.unwrap_or_else(|refusal| route::refuse(state, Rules::Session, refusal))
+    outcome.await.unwrap_or_else(|refusal| route::refuse(state, ConnectionMode::Session, refusal))
 }
 
-pub(crate) async fn message(state: &Arc<State>, source: &Source, request: Request) -> Response {
+pub(crate) async fn post_message(
+    state: &Arc<HttpState>,
+    source: &RequestSource,
+    request: Request,
+) -> Response {
     let (parts, body) = request.into_parts();
     let outcome = async {
-        let caller = state.authenticate(source, &parts.headers, Takes::KeysAndTokens).await?;
-        body::check_type(&parts.headers)?;
+        let caller = state.authenticate(source, &parts.headers, AcceptedCredentials::KeysAndTokens).await?;
+        body::check_content_type(&parts.headers)?;
         let name =
             parts.uri.query().unwrap_or_default().split('&').find_map(|pair| pair.strip_prefix("sessionId="));
-        let name = name.ok_or(Refusal::SessionRequired)?;
-        let session = state.sessions.find(name, Kind::Pair, &caller.principal)?;
+        let name = name.ok_or(RequestRejection::SessionRequired)?;
+        let session = state.sessions.find(name, SessionTransport::LegacySse, &caller.principal)?;
         let received = body::receive(state, &caller, body).await;
-        let Received { letter, standing, held: _held } =
-            received.map_err(|Unread { refusal, .. }| refusal)?;
-        if let Some(Standing { granted: 0, retry_after, .. }) = standing.filter(|_| letter.wants_answer()) {
-            return Err(Refusal::RateLimited { retry_after });
+        let ReceivedBody { message: letter, rate_limit: standing, reservation: _held } =
+            received.map_err(|BodyError { refusal, .. }| refusal)?;
+        if let Some(RateLimitStatus { granted: 0, retry_after, .. }) =
+            standing.filter(|_| letter.expects_response())
+        {
+            return Err(RequestRejection::RateLimited { retry_after });
         }
-        if !session.connection.has_room() || session.is_far_behind() {
-            return Err(Refusal::Busy);
+        if !session.connection.has_capacity() || session.is_backlogged() {
+            return Err(RequestRejection::Busy);
         }
-        let delivery = body::delivery(session.news(), standing, body::correlation(&parts.extensions));
-        session.connection.handle(letter, delivery.by(caller.principal));
-        let mut response = reply::empty(StatusCode::ACCEPTED);
-        body::tell_standing(&mut response, standing);
+        let delivery = body::message_origin(
+            session.notification_outbox(),
+            standing,
+            body::correlation(&parts.extensions),
+        );
+        session.connection.handle(letter, delivery.with_sender(caller.principal));
+        let mut response = response::empty(StatusCode::ACCEPTED);
+        body::add_rate_limit_headers(&mut response, standing);
         Ok(response)
     };
-    outcome.await.unwrap_or_else(|refusal| route::refuse(state, Rules::Session, refusal))
+    outcome.await.unwrap_or_else(|refusal| route::refuse(state, ConnectionMode::Session, refusal))
 }

@@ -11,17 +11,17 @@ use tokio_rustls::server::TlsStream;
 
 /// A certificate and its key. They can be replaced while the server runs.
 #[derive(Clone)]
-pub struct Tls(Arc<RwLock<TlsAcceptor>>);
+pub struct ReloadableTls(Arc<RwLock<TlsAcceptor>>);
 
-impl Tls {
+impl ReloadableTls {
     /// Reads a certificate chain and a private key, both as PEM.
     pub fn new(certificates: &[u8], key: &[u8]) -> Result<Self, String> {
-        Ok(Self(Arc::new(RwLock::new(acceptor(certificates, key)?))))
+        Ok(Self(Arc::new(RwLock::new(build_acceptor(certificates, key)?))))
     }
 
     /// Takes these for connections from now on. What cannot be used changes nothing.
     pub fn replace(&self, certificates: &[u8], key: &[u8]) -> Result<(), String> {
-        let acceptor = acceptor(certificates, key)?;
+        let acceptor = build_acceptor(certificates, key)?;
         *self.0.write().unwrap_or_else(PoisonError::into_inner) = acceptor;
         Ok(())
     }
@@ -32,7 +32,7 @@ impl Tls {
     }
 }
 
-fn acceptor(certificates: &[u8], key: &[u8]) -> Result<TlsAcceptor, String> {
+fn build_acceptor(certificates: &[u8], key: &[u8]) -> Result<TlsAcceptor, String> {
     let chain: Vec<_> = CertificateDer::pem_slice_iter(certificates)
         .collect::<Result<_, _>>()
         .map_err(|error| format!("the certificates cannot be read: {error}"))?;

@@ -7,49 +7,49 @@ use axum::body::Bytes;
 use axum::extract::ws::{CloseFrame, Message, Utf8Bytes, WebSocket, WebSocketUpgrade, close_code};
 use axum::extract::{FromRequestParts, Request};
 use axum::response::{IntoResponse, Response};
-use server::transport::Queue;
-use server::{Connection, Correlation, Delivery, Outbox, Place, Principal, Rules};
+use server::transport::ChannelOutbox;
+use server::{Connection, ConnectionMode, Correlation, MessageOrigin, Outbox, Principal, QuotaKind};
 use tokio::sync::mpsc;
 use tracing::{Instrument, Span};
 
-use crate::caller::Source;
-use crate::door::{Pass, Takes};
-use crate::pace::Progress;
-use crate::{State, body, route};
+use crate::auth::{AcceptedCredentials, PresentedCredential};
+use crate::caller::RequestSource;
+use crate::timeouts::ConnectionProgress;
+use crate::{HttpState, body, route};
 
 /// How often to ask whether the client is still there, and whether it is still welcome.
-const TICK: Duration = Duration::from_secs(15);
+const PING_INTERVAL: Duration = Duration::from_secs(15);
 /// How long running calls may take to come to their end when the server ends.
-const PATIENCE: Duration = Duration::from_secs(5);
+const DRAIN_TIMEOUT: Duration = Duration::from_secs(5);
 
-pub(crate) async fn handle(state: &Arc<State>, source: &Source, request: Request) -> Response {
+pub(crate) async fn handle(state: &Arc<HttpState>, source: &RequestSource, request: Request) -> Response {
     let (mut parts, _) = request.into_parts();
     let headers = &parts.headers;
     let entered = async {
-        let caller = state.authenticate(source, headers, Takes::KeysAndTokens).await?;
-        let seat = state.app.place(&caller.principal, Place::Stream)?;
-        Ok((caller, seat, state.door.pass(headers)))
+        let caller = state.authenticate(source, headers, AcceptedCredentials::KeysAndTokens).await?;
+        let seat = state.app.acquire_permit(&caller.principal, QuotaKind::Stream)?;
+        Ok((caller, seat, state.authenticator.presented_credential(headers)))
     };
     let (caller, seat, pass) = match entered.await {
         Ok(entered) => entered,
-        Err(refusal) => return route::refuse(state, Rules::Session, refusal),
+        Err(refusal) => return route::refuse(state, ConnectionMode::Session, refusal),
     };
     let upgrade = match WebSocketUpgrade::from_request_parts(&mut parts, &()).await {
         Ok(upgrade) => upgrade,
         Err(rejection) => return rejection.into_response(),
     };
-    if let Some(progress) = parts.extensions.get::<Progress>() {
-        progress.is_upgraded();
+    if let Some(progress) = parts.extensions.get::<ConnectionProgress>() {
+        progress.mark_upgraded();
     }
     let correlation = body::correlation(&parts.extensions);
-    let longest = state.app.longest_message();
+    let longest = state.app.max_message_bytes();
     let state = Arc::clone(state);
     let span = Span::current();
     upgrade.protocols(["mcp"]).max_message_size(longest).max_frame_size(longest).on_upgrade(
         async move |socket| {
-            let _held = (seat, state.metrics.stream(), caller.serving);
+            let _held = (seat, state.metrics.track_stream(), caller.serving);
             let tasks = state.tasks.clone();
-            let talk = Talk::new(state, caller.principal, pass, socket, correlation).run();
+            let talk = WsConnection::new(state, caller.principal, pass, socket, correlation).run();
             tasks.track_future(talk.instrument(span)).await;
         },
     )
@@ -67,39 +67,50 @@ fn close_code_for(error: axum::Error) -> Option<(u16, &'static str)> {
     }
 }
 
-struct Talk {
-    state: Arc<State>,
+struct WsConnection {
+    state: Arc<HttpState>,
     principal: Principal,
-    pass: Pass,
+    credential: PresentedCredential,
     socket: WebSocket,
     connection: Arc<Connection>,
     outgoing: mpsc::UnboundedReceiver<Vec<u8>>,
-    queue: Arc<Queue>,
+    queue: Arc<ChannelOutbox>,
     /// What logs call the request that opened the socket; each message is numbered after it.
     correlation: Correlation,
-    messages: u64,
+    message_count: u64,
 }
 
-impl Talk {
+impl WsConnection {
     fn new(
-        state: Arc<State>,
+        state: Arc<HttpState>,
         principal: Principal,
-        pass: Pass,
+        credential: PresentedCredential,
         socket: WebSocket,
         correlation: Correlation,
     ) -> Self {
-        let (queue, outgoing) = Queue::new();
+        let (queue, outgoing) = ChannelOutbox::new();
         let queue = Arc::new(queue);
         let outbox = Arc::clone(&queue) as Arc<dyn Outbox>;
-        let connection = Connection::new(Arc::clone(&state.app), principal.clone(), Rules::Pipe, outbox);
+        let connection =
+            Connection::new(Arc::clone(&state.app), principal.clone(), ConnectionMode::Stream, outbox);
         tokio::spawn(Arc::clone(&connection).announce_changes());
-        Self { state, principal, pass, socket, connection, outgoing, queue, correlation, messages: 0 }
+        Self {
+            state,
+            principal,
+            credential,
+            socket,
+            connection,
+            outgoing,
+            queue,
+            correlation,
+            message_count: 0,
+        }
     }
 
     async fn run(mut self) {
-        let mut tick = tokio::time::interval(TICK);
+        let mut tick = tokio::time::interval(PING_INTERVAL);
         let app = Arc::clone(&self.state.app);
-        let mut closing = std::pin::pin!(app.closing());
+        let mut closing = std::pin::pin!(app.wait_for_shutdown());
         let end = loop {
             // What is to be sent goes first: while the client does not read, nothing more is read from it.
             tokio::select! {
@@ -109,14 +120,14 @@ impl Talk {
                         break None;
                     }
                 }
-                incoming = self.socket.recv(), if self.connection.has_room() => match incoming {
-                    Some(Ok(message)) => if let Some(end) = self.take(message).await { break end },
+                incoming = self.socket.recv(), if self.connection.has_capacity() => match incoming {
+                    Some(Ok(message)) => if let Some(end) = self.handle_frame(message).await { break end },
                     Some(Err(error)) => break close_code_for(error),
                     None => break None,
                 },
-                () = self.connection.room(), if !self.connection.has_room() => {}
+                () = self.connection.wait_for_capacity(), if !self.connection.has_capacity() => {}
                 _ = tick.tick() => {
-                    if !self.state.door.still_good(&self.pass, app.now()).await {
+                    if !self.state.authenticator.is_still_valid(&self.credential, app.now()).await {
                         break Some((close_code::POLICY, "the key is no longer valid"));
                     }
                     if self.socket.send(Message::Ping(Bytes::new())).await.is_err() {
@@ -138,7 +149,7 @@ impl Talk {
     }
 
     /// Takes one frame. Says how to end, if it is to end.
-    async fn take(&mut self, message: Message) -> Option<Option<(u16, &'static str)>> {
+    async fn handle_frame(&mut self, message: Message) -> Option<Option<(u16, &'static str)>> {
         let text = match message {
             Message::Text(text) => text,
             Message::Binary(_) => return Some(Some((close_code::UNSUPPORTED, "send text frames"))),
@@ -146,25 +157,32 @@ impl Talk {
             Message::Ping(_) | Message::Pong(_) | Message::Close(_) => return None,
         };
         let now = self.state.app.now();
-        if !self.state.door.still_good(&self.pass, now).await {
+        if !self.state.authenticator.is_still_valid(&self.credential, now).await {
             return Some(Some((close_code::POLICY, "the key is no longer valid")));
         }
         let letter = self.state.app.decode(text.as_bytes());
         let outbox = Arc::clone(&self.queue) as Arc<dyn Outbox>;
         let moment = self.state.app.moment();
-        let delivery = match self.state.door.count(&self.principal, letter.weight(), moment).await {
-            Ok(standing) => body::delivery(outbox, standing, self.next_message()),
-            Err(refusal) => Delivery::to(outbox).granted(0, refusal).correlated(self.next_message()),
+        let delivery = match self
+            .state
+            .authenticator
+            .check_rate_limit(&self.principal, letter.rate_limit_cost(), moment)
+            .await
+        {
+            Ok(standing) => body::message_origin(outbox, standing, self.next_correlation()),
+            Err(refusal) => MessageOrigin::for_outbox(outbox)
+                .with_max_requests(0, refusal)
+                .with_correlation(self.next_correlation()),
         };
         self.connection.handle(letter, delivery);
         None
     }
 
     /// What logs call the next message.
-    fn next_message(&mut self) -> Correlation {
-        self.messages += 1;
+    fn next_correlation(&mut self) -> Correlation {
+        self.message_count += 1;
         let Correlation { request, trace_id } = &self.correlation;
-        let request = request.as_ref().map(|opened| format!("{opened}.{}", self.messages).into());
+        let request = request.as_ref().map(|opened| format!("{opened}.{}", self.message_count).into());
         Correlation { request, trace_id: *trace_id }
     }
 
@@ -172,7 +190,7 @@ impl Talk {
         if end.is_none() {
             self.connection.cancel_all();
         }
-        self.connection.drain(PATIENCE, end.is_none()).await;
+        self.connection.drain(DRAIN_TIMEOUT, end.is_none()).await;
         if let Some((code, reason)) = end {
             while let Ok(message) = self.outgoing.try_recv() {
                 let _ = self.send(message).await;

@@ -16,7 +16,7 @@ mod words;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use document::Page;
+use document::Document;
 use encoder::Encoder;
 use index::Index;
 
@@ -34,7 +34,7 @@ fn main() {
     }
 }
 
-fn read_pages(folder: &Path, prefix: &str, pages: &mut Vec<Page>) {
+fn read_pages(folder: &Path, prefix: &str, pages: &mut Vec<Document>) {
     let Ok(entries) = fs::read_dir(folder) else { return };
     for entry in entries {
         let entry = entry.unwrap();
@@ -42,7 +42,7 @@ fn read_pages(folder: &Path, prefix: &str, pages: &mut Vec<Page>) {
         if entry.file_type().unwrap().is_dir() {
             read_pages(&entry.path(), &format!("{path}/"), pages);
         } else if entry.path().extension().is_some_and(|ending| ending == "md" || ending == "mdx") {
-            pages.push(Page::parse(path, fs::read_to_string(entry.path()).unwrap()));
+            pages.push(Document::parse(path, fs::read_to_string(entry.path()).unwrap()));
         }
     }
 }

@@ -3,11 +3,11 @@
 /// A table of rows of `N` numbers. Reading past its end gives zeros: a file that lies about itself yields nonsense, and
 /// never a panic.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Rows<'a, const N: usize>(&'a [[[u8; 4]; N]]);
+pub(crate) struct U32Rows<'a, const N: usize>(&'a [[[u8; 4]; N]]);
 
-impl<'a, const N: usize> Rows<'a, N> {
+impl<'a, const N: usize> U32Rows<'a, N> {
     /// What does not fill a row at the end is left out.
-    pub(crate) fn of(bytes: &'a [u8]) -> Self {
+    pub(crate) fn from_bytes(bytes: &'a [u8]) -> Self {
         let (numbers, _) = bytes.as_chunks::<4>();
         Self(numbers.as_chunks::<N>().0)
     }
@@ -37,6 +37,6 @@ impl<'a, const N: usize> Rows<'a, N> {
 }
 
 /// Appends numbers.
-pub(crate) fn put(bytes: &mut Vec<u8>, numbers: &[u32]) {
+pub(crate) fn append_u32s(bytes: &mut Vec<u8>, numbers: &[u32]) {
     bytes.extend(numbers.iter().flat_map(|number| number.to_le_bytes()));
 }

@@ -1,14 +1,14 @@
 //! Documents: a file becomes a [`Page`] of [`Chunk`]s.
 //!
-//! A parser for each format finds headings and blocks ([`Part`]); `chunks.rs` packs blocks into chunks, the same way for
+//! A parser for each format finds headings and blocks ([`OutlinePart`]); `chunks.rs` packs blocks into chunks, the same way for
 //! all. A chunk keeps where it stands in its source, so that whatever is quoted later is quoted literally.
 
 mod chunks;
-mod cut;
 mod front_matter;
-mod lines;
+mod line_index;
 mod markdown;
 mod restructured;
+mod split;
 mod tags;
 mod text;
 
@@ -16,7 +16,7 @@ use std::ops::Range;
 
 /// A document, and the passages by which it is searched.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Page {
+pub struct Document {
     /// Where it is, from the root of its collection, with slashes.
     pub path: String,
     /// From the front matter, else the first heading of level one, else the name of the file.
@@ -41,21 +41,21 @@ pub struct Chunk {
     /// What is searched: its words, without markup.
     pub text: String,
     /// What can be quoted from it, in order.
-    pub blocks: Vec<Block>,
+    pub blocks: Vec<DocumentBlock>,
 }
 
 /// A part of a passage that makes sense alone.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Block {
+pub struct DocumentBlock {
     /// What it is.
-    pub kind: BlockKind,
+    pub kind: DocumentBlockKind,
     /// Where it stands in the source.
     pub bytes: Range<usize>,
 }
 
 /// What a block is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum BlockKind {
+pub enum DocumentBlockKind {
     /// A paragraph, a quotation, markup of another kind.
     Prose,
     /// A list, or some of its items.
@@ -68,7 +68,7 @@ pub enum BlockKind {
     CodeLines,
 }
 
-impl Page {
+impl Document {
     /// Reads a document. The ending of `path` says what it is: Markdown and MDX, reStructuredText, or else plain text.
     pub fn parse(path: impl Into<String>, source: impl Into<String>) -> Self {
         let (path, mut source) = (path.into(), source.into());
@@ -76,14 +76,14 @@ impl Page {
         if source.starts_with('\u{feff}') {
             source.remove(0);
         }
-        let format = Format::of(&path);
+        let format = DocumentFormat::from_path(&path);
         let outline = match format {
-            Format::Markdown => markdown::outline(&source),
-            Format::Restructured => restructured::outline(&source),
-            Format::Text => text::outline(&source),
+            DocumentFormat::Markdown => markdown::parse(&source),
+            DocumentFormat::Restructured => restructured::parse(&source),
+            DocumentFormat::Text => text::parse(&source),
         };
-        let title = outline.title.unwrap_or_else(|| name_of(&path));
-        let chunks = chunks::pack(&source, format, &title, outline.parts);
+        let title = outline.title.unwrap_or_else(|| title_from_path(&path));
+        let chunks = chunks::pack_chunks(&source, format, &title, outline.parts);
         Self { path, title, version: outline.version, source, chunks }
     }
 
@@ -101,7 +101,7 @@ impl Page {
             let last_line = line + text.matches('\n').count();
             source.push_str(text);
             source.push('\n');
-            let blocks = vec![Block { kind: BlockKind::Prose, bytes: bytes.clone() }];
+            let blocks = vec![DocumentBlock { kind: DocumentBlockKind::Prose, bytes: bytes.clone() }];
             chunks.push(Chunk { headings, bytes, lines: (line, last_line), text: text.to_owned(), blocks });
             line = last_line + 1;
         }
@@ -111,14 +111,14 @@ impl Page {
 
 /// How a file is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Format {
+enum DocumentFormat {
     Markdown,
     Restructured,
     Text,
 }
 
-impl Format {
-    fn of(path: &str) -> Self {
+impl DocumentFormat {
+    fn from_path(path: &str) -> Self {
         let ending = path.rsplit_once('.').map_or("", |(_, ending)| ending).to_ascii_lowercase();
         match ending.as_str() {
             "md" | "mdx" | "markdown" => Self::Markdown,
@@ -128,40 +128,40 @@ impl Format {
     }
 
     /// The words of a block.
-    fn words(self, kind: BlockKind, block: &str) -> String {
+    fn plain_text(self, kind: DocumentBlockKind, block: &str) -> String {
         match (self, kind) {
-            (Self::Markdown, BlockKind::CodeLines) | (Self::Text, _) => block.to_owned(),
-            (Self::Markdown, _) => markdown::words(block),
-            (Self::Restructured, _) => restructured::words(block),
+            (Self::Markdown, DocumentBlockKind::CodeLines) | (Self::Text, _) => block.to_owned(),
+            (Self::Markdown, _) => markdown::plain_text(block),
+            (Self::Restructured, _) => restructured::plain_text(block),
         }
     }
 }
 
 /// What a parser finds in a file.
 #[derive(Debug, Default)]
-struct Outline {
+struct DocumentOutline {
     title: Option<String>,
     version: Option<String>,
-    parts: Vec<Part>,
+    parts: Vec<OutlinePart>,
 }
 
 /// A piece of a file, in order.
 #[derive(Debug)]
-enum Part {
+enum OutlinePart {
     /// Begins a section. The outermost level is 1.
     Heading { level: usize, text: String },
     /// Content. `seams` are the places where it may be cut if it is too long: where items or rows begin.
-    Body { block: Block, seams: Vec<usize> },
+    Body { block: DocumentBlock, split_points: Vec<usize> },
 }
 
-impl Part {
-    fn body(kind: BlockKind, bytes: Range<usize>) -> Self {
-        Self::Body { block: Block { kind, bytes }, seams: Vec::new() }
+impl OutlinePart {
+    fn body(kind: DocumentBlockKind, bytes: Range<usize>) -> Self {
+        Self::Body { block: DocumentBlock { kind, bytes }, split_points: Vec::new() }
     }
 }
 
 /// `guides/first-steps.md` is called "first steps", and `guides/index.md` "guides".
-fn name_of(path: &str) -> String {
+fn title_from_path(path: &str) -> String {
     let stem = |name: &str| name.rsplit_once('.').map_or(name, |(stem, _)| stem).to_owned();
     let mut names = path.rsplit('/').filter(|name| !name.is_empty());
     let own = names.next().map(stem).unwrap_or_default();

@@ -10,20 +10,20 @@ mod wordpiece;
 use std::borrow::Cow;
 use std::collections::HashMap;
 
-use table::Table;
-pub use table::TableError;
-pub(crate) use vector::Vector;
+use table::TokenTable;
+pub use table::TokenTableError;
+pub(crate) use vector::QuantizedVector;
 
 /// Turns text into vectors. Cheap to make: the table is used as it lies in memory.
 pub struct Encoder {
-    table: Table,
+    table: TokenTable,
     fingerprint: u32,
 }
 
 impl Encoder {
     /// Checks a token table and takes it into use.
-    pub fn new(table: impl Into<Cow<'static, [u8]>>) -> Result<Self, TableError> {
-        let table = Table::open(table.into())?;
+    pub fn new(table: impl Into<Cow<'static, [u8]>>) -> Result<Self, TokenTableError> {
+        let table = TokenTable::open(table.into())?;
         Ok(Self { fingerprint: table.fingerprint(), table })
     }
 
@@ -38,47 +38,47 @@ impl Encoder {
     }
 
     /// The vector of a text in which some words count more than others, and which share of its words the table knows.
-    pub(crate) fn encode_weighted(&self, text: &str, weight: impl Fn(&str) -> f32) -> Encoded {
-        let (mut sum, mut words) = (vec![0.0; self.dims()], Words::default());
-        wordpiece::each_word(text, |word| {
-            let tokens = wordpiece::tokens(&self.table, word);
+    pub(crate) fn encode_weighted(&self, text: &str, weight: impl Fn(&str) -> f32) -> EncodedText {
+        let (mut sum, mut words) = (vec![0.0; self.dims()], WordCounts::default());
+        wordpiece::for_each_word(text, |word| {
+            let tokens = wordpiece::tokenize_word(&self.table, word);
             words.count(&tokens);
             let weight = if tokens.is_empty() { 0.0 } else { weight(word) };
-            tokens.iter().for_each(|token| self.table.add_to(*token, weight, &mut sum));
+            tokens.iter().for_each(|token| self.table.accumulate(*token, weight, &mut sum));
         });
-        Encoded { vector: Vector::quantised(&sum), known: words.known_share() }
+        EncodedText { vector: QuantizedVector::quantize(&sum), known_share: words.known_share() }
     }
 
     /// Encodes many texts, and remembers the words that they share.
-    pub(crate) fn session(&self) -> Session<'_> {
-        Session::new(self)
+    pub(crate) fn session(&self) -> EncodingSession<'_> {
+        EncodingSession::new(self)
     }
 }
 
 /// A text as a vector.
-pub(crate) struct Encoded {
-    pub(crate) vector: Vector,
+pub(crate) struct EncodedText {
+    pub(crate) vector: QuantizedVector,
     /// From 0 to 1. Low for languages that the table was not made for.
-    pub(crate) known: f32,
+    pub(crate) known_share: f32,
 }
 
 /// Encodes one text after another.
-pub(crate) struct Session<'a> {
+pub(crate) struct EncodingSession<'a> {
     encoder: &'a Encoder,
     /// The tokens of every word so far: looking one up costs more than adding its vectors.
-    seen: HashMap<String, Box<[u32]>>,
+    token_cache: HashMap<String, Box<[u32]>>,
     sum: Vec<f32>,
 }
 
-impl<'a> Session<'a> {
+impl<'a> EncodingSession<'a> {
     fn new(encoder: &'a Encoder) -> Self {
-        Self { encoder, seen: HashMap::new(), sum: vec![0.0; encoder.dims()] }
+        Self { encoder, token_cache: HashMap::new(), sum: vec![0.0; encoder.dims()] }
     }
 
     /// The vector of texts that belong together. Each adds as much as its weight, however long it is.
-    pub(crate) fn encode<'t>(&mut self, texts: impl IntoIterator<Item = (&'t str, f32)>) -> Encoded {
+    pub(crate) fn encode<'t>(&mut self, texts: impl IntoIterator<Item = (&'t str, f32)>) -> EncodedText {
         let mut whole = vec![0.0; self.sum.len()];
-        let mut words = Words::default();
+        let mut words = WordCounts::default();
         for (text, weight) in texts {
             self.sum.fill(0.0);
             self.add(text, &mut words);
@@ -87,19 +87,19 @@ impl<'a> Session<'a> {
                 whole.iter_mut().zip(&self.sum).for_each(|(slot, x)| *slot += x * weight / length);
             }
         }
-        Encoded { vector: Vector::quantised(&whole), known: words.known_share() }
+        EncodedText { vector: QuantizedVector::quantize(&whole), known_share: words.known_share() }
     }
 
-    fn add(&mut self, text: &str, words: &mut Words) {
-        let Self { encoder: Encoder { table, .. }, seen, sum } = self;
-        wordpiece::each_word(text, |word| {
+    fn add(&mut self, text: &str, words: &mut WordCounts) {
+        let Self { encoder: Encoder { table, .. }, token_cache: seen, sum } = self;
+        wordpiece::for_each_word(text, |word| {
             if !seen.contains_key(word) {
-                seen.insert(word.to_owned(), wordpiece::tokens(table, word));
+                seen.insert(word.to_owned(), wordpiece::tokenize_word(table, word));
             }
             let tokens = seen.get(word).map_or(&[][..], |tokens| tokens);
             words.count(tokens);
             for token in tokens {
-                table.add_to(*token, 1.0, sum);
+                table.accumulate(*token, 1.0, sum);
             }
         });
     }
@@ -107,12 +107,12 @@ impl<'a> Session<'a> {
 
 /// How many words there were, and how many the table knows.
 #[derive(Default)]
-struct Words {
+struct WordCounts {
     known: u32,
     all: u32,
 }
 
-impl Words {
+impl WordCounts {
     /// Counts a word by its tokens: one that the table does not know has none.
     fn count(&mut self, tokens: &[u32]) {
         self.all += 1;

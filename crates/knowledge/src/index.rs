@@ -12,22 +12,22 @@ use std::fmt;
 use std::ops::Range;
 
 pub use format::IndexError;
-use format::{Layout, Section};
+use format::{IndexHeader, IndexSection};
 
-use crate::bytes::Rows;
-use crate::document::{Block, BlockKind, Page};
+use crate::bytes::U32Rows;
+use crate::document::{Document, DocumentBlock, DocumentBlockKind};
 use crate::encoder::Encoder;
 
 /// Pages, ready to be searched.
 pub struct Index {
     bytes: Cow<'static, [u8]>,
-    layout: Layout,
+    layout: IndexHeader,
 }
 
 impl fmt::Debug for Index {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.debug_struct("Index")
-            .field("pages", &self.page_count())
+            .field("pages", &self.document_count())
             .field("chunks", &self.chunk_count())
             .finish()
     }
@@ -35,26 +35,26 @@ impl fmt::Debug for Index {
 
 impl Index {
     /// Indexes pages. Their order makes no difference: they are kept by path.
-    pub fn build(pages: &[Page], encoder: &Encoder) -> Result<Self, IndexError> {
-        build::build(pages, encoder, None)
+    pub fn build(pages: &[Document], encoder: &Encoder) -> Result<Self, IndexError> {
+        build::build_index(pages, encoder, None)
     }
 
     /// The same as [`Index::build`], in less time: passages that `previous` has already keep their vectors.
-    pub fn build_from(previous: &Index, pages: &[Page], encoder: &Encoder) -> Result<Self, IndexError> {
-        build::build(pages, encoder, Some(previous))
+    pub fn build_from(previous: &Index, pages: &[Document], encoder: &Encoder) -> Result<Self, IndexError> {
+        build::build_index(pages, encoder, Some(previous))
     }
 
     /// Checks an index that was kept somewhere, and takes it into use.
     pub fn open(bytes: impl Into<Cow<'static, [u8]>>) -> Result<Self, IndexError> {
         let bytes = bytes.into();
-        let layout = Layout::read(&bytes)?;
+        let layout = IndexHeader::read(&bytes)?;
         layout.verify_checksum(&bytes)?;
         Ok(Self { bytes, layout })
     }
 
     /// Takes an index that is part of this program into use. It was checked when the program was built.
-    pub(crate) fn embedded(bytes: &'static [u8]) -> Result<Self, IndexError> {
-        Ok(Self { bytes: Cow::Borrowed(bytes), layout: Layout::read(bytes)? })
+    pub(crate) fn from_static(bytes: &'static [u8]) -> Result<Self, IndexError> {
+        Ok(Self { bytes: Cow::Borrowed(bytes), layout: IndexHeader::read(bytes)? })
     }
 
     /// What is to be kept, for [`Index::open`].
@@ -63,15 +63,16 @@ impl Index {
     }
 
     /// Its pages, by path.
-    pub fn pages(&self) -> impl ExactSizeIterator<Item = IndexedPage<'_>> {
-        (0..self.page_count()).map(|page| self.page_at(page))
+    pub fn documents(&self) -> impl ExactSizeIterator<Item = IndexedDocument<'_>> {
+        (0..self.document_count()).map(|page| self.document_at(page))
     }
 
     /// The page at a path.
-    pub fn page(&self, path: &str) -> Option<IndexedPage<'_>> {
-        let rows = self.page_rows();
-        let at = rows.partition_point(|[start, length, ..]| self.text(Section::Names, start, length) < path);
-        (at < rows.len()).then(|| self.page_at(at)).filter(|page| page.path == path)
+    pub fn document(&self, path: &str) -> Option<IndexedDocument<'_>> {
+        let rows = self.document_rows();
+        let at =
+            rows.partition_point(|[start, length, ..]| self.text(IndexSection::Names, start, length) < path);
+        (at < rows.len()).then(|| self.document_at(at)).filter(|page| page.path == path)
     }
 
     /// How many passages it has.
@@ -82,7 +83,7 @@ impl Index {
 
 /// A page of an index.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct IndexedPage<'a> {
+pub struct IndexedDocument<'a> {
     /// Where it is, from the root of its collection.
     pub path: &'a str,
     /// Its title.
@@ -98,7 +99,7 @@ pub struct IndexedPage<'a> {
 /// A passage of an index.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct IndexedChunk<'a> {
-    pub(crate) page: usize,
+    pub(crate) document: usize,
     headings: &'a str,
     pub(crate) lines: (usize, usize),
     hash: [u32; 4],
@@ -122,30 +123,30 @@ impl Index {
         self.layout.fingerprint
     }
 
-    pub(crate) fn page_count(&self) -> usize {
-        self.page_rows().len()
+    pub(crate) fn document_count(&self) -> usize {
+        self.document_rows().len()
     }
 
-    pub(crate) fn page_at(&self, page: usize) -> IndexedPage<'_> {
-        self.page_from(self.page_rows().get(page))
+    pub(crate) fn document_at(&self, page: usize) -> IndexedDocument<'_> {
+        self.document_from_row(self.document_rows().get(page))
     }
 
     /// The path alone: the whole page would be checked to be text, all of it.
-    pub(crate) fn path_of(&self, page: usize) -> &str {
-        let [start, length, ..] = self.page_rows().get(page);
-        self.text(Section::Names, start, length)
+    pub(crate) fn document_path(&self, page: usize) -> &str {
+        let [start, length, ..] = self.document_rows().get(page);
+        self.text(IndexSection::Names, start, length)
     }
 
     /// The title alone.
-    pub(crate) fn title_of(&self, page: usize) -> &str {
-        let [_, _, start, length, ..] = self.page_rows().get(page);
-        self.text(Section::Names, start, length)
+    pub(crate) fn document_title(&self, page: usize) -> &str {
+        let [_, _, start, length, ..] = self.document_rows().get(page);
+        self.text(IndexSection::Names, start, length)
     }
 
     /// The chunks of a page.
-    pub(crate) fn chunks_of(&self, page: usize) -> Range<usize> {
-        let rows = self.page_rows();
-        let first = |page: usize| rows.get(page)[format::FIRST_CHUNK] as usize;
+    pub(crate) fn document_chunks(&self, page: usize) -> Range<usize> {
+        let rows = self.document_rows();
+        let first = |page: usize| rows.get(page)[format::FIRST_CHUNK_COLUMN] as usize;
         let end = if page + 1 < rows.len() { first(page + 1) } else { self.chunk_count() };
         first(page).min(end)..end.min(self.chunk_count())
     }
@@ -154,8 +155,8 @@ impl Index {
         let [page, name, name_length, first_line, last_line, first_block, first_term, hash @ ..] =
             self.chunk_rows().get(chunk);
         IndexedChunk {
-            page: page as usize,
-            headings: self.text(Section::Names, name, name_length),
+            document: page as usize,
+            headings: self.text(IndexSection::Names, name, name_length),
             lines: (first_line as usize, last_line as usize),
             hash,
             first_block: first_block as usize,
@@ -164,12 +165,12 @@ impl Index {
     }
 
     /// The blocks of a chunk, as they stand in the source of its page.
-    pub(crate) fn blocks_of(&self, chunk: usize) -> impl Iterator<Item = Block> {
-        let blocks = Rows::<3>::of(self.section(Section::Blocks));
+    pub(crate) fn chunk_blocks(&self, chunk: usize) -> impl Iterator<Item = DocumentBlock> {
+        let blocks = U32Rows::<3>::from_bytes(self.section(IndexSection::Blocks));
         let first = self.chunk_at(chunk).first_block;
         let end =
             if chunk + 1 < self.chunk_count() { self.chunk_at(chunk + 1).first_block } else { blocks.len() };
-        let block = |[kind, start, end]: [u32; 3]| Block {
+        let block = |[kind, start, end]: [u32; 3]| DocumentBlock {
             kind: block_kind(kind),
             bytes: start as usize..end as usize,
         };
@@ -177,18 +178,18 @@ impl Index {
     }
 
     /// The chunks in which a term stands, and how much it weighs there.
-    pub(crate) fn postings(&self, term: &str) -> Rows<'_, 2> {
+    pub(crate) fn postings(&self, term: &str) -> U32Rows<'_, 2> {
         let terms = self.term_rows();
         let at = terms.partition_point(|row| self.term_name(row) < term.as_bytes());
         match u32::try_from(at) {
-            Ok(number) if self.term_name(terms.get(at)) == term.as_bytes() => self.postings_of(number),
-            _ => Rows::of(&[]),
+            Ok(number) if self.term_name(terms.get(at)) == term.as_bytes() => self.postings_by_id(number),
+            _ => U32Rows::from_bytes(&[]),
         }
     }
 
     /// The same for a term that is known by its number.
-    pub(crate) fn postings_of(&self, term: u32) -> Rows<'_, 2> {
-        let (terms, all) = (self.term_rows(), Rows::of(self.section(Section::Postings)));
+    pub(crate) fn postings_by_id(&self, term: u32) -> U32Rows<'_, 2> {
+        let (terms, all) = (self.term_rows(), U32Rows::from_bytes(self.section(IndexSection::Postings)));
         let next = term as usize + 1;
         let end = if next < terms.len() { terms.get(next)[2] as usize } else { all.len() };
         all.slice(terms.get(term as usize)[2] as usize, end)
@@ -200,15 +201,15 @@ impl Index {
     }
 
     /// The terms of a chunk by their numbers, and how much each weighs there.
-    pub(crate) fn contents_of(&self, chunk: usize) -> Rows<'_, 2> {
-        let all = Rows::of(self.section(Section::Contents));
+    pub(crate) fn chunk_terms(&self, chunk: usize) -> U32Rows<'_, 2> {
+        let all = U32Rows::from_bytes(self.section(IndexSection::Contents));
         let end =
             if chunk + 1 < self.chunk_count() { self.chunk_at(chunk + 1).first_term } else { all.len() };
         all.slice(self.chunk_at(chunk).first_term, end)
     }
 
     fn term_name(&self, [name, length, _]: [u32; 3]) -> &[u8] {
-        self.raw(Section::Names, name, length)
+        self.raw_bytes(IndexSection::Names, name, length)
     }
 
     /// The sum of the lengths of all chunks.
@@ -217,64 +218,71 @@ impl Index {
     }
 
     /// How many terms each chunk has, every one as often as it weighs.
-    pub(crate) fn lengths(&self) -> Rows<'_, 1> {
-        Rows::of(self.section(Section::Lengths))
+    pub(crate) fn lengths(&self) -> U32Rows<'_, 1> {
+        U32Rows::from_bytes(self.section(IndexSection::Lengths))
     }
 
     /// The vectors of all chunks, in order.
     pub(crate) fn vectors(&self) -> impl Iterator<Item = (&[u8], f32)> {
-        let scales = Rows::<1>::of(self.section(Section::Scales));
-        let numbers = self.section(Section::Vectors).chunks_exact(self.layout.dims.max(1) as usize);
+        let scales = U32Rows::<1>::from_bytes(self.section(IndexSection::Scales));
+        let numbers = self.section(IndexSection::Vectors).chunks_exact(self.layout.dims.max(1) as usize);
         numbers.zip(scales.iter()).map(|(numbers, [scale])| (numbers, f32::from_bits(scale)))
     }
 
-    fn page_rows(&self) -> Rows<'_, { format::PAGE_ROW }> {
-        Rows::of(self.section(Section::Pages))
+    fn document_rows(&self) -> U32Rows<'_, { format::DOCUMENT_ROW_LEN }> {
+        U32Rows::from_bytes(self.section(IndexSection::Pages))
     }
 
-    fn chunk_rows(&self) -> Rows<'_, { format::CHUNK_ROW }> {
-        Rows::of(self.section(Section::Chunks))
+    fn chunk_rows(&self) -> U32Rows<'_, { format::CHUNK_ROW_LEN }> {
+        U32Rows::from_bytes(self.section(IndexSection::Chunks))
     }
 
-    fn term_rows(&self) -> Rows<'_, 3> {
-        Rows::of(self.section(Section::Terms))
+    fn term_rows(&self) -> U32Rows<'_, 3> {
+        U32Rows::from_bytes(self.section(IndexSection::Terms))
     }
 
-    fn page_from(&self, row: [u32; format::PAGE_ROW]) -> IndexedPage<'_> {
+    fn document_from_row(&self, row: [u32; format::DOCUMENT_ROW_LEN]) -> IndexedDocument<'_> {
         let text = |section, at: usize| self.text(section, row[at], row[at + 1]);
-        let version = text(Section::Names, 4);
-        IndexedPage {
-            path: text(Section::Names, 0),
-            title: text(Section::Names, 2),
+        let version = text(IndexSection::Names, 4);
+        IndexedDocument {
+            path: text(IndexSection::Names, 0),
+            title: text(IndexSection::Names, 2),
             version: Some(version).filter(|version| !version.is_empty()),
-            source: text(Section::Sources, 6),
-            hash: std::array::from_fn(|byte| row[format::PAGE_HASH + byte / 4].to_le_bytes()[byte % 4]),
+            source: text(IndexSection::Sources, 6),
+            hash: std::array::from_fn(|byte| {
+                row[format::DOCUMENT_HASH_COLUMN + byte / 4].to_le_bytes()[byte % 4]
+            }),
         }
     }
 
-    fn section(&self, section: Section) -> &[u8] {
+    fn section(&self, section: IndexSection) -> &[u8] {
         self.bytes.get(self.layout.range(section)).unwrap_or_default()
     }
 
-    fn raw(&self, section: Section, start: u32, length: u32) -> &[u8] {
+    fn raw_bytes(&self, section: IndexSection, start: u32, length: u32) -> &[u8] {
         let start = start as usize;
         self.section(section).get(start..start.saturating_add(length as usize)).unwrap_or_default()
     }
 
-    fn text(&self, section: Section, start: u32, length: u32) -> &str {
-        str::from_utf8(self.raw(section, start, length)).unwrap_or_default()
+    fn text(&self, section: IndexSection, start: u32, length: u32) -> &str {
+        str::from_utf8(self.raw_bytes(section, start, length)).unwrap_or_default()
     }
 }
 
 /// How kinds of blocks are written. What is not here is prose.
-const BLOCK_KINDS: [BlockKind; 5] =
-    [BlockKind::Prose, BlockKind::List, BlockKind::Table, BlockKind::Code, BlockKind::CodeLines];
+const BLOCK_KINDS: [DocumentBlockKind; 5] = [
+    DocumentBlockKind::Prose,
+    DocumentBlockKind::List,
+    DocumentBlockKind::Table,
+    DocumentBlockKind::Code,
+    DocumentBlockKind::CodeLines,
+];
 
-fn block_kind(number: u32) -> BlockKind {
-    BLOCK_KINDS.get(number as usize).copied().unwrap_or(BlockKind::Prose)
+fn block_kind(number: u32) -> DocumentBlockKind {
+    BLOCK_KINDS.get(number as usize).copied().unwrap_or(DocumentBlockKind::Prose)
 }
 
-fn block_number(kind: BlockKind) -> u32 {
+fn block_number(kind: DocumentBlockKind) -> u32 {
     BLOCK_KINDS
         .iter()
         .position(|known| *known == kind)

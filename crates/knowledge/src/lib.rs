@@ -1,9 +1,9 @@
 //! Documents in, ranked passages and cited answers out.
 //!
 //! ```
-//! use knowledge::{Index, Library, Page, Query, shipped};
+//! use knowledge::{Index, Library, Document, Query, shipped};
 //!
-//! let page = Page::parse("docs/retries.md", "# Retries\n\nSet `max_retries` to say how often a call is repeated.\n");
+//! let page = Document::parse("docs/retries.md", "# Retries\n\nSet `max_retries` to say how often a call is repeated.\n");
 //! let index = Index::build(&[page], shipped::encoder())?;
 //! let library = Library::new(shipped::encoder(), vec![&index])?;
 //!
@@ -14,7 +14,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! A [`Page`] is cut into passages under their headings (`document`). An [`Index`] holds their terms (`words`), their vectors
+//! A [`Document`] is cut into passages under their headings (`document`). An [`Index`] holds their terms (`words`), their vectors
 //! (`encoder`) and their text in one slice of bytes. A [`Library`] searches one or more of them (`search`), and makes answers
 //! of what it found that quote literally and cite by line (`answer`). [`shipped`] is the documentation of this program.
 //!
@@ -23,21 +23,23 @@
 mod answer;
 mod bytes;
 mod document;
+mod document_folder;
 mod encoder;
-mod file;
-mod folder;
 mod index;
-mod make;
+mod index_file;
+mod indexing;
 mod search;
 pub mod shipped;
 mod words;
 
 pub use answer::{Answer, Citation};
-pub use document::{Block, BlockKind, Chunk, Page};
-pub use encoder::{Encoder, TableError};
-pub use file::FileError;
-pub use folder::Folder;
-pub use index::{Index, IndexError, IndexedPage};
-pub use make::{Made, MakeError, index_folder};
-pub use search::{Evidence, Found, GOOD, Hit, Library, Mode, Query, QueryError, Tuning};
-pub use tree::Budget;
+pub use document::{Chunk, Document, DocumentBlock, DocumentBlockKind};
+pub use document_folder::DocumentFolder;
+pub use encoder::{Encoder, TokenTableError};
+pub use index::{Index, IndexError, IndexedDocument};
+pub use index_file::IndexFileError;
+pub use indexing::{IndexingError, IndexingReport, index_folder};
+pub use search::{
+    Hit, HitEvidence, Library, MIN_GOOD_SCORE, Query, QueryError, SearchMethod, SearchResults, Tuning,
+};
+pub use tree::WorkBudget;

@@ -9,19 +9,19 @@ mod confidence;
 mod dense;
 mod expansion;
 mod lexical;
-mod mix;
+mod mixed_scores;
 mod query;
 mod rank;
 mod tuning;
 
-pub use confidence::{Evidence, GOOD};
-pub(crate) use query::{Matched, Terms};
+pub use confidence::{HitEvidence, MIN_GOOD_SCORE};
+pub(crate) use query::{MatchedTerms, QueryTerms};
 pub use query::{Query, QueryError};
 pub use tuning::Tuning;
 
 use crate::encoder::Encoder;
-use crate::index::{Index, IndexError, IndexedChunk, IndexedPage};
-use mix::Mix;
+use crate::index::{Index, IndexError, IndexedChunk, IndexedDocument};
+use mixed_scores::MixedScores;
 
 /// Indexes that are searched together, as if they were one.
 pub struct Library<'a> {
@@ -32,18 +32,18 @@ pub struct Library<'a> {
 
 /// What a search came to.
 #[derive(Debug)]
-pub struct Found<'a> {
+pub struct SearchResults<'a> {
     /// The best passage of each page, best first.
     pub hits: Vec<Hit<'a>>,
     /// By which means they were found.
-    pub modes: Vec<Mode>,
+    pub modes: Vec<SearchMethod>,
 }
 
 /// A passage that was found.
 #[derive(Debug, Clone)]
 pub struct Hit<'a> {
     /// The page that it stands on.
-    pub page: IndexedPage<'a>,
+    pub document: IndexedDocument<'a>,
     /// The headings above it, outermost first.
     pub headings: Vec<&'a str>,
     /// Its first and last line, counted from 1.
@@ -51,21 +51,21 @@ pub struct Hit<'a> {
     /// How sure it is that the page is about what was asked, from 0 to 1.
     pub score: f32,
     /// What the score was made of.
-    pub evidence: Evidence,
+    pub evidence: HitEvidence,
     pub(crate) index: &'a Index,
     pub(crate) chunk: usize,
 }
 
 /// A means of finding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Mode {
+pub enum SearchMethod {
     /// Words, by BM25.
     Bm25,
     /// Meaning, by vectors from the token table.
     StaticEmbedding,
 }
 
-impl Mode {
+impl SearchMethod {
     /// Its name, for those who asked.
     pub fn name(self) -> &'static str {
         match self {
@@ -87,42 +87,49 @@ impl<'a> Library<'a> {
 
     /// The same library with other weights, for experiments.
     #[must_use]
-    pub fn tuned(mut self, tuning: Tuning) -> Self {
+    pub fn with_tuning(mut self, tuning: Tuning) -> Self {
         self.tuning = tuning;
         self
     }
 
     /// The best pages for a question.
-    pub fn search(&self, query: &Query<'_>) -> Result<Found<'a>, QueryError> {
-        Ok(self.search_terms(query)?.0)
+    pub fn search(&self, query: &Query<'_>) -> Result<SearchResults<'a>, QueryError> {
+        Ok(self.search_with_terms(query)?.0)
     }
 
     /// The best pages, and the terms by which they were sought.
-    pub(crate) fn search_terms(&self, query: &Query<'_>) -> Result<(Found<'a>, Terms<'a>), QueryError> {
-        query.check()?;
-        let terms = Terms::of(query, &self.indexes, self.tuning);
-        let dense = dense::scores(self.encoder, &terms, query.text);
-        let mut mix = Mix::new(self.tuning.dense, terms.scores(), dense);
-        let best = mix.best_lexical() / terms.most_of_all();
+    pub(crate) fn search_with_terms(
+        &self,
+        query: &Query<'_>,
+    ) -> Result<(SearchResults<'a>, QueryTerms<'a>), QueryError> {
+        query.validate()?;
+        let terms = QueryTerms::new(query, &self.indexes, self.tuning);
+        let dense = dense::cosine_scores(self.encoder, &terms, query.text);
+        let mut mix = MixedScores::new(self.tuning.dense, terms.lexical_scores(), dense);
+        let best = mix.best_lexical() / terms.max_possible_score();
         if self.tuning.expansion > 0.0 && best < self.tuning.expansion_below {
-            let expansion = terms.expansion(&mix.best_chunks(expansion::PASSAGES));
-            mix.change_lexical(|scores| terms.add_scores(&expansion, scores));
+            let expansion = terms.expansion_terms(&mix.top_chunks(expansion::MAX_EXPANSION_PASSAGES));
+            mix.update_lexical(|scores| terms.add_scores(&expansion, scores));
         }
-        let ranked = rank::rank(self, query, &mix);
+        let ranked = rank::rank_documents(self, query, &mix);
         let hits = ranked.into_iter().map(|place| {
             let evidence = terms.evidence(place.index, place.chunk, mix.cosine(place.index, place.chunk));
-            self.hit(place, evidence)
+            self.build_hit(place, evidence)
         });
         let hits = hits.collect();
-        let modes = if mix.is_dense() { vec![Mode::Bm25, Mode::StaticEmbedding] } else { vec![Mode::Bm25] };
-        Ok((Found { hits, modes }, terms))
+        let modes = if mix.uses_dense() {
+            vec![SearchMethod::Bm25, SearchMethod::StaticEmbedding]
+        } else {
+            vec![SearchMethod::Bm25]
+        };
+        Ok((SearchResults { hits, modes }, terms))
     }
 
-    fn hit(&self, place: rank::Place, evidence: Evidence) -> Hit<'a> {
+    fn build_hit(&self, place: rank::RankedDocument, evidence: HitEvidence) -> Hit<'a> {
         let index = self.indexes[place.index];
         let chunk: IndexedChunk<'a> = index.chunk_at(place.chunk);
         Hit {
-            page: index.page_at(chunk.page),
+            document: index.document_at(chunk.document),
             headings: chunk.headings().collect(),
             lines: chunk.lines,
             score: evidence.score(),

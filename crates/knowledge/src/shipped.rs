@@ -3,7 +3,7 @@
 use std::sync::LazyLock;
 
 use crate::encoder::Encoder;
-use crate::index::{Index, IndexedPage};
+use crate::index::{Index, IndexedDocument};
 use crate::search::Library;
 
 // The build made all three, and a test opens them.
@@ -15,7 +15,7 @@ static ENCODER: LazyLock<Encoder> = LazyLock::new(|| {
 static INDEX: LazyLock<Index> = LazyLock::new(|| {
     let bytes = include_bytes!(concat!(env!("OUT_DIR"), "/shipped.index"));
     #[expect(clippy::expect_used, reason = "part of the program, as its code is")]
-    Index::embedded(bytes).expect("a sound index")
+    Index::from_static(bytes).expect("a sound index")
 });
 static LIBRARY: LazyLock<Library<'static>> = LazyLock::new(|| {
     #[expect(clippy::expect_used, reason = "part of the program, as its code is")]
@@ -33,13 +33,13 @@ pub fn encoder() -> &'static Encoder {
 }
 
 /// The shipped pages by path.
-pub fn pages() -> impl ExactSizeIterator<Item = IndexedPage<'static>> {
-    index().pages()
+pub fn documents() -> impl ExactSizeIterator<Item = IndexedDocument<'static>> {
+    index().documents()
 }
 
 /// The shipped page at a path.
-pub fn page(path: &str) -> Option<IndexedPage<'static>> {
-    index().page(path)
+pub fn document(path: &str) -> Option<IndexedDocument<'static>> {
+    index().document(path)
 }
 
 /// A library of the shipped pages alone.
@@ -53,12 +53,12 @@ mod tests {
     use crate::search::Query;
 
     #[test]
-    fn what_is_shipped_can_be_opened_and_asked() {
+    fn shipped_index_opens_and_answers() {
         assert!(Index::open(index().bytes()).is_ok(), "its checksum is right");
         library().answer(&Query { text: "How is FastAPI integrated?", hints: &[], top: 5 }).unwrap();
-        for shipped in pages() {
-            assert_eq!(page(shipped.path), Some(shipped));
+        for shipped in documents() {
+            assert_eq!(document(shipped.path), Some(shipped));
         }
-        assert_eq!(page("no such page"), None);
+        assert_eq!(document("no such page"), None);
     }
 }

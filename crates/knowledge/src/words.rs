@@ -1,10 +1,10 @@
 //! From text to the terms that BM25 counts.
 //!
-//! [`each_token`] finds lower-cased tokens; [`term`] makes the term of one: words are stemmed, the commonest are dropped, and
+//! [`for_each_token`] finds lower-cased tokens; [`term`] makes the term of one: words are stemmed, the commonest are dropped, and
 //! names of things (`max_retries`, `--yes`, `docs/setup.md`) stay as they are. Each such name also gives its parts, so that
 //! it is found by whoever remembers only one of them.
 
-mod stop;
+mod stop_words;
 
 use std::borrow::Cow;
 
@@ -12,30 +12,30 @@ use rust_stemmers::{Algorithm, Stemmer};
 use unicode_normalization::UnicodeNormalization;
 
 /// Nobody asks for a longer token: it is a key, a hash, or data.
-const LONGEST: usize = 64;
+const MAX_TOKEN_BYTES: usize = 64;
 
 /// Finds the tokens of a text, lower-cased and without accents.
-pub(crate) fn each_token(text: &str, mut found: impl FnMut(&str)) {
+pub(crate) fn for_each_token(text: &str, mut found: impl FnMut(&str)) {
     let mut scratch = String::new();
-    for run in text.split(|c: char| !is_inside(c)) {
-        let core = run.trim_matches(is_joint);
-        if core.is_empty() || core.len() > LONGEST * 4 {
+    for run in text.split(|c: char| !is_token_char(c)) {
+        let core = run.trim_matches(is_joiner);
+        if core.is_empty() || core.len() > MAX_TOKEN_BYTES * 4 {
             continue;
         }
         if core.chars().any(is_ideographic) {
-            each_script(core, &mut scratch, &mut found);
+            for_each_script_run(core, &mut scratch, &mut found);
         } else if core.bytes().all(|byte| byte.is_ascii_lowercase()) && !run.starts_with('-') {
             // Most words of most texts.
             emit(core, &mut scratch, &mut found);
         } else {
-            each_name(run, core, &mut scratch, &mut found);
+            for_each_name_part(run, core, &mut scratch, &mut found);
         }
     }
 }
 
 /// The term of a token. `None` for words that say nothing about what is asked.
-pub(crate) fn term(token: &str) -> Option<Cow<'_, str>> {
-    if stop::is_stop_word(token) {
+pub(crate) fn token_term(token: &str) -> Option<Cow<'_, str>> {
+    if stop_words::is_stop_word(token) {
         return None;
     }
     // The stemmer is for English, and a name with digits or marks in it has no other forms.
@@ -45,12 +45,12 @@ pub(crate) fn term(token: &str) -> Option<Cow<'_, str>> {
     Some(Stemmer::create(Algorithm::English).stem(token))
 }
 
-fn is_inside(c: char) -> bool {
-    c.is_alphanumeric() || is_joint(c) || is_accent(c)
+fn is_token_char(c: char) -> bool {
+    c.is_alphanumeric() || is_joiner(c) || is_accent(c)
 }
 
 /// Joins the parts of a name.
-fn is_joint(c: char) -> bool {
+fn is_joiner(c: char) -> bool {
     matches!(c, '_' | '-' | '.' | '/' | ':' | '@')
 }
 
@@ -67,22 +67,22 @@ pub(crate) fn is_ideographic(c: char) -> bool {
 }
 
 /// A run with ideographs in it: pairs of neighbours for these, and what stands between them as usual.
-fn each_script(run: &str, scratch: &mut String, found: &mut impl FnMut(&str)) {
+fn for_each_script_run(run: &str, scratch: &mut String, found: &mut impl FnMut(&str)) {
     let mut rest = run;
     while let Some(first) = rest.chars().next() {
         let end = rest.find(|c| is_ideographic(c) != is_ideographic(first)).unwrap_or(rest.len());
         let (same, after) = rest.split_at(end);
         if is_ideographic(first) {
-            each_pair(same, found);
+            for_each_bigram(same, found);
         } else {
-            let core = same.trim_matches(is_joint);
-            each_name(core, core, scratch, found);
+            let core = same.trim_matches(is_joiner);
+            for_each_name_part(core, core, scratch, found);
         }
         rest = after;
     }
 }
 
-fn each_pair(run: &str, found: &mut impl FnMut(&str)) {
+fn for_each_bigram(run: &str, found: &mut impl FnMut(&str)) {
     let starts: Vec<usize> = run.char_indices().map(|(at, _)| at).chain([run.len()]).collect();
     if starts.len() == 2 {
         found(run);
@@ -93,27 +93,27 @@ fn each_pair(run: &str, found: &mut impl FnMut(&str)) {
 }
 
 /// A word with capitals, or a name of several parts: the whole, and the parts.
-fn each_name(run: &str, core: &str, scratch: &mut String, found: &mut impl FnMut(&str)) {
+fn for_each_name_part(run: &str, core: &str, scratch: &mut String, found: &mut impl FnMut(&str)) {
     // `--yes` and `-v` are flags. `-5` is a number.
     if run.starts_with('-') && core.starts_with(|c: char| c.is_ascii_alphabetic()) {
-        emit(run.trim_end_matches(is_joint), scratch, found);
+        emit(run.trim_end_matches(is_joiner), scratch, found);
     }
-    let is_joined = core.contains(is_joint);
+    let is_joined = core.contains(is_joiner);
     // A hyphen alone joins words as often as names: the parts say as much, and are what others write.
-    if !is_joined || core.contains(|c| is_joint(c) && c != '-') {
+    if !is_joined || core.contains(|c| is_joiner(c) && c != '-') {
         emit(core, scratch, found);
     }
-    for part in core.split(is_joint).filter(|part| !part.is_empty()) {
+    for part in core.split(is_joiner).filter(|part| !part.is_empty()) {
         let is_number = part.bytes().all(|byte| byte.is_ascii_digit());
         if is_joined && !is_number {
             emit(part, scratch, found);
         }
-        each_hump(part, |hump| emit(hump, scratch, found));
+        for_each_camel_word(part, |hump| emit(hump, scratch, found));
     }
 }
 
 /// The words of `camelCase` and `HTTPServer`, if there are several. Single letters are not worth a term.
-fn each_hump(name: &str, mut found: impl FnMut(&str)) {
+fn for_each_camel_word(name: &str, mut found: impl FnMut(&str)) {
     let mut start = 0;
     let chars: Vec<(usize, char)> = name.char_indices().collect();
     for window in 1..chars.len() {
@@ -134,7 +134,7 @@ fn each_hump(name: &str, mut found: impl FnMut(&str)) {
 
 /// Passes a token on, lower-cased and without accents.
 fn emit(token: &str, scratch: &mut String, found: &mut impl FnMut(&str)) {
-    if token.len() > LONGEST {
+    if token.len() > MAX_TOKEN_BYTES {
         return;
     }
     scratch.clear();
@@ -158,12 +158,12 @@ mod tests {
 
     fn tokens(text: &str) -> Vec<String> {
         let mut tokens = Vec::new();
-        each_token(text, |token| tokens.push(token.to_owned()));
+        for_each_token(text, |token| tokens.push(token.to_owned()));
         tokens
     }
 
     #[test]
-    fn names_give_themselves_and_their_parts() {
+    fn names_yield_whole_and_parts() {
         let check = |text, expected: &str| assert_eq!(tokens(text).join(" "), expected, "{text}");
         check("Run it, twice.", "run it twice");
         check("max_retries", "max_retries max retries");
@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn ideographs_come_in_pairs() {
+    fn ideographs_are_tokenized_as_bigrams() {
         let check = |text, expected: &str| assert_eq!(tokens(text).join(" "), expected, "{text}");
         check("설치하기", "설치 치하 하기");
         check("FluxLoop를 설치", "fluxloop flux loop 를 설치");
@@ -192,7 +192,8 @@ mod tests {
 
     #[test]
     fn words_are_stemmed_and_names_are_not() {
-        let check = |token, expected: Option<&str>| assert_eq!(term(token).as_deref(), expected, "{token}");
+        let check =
+            |token, expected: Option<&str>| assert_eq!(token_term(token).as_deref(), expected, "{token}");
         check("deployments", Some("deploy"));
         check("running", Some("run"));
         check("max_retries", Some("max_retries"));
@@ -203,9 +204,9 @@ mod tests {
     proptest! {
         #[test]
         fn any_text_has_bounded_tokens(text in "\\PC{0,300}") {
-            each_token(&text, |token| {
-                assert!(!token.is_empty() && token.len() <= 4 * LONGEST);
-                assert!(term(token).is_none_or(|term| !term.is_empty()));
+            for_each_token(&text, |token| {
+                assert!(!token.is_empty() && token.len() <= 4 * MAX_TOKEN_BYTES);
+                assert!(token_term(token).is_none_or(|term| !term.is_empty()));
             });
         }
     }

@@ -4,7 +4,7 @@
 //! claim that is not true is refused. Whoever serves an asset must still say `nosniff`, and serve SVG and text apart from
 //! pages that hold secrets.
 
-mod kind;
+mod content_type;
 mod svg;
 #[cfg(test)]
 mod tests;
@@ -15,12 +15,12 @@ use jiff::Timestamp;
 use sha2::{Digest as _, Sha256};
 
 use crate::cursor::Cursor;
-use crate::error::{Problem, Refusal};
+use crate::error::{ProjectRejection, ValidationProblem};
 use crate::ids::AssetId;
-use crate::limits::{MAX_ALT, MAX_ASSET_BYTES, MAX_ASSET_NAME};
+use crate::limits::{MAX_ALT_CHARS, MAX_ASSET_BYTES, MAX_ASSET_NAME_CHARS};
 use crate::naming;
 
-pub use kind::ContentType;
+pub use content_type::ContentType;
 
 /// The SHA-256 of a content: the same content, the same digest.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -28,7 +28,7 @@ pub struct Digest(pub [u8; 32]);
 
 impl Digest {
     /// The digest of a content.
-    pub fn of(content: &[u8]) -> Self {
+    pub fn from_content(content: &[u8]) -> Self {
         Self(Sha256::digest(content).into())
     }
 
@@ -80,7 +80,7 @@ pub struct Asset {
 impl Asset {
     /// Its place in the list of assets.
     pub fn cursor(&self) -> Cursor {
-        Cursor::of_time(self.created, self.id.as_str())
+        Cursor::from_time(self.created, self.id.as_str())
     }
 }
 
@@ -101,24 +101,24 @@ pub struct NewAsset {
 
 impl NewAsset {
     /// Judges name, size and content. Gives the asset as it is kept.
-    pub fn check(&self, now: Timestamp) -> Result<Asset, Refusal> {
+    pub fn check(&self, now: Timestamp) -> Result<Asset, ProjectRejection> {
         let bytes = self.content.len() as u64;
         if bytes > MAX_ASSET_BYTES {
-            return Err(Refusal::TooLarge { what: "bytes in an asset", limit: MAX_ASSET_BYTES });
+            return Err(ProjectRejection::TooLarge { what: "bytes in an asset", limit: MAX_ASSET_BYTES });
         }
         let mut problems = name_problems("/name", &self.name);
-        problems.extend(naming::text("/alt", &self.alt, MAX_ALT));
-        let judged = kind::judge(self.content_type, &self.content);
+        problems.extend(naming::check_text("/alt", &self.alt, MAX_ALT_CHARS));
+        let judged = content_type::detect_content_type(self.content_type, &self.content);
         if let Err(message) = &judged {
-            problems.push(Problem::new("/content", message.clone()));
+            problems.push(ValidationProblem::new("/content", message.clone()));
         }
-        Refusal::if_any(problems)?;
+        ProjectRejection::reject_if_any(problems)?;
         Ok(Asset {
             id: self.id.clone(),
             name: self.name.clone(),
             content_type: judged.unwrap_or(ContentType::Text),
             bytes,
-            digest: Digest::of(&self.content),
+            digest: Digest::from_content(&self.content),
             created: now,
             alt: self.alt.clone(),
         })
@@ -126,13 +126,14 @@ impl NewAsset {
 }
 
 /// A name of a file that leads into no folder. Whoever saves it has the rules of their own system to look to.
-fn name_problems(path: &str, name: &str) -> Vec<Problem> {
-    let mut problems: Vec<Problem> = naming::line(path, name, MAX_ASSET_NAME).into_iter().collect();
+fn name_problems(path: &str, name: &str) -> Vec<ValidationProblem> {
+    let mut problems: Vec<ValidationProblem> =
+        naming::check_line(path, name, MAX_ASSET_NAME_CHARS).into_iter().collect();
     if problems.is_empty()
         && (name.contains(['/', '\\']) || name.starts_with('.') || name.ends_with([' ', '.']))
     {
         let message = "must be the name of a file: no / or \\, no dot in front, no dot or space at the end";
-        problems.push(Problem::new(path, message));
+        problems.push(ValidationProblem::new(path, message));
     }
     problems
 }
@@ -148,13 +149,13 @@ pub struct AssetPatch {
 
 impl AssetPatch {
     /// The asset after the change.
-    pub fn apply(&self, asset: &Asset) -> Result<Asset, Refusal> {
+    pub fn apply(&self, asset: &Asset) -> Result<Asset, ProjectRejection> {
         let mut changed = asset.clone();
         changed.name = self.name.clone().unwrap_or(changed.name);
         changed.alt = self.alt.clone().unwrap_or(changed.alt);
         let mut problems = name_problems("/name", &changed.name);
-        problems.extend(naming::text("/alt", &changed.alt, MAX_ALT));
-        Refusal::if_any(problems)?;
+        problems.extend(naming::check_text("/alt", &changed.alt, MAX_ALT_CHARS));
+        ProjectRejection::reject_if_any(problems)?;
         Ok(changed)
     }
 }

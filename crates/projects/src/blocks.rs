@@ -4,17 +4,17 @@
 //! way to change it, and one tree. A block's type never changes: another type is another block.
 //!
 //! The rules here are pure. A store reads the few rows that a rule wants, in the transaction that writes what the rule
-//! gives: the project, what is above the place ([`Spot`]), and what the new props name ([`Needs`], [`Around`]).
+//! gives: the project, what is above the place ([`BlockSlot`]), and what the new props name ([`BlockLookups`], [`BlockLookupResults`]).
 
+mod asset_refs;
 mod copy;
 mod edit;
-mod given;
-mod judge;
-mod place;
-mod refs;
+mod new_block;
+mod position;
 #[cfg(test)]
 mod tests;
 mod tree;
+mod validate;
 
 use std::collections::BTreeSet;
 
@@ -24,14 +24,14 @@ use crate::cursor::Cursor;
 use crate::ids::{AssetId, BlockId};
 use crate::naming;
 use crate::order::OrderKey;
-use crate::types::{PAGE, Types, built_in};
+use crate::types::{BlockTypes, PAGE, find_built_in};
 
-pub use copy::copy;
-pub use edit::{insert, relocate, update, update_needs};
-pub use given::{NewBlock, too_many};
-pub use judge::{judge, structure};
-pub use place::{Above, Place, Spot};
-pub use tree::{Found, Node, Reach, Tree, nest};
+pub use copy::copy_subtree;
+pub use edit::{insert, lookups_for_update, relocate, update};
+pub use new_block::{NewBlock, too_many_blocks};
+pub use position::{AncestorBlock, BlockPosition, BlockSlot};
+pub use tree::{BlockEntry, BlockNode, BlockTree, TreeQuery, build_nodes};
+pub use validate::{validate_blocks, validate_structure};
 
 /// A block as it is kept: one row.
 #[derive(Clone, Debug, PartialEq)]
@@ -59,39 +59,39 @@ impl Block {
         if self.kind == PAGE { self.props.get("path").and_then(Value::as_str) } else { None }
     }
 
-    /// The assets that its props name anywhere, in Markdown as well: what [`Refusal::InUse`](crate::Refusal) is about.
-    pub fn assets(&self) -> BTreeSet<AssetId> {
-        refs::mentioned(&self.props)
+    /// The assets that its props name anywhere, in Markdown as well: what [`ProjectRejection::InUse`](crate::ProjectRejection) is about.
+    pub fn mentioned_assets(&self) -> BTreeSet<AssetId> {
+        asset_refs::mentioned_assets(&self.props)
     }
 
     /// How many assets that are: what counts towards the limits.
-    pub fn mentions(&self) -> u64 {
-        self.assets().len() as u64
+    pub fn mention_count(&self) -> u64 {
+        self.mentioned_assets().len() as u64
     }
 
     /// Whether a text of its props contains this one, whatever the case of letters.
     pub fn contains_text(&self, wanted: &str) -> bool {
-        fn is_in(value: &Value, wanted: &str) -> bool {
+        fn contains(value: &Value, wanted: &str) -> bool {
             match value {
                 Value::String(text) => text.to_lowercase().contains(wanted),
-                Value::Array(items) => items.iter().any(|item| is_in(item, wanted)),
-                Value::Object(map) => map.values().any(|value| is_in(value, wanted)),
+                Value::Array(items) => items.iter().any(|item| contains(item, wanted)),
+                Value::Object(map) => map.values().any(|value| contains(value, wanted)),
                 _ => false,
             }
         }
         let wanted = wanted.to_lowercase();
-        self.props.values().any(|value| is_in(value, &wanted))
+        self.props.values().any(|value| contains(value, &wanted))
     }
 
     /// How many bytes its props have as JSON: what counts towards the limits.
-    pub fn bytes(&self) -> u64 {
-        naming::json_bytes(&self.props) as u64
+    pub fn props_len(&self) -> u64 {
+        naming::json_len(&self.props) as u64
     }
 }
 
 /// What a store has to look up before a rule can judge new props.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Needs {
+pub struct BlockLookups {
     /// Types that are not built in.
     pub kinds: BTreeSet<String>,
     /// Assets that must be there.
@@ -100,15 +100,15 @@ pub struct Needs {
     pub paths: BTreeSet<String>,
 }
 
-impl Needs {
+impl BlockLookups {
     /// What these blocks need at this place.
-    pub fn of(new: &[NewBlock], parent: Option<&str>) -> Self {
+    pub fn for_insert(new: &[NewBlock], parent: Option<&str>) -> Self {
         let mut needs = Self::default();
-        needs.want(parent);
+        needs.require_type(parent);
         let mut open: Vec<&NewBlock> = new.iter().collect();
         while let Some(block) = open.pop() {
-            needs.want(Some(&block.kind));
-            needs.assets.extend(refs::required(&block.props));
+            needs.require_type(Some(&block.kind));
+            needs.assets.extend(asset_refs::required_assets(&block.props));
             if block.kind == PAGE {
                 needs.paths.extend(block.props.get("path").and_then(Value::as_str).map(str::to_owned));
             }
@@ -117,24 +117,24 @@ impl Needs {
         needs
     }
 
-    fn want(&mut self, kind: Option<&str>) {
-        self.kinds.extend(kind.filter(|kind| built_in(kind).is_none()).map(str::to_owned));
+    fn require_type(&mut self, kind: Option<&str>) {
+        self.kinds.extend(kind.filter(|kind| find_built_in(kind).is_none()).map(str::to_owned));
     }
 }
 
 /// What a store found of what was needed.
 #[derive(Clone, Debug, Default)]
-pub struct Around {
+pub struct BlockLookupResults {
     /// The types that are there.
-    pub types: Types,
-    /// The assets of [`Needs`] that are not there.
-    pub missing: BTreeSet<AssetId>,
-    /// The paths of [`Needs`] that another page has.
-    pub taken: BTreeSet<String>,
+    pub types: BlockTypes,
+    /// The assets of [`BlockLookups`] that are not there.
+    pub missing_assets: BTreeSet<AssetId>,
+    /// The paths of [`BlockLookups`] that another page has.
+    pub taken_paths: BTreeSet<String>,
 }
 
-impl Around {
-    fn is_gone(&self) -> impl Fn(&AssetId) -> bool {
-        |asset| self.missing.contains(asset)
+impl BlockLookupResults {
+    fn is_missing(&self) -> impl Fn(&AssetId) -> bool {
+        |asset| self.missing_assets.contains(asset)
     }
 }

@@ -2,73 +2,76 @@
 //!
 //! As text it is a JSON document of its own, with a number for its form: versions outlive the program that wrote them.
 
-mod saved;
+mod encoding;
 
 use std::collections::BTreeSet;
 
 use crate::asset::Asset;
-use crate::blocks::{Block, judge, structure};
-use crate::error::Problem;
+use crate::blocks::{Block, validate_blocks, validate_structure};
+use crate::error::ValidationProblem;
 use crate::ids::AssetId;
-use crate::project::{Fields, Usage};
-use crate::types::{CustomType, Types, problems_of};
-use design_tokens::Document;
+use crate::project::{ProjectFields, ProjectUsage};
+use crate::types::{BlockTypes, CustomBlockType, collect_type_problems};
+use design_tokens::TokenDocument;
 
-pub use saved::Unreadable;
+pub use encoding::ContentDecodeError;
 
 /// Everything that a project holds, but for the bytes of its assets.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Content {
+pub struct ProjectContent {
     /// What it says of itself.
-    pub fields: Fields,
+    pub fields: ProjectFields,
     /// Its own block types, by name.
-    pub types: Vec<CustomType>,
+    pub types: Vec<CustomBlockType>,
     /// Its blocks: parents before children, siblings in order.
     pub blocks: Vec<Block>,
     /// Its design system.
-    pub design: Document,
+    pub design: TokenDocument,
     /// Its assets, by id. Their bytes are found by their digests.
     pub assets: Vec<Asset>,
 }
 
-impl Content {
+impl ProjectContent {
     /// Everything that is wrong with it: what keeps it from being published, as far as it is told.
     ///
     /// The design system is not judged here: `tokens::validate` tells what is wrong with it, and a page shows without it.
-    pub fn problems(&self) -> Vec<Problem> {
+    pub fn problems(&self) -> Vec<ValidationProblem> {
         let mut problems = self.fields.problems();
         // Whether schemas can be compiled is found out for those that blocks use.
-        problems.extend(problems_of(&self.types, CustomType::form_problems));
+        problems.extend(collect_type_problems(&self.types, CustomBlockType::definition_problems));
         let assets: BTreeSet<AssetId> = self.assets.iter().map(|asset| asset.id.clone()).collect();
-        problems.extend(judge(&self.blocks, &Types::with(&self.types), &assets));
+        problems.extend(validate_blocks(&self.blocks, &BlockTypes::with_custom(&self.types), &assets));
         problems
     }
 
     /// What keeps it from being a draft at all. A draft may be wrong in other ways, which keep it from being published.
-    pub(crate) fn structure(&self) -> Vec<Problem> {
+    pub(crate) fn structure_problems(&self) -> Vec<ValidationProblem> {
         let mut problems = self.fields.problems();
-        problems.extend(problems_of(&self.types, CustomType::form_problems));
-        problems.extend(structure(&self.blocks));
+        problems.extend(collect_type_problems(&self.types, CustomBlockType::definition_problems));
+        problems.extend(validate_structure(&self.blocks));
         let mut seen = BTreeSet::new();
         for asset in self.assets.iter().filter(|asset| !seen.insert(&asset.id)) {
-            problems.push(Problem::new("/assets", format!("`{}` occurs twice; take one out", asset.id)));
+            problems.push(ValidationProblem::new(
+                "/assets",
+                format!("`{}` occurs twice; take one out", asset.id),
+            ));
         }
         problems
     }
 
     /// How much it is. Bytes of assets are counted once for each digest.
-    pub fn usage(&self) -> Usage {
+    pub fn usage(&self) -> ProjectUsage {
         let mut seen = BTreeSet::new();
         let kept = self.assets.iter().filter(|asset| seen.insert(asset.digest));
-        Usage {
+        ProjectUsage {
             blocks: self.blocks.len() as u64,
-            block_bytes: self.blocks.iter().map(Block::bytes).sum(),
+            block_bytes: self.blocks.iter().map(Block::props_len).sum(),
             types: self.types.len() as u64,
             assets: self.assets.len() as u64,
             asset_bytes: kept.map(|asset| asset.bytes).sum(),
             versions: 0,
             version_bytes: 0,
-            mentions: self.blocks.iter().map(Block::mentions).sum(),
+            asset_mentions: self.blocks.iter().map(Block::mention_count).sum(),
         }
     }
 }

@@ -4,7 +4,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use jiff::Timestamp;
 
-use crate::error::Refusal;
+use crate::error::ProjectRejection;
 
 /// What part of a list is wanted.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -36,7 +36,7 @@ pub struct Cursor {
 }
 
 /// What is less as a signed number is less as an unsigned one if this bit of both is turned over.
-const SIGN: u64 = 1 << 63;
+const SIGN_BIT: u64 = 1 << 63;
 
 impl Cursor {
     /// Before everything that has a time, and one that every database knows: some know no times long before Christ.
@@ -48,24 +48,25 @@ impl Cursor {
     }
 
     /// A cursor after an entry of a list that is sorted by a number.
-    pub fn of_number(number: u64, id: impl Into<String>) -> Self {
+    pub fn from_number(number: u64, id: impl Into<String>) -> Self {
         Self::new(format!("{number:020}"), id)
     }
 
     /// A cursor after an entry of a list that is sorted by time: in microseconds, so that what is before 1970 comes first.
-    pub fn of_time(time: Timestamp, id: impl Into<String>) -> Self {
-        Self::of_number(time.as_microsecond().cast_unsigned() ^ SIGN, id)
+    pub fn from_time(time: Timestamp, id: impl Into<String>) -> Self {
+        Self::from_number(time.as_microsecond().cast_unsigned() ^ SIGN_BIT, id)
     }
 
     /// The time that the list is sorted by.
-    pub fn time(&self) -> Result<Timestamp, Refusal> {
-        let time = Timestamp::from_microsecond((self.number()? ^ SIGN).cast_signed()).map_err(|_| bad())?;
-        if time < Self::EARLIEST { Err(bad()) } else { Ok(time) }
+    pub fn time(&self) -> Result<Timestamp, ProjectRejection> {
+        let time = Timestamp::from_microsecond((self.number()? ^ SIGN_BIT).cast_signed())
+            .map_err(|_| invalid_cursor())?;
+        if time < Self::EARLIEST { Err(invalid_cursor()) } else { Ok(time) }
     }
 
     /// The number that the list is sorted by.
-    pub fn number(&self) -> Result<u64, Refusal> {
-        self.key.parse().map_err(|_| bad())
+    pub fn number(&self) -> Result<u64, ProjectRejection> {
+        self.key.parse().map_err(|_| invalid_cursor())
     }
 
     /// The cursor as opaque text.
@@ -74,31 +75,33 @@ impl Cursor {
     }
 
     /// Takes a cursor back. Only texts that a list gave are cursors.
-    pub fn decode(text: &str) -> Result<Self, Refusal> {
-        let bytes = URL_SAFE_NO_PAD.decode(text).map_err(|_| bad())?;
-        let text = String::from_utf8(bytes).map_err(|_| bad())?;
-        let (key, id) =
-            text.split_once('\n').filter(|_| text.len() <= 256 && !text.contains('\0')).ok_or_else(bad)?;
+    pub fn decode(text: &str) -> Result<Self, ProjectRejection> {
+        let bytes = URL_SAFE_NO_PAD.decode(text).map_err(|_| invalid_cursor())?;
+        let text = String::from_utf8(bytes).map_err(|_| invalid_cursor())?;
+        let (key, id) = text
+            .split_once('\n')
+            .filter(|_| text.len() <= 256 && !text.contains('\0'))
+            .ok_or_else(invalid_cursor)?;
         Ok(Self::new(key, id))
     }
 }
 
-fn bad() -> Refusal {
-    Refusal::invalid("/cursor", "is not a cursor of this list; leave it out to begin again")
+fn invalid_cursor() -> ProjectRejection {
+    ProjectRejection::invalid("/cursor", "is not a cursor of this list; leave it out to begin again")
 }
 
 /// A part of a list.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Listed<T> {
+pub struct ListPage<T> {
     /// The entries, in the order of the list.
     pub items: Vec<T>,
     /// Where the rest begins, if there is more.
     pub next: Option<Cursor>,
 }
 
-impl<T> Listed<T> {
+impl<T> ListPage<T> {
     /// Cuts what a store read to what was wanted. A store reads one more than that, to know whether there are more.
-    pub fn cut(mut items: Vec<T>, page: &Page, cursor: impl Fn(&T) -> Cursor) -> Self {
+    pub fn from_rows(mut items: Vec<T>, page: &Page, cursor: impl Fn(&T) -> Cursor) -> Self {
         let limit = page.limit.map_or(usize::MAX, |limit| limit.max(1) as usize);
         let more = items.len() > limit;
         items.truncate(limit);
@@ -112,40 +115,43 @@ mod tests {
     use super::*;
 
     #[test]
-    fn there_and_back() {
-        for cursor in [Cursor::new("", ""), Cursor::new("a0V", "blk_1"), Cursor::of_number(u64::MAX, "p")] {
+    fn cursors_round_trip_and_keep_order() {
+        for cursor in [Cursor::new("", ""), Cursor::new("a0V", "blk_1"), Cursor::from_number(u64::MAX, "p")] {
             assert_eq!(Cursor::decode(&cursor.encode()).unwrap(), cursor);
         }
-        assert_eq!(Cursor::of_number(7, "x").number().unwrap(), 7);
-        assert!(Cursor::of_number(9, "x") < Cursor::of_number(10, "x"));
+        assert_eq!(Cursor::from_number(7, "x").number().unwrap(), 7);
+        assert!(Cursor::from_number(9, "x") < Cursor::from_number(10, "x"));
         let times = [-99_999_999_999_000_000, -1, 0, 1, 1_772_452_800_000_007];
         let times = times.map(|time| Timestamp::from_microsecond(time).unwrap());
-        let cursors = times.map(|time| Cursor::of_time(time, "x"));
+        let cursors = times.map(|time| Cursor::from_time(time, "x"));
         assert!(cursors.is_sorted());
         assert_eq!(cursors.map(|cursor| cursor.time().unwrap()), times);
     }
 
     #[test]
-    fn what_no_list_gave() {
+    fn forged_cursors_are_rejected() {
         let long = URL_SAFE_NO_PAD.encode("x\n".repeat(200));
         let nul = URL_SAFE_NO_PAD.encode("\0\nx");
         for text in ["", "?", "abc", "ä", "YQ", &long, &nul] {
-            assert!(matches!(Cursor::decode(text), Err(Refusal::Invalid(_))), "{text}");
+            assert!(matches!(Cursor::decode(text), Err(ProjectRejection::Invalid(_))), "{text}");
         }
         assert!(Cursor::new("x", "").number().is_err());
         let microsecond = std::time::Duration::from_micros(1);
         for time in [Timestamp::MIN, Cursor::EARLIEST - microsecond] {
-            assert!(matches!(Cursor::of_time(time, "").time(), Err(Refusal::Invalid(_))), "{time}");
+            assert!(
+                matches!(Cursor::from_time(time, "").time(), Err(ProjectRejection::Invalid(_))),
+                "{time}"
+            );
         }
     }
 
     #[test]
-    fn a_part_says_whether_there_is_more() {
-        let cursor = |item: &u32| Cursor::of_number(u64::from(*item), "");
-        let cut = |items: Vec<u32>, limit| Listed::cut(items, &Page { after: None, limit }, cursor);
-        assert_eq!(cut(vec![1, 2, 3], Some(2)), Listed { items: vec![1, 2], next: Some(cursor(&2)) });
-        assert_eq!(cut(vec![1, 2], Some(2)), Listed { items: vec![1, 2], next: None });
-        assert_eq!(cut(vec![1, 2], None), Listed { items: vec![1, 2], next: None });
-        assert_eq!(cut(vec![], Some(0)), Listed { items: vec![], next: None });
+    fn page_has_next_cursor_only_if_there_is_more() {
+        let cursor = |item: &u32| Cursor::from_number(u64::from(*item), "");
+        let cut = |items: Vec<u32>, limit| ListPage::from_rows(items, &Page { after: None, limit }, cursor);
+        assert_eq!(cut(vec![1, 2, 3], Some(2)), ListPage { items: vec![1, 2], next: Some(cursor(&2)) });
+        assert_eq!(cut(vec![1, 2], Some(2)), ListPage { items: vec![1, 2], next: None });
+        assert_eq!(cut(vec![1, 2], None), ListPage { items: vec![1, 2], next: None });
+        assert_eq!(cut(vec![], Some(0)), ListPage { items: vec![], next: None });
     }
 }

@@ -1,8 +1,8 @@
 //! The design system of a project: one document of design tokens, and changes to it.
 
-use crate::error::Refusal;
-use design_tokens::limits::MAX_EFFORT;
-use design_tokens::{Document, Edited, Finding, NewToken, diff, import, validate};
+use crate::error::ProjectRejection;
+use design_tokens::limits::MAX_EDIT_COST;
+use design_tokens::{EditOutcome, NewToken, TokenDocument, TokenFinding, diff_documents, import, validate};
 
 /// A change to a design system, as data, so that a store can make it in the transaction that reads the document.
 #[derive(Clone, Debug, PartialEq)]
@@ -35,50 +35,57 @@ pub enum DesignEdit {
     /// Replaces the document by the custom properties of a stylesheet.
     ImportCss(String),
     /// Replaces the document. It may have mistakes, so that they can be mended.
-    Replace(Document),
+    Replace(TokenDocument),
     /// One after the other: all of them, or none.
     All(Vec<DesignEdit>),
 }
 
 /// What is told of a change to a design system.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Designed {
+pub struct DesignEditReport {
     /// The paths that are not what they were, in order.
     pub touched: Vec<String>,
     /// What is to be said about what came in.
-    pub findings: Vec<Finding>,
+    pub findings: Vec<TokenFinding>,
 }
 
 impl DesignEdit {
     /// The document after the change, and what is told of it.
-    pub fn apply(&self, document: &Document) -> Result<(Document, Designed), Refusal> {
+    pub fn apply(
+        &self,
+        document: &TokenDocument,
+    ) -> Result<(TokenDocument, DesignEditReport), ProjectRejection> {
         match self {
-            Self::Set { path, token } => Ok(edited(design_tokens::set(document, path, token)?)),
-            Self::Rename { from, to } => Ok(edited(design_tokens::rename(document, from, to)?)),
+            Self::Set { path, token } => Ok(edit_report(design_tokens::set_token(document, path, token)?)),
+            Self::Rename { from, to } => Ok(edit_report(design_tokens::rename_path(document, from, to)?)),
             Self::Delete { path, mode: None, force } => {
-                Ok(edited(design_tokens::delete(document, path, *force)?))
+                Ok(edit_report(design_tokens::delete_path(document, path, *force)?))
             }
             Self::Delete { path, mode: Some(mode), force } => {
-                Ok(edited(design_tokens::delete_mode(document, path, mode, *force)?))
+                Ok(edit_report(design_tokens::delete_mode_value(document, path, mode, *force)?))
             }
-            Self::ImportJson(text) => Ok(imported(document, import::json(text)?)),
-            Self::ImportCss(text) => Ok(imported(document, import::stylesheet(text)?)),
+            Self::ImportJson(text) => Ok(import_report(document, import::json(text)?)),
+            Self::ImportCss(text) => Ok(import_report(document, import::stylesheet(text)?)),
             Self::Replace(new) => {
-                let told = Designed { touched: touched(document, new), findings: validate(new) };
+                let told =
+                    DesignEditReport { touched: changed_paths(document, new), findings: validate(new) };
                 Ok((new.clone(), told))
             }
             Self::All(edits) => Self::apply_all(edits, document),
         }
     }
 
-    fn apply_all(edits: &[Self], document: &Document) -> Result<(Document, Designed), Refusal> {
+    fn apply_all(
+        edits: &[Self],
+        document: &TokenDocument,
+    ) -> Result<(TokenDocument, DesignEditReport), ProjectRejection> {
         let mut runs = edits.chunk_by(|one, next| one.as_set().is_some() && next.as_set().is_some());
-        let Some(first) = runs.next() else { return Ok((document.clone(), Designed::default())) };
+        let Some(first) = runs.next() else { return Ok((document.clone(), DesignEditReport::default())) };
         let mut effort = 0;
-        let mut spend = |document: &Document| {
-            let size = document.size();
+        let mut spend = |document: &TokenDocument| {
+            let size = document.processing_cost();
             effort += size;
-            if effort > MAX_EFFORT && effort > size { Err(too_many(size)) } else { Ok(()) }
+            if effort > MAX_EDIT_COST && effort > size { Err(too_many_changes(size)) } else { Ok(()) }
         };
         // One change may always be made. Of what most calls are about the size is not asked.
         let is_alone = first.len() == edits.len();
@@ -86,10 +93,10 @@ impl DesignEdit {
             spend(document)?;
         }
         let (document, told) = Self::apply_run(first, document)?;
-        runs.try_fold((document, told.in_order()), |(document, told), run| {
+        runs.try_fold((document, told.sorted()), |(document, told), run| {
             spend(&document)?;
             let (document, next) = Self::apply_run(run, &document)?;
-            Ok((document, told.then(next, run)))
+            Ok((document, told.merge(next, run)))
         })
     }
 
@@ -102,54 +109,57 @@ impl DesignEdit {
 
     /// Tokens that are set one after the other are judged together: once, however many they are, and they may refer to one
     /// another in any order. Other changes come alone.
-    fn apply_run(run: &[Self], document: &Document) -> Result<(Document, Designed), Refusal> {
+    fn apply_run(
+        run: &[Self],
+        document: &TokenDocument,
+    ) -> Result<(TokenDocument, DesignEditReport), ProjectRejection> {
         if let [alone] = run {
             return alone.apply(document);
         }
         let tokens: Vec<_> = run.iter().filter_map(Self::as_set).collect();
-        Ok(edited(design_tokens::set_all(document, &tokens)?))
+        Ok(edit_report(design_tokens::set_tokens(document, &tokens)?))
     }
 }
 
-impl Designed {
+impl DesignEditReport {
     /// What was touched, each once and in order.
-    fn in_order(mut self) -> Self {
+    fn sorted(mut self) -> Self {
         self.touched.sort();
         self.touched.dedup();
         self
     }
 
-    fn then(mut self, next: Self, run: &[DesignEdit]) -> Self {
+    fn merge(mut self, next: Self, run: &[DesignEdit]) -> Self {
         self.touched.extend(next.touched);
         // What is said about what came in is said about the last that did.
         if let [DesignEdit::ImportJson(_) | DesignEdit::ImportCss(_) | DesignEdit::Replace(_)] = run {
             self.findings = next.findings;
         }
-        self.in_order()
+        self.sorted()
     }
 }
 
 /// Says how many changes a design system of a size may have at once. Each of them looks at all of it.
-fn too_many(size: usize) -> Refusal {
-    let most = (MAX_EFFORT / size).max(1);
+fn too_many_changes(size: usize) -> ProjectRejection {
+    let most = (MAX_EDIT_COST / size).max(1);
     let why = "for a design system of this size these are too many changes at once";
     let message =
         format!("{why}: send about {most} in one call; tokens set one after the other count as one");
-    Refusal::invalid("/changes", message)
+    ProjectRejection::invalid("/changes", message)
 }
 
-fn edited(Edited { document, touched }: Edited) -> (Document, Designed) {
-    (document, Designed { touched, findings: Vec::new() })
+fn edit_report(EditOutcome { document, touched }: EditOutcome) -> (TokenDocument, DesignEditReport) {
+    (document, DesignEditReport { touched, findings: Vec::new() })
 }
 
-fn imported(before: &Document, new: import::Imported) -> (Document, Designed) {
-    let touched = touched(before, &new.document);
-    (new.document, Designed { touched, findings: new.findings })
+fn import_report(before: &TokenDocument, new: import::ImportedDocument) -> (TokenDocument, DesignEditReport) {
+    let touched = changed_paths(before, &new.document);
+    (new.document, DesignEditReport { touched, findings: new.findings })
 }
 
 /// The paths of all tokens that differ.
-fn touched(before: &Document, after: &Document) -> Vec<String> {
-    let difference = diff(before, after);
+fn changed_paths(before: &TokenDocument, after: &TokenDocument) -> Vec<String> {
+    let difference = diff_documents(before, after);
     let mut paths: Vec<String> = Vec::new();
     paths.extend(difference.removed.into_iter().map(|state| state.path));
     paths.extend(difference.changed.into_iter().map(|change| change.after.path));
@@ -161,61 +171,67 @@ fn touched(before: &Document, after: &Document) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use design_tokens::{Kind, starter};
+    use design_tokens::{TokenKind, starter_document};
 
     #[test]
-    fn every_change_tells_what_it_touched() {
-        let start =
-            Document::parse(r##"{"c":{"$type":"color","a":{"$value":"#ff0000"},"b":{"$value":"{c.a}"}}}"##)
-                .unwrap();
-        let set = DesignEdit::Set { path: "d".to_owned(), token: NewToken::new(Kind::Number, 2.0) };
+    fn every_edit_reports_touched_paths() {
+        let start = TokenDocument::parse(
+            r##"{"c":{"$type":"color","a":{"$value":"#ff0000"},"b":{"$value":"{c.a}"}}}"##,
+        )
+        .unwrap();
+        let set = DesignEdit::Set { path: "d".to_owned(), token: NewToken::new(TokenKind::Number, 2.0) };
         let rename = DesignEdit::Rename { from: "c.a".to_owned(), to: "c.z".to_owned() };
         let delete = |force| DesignEdit::Delete { path: "c.a".to_owned(), mode: None, force };
         assert_eq!(set.apply(&start).unwrap().1.touched, ["d"]);
         assert!(rename.apply(&start).unwrap().1.touched.contains(&"c.z".to_owned()));
-        assert!(matches!(delete(false).apply(&start), Err(Refusal::Design(_))));
+        assert!(matches!(delete(false).apply(&start), Err(ProjectRejection::Design(_))));
         assert!(delete(true).apply(&start).is_ok());
         let (_, css) = DesignEdit::ImportCss(":root { --gap: 4px }".to_owned()).apply(&start).unwrap();
         assert!(
             css.touched.contains(&"c.a".to_owned()) && css.touched.iter().any(|path| path.contains("gap"))
         );
-        assert!(matches!(DesignEdit::ImportJson("[".to_owned()).apply(&start), Err(Refusal::Import(_))));
+        assert!(matches!(
+            DesignEdit::ImportJson("[".to_owned()).apply(&start),
+            Err(ProjectRejection::Import(_))
+        ));
         let (document, both) = DesignEdit::All(vec![rename.clone(), set.clone()]).apply(&start).unwrap();
         assert!(document.get("c.z").is_some() && both.touched.contains(&"d".to_owned()));
         assert!(DesignEdit::All(vec![set.clone(), delete(false)]).apply(&start).is_err(), "all or none");
         let alias = |path: &str, to: &str| {
             let token =
-                NewToken { kind: Some(Kind::Number), value: to.into(), mode: None, description: None };
+                NewToken { kind: Some(TokenKind::Number), value: to.into(), mode: None, description: None };
             DesignEdit::Set { path: path.to_owned(), token }
         };
         let (_, early) = DesignEdit::All(vec![alias("e", "{d}"), set.clone()]).apply(&start).unwrap();
         assert_eq!(early.touched, ["d", "e"], "the one that is named comes in the same call");
         assert!(DesignEdit::All(vec![alias("e", "{d}"), rename.clone(), set]).apply(&start).is_err());
-        let dark = NewToken { mode: Some("dark".to_owned()), ..NewToken::new(Kind::Color, "#000000") };
+        let dark = NewToken { mode: Some("dark".to_owned()), ..NewToken::new(TokenKind::Color, "#000000") };
         let (dark, _) = DesignEdit::Set { path: "c.a".to_owned(), token: dark }.apply(&start).unwrap();
         let mode = Some("dark".to_owned());
         let light = DesignEdit::Delete { path: "c.a".to_owned(), mode, force: false };
         let (document, light) = light.apply(&dark).unwrap();
         assert_eq!((light.touched, document.modes()), (vec!["c.a".to_owned()], Vec::<String>::new()));
         assert!(document.get("c.a").is_some());
-        let (_, replaced) = DesignEdit::Replace(starter()).apply(&start).unwrap();
+        let (_, replaced) = DesignEdit::Replace(starter_document()).apply(&start).unwrap();
         assert!(replaced.findings.is_empty() && replaced.touched.len() > 50);
     }
 
     #[test]
-    fn many_changes_are_made_as_far_as_the_size_allows() {
+    fn batch_size_is_limited_by_document_size() {
         // All modes are those of one token, but every token is looked at in each.
         let system = |tokens: usize, modes: usize| {
             let modes: Vec<_> = (0..modes).map(|at| format!(r#""m{at}":1"#)).collect();
             let modes = format!(r#""$extensions":{{"mode":{{{}}}}}"#, modes.join(","));
             let tokens: Vec<_> = (0..tokens).map(|at| format!(r#""t{at}":{{"$value":{at}}}"#)).collect();
             let text = tokens.join(",").replacen('}', &format!(",{modes}}}"), 1);
-            Document::parse(&format!(r#"{{"$type":"number",{text}}}"#)).unwrap()
+            TokenDocument::parse(&format!(r#"{{"$type":"number",{text}}}"#)).unwrap()
         };
         let delete =
             |at: usize| DesignEdit::Delete { path: format!("t{}", at + 1), mode: None, force: false };
-        let set =
-            |at: usize| DesignEdit::Set { path: format!("t{at}"), token: NewToken::new(Kind::Number, 2.0) };
+        let set = |at: usize| DesignEdit::Set {
+            path: format!("t{at}"),
+            token: NewToken::new(TokenKind::Number, 2.0),
+        };
         let all = |count: usize, change: &dyn Fn(usize) -> DesignEdit| {
             DesignEdit::All((0..count).map(change).collect())
         };
@@ -225,7 +241,7 @@ mod tests {
         assert!(refused.contains("send about 20 in"), "{refused}");
         // One token can be as much work as thousands.
         let large = format!(r#""t0":{{"$value":1,"$extensions":{{"x":"{}"}}}}"#, "x".repeat(1_000_000));
-        let large = Document::parse(&format!(r#"{{"$type":"number",{large}}}"#)).unwrap();
+        let large = TokenDocument::parse(&format!(r#"{{"$type":"number",{large}}}"#)).unwrap();
         let rename = |at: usize| DesignEdit::Rename { from: format!("t{at}"), to: format!("t{}", at + 1) };
         assert!(all(20, &rename).apply(&large).is_ok());
         let refused = all(998, &rename).apply(&large).unwrap_err().to_string();

@@ -10,7 +10,7 @@ use design_tokens::import::ImportError;
 
 /// What things are called in messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Noun {
+pub enum EntityKind {
     /// A project.
     Project,
     /// A version of a project.
@@ -25,7 +25,7 @@ pub enum Noun {
     Token,
 }
 
-impl fmt::Display for Noun {
+impl fmt::Display for EntityKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Project => "project",
@@ -40,7 +40,7 @@ impl fmt::Display for Noun {
 
 /// One thing that is wrong with what was given or is there.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Problem {
+pub struct ValidationProblem {
     /// The block that it is about, if it has an id already.
     pub block: Option<String>,
     /// Where in the block or in what was given, as a JSON pointer.
@@ -49,7 +49,7 @@ pub struct Problem {
     pub message: String,
 }
 
-impl Problem {
+impl ValidationProblem {
     /// A problem with something that was given.
     pub fn new(path: impl Into<String>, message: impl Into<String>) -> Self {
         Self { block: None, path: path.into(), message: message.into() }
@@ -57,13 +57,13 @@ impl Problem {
 
     /// The same, about a block.
     #[must_use]
-    pub fn of_block(mut self, id: &crate::BlockId) -> Self {
+    pub fn for_block(mut self, id: &crate::BlockId) -> Self {
         self.block = Some(id.as_str().to_owned());
         self
     }
 }
 
-impl fmt::Display for Problem {
+impl fmt::Display for ValidationProblem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(block) = &self.block {
             write!(f, "block `{block}`")?;
@@ -80,12 +80,12 @@ impl fmt::Display for Problem {
 
 /// A rule says no. Nothing was written.
 #[derive(Debug, thiserror::Error)]
-pub enum Refusal {
+pub enum ProjectRejection {
     /// It is not there, or it belongs to somebody else: nobody can tell which.
     #[error("there is no {what} `{id}`; list what there is and use an id from there")]
     NotFound {
         /// What was looked for.
-        what: Noun,
+        what: EntityKind,
         /// What it was called.
         id: String,
     },
@@ -98,8 +98,8 @@ pub enum Refusal {
         found: u64,
     },
     /// What was given, or what would be there, breaks rules: all of them.
-    #[error("{}", listed(.0))]
-    Invalid(Vec<Problem>),
+    #[error("{}", join_problems(.0))]
+    Invalid(Vec<ValidationProblem>),
     /// More than there may be.
     #[error("the limit is {limit} {what}; make it smaller or remove something first")]
     TooLarge {
@@ -125,10 +125,10 @@ pub enum Refusal {
         value: String,
     },
     /// Something needs it.
-    #[error("the {what} `{id}` is used by {}; {}", shortened(by), way_out(*what))]
+    #[error("the {what} `{id}` is used by {}; {}", list_first_ids(by), resolution_hint(*what))]
     InUse {
         /// What was to go.
-        what: Noun,
+        what: EntityKind,
         /// Which one.
         id: String,
         /// The ids of those that use it, in order.
@@ -148,45 +148,49 @@ pub enum Refusal {
     Import(#[from] ImportError),
 }
 
-impl Refusal {
+impl ProjectRejection {
     /// Nothing of this name.
-    pub fn not_found(what: Noun, id: impl Into<String>) -> Self {
+    pub fn not_found(what: EntityKind, id: impl Into<String>) -> Self {
         Self::NotFound { what, id: id.into() }
     }
 
     /// One rule that was broken.
     pub fn invalid(path: impl Into<String>, message: impl Into<String>) -> Self {
-        Self::Invalid(vec![Problem::new(path, message)])
+        Self::Invalid(vec![ValidationProblem::new(path, message)])
     }
 
     /// Says no if there are problems. Of many the first [`MAX_PROBLEMS`] are told, and that there are more.
-    pub fn if_any(mut problems: Vec<Problem>) -> Result<(), Self> {
+    pub fn reject_if_any(mut problems: Vec<ValidationProblem>) -> Result<(), Self> {
         if problems.is_empty() {
             return Ok(());
         }
         if problems.len() > MAX_PROBLEMS {
             problems.truncate(MAX_PROBLEMS);
-            problems.push(Problem::new("", "there are more problems; mend these first"));
+            problems.push(ValidationProblem::new("", "there are more problems; mend these first"));
         }
         Err(Self::Invalid(problems))
     }
 }
 
-fn listed(problems: &[Problem]) -> String {
+fn join_problems(problems: &[ValidationProblem]) -> String {
     problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
 }
 
 /// The first few of many.
-fn shortened(ids: &[String]) -> String {
-    const SHOWN: usize = 5;
-    let shown = ids.iter().take(SHOWN).map(|id| format!("`{id}`")).collect::<Vec<_>>().join(", ");
-    if ids.len() > SHOWN { format!("{shown} and {} more", ids.len() - SHOWN) } else { shown }
+fn list_first_ids(ids: &[String]) -> String {
+    const MAX_LISTED_IDS: usize = 5;
+    let shown = ids.iter().take(MAX_LISTED_IDS).map(|id| format!("`{id}`")).collect::<Vec<_>>().join(", ");
+    if ids.len() > MAX_LISTED_IDS {
+        format!("{shown} and {} more", ids.len() - MAX_LISTED_IDS)
+    } else {
+        shown
+    }
 }
 
 /// What to do about something that is needed. Only assets can go all the same: a block without its type would mean nothing.
-fn way_out(what: Noun) -> &'static str {
+fn resolution_hint(what: EntityKind) -> &'static str {
     match what {
-        Noun::Asset => "change them first, or delete by force",
+        EntityKind::Asset => "change them first, or delete by force",
         _ => "change or delete them first",
     }
 }
@@ -196,7 +200,7 @@ fn way_out(what: Noun) -> &'static str {
 pub enum Error {
     /// A rule says no.
     #[error(transparent)]
-    Refused(#[from] Refusal),
+    Rejected(#[from] ProjectRejection),
     /// The store could not.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -207,43 +211,44 @@ mod tests {
     use super::*;
 
     #[test]
-    fn messages_say_what_to_what_and_what_next() {
+    fn messages_name_entity_cause_and_remedy() {
         let by = |count: usize| (0..count).map(|n| format!("b{n}")).collect();
         for (refusal, expected) in [
             (
-                Refusal::not_found(Noun::Project, "p"),
+                ProjectRejection::not_found(EntityKind::Project, "p"),
                 "there is no project `p`; list what there is and use an id from there",
             ),
             (
-                Refusal::Conflict { expected: 3, found: 5 },
+                ProjectRejection::Conflict { expected: 3, found: 5 },
                 "the project is at revision 5 and not 3; read it again and repeat the change",
             ),
             (
-                Refusal::Invalid(vec![
-                    Problem::new("/name", "is empty"),
-                    Problem::new("/props/level", "is 9").of_block(&crate::BlockId::parse("b1").unwrap()),
-                    Problem::new("", "no"),
+                ProjectRejection::Invalid(vec![
+                    ValidationProblem::new("/name", "is empty"),
+                    ValidationProblem::new("/props/level", "is 9")
+                        .for_block(&crate::BlockId::parse("b1").unwrap()),
+                    ValidationProblem::new("", "no"),
                 ]),
                 "/name: is empty; block `b1` at /props/level: is 9; no",
             ),
             (
-                Refusal::InUse { what: Noun::Asset, id: "a".to_owned(), by: by(2) },
+                ProjectRejection::InUse { what: EntityKind::Asset, id: "a".to_owned(), by: by(2) },
                 "the asset `a` is used by `b0`, `b1`; change them first, or delete by force",
             ),
             (
-                Refusal::InUse { what: Noun::BlockType, id: "t".to_owned(), by: by(1) },
+                ProjectRejection::InUse { what: EntityKind::BlockType, id: "t".to_owned(), by: by(1) },
                 "the block type `t` is used by `b0`; change or delete them first",
             ),
             (
-                Refusal::InUse { what: Noun::Asset, id: "a".to_owned(), by: by(7) },
+                ProjectRejection::InUse { what: EntityKind::Asset, id: "a".to_owned(), by: by(7) },
                 "the asset `a` is used by `b0`, `b1`, `b2`, `b3`, `b4` and 2 more; change them first, or delete by force",
             ),
             (
-                Refusal::AnswerTooLarge { what: "blocks", limit: 500 },
+                ProjectRejection::AnswerTooLarge { what: "blocks", limit: 500 },
                 "the answer would have more than 500 blocks; ask for less of it, such as a smaller block",
             ),
             (
-                Refusal::Published { version: 3 },
+                ProjectRejection::Published { version: 3 },
                 "version 3 is the one that is published; publish another or unpublish first",
             ),
         ] {
@@ -252,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_of_many_problems_are_told() {
+    fn long_problem_lists_are_truncated() {
         for (count, told, last) in [
             (0, 0, ""),
             (1, 1, "0"),
@@ -260,9 +265,9 @@ mod tests {
             (101, 101, "there are more problems; mend these first"),
             (5000, 101, "there are more problems; mend these first"),
         ] {
-            let problems = (0..count).map(|n| Problem::new("", n.to_string())).collect();
-            let problems = match Refusal::if_any(problems) {
-                Err(Refusal::Invalid(problems)) => problems,
+            let problems = (0..count).map(|n| ValidationProblem::new("", n.to_string())).collect();
+            let problems = match ProjectRejection::reject_if_any(problems) {
+                Err(ProjectRejection::Invalid(problems)) => problems,
                 _ => Vec::new(),
             };
             assert_eq!(problems.len(), told, "{count}");

@@ -1,13 +1,13 @@
 //! Names of things, and where new ones come from.
 //!
-//! Nothing here is random: a caller draws a [`Seed`], and everything that one use case has to name comes from it. So a
+//! Nothing here is random: a caller draws a [`IdSeed`], and everything that one use case has to name comes from it. So a
 //! store may run on another thread, and may do its work again, and the names are the same.
 
 use std::fmt;
 
 use sha2::{Digest as _, Sha256};
 
-use crate::error::{Noun, Refusal};
+use crate::error::{EntityKind, ProjectRejection};
 
 /// Whose things they are, as `access` names a tenant. Nobody else can tell whether they exist.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -32,14 +32,14 @@ impl fmt::Display for Account {
 }
 
 /// The longest id. It leaves room for three of them in an index.
-const LONGEST: usize = 64;
+const MAX_ID_BYTES: usize = 64;
 
 fn is_id(text: &str) -> bool {
     let allowed = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-';
-    !text.is_empty() && text.len() <= LONGEST && text.bytes().all(allowed)
+    !text.is_empty() && text.len() <= MAX_ID_BYTES && text.bytes().all(allowed)
 }
 
-macro_rules! id {
+macro_rules! define_id {
     ($(#[$doc:meta])* $name:ident, $noun:expr) => {
         $(#[$doc])*
         #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -47,8 +47,8 @@ macro_rules! id {
 
         impl $name {
             /// Takes an id of letters, digits, `_` and `-`. Nothing can be called by another text, so it is not found.
-            pub fn parse(text: &str) -> Result<Self, Refusal> {
-                if is_id(text) { Ok(Self(text.to_owned())) } else { Err(Refusal::not_found($noun, text)) }
+            pub fn parse(text: &str) -> Result<Self, ProjectRejection> {
+                if is_id(text) { Ok(Self(text.to_owned())) } else { Err(ProjectRejection::not_found($noun, text)) }
             }
 
             /// The id as text.
@@ -57,8 +57,8 @@ macro_rules! id {
             }
 
             /// Says that there is none of this id.
-            pub fn missing(&self) -> Refusal {
-                Refusal::not_found($noun, self.0.clone())
+            pub fn missing(&self) -> ProjectRejection {
+                ProjectRejection::not_found($noun, self.0.clone())
             }
         }
 
@@ -70,61 +70,61 @@ macro_rules! id {
     };
 }
 
-id!(
+define_id!(
     /// The id of a project: unique in the whole store.
     ProjectId,
-    Noun::Project
+    EntityKind::Project
 );
-id!(
+define_id!(
     /// The id of a block: unique in its project. A copy of a project has the same ids in it.
     BlockId,
-    Noun::Block
+    EntityKind::Block
 );
-id!(
+define_id!(
     /// The id of an asset: unique in its project. A copy of a project has the same ids in it.
     AssetId,
-    Noun::Asset
+    EntityKind::Asset
 );
 
 /// Sixteen random bytes that a caller has drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Seed(pub [u8; 16]);
+pub struct IdSeed(pub [u8; 16]);
 
 /// The ids that come from a seed, one after the other.
 #[derive(Clone, Debug)]
-pub struct Ids {
-    seed: Seed,
-    drawn: u64,
+pub struct IdGenerator {
+    seed: IdSeed,
+    count: u64,
 }
 
-impl Ids {
+impl IdGenerator {
     /// The ids of this seed, from the first.
-    pub const fn of(seed: Seed) -> Self {
-        Self { seed, drawn: 0 }
+    pub const fn from_seed(seed: IdSeed) -> Self {
+        Self { seed, count: 0 }
     }
 
     /// An id for a project.
-    pub fn project(&mut self) -> ProjectId {
-        ProjectId(self.draw("proj"))
+    pub fn next_project_id(&mut self) -> ProjectId {
+        ProjectId(self.next_id("proj"))
     }
 
     /// An id for a block.
-    pub fn block(&mut self) -> BlockId {
-        BlockId(self.draw("blk"))
+    pub fn next_block_id(&mut self) -> BlockId {
+        BlockId(self.next_id("blk"))
     }
 
     /// An id for an asset.
-    pub fn asset(&mut self) -> AssetId {
-        AssetId(self.draw("asset"))
+    pub fn next_asset_id(&mut self) -> AssetId {
+        AssetId(self.next_id("asset"))
     }
 
     /// Eighty bits of the digest of seed and number, five to a character.
-    fn draw(&mut self, kind: &str) -> String {
+    fn next_id(&mut self, kind: &str) -> String {
         const ALPHABET: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
         let mut digest = Sha256::new();
         digest.update(self.seed.0);
-        digest.update(self.drawn.to_be_bytes());
-        self.drawn += 1;
+        digest.update(self.count.to_be_bytes());
+        self.count += 1;
         let bytes = digest.finalize();
         let bits = bytes.iter().take(10).fold(0_u128, |bits, byte| bits << 8 | u128::from(*byte));
         let letter = |at: u32| char::from(ALPHABET[usize::try_from(bits >> (5 * at) & 31).unwrap_or(0)]);
@@ -139,26 +139,26 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_can_be_an_id() {
+    fn valid_ids_parse_and_invalid_ids_are_not_found() {
         for good in ["proj_abc123", "a", "A-_9", &"x".repeat(64)] {
             assert_eq!(ProjectId::parse(good).unwrap().as_str(), good);
         }
         for bad in ["", "a b", "a/b", "a\0", "ä", "..", "a'--", "\u{202e}x", &"x".repeat(65)] {
             let refused = ProjectId::parse(bad).unwrap_err();
-            let absent = Refusal::not_found(Noun::Project, bad);
+            let absent = ProjectRejection::not_found(EntityKind::Project, bad);
             assert_eq!(refused.to_string(), absent.to_string());
         }
     }
 
     #[test]
-    fn a_seed_names_many_things_and_always_the_same() {
-        let mut ids = Ids::of(Seed([7; 16]));
-        let drawn: HashSet<_> = (0..10_000).map(|_| ids.block()).collect();
+    fn generated_ids_are_unique_and_deterministic() {
+        let mut ids = IdGenerator::from_seed(IdSeed([7; 16]));
+        let drawn: HashSet<_> = (0..10_000).map(|_| ids.next_block_id()).collect();
         assert_eq!(drawn.len(), 10_000);
-        let mut again = Ids::of(Seed([7; 16]));
-        assert!((0..10_000).all(|_| drawn.contains(&again.block())));
-        assert!(!drawn.contains(&Ids::of(Seed([8; 16])).block()));
-        let id = Ids::of(Seed([1; 16])).project();
+        let mut again = IdGenerator::from_seed(IdSeed([7; 16]));
+        assert!((0..10_000).all(|_| drawn.contains(&again.next_block_id())));
+        assert!(!drawn.contains(&IdGenerator::from_seed(IdSeed([8; 16])).next_block_id()));
+        let id = IdGenerator::from_seed(IdSeed([1; 16])).next_project_id();
         assert!(ProjectId::parse(id.as_str()).is_ok() && id.as_str().starts_with("proj_"));
     }
 }

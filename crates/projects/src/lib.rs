@@ -1,17 +1,17 @@
 //! Projects and what they own: types, rules, and the use cases of a store.
 //!
-//! Rules only: no wire, no SQL, no files; the time is told, and ids come from a [`Seed`] that somebody else has drawn.
+//! Rules only: no wire, no SQL, no files; the time is told, and ids come from a [`IdSeed`] that somebody else has drawn.
 //!
 //! | what | where |
 //! |---|---|
-//! | a project, its revision, a write to it | [`Project`], [`Write`], [`NewProject`] |
+//! | a project, its revision, a write to it | [`Project`], [`ProjectWrite`], [`NewProject`] |
 //! | pages and blocks: place, change, move, copy, judge | [`blocks`]; where one stands among its siblings: [`order`] |
 //! | block types, built in and a project's own | [`types`]; addresses that blocks may hold: [`links`] |
 //! | pages as HTML | [`render`] |
 //! | assets | [`asset`] |
 //! | design systems | [`design_tokens`]; a project's: [`DesignEdit`] |
-//! | a project from another store | [`Import`] |
-//! | versions, and what differs between two | [`Version`], [`Content`], [`differences()`] |
+//! | a project from another store | [`ProjectImport`] |
+//! | versions, and what differs between two | [`Version`], [`ProjectContent`], [`differences()`] |
 //! | projects that are kept: the use cases | [`store`]; whether a database keeps them right: the feature `suite` |
 //! | how much there may be | [`limits`] |
 //!
@@ -26,7 +26,6 @@ mod content;
 pub mod cursor;
 mod design;
 mod error;
-mod fields;
 mod ids;
 mod import;
 pub mod limits;
@@ -37,6 +36,7 @@ pub mod order;
 pub mod patch;
 mod project;
 pub mod render;
+mod selection;
 pub mod store;
 #[cfg(any(test, feature = "suite"))]
 pub mod suite;
@@ -46,24 +46,25 @@ pub mod types;
 mod version;
 
 pub use asset::{Asset, AssetPatch, ContentType, Digest, NewAsset};
-pub use blocks::{Block, Found, NewBlock, Node, Place, Reach};
-pub use content::{Content, Unreadable};
-pub use cursor::{Cursor, Listed, Page};
-pub use design::{DesignEdit, Designed};
-pub use error::{Error, Noun, Problem, Refusal};
-pub use fields::Selection;
-pub use ids::{Account, AssetId, BlockId, Ids, ProjectId, Seed};
-pub use import::{Import, ImportedVersion, Intake, Parts, Past};
+pub use blocks::{Block, BlockEntry, BlockNode, BlockPosition, NewBlock, TreeQuery};
+pub use content::{ContentDecodeError, ProjectContent};
+pub use cursor::{Cursor, ListPage, Page};
+pub use design::{DesignEdit, DesignEditReport};
+pub use error::{EntityKind, Error, ProjectRejection, ValidationProblem};
+pub use ids::{Account, AssetId, BlockId, IdGenerator, IdSeed, ProjectId};
+pub use import::{ImportSource, ImportedVersion, ProjectHistory, ProjectImport, ProjectImporter};
 pub use naming::slugify;
 pub use new_project::NewProject;
 pub use order::OrderKey;
 pub use project::{
-    AtRevision, Fields, FieldsPatch, NewFields, Project, Published, Status, Usage, Write, slug_candidates,
+    AtRevision, NewProjectFields, Project, ProjectFields, ProjectFieldsPatch, ProjectStatus, ProjectUsage,
+    ProjectWrite, Publication, slug_candidates,
 };
+pub use selection::FieldSelection;
 pub use storage::StoreError;
 pub use store::ProjectStore;
-pub use types::{BlockType, Children, CustomType, Types};
+pub use types::{AllowedChildren, BlockType, BlockTypes, CustomBlockType};
 pub use version::{
-    BlockChange, Differences, FieldChange, Moved, Names, Version, differences, forget, publish, restore,
-    unpublish,
+    BlockChange, BlockMove, ContentDiff, FieldChange, NameChanges, Version, diff_content, publish,
+    remove_version, restore, unpublish,
 };

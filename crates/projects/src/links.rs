@@ -7,7 +7,7 @@
 use crate::ids::AssetId;
 
 /// Longest address in bytes.
-const LONGEST: usize = 2_048;
+const MAX_URL_BYTES: usize = 2_048;
 
 /// The hosts that something may be embedded from. Their subdomains are other hosts.
 pub const EMBED_HOSTS: [&str; 8] = [
@@ -23,37 +23,37 @@ pub const EMBED_HOSTS: [&str; 8] = [
 
 /// What an address leads to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Target<'a> {
+enum LinkTarget<'a> {
     Web(&'a str),
     Contact,
     Relative,
     Asset,
 }
 
-fn target(address: &str) -> Option<Target<'_>> {
+fn parse_target(address: &str) -> Option<LinkTarget<'_>> {
     let odd = |c: char| {
         c.is_control() || c.is_whitespace() || matches!(c, '\\' | '<' | '>' | '"' | '`' | '{' | '}')
     };
-    if address.is_empty() || address.len() > LONGEST || address.chars().any(odd) {
+    if address.is_empty() || address.len() > MAX_URL_BYTES || address.chars().any(odd) {
         return None;
     }
-    let Some((scheme, rest)) = scheme(address) else {
+    let Some((scheme, rest)) = split_scheme(address) else {
         // `//host` takes the scheme of the page, which may be any.
-        return (!address.starts_with("//")).then_some(Target::Relative);
+        return (!address.starts_with("//")).then_some(LinkTarget::Relative);
     };
     match scheme.to_ascii_lowercase().as_str() {
         "http" | "https" => {
             let host = rest.strip_prefix("//")?.split(['/', '?', '#']).next()?;
-            (!host.is_empty()).then_some(Target::Web(host))
+            (!host.is_empty()).then_some(LinkTarget::Web(host))
         }
-        "mailto" | "tel" => (!rest.is_empty()).then_some(Target::Contact),
-        "asset" => asset_of(address).map(|_| Target::Asset),
+        "mailto" | "tel" => (!rest.is_empty()).then_some(LinkTarget::Contact),
+        "asset" => parse_asset_ref(address).map(|_| LinkTarget::Asset),
         _ => None,
     }
 }
 
 /// What is before the first colon, if that is before any path. Whatever it is, a browser could take it for a scheme.
-fn scheme(address: &str) -> Option<(&str, &str)> {
+fn split_scheme(address: &str) -> Option<(&str, &str)> {
     let end = address.find(['/', '?', '#']).unwrap_or(address.len());
     let colon = address[..end].find(':')?;
     Some((&address[..colon], &address[colon + 1..]))
@@ -61,18 +61,18 @@ fn scheme(address: &str) -> Option<(&str, &str)> {
 
 /// Whether a link may lead there.
 pub fn is_link(address: &str) -> bool {
-    target(address).is_some()
+    parse_target(address).is_some()
 }
 
 /// Whether an image or another file may come from there.
-pub fn is_source(address: &str) -> bool {
-    matches!(target(address), Some(Target::Web(_) | Target::Relative | Target::Asset))
+pub fn is_media_source(address: &str) -> bool {
+    matches!(parse_target(address), Some(LinkTarget::Web(_) | LinkTarget::Relative | LinkTarget::Asset))
 }
 
 /// Whether something from there may be embedded.
-pub fn is_embed(address: &str) -> bool {
-    let is_secure = scheme(address).is_some_and(|(scheme, _)| scheme.eq_ignore_ascii_case("https"));
-    matches!(target(address), Some(Target::Web(host)) if is_secure && EMBED_HOSTS.contains(&host))
+pub fn is_embeddable(address: &str) -> bool {
+    let is_secure = split_scheme(address).is_some_and(|(scheme, _)| scheme.eq_ignore_ascii_case("https"));
+    matches!(parse_target(address), Some(LinkTarget::Web(host)) if is_secure && EMBED_HOSTS.contains(&host))
 }
 
 /// Whether it can be the path of a page.
@@ -84,7 +84,7 @@ pub fn is_page_path(path: &str) -> bool {
 }
 
 /// The asset that an address names.
-pub fn asset_of(address: &str) -> Option<AssetId> {
+pub fn parse_asset_ref(address: &str) -> Option<AssetId> {
     address.strip_prefix("asset:").and_then(|id| AssetId::parse(id).ok())
 }
 
@@ -93,7 +93,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn addresses() {
+    fn addresses_are_classified_as_link_source_or_embed() {
         // Link, source, embed.
         for (address, expected) in [
             ("https://example.com/a?b=c#d", "LS-"),
@@ -142,16 +142,19 @@ mod tests {
             (&format!("/{}", "a".repeat(2048)), "---"),
         ] {
             let judge = |fits: bool, letter: char| if fits { letter } else { '-' };
-            let found: String =
-                [judge(is_link(address), 'L'), judge(is_source(address), 'S'), judge(is_embed(address), 'E')]
-                    .iter()
-                    .collect();
+            let found: String = [
+                judge(is_link(address), 'L'),
+                judge(is_media_source(address), 'S'),
+                judge(is_embeddable(address), 'E'),
+            ]
+            .iter()
+            .collect();
             assert_eq!(found, expected, "{address:?}");
         }
     }
 
     #[test]
-    fn paths_of_pages() {
+    fn page_paths_are_checked() {
         for good in ["/", "/about", "/a/b-c/d_e", "/2026"] {
             assert!(is_page_path(good), "{good}");
         }

@@ -3,13 +3,13 @@
 use jiff::Timestamp;
 
 use crate::asset::Asset;
-use crate::blocks::{Block, structure};
-use crate::content::Content;
-use crate::error::Refusal;
+use crate::blocks::{Block, validate_structure};
+use crate::content::ProjectContent;
+use crate::error::ProjectRejection;
 use crate::ids::{Account, ProjectId};
-use crate::project::{NewFields, Project, Usage};
-use crate::types::{CustomType, Steps, problems_of};
-use design_tokens::{Document, starter};
+use crate::project::{NewProjectFields, Project, ProjectUsage};
+use crate::types::{CustomBlockType, ValidationBudget, collect_type_problems};
+use design_tokens::{TokenDocument, starter_document};
 
 /// A project to create, with what is in it from the start.
 #[derive(Clone, Debug, PartialEq)]
@@ -17,26 +17,26 @@ pub struct NewProject {
     /// Its id.
     pub id: ProjectId,
     /// What it says of itself.
-    pub fields: NewFields,
+    pub fields: NewProjectFields,
     /// Its own block types.
-    pub types: Vec<CustomType>,
+    pub types: Vec<CustomBlockType>,
     /// Its blocks, parents before children. They keep their ids.
     pub blocks: Vec<Block>,
     /// Its design system.
-    pub design: Document,
+    pub design: TokenDocument,
 }
 
 impl NewProject {
     /// An empty project with the starter design system.
-    pub fn empty(id: ProjectId, fields: NewFields) -> Self {
-        Self { id, fields, types: Vec::new(), blocks: Vec::new(), design: starter() }
+    pub fn empty(id: ProjectId, fields: NewProjectFields) -> Self {
+        Self { id, fields, types: Vec::new(), blocks: Vec::new(), design: starter_document() }
     }
 
     /// A project with the content of another. What is left empty in `fields` is as it was there, but for the slug. Assets
     /// that come from elsewhere have to be put once it is there.
-    pub fn copy_of(content: Content, id: ProjectId, fields: NewFields) -> Self {
-        let Content { fields: old, types, blocks, design, assets: _ } = content;
-        let fields = NewFields {
+    pub fn from_content(content: ProjectContent, id: ProjectId, fields: NewProjectFields) -> Self {
+        let ProjectContent { fields: old, types, blocks, design, assets: _ } = content;
+        let fields = NewProjectFields {
             name: if fields.name.is_empty() { old.name } else { fields.name },
             slug: fields.slug,
             description: if fields.description.is_empty() { old.description } else { fields.description },
@@ -47,23 +47,23 @@ impl NewProject {
 
     /// The project as it begins, at revision 1. `is_taken` tells whether a project of the account has a slug. `assets` are
     /// those that come with a copy; they are kept for nothing else yet.
-    pub fn begin(
+    pub fn build(
         &self,
         account: &Account,
         now: Timestamp,
         assets: &[Asset],
         is_taken: &mut dyn FnMut(&str) -> bool,
-    ) -> Result<Project, Refusal> {
-        let mut problems = structure(&self.blocks);
-        let mut left = Steps::for_a_call();
-        problems.extend(problems_of(&self.types, |own| own.problems_within(&mut left)));
-        Refusal::if_any(problems)?;
-        let fields = self.fields.clone().settle(&self.id, is_taken)?;
-        let content = Content {
+    ) -> Result<Project, ProjectRejection> {
+        let mut problems = validate_structure(&self.blocks);
+        let mut left = ValidationBudget::per_call();
+        problems.extend(collect_type_problems(&self.types, |own| own.problems_within_budget(&mut left)));
+        ProjectRejection::reject_if_any(problems)?;
+        let fields = self.fields.clone().into_fields(&self.id, is_taken)?;
+        let content = ProjectContent {
             fields: fields.clone(),
             types: self.types.clone(),
             blocks: self.blocks.clone(),
-            design: Document::default(),
+            design: TokenDocument::default(),
             assets: assets.to_vec(),
         };
         let empty = Project {
@@ -75,9 +75,9 @@ impl NewProject {
             revision: 0,
             published: None,
             next_version: 1,
-            usage: Usage::default(),
+            usage: ProjectUsage::default(),
         };
-        empty.written(now, content.usage())
+        empty.after_write(now, content.usage())
     }
 }
 
@@ -86,26 +86,26 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::limits::MAX_PATTERNS;
-    use crate::types::Children;
+    use crate::limits::MAX_SCHEMA_PATTERNS;
+    use crate::types::AllowedChildren;
 
     /// Schemas are compiled while others wait.
     #[test]
-    fn types_of_a_new_project_are_compiled_in_bounded_time() {
-        let own = |number: usize| CustomType {
+    fn schema_compilation_of_new_projects_is_bounded() {
+        let own = |number: usize| CustomBlockType {
             name: format!("t-{number}"),
             description: String::new(),
-            schema: json!({ "anyOf": vec![json!({ "pattern": "a" }); MAX_PATTERNS] }),
-            children: Children::Any,
+            schema: json!({ "anyOf": vec![json!({ "pattern": "a" }); MAX_SCHEMA_PATTERNS] }),
+            children: AllowedChildren::Any,
         };
         for (count, expected) in [(33, 0), (35, 1)] {
-            let fields = NewFields::named("One");
+            let fields = NewProjectFields::with_name("One");
             let new = NewProject {
                 types: (0..count).map(own).collect(),
                 ..NewProject::empty(ProjectId::parse("p").unwrap(), fields)
             };
-            let told = match new.begin(&Account::new("ann"), Timestamp::UNIX_EPOCH, &[], &mut |_| false) {
-                Err(Refusal::Invalid(told)) => told,
+            let told = match new.build(&Account::new("ann"), Timestamp::UNIX_EPOCH, &[], &mut |_| false) {
+                Err(ProjectRejection::Invalid(told)) => told,
                 other => other.map(|_| Vec::new()).unwrap(),
             };
             assert_eq!(told.len(), expected, "{count} {told:?}");

@@ -3,7 +3,7 @@
 //! A move then writes one row, and sorting is comparing bytes, which both databases do alike. The idea is fractional
 //! indexing, in the form with whole numbers in front: putting one after another at the end counts up, and keys stay
 //! short; only what is put between two neighbours makes a fraction. Again and again at the same spot a fraction grows, by
-//! a digit for about six; past [`MAX_KEY`] there is no key any more, and the siblings get new ones by [`spread`].
+//! a digit for about six; past [`MAX_KEY_BYTES`] there is no key any more, and the siblings get new ones by [`spread`].
 //!
 //! A key is a head, digits, and a fraction. The head says how many digits follow: `a` one, `b` two, up to `z`; and for
 //! what is before zero `Z` one, `Y` two. A fraction never ends in `0`, or nothing would fit before it.
@@ -14,11 +14,11 @@ mod tests;
 use std::fmt;
 
 /// The longest key in bytes.
-pub const MAX_KEY: usize = 64;
+pub const MAX_KEY_BYTES: usize = 64;
 
 const DIGITS: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
-const ZERO: u8 = b'0';
-const NINE: u8 = b'z';
+const FIRST_DIGIT: u8 = b'0';
+const LAST_DIGIT: u8 = b'z';
 
 /// A place among siblings. The order of keys is the order of their bytes.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -27,17 +27,21 @@ pub struct OrderKey(String);
 /// A text that is no key.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{0}` is no key of an order")]
-pub struct NoKey(String);
+pub struct InvalidOrderKey(String);
 
 impl OrderKey {
     /// Takes a key back from where it was kept.
-    pub fn parse(text: &str) -> Result<Self, NoKey> {
-        let whole = whole_length(text.as_bytes());
+    pub fn parse(text: &str) -> Result<Self, InvalidOrderKey> {
+        let whole = integer_len(text.as_bytes());
         let fits = whole.is_some_and(|whole| {
-            text.len() >= whole && text.len() <= MAX_KEY && !(text.len() > whole && text.ends_with('0'))
+            text.len() >= whole && text.len() <= MAX_KEY_BYTES && !(text.len() > whole && text.ends_with('0'))
         });
         let digits = text.bytes().skip(1).all(|byte| byte.is_ascii_alphanumeric());
-        if fits && digits { Ok(Self(text.to_owned())) } else { Err(NoKey(text.chars().take(80).collect())) }
+        if fits && digits {
+            Ok(Self(text.to_owned()))
+        } else {
+            Err(InvalidOrderKey(text.chars().take(80).collect()))
+        }
     }
 
     /// The key as it is kept.
@@ -57,22 +61,22 @@ impl OrderKey {
     pub fn between(left: Option<&Self>, right: Option<&Self>) -> Option<Self> {
         let key = match (left, right) {
             (None, None) => return Some(Self::first()),
-            (Some(left), None) => increment(left.parts().0)?,
+            (Some(left), None) => increment(left.integer_and_fraction().0)?,
             (None, Some(right)) => {
-                let (whole, fraction) = right.parts();
+                let (whole, fraction) = right.integer_and_fraction();
                 if fraction.is_empty() { decrement(whole)? } else { whole.to_vec() }
             }
-            (Some(left), Some(right)) if left < right => inside(left, right)?,
+            (Some(left), Some(right)) if left < right => key_inside(left, right)?,
             _ => return None,
         };
-        let text = String::from_utf8(key).ok().filter(|text| text.len() <= MAX_KEY)?;
+        let text = String::from_utf8(key).ok().filter(|text| text.len() <= MAX_KEY_BYTES)?;
         Some(Self(text))
     }
 
     /// The whole part and the fraction.
-    fn parts(&self) -> (&[u8], &[u8]) {
+    fn integer_and_fraction(&self) -> (&[u8], &[u8]) {
         let bytes = self.0.as_bytes();
-        bytes.split_at(whole_length(bytes).unwrap_or(bytes.len()).min(bytes.len()))
+        bytes.split_at(integer_len(bytes).unwrap_or(bytes.len()).min(bytes.len()))
     }
 }
 
@@ -83,7 +87,11 @@ impl fmt::Display for OrderKey {
 }
 
 /// So many keys in order, between two neighbours. `None` as for [`OrderKey::between`].
-pub fn several(left: Option<&OrderKey>, right: Option<&OrderKey>, count: usize) -> Option<Vec<OrderKey>> {
+pub fn keys_between(
+    left: Option<&OrderKey>,
+    right: Option<&OrderKey>,
+    count: usize,
+) -> Option<Vec<OrderKey>> {
     let Some(right) = right else {
         let mut keys: Vec<OrderKey> = Vec::with_capacity(count);
         for _ in 0..count {
@@ -93,27 +101,32 @@ pub fn several(left: Option<&OrderKey>, right: Option<&OrderKey>, count: usize) 
     };
     // Halves of halves, so that the last is not much longer than the first.
     let mut keys = Vec::with_capacity(count);
-    fill(left, right, count, &mut keys)?;
+    fill_between(left, right, count, &mut keys)?;
     Some(keys)
 }
 
-fn fill(left: Option<&OrderKey>, right: &OrderKey, count: usize, keys: &mut Vec<OrderKey>) -> Option<()> {
+fn fill_between(
+    left: Option<&OrderKey>,
+    right: &OrderKey,
+    count: usize,
+    keys: &mut Vec<OrderKey>,
+) -> Option<()> {
     if count == 0 {
         return Some(());
     }
     let middle = OrderKey::between(left, Some(right))?;
-    fill(left, &middle, count / 2, keys)?;
+    fill_between(left, &middle, count / 2, keys)?;
     keys.push(middle.clone());
-    fill(Some(&middle), right, count - count / 2 - 1, keys)
+    fill_between(Some(&middle), right, count - count / 2 - 1, keys)
 }
 
 /// New keys for so many siblings, short and in order.
-pub fn spread(count: usize) -> Vec<OrderKey> {
-    several(None, None, count).unwrap_or_default()
+pub fn evenly_spaced_keys(count: usize) -> Vec<OrderKey> {
+    keys_between(None, None, count).unwrap_or_default()
 }
 
 /// How long the whole part is, by its head.
-fn whole_length(key: &[u8]) -> Option<usize> {
+fn integer_len(key: &[u8]) -> Option<usize> {
     match *key.first()? {
         head @ b'a'..=b'z' => Some(usize::from(head - b'a') + 2),
         head @ b'A'..=b'Z' => Some(usize::from(b'Z' - head) + 2),
@@ -121,7 +134,7 @@ fn whole_length(key: &[u8]) -> Option<usize> {
     }
 }
 
-fn value(digit: u8) -> usize {
+fn digit_value(digit: u8) -> usize {
     DIGITS.iter().position(|known| *known == digit).unwrap_or(0)
 }
 
@@ -129,65 +142,65 @@ fn value(digit: u8) -> usize {
 fn increment(whole: &[u8]) -> Option<Vec<u8>> {
     let mut next = whole.to_vec();
     for digit in next.iter_mut().skip(1).rev() {
-        if *digit != NINE {
-            *digit = DIGITS[value(*digit) + 1];
+        if *digit != LAST_DIGIT {
+            *digit = DIGITS[digit_value(*digit) + 1];
             return Some(next);
         }
-        *digit = ZERO;
+        *digit = FIRST_DIGIT;
     }
     let head = match *next.first()? {
         b'Z' => b'a',
         b'z' => return None,
         head => head + 1,
     };
-    Some(whole_of(head, ZERO))
+    Some(integer_filled_with(head, FIRST_DIGIT))
 }
 
 /// The whole number before.
 fn decrement(whole: &[u8]) -> Option<Vec<u8>> {
     let mut next = whole.to_vec();
     for digit in next.iter_mut().skip(1).rev() {
-        if *digit != ZERO {
-            *digit = DIGITS[value(*digit) - 1];
+        if *digit != FIRST_DIGIT {
+            *digit = DIGITS[digit_value(*digit) - 1];
             return Some(next);
         }
-        *digit = NINE;
+        *digit = LAST_DIGIT;
     }
     let head = match *next.first()? {
         b'a' => b'Z',
         b'A' => return None,
         head => head - 1,
     };
-    Some(whole_of(head, NINE))
+    Some(integer_filled_with(head, LAST_DIGIT))
 }
 
 /// The whole number with this head, all of its digits the same.
-fn whole_of(head: u8, digit: u8) -> Vec<u8> {
+fn integer_filled_with(head: u8, digit: u8) -> Vec<u8> {
     let mut whole = vec![head];
-    whole.resize(whole_length(&whole).unwrap_or(1), digit);
+    whole.resize(integer_len(&whole).unwrap_or(1), digit);
     whole
 }
 
 /// A key between two that are in order.
-fn inside(left: &OrderKey, right: &OrderKey) -> Option<Vec<u8>> {
-    let ((whole, fraction), (other, limit)) = (left.parts(), right.parts());
+fn key_inside(left: &OrderKey, right: &OrderKey) -> Option<Vec<u8>> {
+    let ((whole, fraction), (other, limit)) = (left.integer_and_fraction(), right.integer_and_fraction());
     if whole == other {
-        return Some([whole, &middle(fraction, Some(limit))].concat());
+        return Some([whole, &midpoint_fraction(fraction, Some(limit))].concat());
     }
     let next = increment(whole)?;
     if next.as_slice() < right.0.as_bytes() {
         return Some(next);
     }
-    Some([whole, &middle(fraction, None)].concat())
+    Some([whole, &midpoint_fraction(fraction, None)].concat())
 }
 
 /// A fraction between two; without a right one the limit is 1. None ends in `0`.
-fn middle(left: &[u8], right: Option<&[u8]>) -> Vec<u8> {
+fn midpoint_fraction(left: &[u8], right: Option<&[u8]>) -> Vec<u8> {
     let mut key = Vec::new();
     let mut right = right;
     for at in 0.. {
-        let low = left.get(at).map_or(0, |digit| value(*digit));
-        let high = right.map_or(DIGITS.len(), |right| right.get(at).map_or(0, |digit| value(*digit)));
+        let low = left.get(at).map_or(0, |digit| digit_value(*digit));
+        let high = right.map_or(DIGITS.len(), |right| right.get(at).map_or(0, |digit| digit_value(*digit)));
         if low == high {
             key.push(DIGITS[low]);
         } else if high - low > 1 {

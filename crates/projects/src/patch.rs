@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 /// Changes members as a patch says: `null` takes one out, an object is merged, anything else replaces.
-pub fn merge(target: &mut Map<String, Value>, patch: &Map<String, Value>) {
+pub fn merge_patch(target: &mut Map<String, Value>, patch: &Map<String, Value>) {
     for (name, change) in patch {
         match change {
             Value::Null => {
@@ -15,7 +15,7 @@ pub fn merge(target: &mut Map<String, Value>, patch: &Map<String, Value>) {
                     *member = Value::Object(Map::new());
                 }
                 if let Value::Object(member) = member {
-                    merge(member, change);
+                    merge_patch(member, change);
                 }
             }
             other => {
@@ -42,13 +42,13 @@ mod tests {
             *target = Value::Object(Map::new());
         }
         if let Value::Object(target) = target {
-            merge(target, patch);
+            merge_patch(target, patch);
         }
     }
 
     /// The test cases of the RFC's appendix, and a few more.
     #[test]
-    fn cases_of_the_rfc() {
+    fn rfc_7396_test_cases_pass() {
         for (mut target, patch, expected) in [
             (json!({"a": "b"}), json!({"a": "c"}), json!({"a": "c"})),
             (json!({"a": "b"}), json!({"b": "c"}), json!({"a": "b", "b": "c"})),
@@ -74,7 +74,7 @@ mod tests {
         }
     }
 
-    fn value() -> impl Strategy<Value = Value> {
+    fn json_value() -> impl Strategy<Value = Value> {
         let leaf = prop_oneof![
             Just(Value::Null),
             any::<bool>().prop_map(Value::from),
@@ -91,7 +91,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn twice_is_as_good_as_once(mut target in value(), patch in value()) {
+        fn merge_is_idempotent(mut target in json_value(), patch in json_value()) {
             merge_value(&mut target, &patch);
             let once = target.clone();
             merge_value(&mut target, &patch);
@@ -99,7 +99,7 @@ mod tests {
         }
 
         #[test]
-        fn what_is_not_named_stays(mut target in value(), patch in value()) {
+        fn unpatched_members_are_unchanged(mut target in json_value(), patch in json_value()) {
             let before = target.clone();
             merge_value(&mut target, &patch);
             let (Value::Object(before), Value::Object(after), Value::Object(patch)) = (before, target, patch) else {

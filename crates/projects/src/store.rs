@@ -25,8 +25,8 @@ mod assets;
 mod blocks;
 mod content;
 mod design;
+mod positions;
 mod projects;
-mod room;
 pub mod tables;
 mod types;
 mod versions;
@@ -36,15 +36,15 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use futures_util::future::{BoxFuture, Either, join, select};
 use jiff::Timestamp;
-use storage::{StoreError, Stored, check_name, is_name};
+use storage::{StoreError, StoreFuture, check_name, is_valid_name};
 
 use crate::error::Error;
 use crate::ids::{Account, ProjectId};
-use crate::project::{Project, Usage, Write};
+use crate::project::{Project, ProjectUsage, ProjectWrite};
 use tables::Tables;
 
 /// How many bytes a statement deletes or copies, so that it takes much less time than it may.
-pub const SLICE_BYTES: u64 = 64 * 1024 * 1024;
+pub const MAX_STATEMENT_BYTES: u64 = 64 * 1024 * 1024;
 
 /// A database that keeps projects.
 pub trait Backend: Send + Sync {
@@ -53,7 +53,7 @@ pub trait Backend: Send + Sync {
     fn transact<'a>(&'a self, kind: TxKind<'a>, case: Arc<dyn UseCase>) -> BoxFuture<'a, Result<(), Error>>;
 
     /// Runs work that takes a processor for a while, away from the threads that others wait for.
-    fn offload(&self, work: Box<dyn FnOnce() + Send>) -> Stored<'_, ()>;
+    fn offload(&self, work: Box<dyn FnOnce() + Send>) -> StoreFuture<'_, ()>;
 }
 
 /// What a transaction is for, and whose rows it sees.
@@ -81,19 +81,19 @@ pub trait UseCase: Send + Sync {
 }
 
 /// The body of a use case: its arguments are all it knows.
-type Body<A, T> = for<'a> fn(&'a dyn Tables, &'a A) -> BoxFuture<'a, Result<T, Error>>;
+type UseCaseFn<A, T> = for<'a> fn(&'a dyn Tables, &'a A) -> BoxFuture<'a, Result<T, Error>>;
 
-struct Case<A, T> {
+struct BoundUseCase<A, T> {
     arguments: A,
-    body: Body<A, T>,
-    answer: Mutex<Option<T>>,
+    function: UseCaseFn<A, T>,
+    result: Mutex<Option<T>>,
 }
 
-impl<A: Send + Sync, T: Send> UseCase for Case<A, T> {
+impl<A: Send + Sync, T: Send> UseCase for BoundUseCase<A, T> {
     fn run<'a>(&'a self, tables: &'a dyn Tables) -> BoxFuture<'a, Result<(), Error>> {
         Box::pin(async move {
-            let answer = (self.body)(tables, &self.arguments).await?;
-            *self.answer.lock().unwrap_or_else(PoisonError::into_inner) = Some(answer);
+            let answer = (self.function)(tables, &self.arguments).await?;
+            *self.result.lock().unwrap_or_else(PoisonError::into_inner) = Some(answer);
             Ok(())
         })
     }
@@ -114,7 +114,7 @@ impl ProjectStore {
         &self,
         account: &Account,
         arguments: A,
-        body: Body<(Account, A), T>,
+        body: UseCaseFn<(Account, A), T>,
     ) -> Result<T, Error>
     where
         A: Send + Sync + 'static,
@@ -124,13 +124,18 @@ impl ProjectStore {
     }
 
     /// Runs a use case that writes to a project.
-    async fn write<A, T>(&self, write: Write, arguments: A, body: Body<(Write, A), T>) -> Result<T, Error>
+    async fn write<A, T>(
+        &self,
+        write: ProjectWrite,
+        arguments: A,
+        body: UseCaseFn<(ProjectWrite, A), T>,
+    ) -> Result<T, Error>
     where
         A: Send + Sync + 'static,
         T: Send + 'static,
     {
-        let write = Write { now: to_micros(write.now), ..write };
-        let Write { account, project, dry_run, .. } = write.clone();
+        let write = ProjectWrite { now: truncate_to_micros(write.now), ..write };
+        let ProjectWrite { account, project, dry_run, .. } = write.clone();
         let kind = TxKind::Write { account: &account, target: project.as_str(), dry_run };
         self.transact(kind, (write, arguments), body).await
     }
@@ -141,7 +146,7 @@ impl ProjectStore {
         account: &Account,
         dry_run: bool,
         arguments: A,
-        body: Body<(Account, A), T>,
+        body: UseCaseFn<(Account, A), T>,
     ) -> Result<T, Error>
     where
         A: Send + Sync + 'static,
@@ -152,14 +157,14 @@ impl ProjectStore {
         self.transact(kind, (account.clone(), arguments), body).await
     }
 
-    async fn transact<A, T>(&self, kind: TxKind<'_>, arguments: A, body: Body<A, T>) -> Result<T, Error>
+    async fn transact<A, T>(&self, kind: TxKind<'_>, arguments: A, body: UseCaseFn<A, T>) -> Result<T, Error>
     where
         A: Send + Sync + 'static,
         T: Send + 'static,
     {
-        let case = Arc::new(Case { arguments, body, answer: Mutex::new(None) });
+        let case = Arc::new(BoundUseCase { arguments, function: body, result: Mutex::new(None) });
         self.0.transact(kind, Arc::clone(&case) as Arc<dyn UseCase>).await?;
-        take(&case.answer)
+        take_result(&case.result)
     }
 
     /// Computes something away from the threads that others wait for.
@@ -171,38 +176,38 @@ impl ProjectStore {
         let made = Arc::clone(&answer);
         let work = move || *made.lock().unwrap_or_else(PoisonError::into_inner) = Some(work());
         self.0.offload(Box::new(work)).await?;
-        take(&answer)?
+        take_result(&answer)?
     }
 }
 
-fn take<T>(answer: &Mutex<Option<T>>) -> Result<T, Error> {
+fn take_result<T>(answer: &Mutex<Option<T>>) -> Result<T, Error> {
     let answer = answer.lock().unwrap_or_else(PoisonError::into_inner).take();
     Ok(answer.ok_or_else(|| StoreError::Broken("a use case ended without an answer".to_owned()))?)
 }
 
 /// A time as it is kept, so that what is answered is what will be read.
-pub fn to_micros(time: Timestamp) -> Timestamp {
+pub fn truncate_to_micros(time: Timestamp) -> Timestamp {
     Timestamp::from_microsecond(time.as_microsecond()).unwrap_or(time)
 }
 
 /// The revision of a project to read from, if it is there for this account. What cannot be kept is not there.
-async fn look(tables: &dyn Tables, account: &Account, id: &ProjectId) -> Result<u64, Error> {
-    let found = if is_name(account.as_str()) { tables.revision(account, id).await? } else { None };
+async fn read_revision(tables: &dyn Tables, account: &Account, id: &ProjectId) -> Result<u64, Error> {
+    let found = if is_valid_name(account.as_str()) { tables.revision(account, id).await? } else { None };
     Ok(found.ok_or_else(|| id.missing())?)
 }
 
 /// The project to write to: held, and at the revision that the writer knows.
-async fn hold(tables: &dyn Tables, write: &Write) -> Result<Project, Error> {
-    let Write { account, project: id, .. } = write;
-    let found = if is_name(account.as_str()) { tables.hold(account, id).await? } else { None };
+async fn lock_project(tables: &dyn Tables, write: &ProjectWrite) -> Result<Project, Error> {
+    let ProjectWrite { account, project: id, .. } = write;
+    let found = if is_valid_name(account.as_str()) { tables.lock_project(account, id).await? } else { None };
     let project = found.ok_or_else(|| id.missing())?;
-    project.admit(write)?;
+    project.check_revision(write)?;
     Ok(project)
 }
 
 /// A project, and something of it. A database far away is asked for both at once; one that answers at once is asked for
 /// nothing of a project that is not there. What is wrong with the project is reported first.
-async fn project_and<P, V, E>(
+async fn join_project_first<P, V, E>(
     project: impl Future<Output = Result<P, E>>,
     rest: impl Future<Output = Result<V, E>>,
 ) -> Result<(P, V), E> {
@@ -213,7 +218,7 @@ async fn project_and<P, V, E>(
 }
 
 /// Asks for both at once. If both refuse, the first says why.
-async fn both<A, B, E>(
+async fn try_join_ordered<A, B, E>(
     one: impl Future<Output = Result<A, E>>,
     other: impl Future<Output = Result<B, E>>,
 ) -> Result<(A, B), E> {
@@ -223,9 +228,14 @@ async fn both<A, B, E>(
 
 /// Writes the row of a project after a write that leaves so much in it. Gives the revision. Rows that are written anyway go
 /// to the database together with it.
-async fn note(tables: &dyn Tables, write: &Write, project: &Project, usage: Usage) -> Result<u64, Error> {
-    let written = project.written(write.now, usage)?;
-    tables.put_counts(&written).await?;
+async fn record_write(
+    tables: &dyn Tables,
+    write: &ProjectWrite,
+    project: &Project,
+    usage: ProjectUsage,
+) -> Result<u64, Error> {
+    let written = project.after_write(write.now, usage)?;
+    tables.put_counters(&written).await?;
     Ok(written.revision)
 }
 
@@ -237,6 +247,6 @@ fn compute<T: Send>(tables: &dyn Tables, work: impl FnOnce() -> T + Send) -> Res
 }
 
 /// What a database answers, as a use case asks for it.
-async fn row<T>(answer: impl Future<Output = Result<T, StoreError>>) -> Result<T, Error> {
+async fn query<T>(answer: impl Future<Output = Result<T, StoreError>>) -> Result<T, Error> {
     Ok(answer.await?)
 }

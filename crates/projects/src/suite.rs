@@ -14,11 +14,11 @@
 
 mod assets;
 mod blocks;
+mod fixture;
 mod imports;
 mod projects;
 mod races;
 mod tenancy;
-mod tools;
 mod versions;
 
 use crate::store::ProjectStore;
@@ -48,50 +48,50 @@ pub type Replicas = [ProjectStore; 2];
 macro_rules! for_each_case {
     ($take:ident) => {
         $take!(
-            a_project_comes_back_as_it_was_made,
-            fields_are_changed_and_judged,
+            created_project_is_read_back_unchanged,
+            fields_are_updated_and_validated,
             slugs_are_unique_in_an_account,
-            lists_are_in_order_and_in_pages,
-            forged_cursors_are_refused,
-            ids_are_completed,
+            projects_are_listed_in_order_and_in_pages,
+            forged_cursors_are_rejected,
+            projects_are_found_by_id_prefix,
             a_deleted_project_is_gone,
-            a_copy_is_whole_and_apart,
+            duplicate_is_complete_and_independent,
             a_dry_run_changes_nothing,
             every_write_adds_one_to_the_revision,
-            an_old_revision_refuses_every_write,
-            block_types_are_kept_and_judged,
-            design_systems_are_changed,
-            an_export_becomes_a_project,
-            a_project_comes_with_its_past,
-            half_a_project_is_none,
-            odd_texts_come_back_as_they_were,
+            stale_revision_rejects_every_write,
+            block_types_are_stored_and_validated,
+            design_systems_are_edited,
+            exported_content_creates_a_project,
+            import_keeps_history,
+            corrupt_import_leaves_nothing,
+            unusual_texts_round_trip,
             blocks_are_created_and_read,
             blocks_are_found_by_their_text,
             blocks_are_listed_in_pages,
-            props_are_patched_and_judged,
+            props_are_patched_and_validated,
             blocks_are_moved,
-            many_at_one_spot_stay_in_order,
+            many_inserts_at_one_position_stay_in_order,
             blocks_are_copied,
-            blocks_are_deleted_with_their_inside,
-            pages_have_paths_of_their_own,
-            limits_on_blocks_hold,
-            usage_is_kept,
+            blocks_are_deleted_with_their_descendants,
+            page_paths_are_unique,
+            block_limits_are_enforced,
+            usage_is_tracked,
             assets_are_put_and_read,
             assets_are_listed_in_pages,
-            assets_in_use_stay,
-            bytes_live_as_long_as_something_names_them,
-            versions_are_kept,
-            a_draft_with_mistakes_is_not_published,
+            assets_in_use_are_not_deleted,
+            bytes_are_kept_while_referenced,
+            versions_are_stored,
+            invalid_draft_is_not_published,
             versions_are_listed_newest_first,
-            a_version_becomes_the_draft_again,
-            a_draft_is_what_is_published_again,
+            version_is_restored_as_draft,
+            restored_published_version_has_no_unpublished_changes,
             versions_are_deleted,
-            strangers_find_nothing,
-            what_is_not_there_is_not_found,
-            accounts_are_told_to_the_owner,
-            of_writers_with_one_revision_one_wins,
-            writers_without_a_revision_all_win,
-            of_equal_slugs_and_paths_one_is_kept,
+            other_accounts_find_nothing,
+            missing_entities_are_not_found,
+            accounts_are_listed_for_the_store_owner,
+            one_of_concurrent_writers_at_a_revision_wins,
+            all_concurrent_writers_without_a_revision_succeed,
+            concurrent_duplicate_slugs_and_paths_are_rejected,
         );
     };
 }

@@ -3,20 +3,20 @@
 use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
-use storage::{StoreError, Stored};
+use storage::{StoreError, StoreFuture};
 
 use crate::error::Error;
 use crate::store::{Backend, TxKind, UseCase};
 
-type Before = dyn Fn(TxKind<'_>) -> BoxFuture<'static, Result<(), StoreError>> + Send + Sync;
+type BeforeTransaction = dyn Fn(TxKind<'_>) -> BoxFuture<'static, Result<(), StoreError>> + Send + Sync;
 
 /// A database before whose transactions something happens: another writer comes first, or it fails.
-pub struct Interposed {
+pub struct InterceptedBackend {
     database: Arc<dyn Backend>,
-    before: Box<Before>,
+    before: Box<BeforeTransaction>,
 }
 
-impl Interposed {
+impl InterceptedBackend {
     /// Does `before` ahead of every transaction. If that fails, so does the transaction.
     pub fn new(
         database: Arc<dyn Backend>,
@@ -26,7 +26,7 @@ impl Interposed {
     }
 }
 
-impl Backend for Interposed {
+impl Backend for InterceptedBackend {
     fn transact<'a>(&'a self, kind: TxKind<'a>, case: Arc<dyn UseCase>) -> BoxFuture<'a, Result<(), Error>> {
         Box::pin(async move {
             (self.before)(kind).await?;
@@ -34,7 +34,7 @@ impl Backend for Interposed {
         })
     }
 
-    fn offload(&self, work: Box<dyn FnOnce() + Send>) -> Stored<'_, ()> {
+    fn offload(&self, work: Box<dyn FnOnce() + Send>) -> StoreFuture<'_, ()> {
         self.database.offload(work)
     }
 }

@@ -6,11 +6,11 @@
 //! Schemas are JSON Schema 2020-12. Formats of ours say more than text can: `link`, `image`, `embed`, `page-path`,
 //! `line`. Patterns run in linear time. A project's own schema must not use `$ref`, which could lead in circles, or
 //! `unevaluatedProperties`, which judges what is inside again at every level; and it may have so many values and patterns. How
-//! many steps judging takes is counted before, and a call has so many ([`MAX_STEPS`](crate::limits::MAX_STEPS)).
+//! many steps judging takes is counted before, and a call has so many ([`MAX_VALIDATION_STEPS`](crate::limits::MAX_VALIDATION_STEPS)).
 
-mod check;
+mod cost;
 mod custom;
-mod steps;
+mod schema;
 #[cfg(test)]
 mod tests;
 
@@ -20,19 +20,19 @@ use std::sync::{Arc, LazyLock, OnceLock};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use crate::error::Problem;
-use check::Judge;
+use crate::error::ValidationProblem;
+use schema::SchemaValidator;
 
-pub use custom::CustomType;
-pub(crate) use custom::problems_of;
-pub(crate) use steps::Steps;
+pub(crate) use cost::ValidationBudget;
+pub use custom::CustomBlockType;
+pub(crate) use custom::collect_type_problems;
 
 /// The type of the roots.
 pub const PAGE: &str = "page";
 
 /// Which blocks may be inside one.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
-pub enum Children {
+pub enum AllowedChildren {
     /// None.
     None,
     /// All that do not say where they belong.
@@ -52,28 +52,32 @@ pub struct BlockType {
     /// The JSON Schema of the props.
     pub schema: Value,
     /// Which blocks may be inside.
-    pub children: Children,
+    pub children: AllowedChildren,
     /// The types that it may be inside of; all that take it without. Pages are inside of none.
     pub parents: Option<Vec<String>>,
     /// Whether it is built in.
     pub is_built_in: bool,
     /// Compiled when props are judged first: that takes time, and most uses of a type judge none.
-    judge: Arc<OnceLock<Result<Judge, String>>>,
+    validator: Arc<OnceLock<Result<SchemaValidator, String>>>,
 }
 
 impl BlockType {
     /// Everything that is wrong with props, as JSON pointers into them, or that judging them is too much for the call.
-    pub(crate) fn problems(&self, props: &Map<String, Value>, left: &mut Steps) -> Vec<Problem> {
-        let is_ready = self.is_built_in || self.judge.get().is_some();
-        if !is_ready && !left.take(steps::compiling(&self.schema)) {
-            return left.refuse("");
+    pub(crate) fn problems(
+        &self,
+        props: &Map<String, Value>,
+        left: &mut ValidationBudget,
+    ) -> Vec<ValidationProblem> {
+        let is_ready = self.is_built_in || self.validator.get().is_some();
+        if !is_ready && !left.spend(cost::compile_cost(&self.schema)) {
+            return left.report_exhausted("");
         }
-        match self.judge.get_or_init(|| Judge::of(&self.schema, self.is_built_in)) {
+        match self.validator.get_or_init(|| SchemaValidator::new(&self.schema, self.is_built_in)) {
             Ok(judge) => judge.problems(props, left),
             Err(message) => {
                 let message =
                     format!("cannot be judged: the type has no usable schema ({message}); change the type");
-                vec![Problem::new("", message)]
+                vec![ValidationProblem::new("", message)]
             }
         }
     }
@@ -87,29 +91,29 @@ impl std::fmt::Debug for BlockType {
 
 /// The types that blocks can have: those that are built in, and a project's own.
 #[derive(Clone, Debug, Default)]
-pub struct Types {
-    own: BTreeMap<String, BlockType>,
+pub struct BlockTypes {
+    custom: BTreeMap<String, BlockType>,
 }
 
-impl Types {
+impl BlockTypes {
     /// Those that are built in, and these.
-    pub fn with(own: &[CustomType]) -> Self {
-        let own = own.iter().filter(|own| built_in(&own.name).is_none());
-        Self { own: own.map(|own| (own.name.clone(), own.into())).collect() }
+    pub fn with_custom(own: &[CustomBlockType]) -> Self {
+        let own = own.iter().filter(|own| find_built_in(&own.name).is_none());
+        Self { custom: own.map(|own| (own.name.clone(), own.into())).collect() }
     }
 
     /// The type of this name.
     pub fn get(&self, name: &str) -> Option<&BlockType> {
-        built_in(name).or_else(|| self.own.get(name))
+        find_built_in(name).or_else(|| self.custom.get(name))
     }
 
     /// All of them: those that are built in first, each part in order.
     pub fn all(&self) -> impl Iterator<Item = &BlockType> {
-        BUILT_IN.iter().chain(self.own.values())
+        BUILT_IN_TYPES.iter().chain(self.custom.values())
     }
 
     /// What is wrong with a block of one type inside one of another; `None` as parent: among the pages.
-    pub fn misplaced(&self, kind: &str, parent: Option<&str>) -> Option<String> {
+    pub fn placement_error(&self, kind: &str, parent: Option<&str>) -> Option<String> {
         let Some(parent) = parent else {
             return (kind != PAGE).then(|| format!("a `{kind}` cannot be at the top; only a `page` can"));
         };
@@ -117,17 +121,22 @@ impl Types {
         if let Some(parents) = belongs
             && !parents.iter().any(|known| known == parent)
         {
-            let place =
-                if parents.is_empty() { "at the top".to_owned() } else { format!("in {}", listed(parents)) };
+            let place = if parents.is_empty() {
+                "at the top".to_owned()
+            } else {
+                format!("in {}", join_names(parents))
+            };
             return Some(format!("a `{kind}` cannot be in a `{parent}`; it belongs {place}"));
         }
         match self.get(parent).map(|parent| &parent.children) {
-            Some(Children::Any) => None,
-            Some(Children::Only(kinds)) if kinds.iter().any(|known| known == kind) => None,
-            Some(Children::Only(kinds)) => {
-                Some(format!("a `{kind}` cannot be in a `{parent}`; it takes {}", listed(kinds)))
+            Some(AllowedChildren::Any) => None,
+            Some(AllowedChildren::Only(kinds)) if kinds.iter().any(|known| known == kind) => None,
+            Some(AllowedChildren::Only(kinds)) => {
+                Some(format!("a `{kind}` cannot be in a `{parent}`; it takes {}", join_names(kinds)))
             }
-            Some(Children::None) => Some(format!("nothing can be in a `{parent}`; choose another place")),
+            Some(AllowedChildren::None) => {
+                Some(format!("nothing can be in a `{parent}`; choose another place"))
+            }
             None => Some(format!(
                 "there is no block type `{parent}` any more; make it again, or choose another place"
             )),
@@ -135,31 +144,31 @@ impl Types {
     }
 
     /// Says that there is no type of this name, and which there are.
-    pub(crate) fn unknown(&self, name: &str) -> String {
+    pub(crate) fn unknown_type_message(&self, name: &str) -> String {
         let known: Vec<String> = self.all().map(|known| known.name.clone()).collect();
         let name: String = name.chars().take(60).collect();
-        format!("there is no block type `{name}`; there are {}", listed(&known))
+        format!("there is no block type `{name}`; there are {}", join_names(&known))
     }
 }
 
-fn listed(names: &[String]) -> String {
+fn join_names(names: &[String]) -> String {
     names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
 }
 
 /// The type of this name, if it is built in.
-pub fn built_in(name: &str) -> Option<&'static BlockType> {
-    BUILT_IN.iter().find(|known| known.name == name)
+pub fn find_built_in(name: &str) -> Option<&'static BlockType> {
+    BUILT_IN_TYPES.iter().find(|known| known.name == name)
 }
 
 /// Read once. A test holds that all of them can be used.
-static BUILT_IN: LazyLock<Vec<BlockType>> = LazyLock::new(|| {
-    let described: Vec<Described> =
+static BUILT_IN_TYPES: LazyLock<Vec<BlockType>> = LazyLock::new(|| {
+    let described: Vec<BuiltInTypeDefinition> =
         serde_json::from_str(include_str!("types/builtin.json")).unwrap_or_default();
     described.into_iter().map(BlockType::from).collect()
 });
 
 #[derive(Deserialize)]
-struct Described {
+struct BuiltInTypeDefinition {
     name: String,
     description: String,
     #[serde(default)]
@@ -168,14 +177,14 @@ struct Described {
     schema: Value,
 }
 
-impl From<Described> for BlockType {
-    fn from(described: Described) -> Self {
+impl From<BuiltInTypeDefinition> for BlockType {
+    fn from(described: BuiltInTypeDefinition) -> Self {
         let children = match described.children {
             Value::Array(names) => {
-                Children::Only(names.iter().filter_map(Value::as_str).map(str::to_owned).collect())
+                AllowedChildren::Only(names.iter().filter_map(Value::as_str).map(str::to_owned).collect())
             }
-            Value::String(word) if word == "none" => Children::None,
-            _ => Children::Any,
+            Value::String(word) if word == "none" => AllowedChildren::None,
+            _ => AllowedChildren::Any,
         };
         Self {
             name: described.name,
@@ -184,7 +193,7 @@ impl From<Described> for BlockType {
             children,
             parents: described.parents,
             is_built_in: true,
-            judge: Arc::default(),
+            validator: Arc::default(),
         }
     }
 }

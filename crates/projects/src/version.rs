@@ -6,14 +6,14 @@ mod tests;
 
 use jiff::Timestamp;
 
-use crate::content::Content;
+use crate::content::ProjectContent;
 use crate::cursor::Cursor;
-use crate::error::{Noun, Refusal};
-use crate::limits::MAX_DESCRIPTION;
+use crate::error::{EntityKind, ProjectRejection};
+use crate::limits::MAX_DESCRIPTION_CHARS;
 use crate::naming;
-use crate::project::{Fields, Project, Published, Usage, Write};
+use crate::project::{Project, ProjectFields, ProjectUsage, ProjectWrite, Publication};
 
-pub use diff::{BlockChange, Differences, FieldChange, Moved, Names, differences};
+pub use diff::{BlockChange, BlockMove, ContentDiff, FieldChange, NameChanges, diff_content};
 
 /// A version without its content. Nothing about it ever changes.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -35,12 +35,12 @@ pub struct Version {
 impl Version {
     /// Its place in the list of versions.
     pub fn cursor(&self) -> Cursor {
-        Cursor::of_number(u64::from(self.number), "")
+        Cursor::from_number(u64::from(self.number), "")
     }
 
     /// Says that there is no version of this number.
-    pub fn missing(number: u32) -> Refusal {
-        Refusal::not_found(Noun::Version, number.to_string())
+    pub fn missing(number: u32) -> ProjectRejection {
+        ProjectRejection::not_found(EntityKind::Version, number.to_string())
     }
 }
 
@@ -48,17 +48,17 @@ impl Version {
 /// draft refuses it.
 pub fn publish(
     project: &Project,
-    content: &Content,
-    write: &Write,
+    content: &ProjectContent,
+    write: &ProjectWrite,
     note: &str,
-) -> Result<(Project, Version, String), Refusal> {
-    project.admit(write)?;
-    let mut problems: Vec<_> = naming::text("/note", note, MAX_DESCRIPTION).into_iter().collect();
+) -> Result<(Project, Version, String), ProjectRejection> {
+    project.check_revision(write)?;
+    let mut problems: Vec<_> = naming::check_text("/note", note, MAX_DESCRIPTION_CHARS).into_iter().collect();
     problems.extend(content.problems());
-    Refusal::if_any(problems)?;
+    ProjectRejection::reject_if_any(problems)?;
     let text = content.encode();
     let bytes = text.len() as u64;
-    let mut written = project.written(write.now, project.usage.with_version(bytes))?;
+    let mut written = project.after_write(write.now, project.usage.with_version(bytes))?;
     let version = Version {
         number: project.next_version,
         note: note.to_owned(),
@@ -67,7 +67,7 @@ pub fn publish(
         blocks: content.blocks.len() as u64,
         bytes,
     };
-    written.published = Some(Published { version: version.number, revision: version.revision });
+    written.published = Some(Publication { version: version.number, revision: version.revision });
     written.next_version = project.next_version.saturating_add(1);
     Ok((written, version, text))
 }
@@ -78,15 +78,15 @@ pub fn publish(
 pub fn restore(
     project: &Project,
     number: u32,
-    content: &Content,
-    write: &Write,
+    content: &ProjectContent,
+    write: &ProjectWrite,
     kept: u64,
-) -> Result<Project, Refusal> {
-    project.admit(write)?;
-    Refusal::if_any(content.structure())?;
-    let Usage { versions, version_bytes, .. } = project.usage;
-    let usage = Usage { versions, version_bytes, asset_bytes: kept, ..content.usage() };
-    let mut written = project.written(write.now, usage)?;
+) -> Result<Project, ProjectRejection> {
+    project.check_revision(write)?;
+    ProjectRejection::reject_if_any(content.structure_problems())?;
+    let ProjectUsage { versions, version_bytes, .. } = project.usage;
+    let usage = ProjectUsage { versions, version_bytes, asset_bytes: kept, ..content.usage() };
+    let mut written = project.after_write(write.now, usage)?;
     // The draft is what is published again, unless the project has another slug by now.
     if let Some(published) = &mut written.published
         && published.version == number
@@ -94,25 +94,29 @@ pub fn restore(
     {
         published.revision = written.revision;
     }
-    written.fields = Fields { slug: project.fields.slug.clone(), ..content.fields.clone() };
+    written.fields = ProjectFields { slug: project.fields.slug.clone(), ..content.fields.clone() };
     Ok(written)
 }
 
 /// The project after nothing is published any more.
-pub fn unpublish(project: &Project, write: &Write) -> Result<Project, Refusal> {
-    project.admit(write)?;
-    let mut written = project.written(write.now, project.usage)?;
+pub fn unpublish(project: &Project, write: &ProjectWrite) -> Result<Project, ProjectRejection> {
+    project.check_revision(write)?;
+    let mut written = project.after_write(write.now, project.usage)?;
     written.published = None;
     Ok(written)
 }
 
 /// The project after a version is gone. How many bytes of assets are kept then is still to be told.
-pub fn forget(project: &Project, gone: &Version, write: &Write) -> Result<Project, Refusal> {
-    project.admit(write)?;
+pub fn remove_version(
+    project: &Project,
+    gone: &Version,
+    write: &ProjectWrite,
+) -> Result<Project, ProjectRejection> {
+    project.check_revision(write)?;
     if project.published.is_some_and(|published| published.version == gone.number) {
-        return Err(Refusal::Published { version: gone.number });
+        return Err(ProjectRejection::Published { version: gone.number });
     }
     let versions = project.usage.versions.saturating_sub(1);
     let version_bytes = project.usage.version_bytes.saturating_sub(gone.bytes);
-    project.written_apart(write.now, Usage { versions, version_bytes, ..project.usage })
+    project.after_non_draft_write(write.now, ProjectUsage { versions, version_bytes, ..project.usage })
 }

@@ -6,10 +6,11 @@ use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use crate::message::{Members, type_name};
+use crate::message::{RawMembers, type_name};
 use crate::scan::scan;
 use crate::{
-    EnvelopeCall, EnvelopeRequest, Id, Malformed, Message, Notification, Params, Problem, Request, Response,
+    EnvelopeCall, EnvelopeRequest, Id, MalformedMessage, Message, MessageError, Notification, Params,
+    Request, Response,
 };
 
 /// How large a message may be.
@@ -35,44 +36,49 @@ impl Default for Limits {
 #[derive(Debug)]
 pub enum Incoming {
     /// One message, or why it is none.
-    One(Result<Message, Malformed>),
+    One(Result<Message, MalformedMessage>),
     /// A batch, each entry judged alone.
-    Batch(Vec<Result<Message, Malformed>>),
+    Batch(Vec<Result<Message, MalformedMessage>>),
 }
 
 /// Decodes one line or body.
 pub fn decode(bytes: &[u8], limits: &Limits) -> Incoming {
-    try_decode(bytes, limits)
-        .unwrap_or_else(|problem| Incoming::One(Err(Malformed { id: None, problem, envelope: None })))
+    try_decode(bytes, limits).unwrap_or_else(|problem| {
+        Incoming::One(Err(MalformedMessage { id: None, error: problem, is_envelope: None }))
+    })
 }
 
-fn try_decode(bytes: &[u8], limits: &Limits) -> Result<Incoming, Problem> {
+fn try_decode(bytes: &[u8], limits: &Limits) -> Result<Incoming, MessageError> {
     let bytes = bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(bytes).trim_ascii();
     if bytes.len() > limits.bytes {
-        return Err(Problem::TooLarge { limit: limits.bytes });
+        return Err(MessageError::TooLarge { limit: limits.bytes });
     }
     let text = scan(bytes, limits)?;
     if !text.starts_with('[') {
-        return message(text).map(Incoming::One);
+        return decode_message(text).map(Incoming::One);
     }
-    let entries: Vec<&RawValue> = parse(text)?;
+    let entries: Vec<&RawValue> = parse_json(text)?;
     match entries.len() {
-        0 => Err(Problem::EmptyBatch),
-        found if found > limits.batch => Err(Problem::BatchTooLarge { limit: limits.batch, found }),
-        _ => entries.iter().map(|entry| message(entry.get())).collect::<Result<_, _>>().map(Incoming::Batch),
+        0 => Err(MessageError::EmptyBatch),
+        found if found > limits.batch => Err(MessageError::BatchTooLarge { limit: limits.batch, found }),
+        _ => entries
+            .iter()
+            .map(|entry| decode_message(entry.get()))
+            .collect::<Result<_, _>>()
+            .map(Incoming::Batch),
     }
 }
 
 /// The outer error is "this is not JSON", the inner one "this JSON is no message".
-fn message(text: &str) -> Result<Result<Message, Malformed>, Problem> {
+fn decode_message(text: &str) -> Result<Result<Message, MalformedMessage>, MessageError> {
     if text.starts_with('{') {
-        return parse::<Members>(text).map(interpret);
+        return parse_json::<RawMembers>(text).map(decode_members);
     }
-    let found = type_name(&parse::<Value>(text)?);
-    Ok(Err(Malformed { id: None, problem: Problem::NotAnObject { found }, envelope: None }))
+    let found = type_name(&parse_json::<Value>(text)?);
+    Ok(Err(MalformedMessage { id: None, error: MessageError::NotAnObject { found }, is_envelope: None }))
 }
 
-fn parse<'a, T: Deserialize<'a>>(text: &'a str) -> Result<T, Problem> {
+fn parse_json<'a, T: Deserialize<'a>>(text: &'a str) -> Result<T, MessageError> {
     serde_json::from_str(text).map_err(|error| {
         let before =
             text.split_inclusive('\n').take(error.line().saturating_sub(1)).map(str::len).sum::<usize>();
@@ -80,58 +86,66 @@ fn parse<'a, T: Deserialize<'a>>(text: &'a str) -> Result<T, Problem> {
         if let Some(cut) = detail.find(" at line ") {
             detail.truncate(cut);
         }
-        Problem::Syntax { detail, position: before + error.column() }
+        MessageError::Syntax { detail, position: before + error.column() }
     })
 }
 
-fn interpret(members: Members) -> Result<Message, Malformed> {
+fn decode_members(members: RawMembers) -> Result<Message, MalformedMessage> {
     let is_envelope = members.jsonrpc.is_none()
         && (members.method.is_none() || members.kind.is_some() || members.tool.is_some());
-    if is_envelope { envelope(members) } else { jsonrpc(members) }
+    if is_envelope { decode_envelope(members) } else { decode_jsonrpc(members) }
 }
 
-fn jsonrpc(members: Members) -> Result<Message, Malformed> {
+fn decode_jsonrpc(members: RawMembers) -> Result<Message, MalformedMessage> {
     let has_id = members.id.is_some();
     let id = match read_id(members.id) {
         Ok(id) => id,
-        Err(problem) => return Err(Malformed { id: None, problem, envelope: Some(false) }),
+        Err(problem) => return Err(MalformedMessage { id: None, error: problem, is_envelope: Some(false) }),
     };
-    let refuse = |id, problem| Err(Malformed { id, problem, envelope: Some(false) });
+    let refuse = |id, problem| Err(MalformedMessage { id, error: problem, is_envelope: Some(false) });
     match members.jsonrpc {
         Some(Value::String(version)) if version == "2.0" => {}
-        None => return refuse(id, Problem::MissingField { field: "jsonrpc" }),
-        Some(_) => return refuse(id, Problem::WrongVersion),
+        None => return refuse(id, MessageError::MissingField { field: "jsonrpc" }),
+        Some(_) => return refuse(id, MessageError::WrongVersion),
     }
     let method = match members.method {
         Some(Value::String(method)) => method,
-        Some(other) => return refuse(id, wrong_type("method", "a string", &other)),
-        None => return response(id, members.result, members.error),
+        Some(other) => return refuse(id, wrong_type_error("method", "a string", &other)),
+        None => return decode_response(id, members.result, members.error),
     };
     let params = Params::new(members.params);
     Ok(match id {
         Some(id) => Message::Request(Request { id, method, params }),
-        None if has_id => return refuse(None, null_id()),
+        None if has_id => return refuse(None, null_id_error()),
         None => Message::Notification(Notification { method, params }),
     })
 }
 
-fn response(id: Option<Id>, result: Option<Value>, error: Option<Value>) -> Result<Message, Malformed> {
+fn decode_response(
+    id: Option<Id>,
+    result: Option<Value>,
+    error: Option<Value>,
+) -> Result<Message, MalformedMessage> {
     let outcome = match (result, error) {
         (Some(result), None) => Ok(result),
         (None, Some(error)) => Err(error),
         _ => {
-            let problem = Problem::MissingField { field: "method" };
-            return Err(Malformed { id, problem, envelope: Some(false) });
+            let problem = MessageError::MissingField { field: "method" };
+            return Err(MalformedMessage { id, error: problem, is_envelope: Some(false) });
         }
     };
     match id {
         Some(id) => Ok(Message::Response(Response { id, outcome })),
-        None => Err(Malformed { id, problem: Problem::MissingField { field: "id" }, envelope: Some(false) }),
+        None => Err(MalformedMessage {
+            id,
+            error: MessageError::MissingField { field: "id" },
+            is_envelope: Some(false),
+        }),
     }
 }
 
-fn envelope(members: Members) -> Result<Message, Malformed> {
-    let refuse = |id, problem| Err(Malformed { id, problem, envelope: Some(true) });
+fn decode_envelope(members: RawMembers) -> Result<Message, MalformedMessage> {
+    let refuse = |id, problem| Err(MalformedMessage { id, error: problem, is_envelope: Some(true) });
     let id = match read_id(members.id) {
         Ok(id) => id,
         Err(problem) => return refuse(None, problem),
@@ -139,56 +153,62 @@ fn envelope(members: Members) -> Result<Message, Malformed> {
     let tool = match members.tool {
         None => None,
         Some(Value::String(tool)) => Some(tool),
-        Some(other) => return refuse(id, wrong_type("tool", "a string", &other)),
+        Some(other) => return refuse(id, wrong_type_error("tool", "a string", &other)),
     };
     let kind = match members.kind {
         None => "request".to_owned(),
         Some(Value::String(kind)) => kind,
-        Some(other) => return refuse(id, wrong_type("type", "a string", &other)),
+        Some(other) => return refuse(id, wrong_type_error("type", "a string", &other)),
     };
     let call = match (kind.as_str(), tool) {
         ("handshake", _) => EnvelopeCall::Handshake,
         ("request", Some(tool)) if tool == "handshake" => EnvelopeCall::Handshake,
         ("request", Some(name)) => match members.params {
             Some(Value::Object(arguments)) => EnvelopeCall::Tool { name, arguments },
-            Some(other) => return refuse(id, wrong_type("params", "an object", &other)),
+            Some(other) => return refuse(id, wrong_type_error("params", "an object", &other)),
             None => EnvelopeCall::Tool { name, arguments: members.others },
         },
-        ("request", None) => return refuse(id, Problem::MissingField { field: "tool" }),
-        (other, _) => return refuse(id, Problem::UnknownType { found: other.chars().take(64).collect() }),
+        ("request", None) => return refuse(id, MessageError::MissingField { field: "tool" }),
+        (other, _) => {
+            return refuse(id, MessageError::UnknownType { found: other.chars().take(64).collect() });
+        }
     };
     Ok(Message::Envelope(EnvelopeRequest { id, call }))
 }
 
 /// `None` for an absent id and for `null`: the caller knows which of the two it is.
-fn read_id(raw: Option<Box<RawValue>>) -> Result<Option<Id>, Problem> {
+fn read_id(raw: Option<Box<RawValue>>) -> Result<Option<Id>, MessageError> {
     let Some(raw) = raw.filter(|raw| raw.get() != "null") else { return Ok(None) };
     let found = match raw.get().as_bytes().first() {
         Some(b'{') => "an object",
         Some(b'[') => "an array",
         _ => "a boolean",
     };
-    Id::new(raw).map(Some).ok_or(Problem::WrongType { field: "id", expected: "a string or a number", found })
+    Id::new(raw).map(Some).ok_or(MessageError::WrongType {
+        field: "id",
+        expected: "a string or a number",
+        found,
+    })
 }
 
-fn null_id() -> Problem {
-    Problem::WrongType { field: "id", expected: "a string or a number", found: "null" }
+fn null_id_error() -> MessageError {
+    MessageError::WrongType { field: "id", expected: "a string or a number", found: "null" }
 }
 
-fn wrong_type(field: &'static str, expected: &'static str, found: &Value) -> Problem {
-    Problem::WrongType { field, expected, found: type_name(found) }
+fn wrong_type_error(field: &'static str, expected: &'static str, found: &Value) -> MessageError {
+    MessageError::WrongType { field, expected, found: type_name(found) }
 }
 
-impl<'de> Deserialize<'de> for Members {
+impl<'de> Deserialize<'de> for RawMembers {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Object;
-        impl<'de> Visitor<'de> for Object {
-            type Value = Members;
+        struct RawMembersVisitor;
+        impl<'de> Visitor<'de> for RawMembersVisitor {
+            type Value = RawMembers;
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("an object")
             }
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Members, A::Error> {
-                let mut members = Members::default();
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<RawMembers, A::Error> {
+                let mut members = RawMembers::default();
                 while let Some(key) = map.next_key::<std::borrow::Cow<'de, str>>()? {
                     match key.as_ref() {
                         "id" => members.id = Some(map.next_value()?),
@@ -205,7 +225,7 @@ impl<'de> Deserialize<'de> for Members {
                 Ok(members)
             }
         }
-        deserializer.deserialize_map(Object)
+        deserializer.deserialize_map(RawMembersVisitor)
     }
 }
 

@@ -7,88 +7,96 @@ use crate::Id;
 
 /// What stands in for an answer that could not be written. It cannot happen for the types in use (no maps with
 /// keys that are not strings, no fallible `Serialize`), and a panic would cost more than a plain answer.
-const UNWRITABLE: &[u8] =
+const FALLBACK_ERROR_MESSAGE: &[u8] =
     br#"{"jsonrpc":"2.0","id":null,"error":{"code":-32603,"message":"Internal error"}}"#;
 
 /// A JSON-RPC result.
 pub fn result(id: &Id, result: &impl Serialize) -> Vec<u8> {
     #[derive(Serialize)]
-    struct Answer<'a, R> {
+    struct ResultMessage<'a, R> {
         jsonrpc: &'static str,
         id: &'a Id,
         result: &'a R,
     }
-    write(&Answer { jsonrpc: "2.0", id, result })
+    serialize_message(&ResultMessage { jsonrpc: "2.0", id, result })
 }
 
 /// A JSON-RPC error; without an id it answers something whose id could not be read.
 pub fn error(id: Option<&Id>, code: i64, message: &str, data: Option<&Value>) -> Vec<u8> {
     #[derive(Serialize)]
-    struct Answer<'a> {
+    struct ErrorResponseMessage<'a> {
         jsonrpc: &'static str,
         id: Option<&'a Id>,
-        error: Body<'a>,
+        error: ErrorObject<'a>,
     }
     #[derive(Serialize)]
-    struct Body<'a> {
+    struct ErrorObject<'a> {
         code: i64,
         message: &'a str,
         #[serde(skip_serializing_if = "Option::is_none")]
         data: Option<&'a Value>,
     }
-    write(&Answer { jsonrpc: "2.0", id, error: Body { code, message, data } })
+    serialize_message(&ErrorResponseMessage {
+        jsonrpc: "2.0",
+        id,
+        error: ErrorObject { code, message, data },
+    })
 }
 
 /// A JSON-RPC notification.
 pub fn notification(method: &str, params: Option<&impl Serialize>) -> Vec<u8> {
     #[derive(Serialize)]
-    struct Note<'a, P> {
+    struct NotificationMessage<'a, P> {
         jsonrpc: &'static str,
         method: &'a str,
         #[serde(skip_serializing_if = "Option::is_none")]
         params: Option<&'a P>,
     }
-    write(&Note { jsonrpc: "2.0", method, params })
+    serialize_message(&NotificationMessage { jsonrpc: "2.0", method, params })
 }
 
 /// A JSON-RPC request from the server to the client.
 pub fn request(id: &Id, method: &str, params: &impl Serialize) -> Vec<u8> {
     #[derive(Serialize)]
-    struct Ask<'a, P> {
+    struct RequestMessage<'a, P> {
         jsonrpc: &'static str,
         id: &'a Id,
         method: &'a str,
         params: &'a P,
     }
-    write(&Ask { jsonrpc: "2.0", id, method, params })
+    serialize_message(&RequestMessage { jsonrpc: "2.0", id, method, params })
 }
 
 /// A successful answer of the envelope dialect.
 pub fn envelope_response(id: Option<&Id>, result: &impl Serialize) -> Vec<u8> {
     #[derive(Serialize)]
-    struct Answer<'a, R> {
+    struct EnvelopeResponseMessage<'a, R> {
         r#type: &'static str,
         id: Option<&'a Id>,
         result: &'a R,
     }
-    write(&Answer { r#type: "response", id, result })
+    serialize_message(&EnvelopeResponseMessage { r#type: "response", id, result })
 }
 
 /// A failure of the envelope dialect.
 pub fn envelope_error(id: Option<&Id>, code: &str, message: &str, details: &Value) -> Vec<u8> {
     #[derive(Serialize)]
-    struct Answer<'a> {
+    struct EnvelopeErrorMessage<'a> {
         r#type: &'static str,
         id: Option<&'a Id>,
-        error: Body<'a>,
+        error: EnvelopeErrorObject<'a>,
     }
     #[derive(Serialize)]
-    struct Body<'a> {
+    struct EnvelopeErrorObject<'a> {
         code: &'a str,
         message: &'a str,
         details: &'a Value,
     }
-    write(&Answer { r#type: "error", id, error: Body { code, message, details } })
+    serialize_message(&EnvelopeErrorMessage {
+        r#type: "error",
+        id,
+        error: EnvelopeErrorObject { code, message, details },
+    })
 }
 
 /// Joins finished answers to a batch.
@@ -104,10 +112,10 @@ pub fn batch<'a>(answers: impl IntoIterator<Item = &'a [u8]>) -> Vec<u8> {
     bytes
 }
 
-fn write(message: &impl Serialize) -> Vec<u8> {
+fn serialize_message(message: &impl Serialize) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(256);
     match serde_json::to_writer(&mut bytes, message) {
         Ok(()) => bytes,
-        Err(_) => UNWRITABLE.to_vec(),
+        Err(_) => FALLBACK_ERROR_MESSAGE.to_vec(),
     }
 }

@@ -21,7 +21,7 @@ impl Id {
     }
 
     /// An id of our own making, for requests that the server sends. Always a string.
-    pub fn text(value: &str) -> Self {
+    pub fn from_text(value: &str) -> Self {
         let raw = serde_json::value::to_raw_value(value).unwrap_or_else(|_| RawValue::NULL.to_owned());
         Self(raw)
     }

@@ -17,7 +17,8 @@ mod scan;
 pub use decode::{Incoming, Limits, decode};
 pub use id::Id;
 pub use message::{
-    EnvelopeCall, EnvelopeRequest, Malformed, Message, Notification, Params, Problem, Request, Response,
+    EnvelopeCall, EnvelopeRequest, MalformedMessage, Message, MessageError, Notification, Params, Request,
+    Response,
 };
 pub use revision::Revision;
 

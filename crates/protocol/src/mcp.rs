@@ -10,18 +10,21 @@ mod prompts;
 mod resources;
 mod tools;
 
-pub use completion::{Argument, CompleteParams, CompleteResult, Completion, Reference};
-pub use elicitation::{ElicitAction, ElicitParams, ElicitResult, Form, InputRequest, InputRequired};
+pub use completion::{CompleteParams, CompleteResult, Completion, CompletionArgument, CompletionReference};
+pub use elicitation::{ElicitAction, ElicitParams, ElicitResult, FormSchema, InputRequest, InputRequired};
 pub use lifecycle::{
-    Capabilities, ClientCapabilities, DiscoverResult, Implementation, InitializeParams, InitializeResult,
+    ClientCapabilities, DiscoverResult, Implementation, InitializeParams, InitializeResult,
+    ServerCapabilities,
 };
-pub use meta::{LogLevel, LogParams, ProgressParams, RequestMeta, Stamped, Stateless, keys};
-pub use prompts::{GetPromptParams, GetPromptResult, Prompt, PromptArgument, PromptList, PromptMessage};
+pub use meta::{LogLevel, LogParams, ProgressParams, RequestMeta, StampedResult, StatelessMeta, keys};
+pub use prompts::{
+    GetPromptParams, GetPromptResult, PromptArgument, PromptDescriptor, PromptList, PromptMessage,
+};
 pub use resources::{
-    ReadResourceParams, ReadResourceResult, Resource, ResourceBody, ResourceContents, ResourceList,
+    ReadResourceParams, ReadResourceResult, ResourceBody, ResourceContents, ResourceDescriptor, ResourceList,
     ResourceTemplate, ResourceTemplateList,
 };
-pub use tools::{Annotations, CallToolParams, CallToolResult, Content, Tool, ToolList};
+pub use tools::{CallToolParams, CallToolResult, ContentBlock, ToolAnnotations, ToolDescriptor, ToolList};
 
 /// The standard JSON-RPC codes and those that MCP adds.
 pub mod codes {

@@ -91,19 +91,19 @@ pub enum EnvelopeCall {
 
 /// A message that cannot be taken as one.
 #[derive(Debug, PartialEq)]
-pub struct Malformed {
+pub struct MalformedMessage {
     /// The id, where one could be read.
     pub id: Option<Id>,
     /// What is wrong.
-    pub problem: Problem,
+    pub error: MessageError,
     /// Whether the message showed that it speaks the envelope. `None`: it could not be told.
-    pub envelope: Option<bool>,
+    pub is_envelope: Option<bool>,
 }
 
 /// What is wrong with a message. The texts are for people; each variant is a kind of its own for programs.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[expect(missing_docs, reason = "the messages say it")]
-pub enum Problem {
+pub enum MessageError {
     #[error("the message is not valid UTF-8 at byte {position}")]
     NotUtf8 { position: usize },
     #[error("{detail} at position {position}")]
@@ -148,7 +148,7 @@ pub(crate) fn type_name(value: &Value) -> &'static str {
 
 /// The members of a message before anybody asked what they mean.
 #[derive(Default)]
-pub(crate) struct Members {
+pub(crate) struct RawMembers {
     pub(crate) id: Option<Box<RawValue>>,
     pub(crate) jsonrpc: Option<Value>,
     pub(crate) method: Option<Value>,

@@ -150,7 +150,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn negotiation_echoes_what_is_known_and_has_a_handshake() {
+    fn negotiation_echoes_known_revisions_with_a_handshake() {
         for (asked, offered) in [
             ("2024-11-05", V2024_11_05),
             ("2025-03-26", V2025_03_26),

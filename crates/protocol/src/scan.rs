@@ -8,17 +8,17 @@ use std::borrow::Cow;
 
 use memchr::memchr2;
 
-use crate::{Limits, Problem};
+use crate::{Limits, MessageError};
 
 /// Returns the message as text if nothing about its shape is refused.
-pub(crate) fn scan<'a>(bytes: &'a [u8], limits: &Limits) -> Result<&'a str, Problem> {
-    let text = std::str::from_utf8(bytes).map_err(|e| Problem::NotUtf8 { position: e.valid_up_to() })?;
-    Scanner { text, at: 0, values: 0, keys: Vec::new(), open: Vec::new(), limits }.run()?;
+pub(crate) fn scan<'a>(bytes: &'a [u8], limits: &Limits) -> Result<&'a str, MessageError> {
+    let text = std::str::from_utf8(bytes).map_err(|e| MessageError::NotUtf8 { position: e.valid_up_to() })?;
+    Scanner { text, position: 0, values: 0, keys: Vec::new(), open: Vec::new(), limits }.run()?;
     Ok(text)
 }
 
 /// An object or array that has been opened and not yet closed.
-struct Open {
+struct OpenContainer {
     is_object: bool,
     /// Whether the next string is a key.
     at_key: bool,
@@ -28,115 +28,115 @@ struct Open {
 
 struct Scanner<'a, 'l> {
     text: &'a str,
-    at: usize,
+    position: usize,
     values: usize,
     keys: Vec<Cow<'a, str>>,
-    open: Vec<Open>,
+    open: Vec<OpenContainer>,
     limits: &'l Limits,
 }
 
 impl Scanner<'_, '_> {
-    fn run(mut self) -> Result<(), Problem> {
-        while let Some(&byte) = self.text.as_bytes().get(self.at) {
-            self.at += 1;
+    fn run(mut self) -> Result<(), MessageError> {
+        while let Some(&byte) = self.text.as_bytes().get(self.position) {
+            self.position += 1;
             match byte {
-                b'{' | b'[' => self.begin(byte == b'{')?,
-                b'}' | b']' => self.end()?,
+                b'{' | b'[' => self.open_container(byte == b'{')?,
+                b'}' | b']' => self.close_container()?,
                 b',' => self.next_value()?,
-                b'"' => self.string()?,
+                b'"' => self.scan_string()?,
                 _ => {}
             }
         }
         Ok(())
     }
 
-    fn begin(&mut self, is_object: bool) -> Result<(), Problem> {
+    fn open_container(&mut self, is_object: bool) -> Result<(), MessageError> {
         if self.open.len() == self.limits.depth {
-            return Err(Problem::TooDeep { limit: self.limits.depth });
+            return Err(MessageError::TooDeep { limit: self.limits.depth });
         }
-        self.open.push(Open { is_object, at_key: is_object, first_key: self.keys.len() });
-        self.count()
+        self.open.push(OpenContainer { is_object, at_key: is_object, first_key: self.keys.len() });
+        self.count_value()
     }
 
-    fn end(&mut self) -> Result<(), Problem> {
+    fn close_container(&mut self) -> Result<(), MessageError> {
         let Some(closed) = self.open.pop() else { return Ok(()) };
         let keys = &mut self.keys[closed.first_key..];
         keys.sort_unstable();
         if let Some(pair) = keys.windows(2).find(|pair| pair[0] == pair[1]) {
-            return Err(Problem::DuplicateKey { key: pair[0].to_string() });
+            return Err(MessageError::DuplicateKey { key: pair[0].to_string() });
         }
         self.keys.truncate(closed.first_key);
         Ok(())
     }
 
-    fn next_value(&mut self) -> Result<(), Problem> {
+    fn next_value(&mut self) -> Result<(), MessageError> {
         if let Some(open) = self.open.last_mut() {
             open.at_key = open.is_object;
         }
-        self.count()
+        self.count_value()
     }
 
-    fn count(&mut self) -> Result<(), Problem> {
+    fn count_value(&mut self) -> Result<(), MessageError> {
         self.values += 1;
         if self.values > self.limits.values {
-            return Err(Problem::TooManyValues { limit: self.limits.values });
+            return Err(MessageError::TooManyValues { limit: self.limits.values });
         }
         Ok(())
     }
 
     /// Skips a string whose opening quote was read; remembers it if it is a key.
-    fn string(&mut self) -> Result<(), Problem> {
-        let start = self.at;
+    fn scan_string(&mut self) -> Result<(), MessageError> {
+        let start = self.position;
         let mut escaped = false;
         loop {
             // An escape at the very end steps past it.
-            let rest = self.text.as_bytes().get(self.at..).unwrap_or_default();
+            let rest = self.text.as_bytes().get(self.position..).unwrap_or_default();
             let Some(found) = memchr2(b'"', b'\\', rest) else {
-                self.at = self.text.len(); // unterminated: the parser will say so
+                self.position = self.text.len(); // unterminated: the parser will say so
                 return Ok(());
             };
-            self.at += found + 1;
+            self.position += found + 1;
             if rest[found] == b'"' {
                 break;
             }
             escaped = true;
-            self.escape()?;
+            self.scan_escape()?;
         }
         let Some(open) = self.open.last_mut().filter(|open| open.at_key) else { return Ok(()) };
         open.at_key = false;
-        let key = &self.text[start..self.at - 1];
+        let key = &self.text[start..self.position - 1];
         self.keys.push(if escaped { unescape(key) } else { Cow::Borrowed(key) });
         Ok(())
     }
 
     /// Steps over what follows a backslash.
-    fn escape(&mut self) -> Result<(), Problem> {
-        if self.text.as_bytes().get(self.at) != Some(&b'u') {
+    fn scan_escape(&mut self) -> Result<(), MessageError> {
+        if self.text.as_bytes().get(self.position) != Some(&b'u') {
             // A backslash before a multi-byte character is no escape; stepping over one byte of it is harmless.
-            self.at += 1;
+            self.position += 1;
             return Ok(());
         }
-        let position = self.at - 1;
-        match (self.hex(self.at + 1), self.hex(self.at + 7)) {
+        let position = self.position - 1;
+        match (self.parse_hex_digits(self.position + 1), self.parse_hex_digits(self.position + 7)) {
             (Some(0xD800..=0xDBFF), Some(0xDC00..=0xDFFF))
-                if self.text.as_bytes().get(self.at + 5..self.at + 7) == Some(b"\\u") =>
+                if self.text.as_bytes().get(self.position + 5..self.position + 7) == Some(b"\\u") =>
             {
-                self.at += 11;
+                self.position += 11;
                 Ok(())
             }
-            (Some(0xD800..=0xDFFF), _) => Err(Problem::LoneSurrogate { position }),
+            (Some(0xD800..=0xDFFF), _) => Err(MessageError::LoneSurrogate { position }),
             (Some(_), _) => {
-                self.at += 5;
+                self.position += 5;
                 Ok(())
             }
             (None, _) => {
-                self.at += 1; // not four digits: the parser will say so
+                self.position += 1; // not four digits: the parser will say so
                 Ok(())
             }
         }
     }
 
-    fn hex(&self, at: usize) -> Option<u16> {
+    fn parse_hex_digits(&self, at: usize) -> Option<u16> {
         let digits = self.text.as_bytes().get(at..at + 4)?;
         digits.iter().try_fold(0u16, |n, &d| Some(n << 4 | u16::try_from(char::from(d).to_digit(16)?).ok()?))
     }
@@ -151,13 +151,13 @@ mod tests {
     use super::*;
 
     #[track_caller]
-    fn check(text: &str, expected: Result<(), Problem>) {
+    fn check(text: &str, expected: Result<(), MessageError>) {
         assert_eq!(scan(text.as_bytes(), &Limits::default()).map(|_| ()), expected, "{text}");
     }
 
     #[test]
-    fn finds_the_same_key_twice_and_only_that() {
-        let twice = |key: &str| Err(Problem::DuplicateKey { key: key.to_owned() });
+    fn duplicate_key_within_one_object_is_rejected() {
+        let twice = |key: &str| Err(MessageError::DuplicateKey { key: key.to_owned() });
         check(r#"{"a":1,"b":{"a":1},"c":[{"a":1},{"a":2}]}"#, Ok(()));
         check(r#"{"a":"a","b":["a","a"]}"#, Ok(()));
         check(r#"{"a":1,"a":2}"#, twice("a"));
@@ -167,29 +167,29 @@ mod tests {
     }
 
     #[test]
-    fn counts_depth_and_values() {
+    fn depth_and_value_limits_are_enforced() {
         let nested = |n: usize| format!("{}{}", "[".repeat(n), "]".repeat(n));
         check(&nested(64), Ok(()));
-        check(&nested(65), Err(Problem::TooDeep { limit: 64 }));
-        check(&"[".repeat(100_000), Err(Problem::TooDeep { limit: 64 }));
-        check(&format!("[{}0]", "0,".repeat(300_000)), Err(Problem::TooManyValues { limit: 200_000 }));
+        check(&nested(65), Err(MessageError::TooDeep { limit: 64 }));
+        check(&"[".repeat(100_000), Err(MessageError::TooDeep { limit: 64 }));
+        check(&format!("[{}0]", "0,".repeat(300_000)), Err(MessageError::TooManyValues { limit: 200_000 }));
     }
 
     #[test]
-    fn knows_half_a_surrogate_pair() {
+    fn lone_surrogate_is_rejected() {
         check(r#""\ud83d\ude00""#, Ok(()));
-        check(r#""\ud83d""#, Err(Problem::LoneSurrogate { position: 1 }));
-        check(r#""\ude00\ud83d""#, Err(Problem::LoneSurrogate { position: 1 }));
-        check(r#"{"a":"x\ud83dx"}"#, Err(Problem::LoneSurrogate { position: 7 }));
+        check(r#""\ud83d""#, Err(MessageError::LoneSurrogate { position: 1 }));
+        check(r#""\ude00\ud83d""#, Err(MessageError::LoneSurrogate { position: 1 }));
+        check(r#"{"a":"x\ud83dx"}"#, Err(MessageError::LoneSurrogate { position: 7 }));
         check(r#""\\ud83d""#, Ok(()));
     }
 
     #[test]
-    fn survives_text_that_is_not_json() {
+    fn invalid_json_passes_the_scan_without_panic() {
         for text in ["", "}", "]]", "\"", "\"\\", "\"\\u", "\"\\u12", "{\"a", "\"\\é\"", ",,,"] {
             check(text, Ok(()));
         }
         let broken = scan(b"\"\xff\"", &Limits::default());
-        assert_eq!(broken, Err(Problem::NotUtf8 { position: 1 }));
+        assert_eq!(broken, Err(MessageError::NotUtf8 { position: 1 }));
     }
 }

@@ -10,8 +10,8 @@ use std::pin::Pin;
 use std::sync::{Arc, LazyLock, PoisonError, RwLock};
 use std::time::Duration;
 
-use access::{Moment, Principal};
-use flow::session::{Limits as FlowLimits, Memory, SessionStore, Sessions, StoreError};
+use access::{ClockReading, Principal};
+use flow::session::{Limits as FlowLimits, MemorySessionStore, SessionStore, Sessions, StoreError};
 use flow::{Entropy, Seal, SealKey};
 use jiff::Timestamp;
 use protocol::Limits;
@@ -19,15 +19,15 @@ use protocol::mcp::Implementation;
 use tokio::sync::{OnceCell, broadcast};
 use tokio_util::sync::CancellationToken;
 
-use crate::app::documents::{DocumentSettings, Documents};
-use crate::app::project_scope::{OpenProjects, Shelves};
-use crate::connection::quotas::{Crowd, Place, Places, Seat};
-use crate::error::{Failure, Refusal};
-use crate::rpc::subscriptions::{self, News};
+use crate::app::documents::{DocumentIndexes, DocumentSettings};
+use crate::app::project_scope::{LazyProjectStore, ProjectStoreOpener};
+use crate::connection::quotas::{QuotaKind, QuotaLimits, QuotaPermit, Quotas};
+use crate::error::{RequestError, RequestRejection};
+use crate::rpc::subscriptions::{self, ChangeEvent};
 use crate::telemetry::Observer;
-use crate::telemetry::request_span::{self, Throttles};
+use crate::telemetry::request_span::{self, LogThrottles};
 use crate::tools::{Catalog, ToolEntry, Toolset};
-use crate::{Guest, Language, Letter};
+use crate::{DecodedMessage, EmbeddedProvider, Locale};
 
 /// What a model should know before it uses the tools: each of these only where the tool is served that it is about.
 const INSTRUCTIONS: [(Option<&str>, &str); 4] = [
@@ -90,7 +90,7 @@ pub trait Clock: Send + Sync {
     /// How long the machine has been up: it only goes forward, and is the same for all processes of the machine. A clock
     /// that is never set may tell it by the time.
     fn uptime(&self) -> Duration {
-        Moment::from(self.now()).uptime
+        ClockReading::from(self.now()).uptime
     }
 
     /// Which process reads the clock: uptimes of two machines have nothing to do with each other.
@@ -152,10 +152,11 @@ pub enum FlowMode {
 }
 
 /// What a store is opened with: itself, and the key that sessions in it are sealed with if it is not that of the server.
-pub type OpenedSessions = Result<(Arc<dyn SessionStore>, Option<SealKey>), StoreError>;
+pub type SessionStoreResult = Result<(Arc<dyn SessionStore>, Option<SealKey>), StoreError>;
 
 /// Opens the store of interactive sessions when the first of them is begun.
-pub type OpenSessions = Box<dyn Fn() -> Pin<Box<dyn Future<Output = OpenedSessions> + Send>> + Send + Sync>;
+pub type SessionStoreOpener =
+    Box<dyn Fn() -> Pin<Box<dyn Future<Output = SessionStoreResult> + Send>> + Send + Sync>;
 
 /// Everything that can be set about interactive sessions.
 #[derive(Default)]
@@ -165,7 +166,7 @@ pub struct FlowSettings {
     /// How much of everything.
     pub limits: FlowLimits,
     /// Where they are kept. `None`: in memory, until the process ends.
-    pub store: Option<OpenSessions>,
+    pub store: Option<SessionStoreOpener>,
 }
 
 /// The server apart from its connections.
@@ -176,7 +177,7 @@ pub struct App {
     pub(crate) entropy: Arc<dyn Entropy>,
     pub(crate) seal: Arc<Seal>,
     /// The key was given, and is the same in the next process.
-    pub(crate) is_seal_given: bool,
+    pub(crate) is_seal_configured: bool,
     pub(crate) flow: FlowSettings,
     sessions: OnceCell<Sessions>,
     pub(crate) roots: Arc<[PathBuf]>,
@@ -186,19 +187,19 @@ pub struct App {
     pub(crate) page_size: usize,
     pub(crate) envelope_errors: EnvelopeErrors,
     pub(crate) envelope_citations: CitationFormat,
-    pub(crate) documents: Arc<Documents>,
-    pub(crate) projects: Arc<Shelves>,
-    pub(crate) language: Language,
+    pub(crate) documents: Arc<DocumentIndexes>,
+    pub(crate) projects: Arc<LazyProjectStore>,
+    pub(crate) language: Locale,
     pub(crate) observer: Option<Arc<dyn Observer>>,
-    pub(crate) guest: Option<Arc<dyn Guest>>,
-    crowd: Arc<Crowd>,
+    pub(crate) provider: Option<Arc<dyn EmbeddedProvider>>,
+    quotas: Arc<Quotas>,
     /// Cancelled when the whole server ends.
-    pub(crate) closing: CancellationToken,
+    pub(crate) shutdown: CancellationToken,
     tools: Vec<Arc<ToolEntry>>,
     catalog: RwLock<Arc<Catalog>>,
-    news: broadcast::Sender<News>,
+    changes: broadcast::Sender<ChangeEvent>,
     /// How often failures that many requests share are logged.
-    pub(crate) throttles: Arc<Throttles>,
+    pub(crate) throttles: Arc<LogThrottles>,
 }
 
 impl App {
@@ -222,77 +223,85 @@ impl App {
 
     /// Serves these toolsets from now on. Clients are told if that changes which tools there are.
     pub fn serve_toolsets(&self, toolsets: &[Toolset]) {
-        let catalog = Arc::new(Catalog::of(&self.tools, toolsets));
+        let catalog = Arc::new(Catalog::for_toolsets(&self.tools, toolsets));
         let mut current = self.catalog.write().unwrap_or_else(PoisonError::into_inner);
         if current.names().eq(catalog.names()) {
             return;
         }
         *current = catalog;
         drop(current);
-        self.announce_lists();
+        self.notify_lists_changed();
     }
 
     /// Learns of everything that changes from now on.
-    pub(crate) fn news(&self) -> broadcast::Receiver<News> {
-        self.news.subscribe()
+    pub(crate) fn subscribe_changes(&self) -> broadcast::Receiver<ChangeEvent> {
+        self.changes.subscribe()
     }
 
     /// Tells everybody who listens that the lists have changed.
-    pub(crate) fn announce_lists(&self) {
+    pub(crate) fn notify_lists_changed(&self) {
         // Nobody may be listening.
-        let _ = self.news.send(News::Lists);
+        let _ = self.changes.send(ChangeEvent::Lists);
     }
 
     /// Tells everybody who watches this resource that it has changed.
-    pub fn resource_changed(&self, uri: &str) {
-        let _ = self.news.send(News::Resource(uri.into()));
+    pub fn notify_resource_changed(&self, uri: &str) {
+        let _ = self.changes.send(ChangeEvent::Resource(uri.into()));
     }
 
     /// Opens the store of interactive sessions, so that what has ended there is cleaned away also if no new ones come.
-    pub async fn open_sessions(&self) {
+    pub async fn open_session_store(&self) {
         // The first request that needs a session tries again.
         if let Err(failure) = self.sessions().await {
-            tracing::error!(error = request_span::chain(&failure), "the store of sessions cannot be opened");
+            tracing::error!(
+                error = request_span::error_chain(&failure),
+                "the store of sessions cannot be opened"
+            );
         }
     }
 
     /// Whether interactive sessions outlive this process, as far as that is known before the first of them.
-    pub(crate) fn keeps_sessions(&self) -> bool {
+    pub(crate) fn has_persistent_sessions(&self) -> bool {
         let is_meant_to = self.flow.store.is_some();
-        self.sessions.get().map_or(is_meant_to, |sessions| sessions.store().is_lasting())
+        self.sessions.get().map_or(is_meant_to, |sessions| sessions.store().is_durable())
     }
 
     /// The interactive sessions of everybody.
-    pub(crate) async fn sessions(&self) -> Result<&Sessions, Failure> {
+    pub(crate) async fn sessions(&self) -> Result<&Sessions, RequestError> {
         let open = async || {
             let (store, key) = match &self.flow.store {
                 Some(open) => open().await?,
-                None => (Arc::new(Memory::default()) as Arc<dyn SessionStore>, None),
+                None => (Arc::new(MemorySessionStore::default()) as Arc<dyn SessionStore>, None),
             };
             let seal = key.map_or_else(|| Arc::clone(&self.seal), |key| Arc::new(Seal::new(key)));
-            let sweeping = sweep(Arc::clone(&store), Arc::clone(&self.clock), self.closing.clone());
+            let sweeping =
+                sweep_expired_sessions(Arc::clone(&store), Arc::clone(&self.clock), self.shutdown.clone());
             tokio::spawn(sweeping);
             Ok(Sessions::new(store, seal, self.flow.limits))
         };
         self.sessions
             .get_or_try_init(open)
             .await
-            .map_err(|error: StoreError| Failure::store_unavailable(error))
+            .map_err(|error: StoreError| RequestError::store_unavailable(error))
     }
 
     /// A place for something that a caller may have only so much of.
-    pub fn place(&self, principal: &Principal, place: Place) -> Result<Seat, Refusal> {
-        self.crowd.take(principal, place)
+    pub fn acquire_permit(
+        &self,
+        principal: &Principal,
+        place: QuotaKind,
+    ) -> Result<QuotaPermit, RequestRejection> {
+        self.quotas.acquire(principal, place)
     }
 
     /// Ends whatever only waits for news, on every connection.
     pub fn shut_down(&self) {
-        self.closing.cancel();
+        self.shutdown.cancel();
     }
 
     /// Resolves when the whole server ends.
-    pub async fn closing(&self) {
-        self.closing.cancelled().await;
+    pub async fn wait_for_shutdown(&self) {
+        self.shutdown.cancelled().await;
     }
 
     /// The time, by the clock that the server goes by.
@@ -301,53 +310,57 @@ impl App {
     }
 
     /// The moment, by both clocks.
-    pub fn moment(&self) -> Moment {
-        Moment { time: self.clock.now(), uptime: self.clock.uptime() }
+    pub fn moment(&self) -> ClockReading {
+        ClockReading { time: self.clock.now(), uptime: self.clock.uptime() }
     }
 
     /// The moment as this process reads it, for what came first in it.
-    pub(crate) fn reading(&self) -> flow::session::Moment {
-        flow::session::Moment { instance: self.clock.instance(), reading: self.clock.uptime() }
+    pub(crate) fn monotonic_moment(&self) -> flow::session::ProcessInstant {
+        flow::session::ProcessInstant { instance: self.clock.instance(), reading: self.clock.uptime() }
     }
 
     /// Random bytes.
-    pub fn random(&self, bytes: &mut [u8]) {
+    pub fn fill_random(&self, bytes: &mut [u8]) {
         self.entropy.fill(bytes);
     }
 
     /// The language of texts where nobody asks for one.
-    pub fn language(&self) -> Language {
+    pub fn language(&self) -> Locale {
         self.language
     }
 
     /// Decodes one line, frame or body.
-    pub fn decode(&self, bytes: &[u8]) -> Letter {
-        Letter(protocol::decode(bytes, &self.limits))
+    pub fn decode(&self, bytes: &[u8]) -> DecodedMessage {
+        DecodedMessage(protocol::decode(bytes, &self.limits))
     }
 
     /// The longest message that is taken.
-    pub fn longest_message(&self) -> usize {
+    pub fn max_message_bytes(&self) -> usize {
         self.limits.bytes
     }
 }
 
 /// How often sessions that have ended are cleaned away.
-const SWEEP: Duration = Duration::from_mins(1);
+const SWEEP_INTERVAL: Duration = Duration::from_mins(1);
 /// More than this at once, and there is likely more to clean.
-const MANY: u64 = 500;
+const SWEEP_BATCH_SIZE: u64 = 500;
 
 /// Cleans away what has ended, as long as the server runs. Whether a session has ended is decided when it is read; this
 /// only sees to it that nothing of it stays.
-async fn sweep(store: Arc<dyn SessionStore>, clock: Arc<dyn Clock>, closing: CancellationToken) {
+async fn sweep_expired_sessions(
+    store: Arc<dyn SessionStore>,
+    clock: Arc<dyn Clock>,
+    closing: CancellationToken,
+) {
     loop {
         match store.sweep(clock.now()).await {
-            Ok(swept) if swept >= MANY => continue,
+            Ok(swept) if swept >= SWEEP_BATCH_SIZE => continue,
             Ok(_) => {}
             Err(error) => tracing::warn!(%error, "sessions that have ended were not cleaned away"),
         }
         tokio::select! {
             () = closing.cancelled() => return,
-            () = tokio::time::sleep(SWEEP) => {}
+            () = tokio::time::sleep(SWEEP_INTERVAL) => {}
         }
     }
 }
@@ -368,11 +381,11 @@ pub struct AppBuilder {
     envelope_errors: EnvelopeErrors,
     envelope_citations: CitationFormat,
     documents: DocumentSettings,
-    projects: Option<OpenProjects>,
-    language: Language,
+    projects: Option<ProjectStoreOpener>,
+    language: Locale,
     observer: Option<Arc<dyn Observer>>,
-    guest: Option<Arc<dyn Guest>>,
-    places: Places,
+    provider: Option<Arc<dyn EmbeddedProvider>>,
+    quota_limits: QuotaLimits,
 }
 
 impl Default for AppBuilder {
@@ -393,10 +406,10 @@ impl Default for AppBuilder {
             envelope_citations: CitationFormat::default(),
             documents: DocumentSettings::default(),
             projects: None,
-            language: Language::default(),
+            language: Locale::default(),
             observer: None,
-            guest: None,
-            places: Places::default(),
+            provider: None,
+            quota_limits: QuotaLimits::default(),
         }
     }
 }
@@ -503,15 +516,15 @@ impl AppBuilder {
 
     /// Where projects are kept. Without it every call that needs them fails.
     #[must_use]
-    pub fn projects(mut self, open: OpenProjects) -> Self {
+    pub fn projects(mut self, open: ProjectStoreOpener) -> Self {
         self.projects = Some(open);
         self
     }
 
     /// The language of texts where nobody asks for one.
     #[must_use]
-    pub fn language(mut self, language: Language) -> Self {
-        self.language = language;
+    pub fn language(mut self, locale: Locale) -> Self {
+        self.language = locale;
         self
     }
 
@@ -524,22 +537,22 @@ impl AppBuilder {
 
     /// Somebody who brings tools of their own.
     #[must_use]
-    pub fn guest(mut self, guest: Arc<dyn Guest>) -> Self {
-        self.guest = Some(guest);
+    pub fn embedded_provider(mut self, guest: Arc<dyn EmbeddedProvider>) -> Self {
+        self.provider = Some(guest);
         self
     }
 
     /// How much one caller may have open at once.
     #[must_use]
-    pub fn places(mut self, places: Places) -> Self {
-        self.places = places;
+    pub fn quota_limits(mut self, places: QuotaLimits) -> Self {
+        self.quota_limits = places;
         self
     }
 
     /// Puts it together.
     pub fn build(self) -> Arc<App> {
-        let tools: Vec<Arc<ToolEntry>> = crate::tools::all().into_iter().map(Arc::new).collect();
-        let catalog = RwLock::new(Arc::new(Catalog::of(&tools, &self.toolsets)));
+        let tools: Vec<Arc<ToolEntry>> = crate::tools::all_tools().into_iter().map(Arc::new).collect();
+        let catalog = RwLock::new(Arc::new(Catalog::for_toolsets(&tools, &self.toolsets)));
         let draw = || Seal::new(SealKey::generate(self.entropy.as_ref()));
         let is_seal_given = self.seal.is_some();
         let seal = Arc::new(self.seal.unwrap_or_else(draw));
@@ -550,7 +563,7 @@ impl AppBuilder {
             clock: self.clock,
             entropy: self.entropy,
             seal,
-            is_seal_given,
+            is_seal_configured: is_seal_given,
             flow: self.flow,
             sessions: OnceCell::new(),
             roots: self.roots.into(),
@@ -560,16 +573,16 @@ impl AppBuilder {
             page_size: self.page_size,
             envelope_errors: self.envelope_errors,
             envelope_citations: self.envelope_citations,
-            documents: Arc::new(Documents::new(self.documents)),
-            projects: Arc::new(Shelves::new(self.projects, news.clone())),
+            documents: Arc::new(DocumentIndexes::new(self.documents)),
+            projects: Arc::new(LazyProjectStore::new(self.projects, news.clone())),
             language: self.language,
             observer: self.observer,
-            guest: self.guest,
-            crowd: Crowd::new(self.places),
-            closing: CancellationToken::new(),
+            provider: self.provider,
+            quotas: Quotas::new(self.quota_limits),
+            shutdown: CancellationToken::new(),
             tools,
             catalog,
-            news,
+            changes: news,
             throttles: Arc::default(),
         })
     }

@@ -18,32 +18,35 @@ use std::time::Duration;
 use access::Principal;
 use protocol::mcp::RequestMeta;
 use protocol::{
-    Dialect, EnvelopeRequest, Id, Incoming, Malformed, Message, Notification, Params, Problem, Request,
-    Revision,
+    Dialect, EnvelopeRequest, Id, Incoming, MalformedMessage, Message, MessageError, Notification, Params,
+    Request, Revision,
 };
 use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;
 
-use crate::connection::decoded::is_answerable;
-use crate::connection::outbox::{Batch, Destination, Responder};
-use crate::connection::scheduler::Spoken;
+use crate::connection::decoded::message_expects_response;
+use crate::connection::outbox::{Destination, Responder, ResponseBatch};
+use crate::connection::scheduler::CompletedRequest;
 use crate::connection::state::ConnectionState;
-use crate::error::{Failure, Manner, Refusal};
+use crate::error::{ErrorFormat, RequestError, RequestRejection};
 use crate::rpc::client_roots::ClientRoots;
-use crate::rpc::context::Context;
-use crate::rpc::interaction;
-use crate::rpc::subscriptions::{self, News};
-use crate::rpc::{dispatch, envelope};
+use crate::rpc::context::RequestContext;
+
+use crate::rpc::subscriptions::{self, ChangeEvent};
+use crate::rpc::{dispatch, envelope, method};
 use crate::telemetry::request_span::{RequestNumber, RequestSpan, TraceId};
-use crate::telemetry::{Notes, Watch};
-use crate::{App, Call, CitationFormat, Claims, Correlation, Delivery, Letter, Outbox, Outlet, Rules};
+use crate::telemetry::{RequestNotes, RequestTimer};
+use crate::{
+    App, CitationFormat, ConnectionMode, Correlation, DecodedMessage, MessageOrigin, MirroredHeaders,
+    Notifier, Outbox, ToolContext,
+};
 
 /// What goes with a message on its way.
 #[derive(Clone, Copy)]
-struct Way<'a> {
+struct MessageOriginRef<'a> {
     outbox: &'a Arc<dyn Outbox>,
     sender: &'a Arc<Principal>,
-    claims: Option<&'a Claims>,
+    headers: Option<&'a MirroredHeaders>,
     correlation: &'a Correlation,
     in_batch: bool,
 }
@@ -52,16 +55,21 @@ struct Way<'a> {
 pub struct Connection {
     state: Arc<ConnectionState>,
     /// How many requests came in that the transport has no id for.
-    counted: AtomicU64,
+    request_counter: AtomicU64,
     speaks_envelope: AtomicBool,
 }
 
 impl Connection {
     /// A new connection.
-    pub fn new(app: Arc<App>, principal: Principal, rules: Rules, outbox: Arc<dyn Outbox>) -> Arc<Self> {
+    pub fn new(
+        app: Arc<App>,
+        principal: Principal,
+        mode: ConnectionMode,
+        outbox: Arc<dyn Outbox>,
+    ) -> Arc<Self> {
         Arc::new(Self {
-            state: ConnectionState::new(app, principal, rules, outbox),
-            counted: AtomicU64::new(0),
+            state: ConnectionState::new(app, principal, mode, outbox),
+            request_counter: AtomicU64::new(0),
             speaks_envelope: AtomicBool::new(false),
         })
     }
@@ -71,136 +79,142 @@ impl Connection {
     /// What can be answered at once is answered before this returns; the rest goes on as a task of the current tokio
     /// runtime.
     pub fn receive(self: &Arc<Self>, bytes: &[u8]) -> bool {
-        self.handle(self.state.app.decode(bytes), Delivery::to(Arc::clone(&self.state.outbox)))
+        self.handle(self.state.app.decode(bytes), MessageOrigin::for_outbox(Arc::clone(&self.state.outbox)))
     }
 
     /// The same for what is decoded already, with answers to wherever the delivery says.
-    pub fn handle(self: &Arc<Self>, letter: Letter, delivery: Delivery) -> bool {
-        let sender = delivery.sender.map_or_else(|| Arc::clone(&self.state.principal), Arc::new);
-        let way = Way {
-            outbox: &delivery.outbox,
+    pub fn handle(self: &Arc<Self>, letter: DecodedMessage, origin: MessageOrigin) -> bool {
+        let sender = origin.sender.map_or_else(|| Arc::clone(&self.state.principal), Arc::new);
+        let way = MessageOriginRef {
+            outbox: &origin.outbox,
             sender: &sender,
-            claims: delivery.claims.as_ref(),
-            correlation: &delivery.correlation,
+            headers: origin.headers.as_ref(),
+            correlation: &origin.correlation,
             in_batch: false,
         };
-        let to = || Destination::Outbox(Arc::clone(&delivery.outbox));
+        let to = || Destination::Outbox(Arc::clone(&origin.outbox));
         match letter.0 {
             Incoming::One(message) => {
                 if let Ok(message) = &message {
                     self.note_dialect(message);
                 }
-                let answerable = is_answerable(&message);
-                match delivery.refusal.filter(|_| answerable && delivery.granted == 0) {
-                    None => self.take(message, to(), way),
-                    Some(refusal) => self.turn_away(&message, to(), refusal, way),
+                let answerable = message_expects_response(&message);
+                match origin.rejection.filter(|_| answerable && origin.max_requests == 0) {
+                    None => self.handle_message(message, to(), way),
+                    Some(refusal) => self.reject(&message, to(), refusal, way),
                 }
                 answerable
             }
             Incoming::Batch(messages) => {
-                let way = Way { in_batch: true, ..way };
-                self.receive_batch(messages, way, delivery.granted, delivery.refusal)
+                let way = MessageOriginRef { in_batch: true, ..way };
+                self.receive_batch(messages, way, origin.max_requests, origin.rejection)
             }
         }
     }
 
     /// Refuses a message before anybody has looked at what it wants.
-    fn turn_away(
+    fn reject(
         &self,
-        message: &Result<Message, Malformed>,
+        message: &Result<Message, MalformedMessage>,
         to: Destination,
-        refusal: Refusal,
-        way: Way<'_>,
+        rejection: RequestRejection,
+        origin: MessageOriginRef<'_>,
     ) {
         let usual = self.default_dialect();
         let (dialect, id) = match message {
             Ok(Message::Request(request)) => (usual, Some(request.id.clone())),
             Ok(Message::Envelope(request)) => {
-                let dialect = if self.state.rules == Rules::Pipe { Dialect::Envelope } else { usual };
+                let dialect =
+                    if self.state.mode == ConnectionMode::Stream { Dialect::Envelope } else { usual };
                 (dialect, request.id.clone())
             }
             Err(malformed) => (usual, malformed.id.clone()),
             Ok(_) => (usual, None),
         };
-        let request = self.unread(way, id);
-        self.observe_refused(&request, refusal.kind());
-        self.responder(to, dialect, request).fail(&refusal.into());
+        let request = self.request_span_without_method(origin, id);
+        self.record_rejected(&request, rejection.kind());
+        self.responder(to, dialect, request).fail(&rejection.into());
     }
 
     /// A request is over before it began.
-    fn observe_refused(&self, request: &RequestSpan, kind: &'static str) {
-        Watch::start(&self.state.app, request, "unknown", &Notes::default()).end(Some(kind));
+    fn record_rejected(&self, request: &RequestSpan, kind: &'static str) {
+        RequestTimer::start(&self.state.app, request, "unknown", &RequestNotes::default()).finish(Some(kind));
     }
 
     fn responder(&self, to: Destination, dialect: Dialect, request: Arc<RequestSpan>) -> Responder {
-        Responder::new(to, Manner { dialect, language: self.state.rules.language(), is_flow: false }, request)
+        Responder::new(
+            to,
+            ErrorFormat { dialect, language: self.state.mode.language(), is_flow: false },
+            request,
+        )
     }
 
     /// What logs say about a request.
-    fn request(
+    fn request_span(
         &self,
-        way: Way<'_>,
+        origin: MessageOriginRef<'_>,
         id: Option<Id>,
         method: String,
         trace_id: Option<TraceId>,
     ) -> Arc<RequestSpan> {
-        let number = match &way.correlation.request {
+        let number = match &origin.correlation.request {
             Some(name) => RequestNumber::Named(Arc::clone(name)),
-            None => RequestNumber::Counted(self.counted.fetch_add(1, Ordering::Relaxed) + 1),
+            None => RequestNumber::Counted(self.request_counter.fetch_add(1, Ordering::Relaxed) + 1),
         };
-        let trace_id = trace_id.or(way.correlation.trace_id);
+        let trace_id = trace_id.or(origin.correlation.trace_id);
         let throttles = Arc::clone(&self.state.app.throttles);
-        RequestSpan::new(number, id, method, Some(Arc::clone(way.sender)), trace_id, throttles)
+        RequestSpan::new(number, id, method, Some(Arc::clone(origin.sender)), trace_id, throttles)
     }
 
     /// The same for what is refused before its method is read.
-    fn unread(&self, way: Way<'_>, id: Option<Id>) -> Arc<RequestSpan> {
-        self.request(way, id, String::new(), None)
+    fn request_span_without_method(&self, origin: MessageOriginRef<'_>, id: Option<Id>) -> Arc<RequestSpan> {
+        self.request_span(origin, id, String::new(), None)
     }
 
     /// Answers for a line that was longer than a message may be.
-    pub fn receive_too_long(self: &Arc<Self>) {
-        let problem = Problem::TooLarge { limit: self.state.app.limits.bytes };
-        let malformed = Malformed { id: None, problem, envelope: None };
-        let way = Way {
+    pub fn receive_oversized(self: &Arc<Self>) {
+        let problem = MessageError::TooLarge { limit: self.state.app.limits.bytes };
+        let malformed = MalformedMessage { id: None, error: problem, is_envelope: None };
+        let way = MessageOriginRef {
             outbox: &self.state.outbox,
             sender: &self.state.principal,
-            claims: None,
+            headers: None,
             correlation: &Correlation::default(),
             in_batch: false,
         };
-        self.take(Err(malformed), Destination::Outbox(Arc::clone(&self.state.outbox)), way);
+        self.handle_message(Err(malformed), Destination::Outbox(Arc::clone(&self.state.outbox)), way);
     }
 
     /// The longest line that is taken.
-    pub fn longest_message(&self) -> usize {
-        self.state.app.longest_message()
+    pub fn max_message_bytes(&self) -> usize {
+        self.state.app.max_message_bytes()
     }
 
     fn receive_batch(
         self: &Arc<Self>,
-        messages: Vec<Result<Message, Malformed>>,
-        way: Way<'_>,
+        messages: Vec<Result<Message, MalformedMessage>>,
+        origin: MessageOriginRef<'_>,
         granted: u32,
-        refusal: Option<Refusal>,
+        rejection: Option<RequestRejection>,
     ) -> bool {
         self.speaks_envelope.store(false, Ordering::Relaxed);
         if let Some(revision) = self.revision_without_batches() {
-            let to = Destination::Outbox(Arc::clone(way.outbox));
-            let request = self.unread(way, None);
-            self.responder(to, Dialect::Mcp(revision), request).fail(&Failure::BatchNotAllowed(revision));
+            let to = Destination::Outbox(Arc::clone(origin.outbox));
+            let request = self.request_span_without_method(origin, None);
+            self.responder(to, Dialect::Mcp(revision), request)
+                .fail(&RequestError::BatchNotAllowed(revision));
             return true;
         }
-        let slots = messages.iter().filter(|message| is_answerable(message)).count();
-        let batch = Batch::new(slots, Arc::clone(way.outbox));
+        let slots = messages.iter().filter(|message| message_expects_response(message)).count();
+        let batch = ResponseBatch::new(slots, Arc::clone(origin.outbox));
         let granted = usize::try_from(granted).unwrap_or(usize::MAX);
         let mut slot = 0;
         for message in messages {
             let to = Destination::Slot(Arc::clone(&batch), slot);
-            let answerable = is_answerable(&message);
-            match refusal.clone().filter(|_| answerable && slot >= granted) {
-                None => self.take(message, to, way),
-                Some(refusal) => self.turn_away(&message, to, refusal, way),
+            let answerable = message_expects_response(&message);
+            match rejection.clone().filter(|_| answerable && slot >= granted) {
+                None => self.handle_message(message, to, origin),
+                Some(refusal) => self.reject(&message, to, refusal, origin),
             }
             slot += usize::from(answerable);
         }
@@ -209,10 +223,10 @@ impl Connection {
 
     /// The revision that is spoken, if it is one that knows no batches.
     fn revision_without_batches(&self) -> Option<Revision> {
-        let spoken = match self.state.rules {
-            Rules::Codefluss(_) => None,
-            Rules::Stateless => Some(Revision::NEWEST),
-            Rules::Pipe | Rules::Session => self.state.session.negotiated(),
+        let spoken = match self.state.mode {
+            ConnectionMode::Codefluss(_) => None,
+            ConnectionMode::Stateless => Some(Revision::NEWEST),
+            ConnectionMode::Stream | ConnectionMode::Session => self.state.session.negotiated_revision(),
         };
         spoken.filter(|revision| !revision.has_batches())
     }
@@ -223,74 +237,88 @@ impl Connection {
 
     /// The dialect of a message that does not say which one it is in.
     fn default_dialect(&self) -> Dialect {
-        match self.state.rules {
-            Rules::Pipe | Rules::Session => Dialect::Mcp(self.state.session.revision()),
-            Rules::Codefluss(_) | Rules::Stateless => self.state.rules.dialect(),
+        match self.state.mode {
+            ConnectionMode::Stream | ConnectionMode::Session => Dialect::Mcp(self.state.session.revision()),
+            ConnectionMode::Codefluss(_) | ConnectionMode::Stateless => self.state.mode.default_dialect(),
         }
     }
 
-    fn take(self: &Arc<Self>, message: Result<Message, Malformed>, to: Destination, way: Way<'_>) {
+    fn handle_message(
+        self: &Arc<Self>,
+        message: Result<Message, MalformedMessage>,
+        to: Destination,
+        origin: MessageOriginRef<'_>,
+    ) {
         match message {
-            Ok(Message::Request(request)) => self.start(request, to, way),
-            Ok(Message::Notification(notification)) => self.note(notification),
-            Ok(Message::Response(response)) => self.state.peer.settle(&response.id, response.outcome),
-            Ok(Message::Envelope(request)) => self.start_envelope(request, to, way),
-            Err(malformed) => self.refuse(malformed, to, way),
+            Ok(Message::Request(request)) => self.start_request(request, to, origin),
+            Ok(Message::Notification(notification)) => self.handle_notification(notification),
+            Ok(Message::Response(response)) => self.state.client_peer.resolve(&response.id, response.outcome),
+            Ok(Message::Envelope(request)) => self.start_envelope(request, to, origin),
+            Err(malformed) => self.reject_malformed(malformed, to, origin),
         }
     }
 
-    fn refuse(&self, malformed: Malformed, to: Destination, way: Way<'_>) {
+    fn reject_malformed(&self, malformed: MalformedMessage, to: Destination, origin: MessageOriginRef<'_>) {
         let speaks_envelope =
-            malformed.envelope.unwrap_or_else(|| self.speaks_envelope.load(Ordering::Relaxed));
-        let dialect = match self.state.rules {
-            Rules::Pipe if speaks_envelope && !way.in_batch => Dialect::Envelope,
+            malformed.is_envelope.unwrap_or_else(|| self.speaks_envelope.load(Ordering::Relaxed));
+        let dialect = match self.state.mode {
+            ConnectionMode::Stream if speaks_envelope && !origin.in_batch => Dialect::Envelope,
             _ => self.default_dialect(),
         };
-        self.responder(to, dialect, self.unread(way, malformed.id))
-            .fail(&Failure::Malformed(malformed.problem));
+        self.responder(to, dialect, self.request_span_without_method(origin, malformed.id))
+            .fail(&RequestError::Malformed(malformed.error));
     }
 
-    fn start_envelope(self: &Arc<Self>, request: EnvelopeRequest, to: Destination, way: Way<'_>) {
-        if self.state.rules != Rules::Pipe || way.in_batch {
-            let problem = Problem::MissingField { field: "jsonrpc" };
-            return self.refuse(Malformed { id: request.id, problem, envelope: Some(false) }, to, way);
+    fn start_envelope(
+        self: &Arc<Self>,
+        request: EnvelopeRequest,
+        to: Destination,
+        origin: MessageOriginRef<'_>,
+    ) {
+        if self.state.mode != ConnectionMode::Stream || origin.in_batch {
+            let problem = MessageError::MissingField { field: "jsonrpc" };
+            return self.reject_malformed(
+                MalformedMessage { id: request.id, error: problem, is_envelope: Some(false) },
+                to,
+                origin,
+            );
         }
-        let span = self.request(way, request.id.clone(), "envelope".to_owned(), None);
+        let span = self.request_span(origin, request.id.clone(), "envelope".to_owned(), None);
         let responder = self.responder(to, Dialect::Envelope, span);
         if let Err(failure) = self.state.session.admit("handshake or tool", false) {
             return responder.fail(&failure);
         }
         let stop = CancellationToken::new();
         let citations = self.state.app.envelope_citations;
-        let call = Call { citations, ..self.call(way, None, None, None, stop.clone()) };
+        let call = ToolContext { citations, ..self.tool_context(origin, None, None, None, stop.clone()) };
         let state = Arc::clone(&self.state);
-        self.state.work.run(None, stop, responder, async move {
-            envelope::answer(&state, call, request).await.map(Spoken::from)
+        self.state.scheduler.run(None, stop, responder, async move {
+            envelope::handle_request(&state, call, request).await.map(CompletedRequest::from)
         });
     }
 
-    fn start(self: &Arc<Self>, request: Request, to: Destination, way: Way<'_>) {
+    fn start_request(self: &Arc<Self>, request: Request, to: Destination, origin: MessageOriginRef<'_>) {
         let Request { id, method, params } = request;
         let default = self.default_dialect();
         let trace_id = match &params {
             Params::Object(params) => TraceId::from_params(params),
             Params::NotAnObject(_) => None,
         };
-        let request = self.request(way, Some(id.clone()), method, trace_id);
-        let (dialect, meta, params) = match self.identify(request.method(), params, way.claims) {
+        let request = self.request_span(origin, Some(id.clone()), method, trace_id);
+        let (dialect, meta, params) = match self.resolve_dialect(request.method(), params, origin.headers) {
             Ok((dialect, meta, params)) => (dialect, meta, params),
             Err(failure) => {
-                self.observe_refused(&request, failure.kind());
+                self.record_rejected(&request, failure.kind());
                 return self.responder(to, default, request).fail(&failure);
             }
         };
-        let manner = Manner {
+        let manner = ErrorFormat {
             dialect,
-            language: self.state.rules.language(),
-            is_flow: interaction::is_method(request.method()),
+            language: self.state.mode.language(),
+            is_flow: method::is_flow(request.method()),
         };
         let responder = Responder::new(to, manner, Arc::clone(&request));
-        if let Err(failure) = self.admit(dialect, request.method(), &id, way.in_batch) {
+        if let Err(failure) = self.admit(dialect, request.method(), &id, origin.in_batch) {
             return responder.fail(&failure);
         }
         let (client, log_level) = match &meta.stateless {
@@ -298,41 +326,55 @@ impl Connection {
             None => (self.state.session.capabilities(), self.state.session.log_level()),
         };
         let stop = CancellationToken::new();
-        let call = self.call(way, dialect.revision(), meta.progress_token, log_level, stop.clone());
+        let call =
+            self.tool_context(origin, dialect.revision(), meta.progress_token, log_level, stop.clone());
         let key = id.key().into_owned();
-        let (connection, claims, notes) = (Arc::clone(&self.state), way.claims.cloned(), Notes::default());
-        let context =
-            Context { connection, dialect, client, id, call, claims, notes, afterwards: Mutex::default() };
-        self.state.work.run(Some(key), stop, responder, async move {
-            let watch = Watch::start(context.app(), &request, request.method(), &context.notes);
+        let (connection, claims, notes) =
+            (Arc::clone(&self.state), origin.headers.cloned(), RequestNotes::default());
+        let context = RequestContext {
+            connection,
+            dialect,
+            client,
+            id,
+            call,
+            headers: claims,
+            notes,
+            after_response: Mutex::default(),
+        };
+        self.state.scheduler.run(Some(key), stop, responder, async move {
+            let watch = RequestTimer::start(context.app(), &request, request.method(), &context.notes);
             let outcome = dispatch::dispatch(&context, request.method(), params).await;
-            watch.end(outcome.as_ref().err().map(Failure::kind));
-            let afterwards = context.afterwards.into_inner().unwrap_or_else(PoisonError::into_inner);
-            outcome.map(|answer| Spoken { answer, afterwards })
+            watch.finish(outcome.as_ref().err().map(RequestError::kind));
+            let afterwards = context.after_response.into_inner().unwrap_or_else(PoisonError::into_inner);
+            outcome.map(|answer| CompletedRequest { response: answer, after_response: afterwards })
         });
     }
 
     /// Finds out which revision a request is written in.
-    fn identify(
+    fn resolve_dialect(
         &self,
         method: &str,
         params: Params,
-        claims: Option<&Claims>,
-    ) -> Result<(Dialect, RequestMeta, Map<String, Value>), Failure> {
+        claims: Option<&MirroredHeaders>,
+    ) -> Result<(Dialect, RequestMeta, Map<String, Value>), RequestError> {
         let params = match params {
             Params::Object(params) => params,
             Params::NotAnObject(found) => {
-                return Err(Failure::params("params", format!("must be an object, not {found}")));
+                return Err(RequestError::invalid_params(
+                    "params",
+                    format!("must be an object, not {found}"),
+                ));
             }
         };
-        let meta = RequestMeta::of(&params).map_err(|field| {
+        let meta = RequestMeta::from_params(&params).map_err(|field| {
             let field = if field.is_empty() { "_meta".to_owned() } else { format!("_meta.{field}") };
-            Failure::params(field, "has the wrong type")
+            RequestError::invalid_params(field, "has the wrong type")
         })?;
-        let missing = |field: &str| Failure::params(format!("_meta.{field}"), "Required field missing");
-        let stateless = match meta.stateless.as_ref().filter(|_| self.state.rules.take_stateless()) {
+        let missing =
+            |field: &str| RequestError::invalid_params(format!("_meta.{field}"), "Required field missing");
+        let stateless = match meta.stateless.as_ref().filter(|_| self.state.mode.accepts_stateless()) {
             Some(stateless) => stateless,
-            None if self.state.rules == Rules::Stateless => {
+            None if self.state.mode == ConnectionMode::Stateless => {
                 return Err(missing(protocol::mcp::keys::PROTOCOL_VERSION));
             }
             None => return Ok((self.default_dialect(), RequestMeta { stateless: None, ..meta }, params)),
@@ -340,9 +382,10 @@ impl Connection {
         let version =
             stateless.version.as_deref().ok_or_else(|| missing(protocol::mcp::keys::PROTOCOL_VERSION))?;
         claims.map_or(Ok(()), |claims| claims.check_version(version))?;
-        let revision = Revision::parse(version)
-            .filter(|revision| revision.is_stateless())
-            .ok_or_else(|| Refusal::UnsupportedVersion { requested: version.chars().take(64).collect() })?;
+        let revision =
+            Revision::parse(version).filter(|revision| revision.is_stateless()).ok_or_else(|| {
+                RequestRejection::UnsupportedVersion { requested: version.chars().take(64).collect() }
+            })?;
         if stateless.capabilities.is_none() {
             return Err(missing(protocol::mcp::keys::CLIENT_CAPABILITIES));
         }
@@ -351,43 +394,48 @@ impl Connection {
     }
 
     /// Whether a request may be served at all, now.
-    fn admit(&self, dialect: Dialect, method: &str, id: &Id, in_batch: bool) -> Result<(), Failure> {
-        let has_lifecycle = matches!(self.state.rules, Rules::Pipe | Rules::Session);
+    fn admit(&self, dialect: Dialect, method: &str, id: &Id, in_batch: bool) -> Result<(), RequestError> {
+        let has_lifecycle = matches!(self.state.mode, ConnectionMode::Stream | ConnectionMode::Session);
         let stateless = dialect.revision().is_some_and(Revision::is_stateless);
-        if self.state.rules == Rules::Session && method != "initialize" {
+        if self.state.mode == ConnectionMode::Session && !method::is_initialize(method) {
             // POSTs can overtake each other; who sends a request has seen the answer to `initialize`.
-            self.state.session.initialized();
+            self.state.session.mark_initialized();
         }
-        // `server/discover` without its `_meta` is a mistake of its own kind, not a request that came too early.
-        let is_greeted = stateless || method == "server/discover" || interaction::needs_no_greeting(method);
+        let is_greeted = stateless || method::is_allowed_before_initialize(method);
         self.state.session.admit(method, has_lifecycle && !is_greeted)?;
         if let Some(revision) = dialect.revision().filter(|_| stateless && in_batch) {
-            return Err(Failure::BatchNotAllowed(revision));
+            return Err(RequestError::BatchNotAllowed(revision));
         }
-        if has_lifecycle && in_batch && method == "initialize" {
-            return Err(Failure::InitializeInBatch);
+        if has_lifecycle && in_batch && method::is_initialize(method) {
+            return Err(RequestError::InitializeInBatch);
         }
-        if self.state.work.is_running(&id.key()) {
-            return Err(Failure::DuplicateId);
+        if self.state.scheduler.is_running(&id.key()) {
+            return Err(RequestError::DuplicateId);
         }
         Ok(())
     }
 
-    fn call(
+    fn tool_context(
         &self,
-        way: Way<'_>,
+        origin: MessageOriginRef<'_>,
         revision: Option<Revision>,
         progress_token: Option<Value>,
         log_level: Option<protocol::mcp::LogLevel>,
         stop: CancellationToken,
-    ) -> Call {
-        Call {
-            principal: Arc::clone(way.sender),
-            outlet: Outlet::new(Arc::clone(way.outbox), revision, progress_token, log_level, stop.clone()),
+    ) -> ToolContext {
+        ToolContext {
+            principal: Arc::clone(origin.sender),
+            notifier: Notifier::new(
+                Arc::clone(origin.outbox),
+                revision,
+                progress_token,
+                log_level,
+                stop.clone(),
+            ),
             stop,
             roots: Arc::clone(&self.state.app.roots),
             now: self.state.app.clock.now(),
-            received: self.state.app.reading(),
+            received: self.state.app.monotonic_moment(),
             entropy: Arc::clone(&self.state.app.entropy),
             app: Arc::clone(&self.state.app),
             documents: Arc::clone(&self.state.app.documents),
@@ -396,13 +444,13 @@ impl Connection {
         }
     }
 
-    fn note(&self, notification: Notification) {
+    fn handle_notification(&self, notification: Notification) {
         match (notification.method.as_str(), notification.params) {
-            ("notifications/initialized", _) => self.state.session.initialized(),
+            ("notifications/initialized", _) => self.state.session.mark_initialized(),
             ("notifications/roots/list_changed", _) => self.state.set_client_roots(ClientRoots::Unknown),
             ("notifications/cancelled", Params::Object(params)) => {
                 if let Some(id) = params.get("requestId") {
-                    self.state.work.cancel(id);
+                    self.state.scheduler.cancel(id);
                 }
             }
             (other, _) => tracing::debug!(rpc.method = other, "notification ignored"),
@@ -411,50 +459,52 @@ impl Connection {
 
     /// Stops everything that runs, without a word.
     pub fn cancel_all(&self) {
-        self.state.work.cancel_all();
+        self.state.scheduler.cancel_all();
     }
 
     /// Whether there is room for another request. A transport asks before it reads on.
-    pub fn has_room(&self) -> bool {
-        self.state.work.has_room()
+    pub fn has_capacity(&self) -> bool {
+        self.state.scheduler.has_capacity()
     }
 
     /// Waits until there is room for another request.
-    pub async fn room(&self) {
-        self.state.work.room().await;
+    pub async fn wait_for_capacity(&self) {
+        self.state.scheduler.wait_for_capacity().await;
     }
 
     /// Tells the client whenever something changes that it wants to hear of, for as long as the connection lives.
     ///
     /// It listens from this call on, and not from when the future is first run: nothing is missed in between.
     pub fn announce_changes(self: Arc<Self>) -> impl Future<Output = ()> + Send {
-        let mut news = self.state.app.news();
+        let mut news = self.state.app.subscribe_changes();
         async move {
             loop {
                 let news = tokio::select! {
-                    () = self.state.ending.cancelled() => return,
-                    news = subscriptions::next(&mut news) => news,
+                    () = self.state.closing.cancelled() => return,
+                    news = subscriptions::next_change(&mut news) => news,
                 };
                 let Some(news) = news else { return };
                 if self.state.session.is_ready() {
-                    self.announce(&news);
+                    self.notify_change(&news);
                 }
             }
         }
     }
 
-    fn announce(&self, news: &News) {
-        for (method, params) in
-            self.state.session.interests(|interests| interests.notices(news, &self.state.principal))
+    fn notify_change(&self, news: &ChangeEvent) {
+        for (method, params) in self
+            .state
+            .session
+            .with_subscriptions(|interests| interests.notifications_for(news, &self.state.principal))
         {
             let params = Some(&params).filter(|params| !params.is_empty());
-            self.state.outbox.push(protocol::encode::notification(method, params));
+            self.state.outbox.send_notification(protocol::encode::notification(method, params));
         }
     }
 
     /// The revision that was agreed on.
-    pub fn negotiated(&self) -> Option<Revision> {
-        self.state.session.negotiated()
+    pub fn negotiated_revision(&self) -> Option<Revision> {
+        self.state.session.negotiated_revision()
     }
 
     /// Takes no new requests, lets what runs come to its end, and stops it when `patience` is over.
@@ -462,10 +512,10 @@ impl Connection {
     /// `client_is_gone`: nobody will answer questions any more.
     pub async fn drain(&self, patience: Duration, client_is_gone: bool) {
         self.state.session.shut_down();
-        self.state.ending.cancel();
+        self.state.closing.cancel();
         if client_is_gone {
-            self.state.peer.close();
+            self.state.client_peer.close();
         }
-        self.state.work.drain(patience).await;
+        self.state.scheduler.drain(patience).await;
     }
 }

@@ -17,35 +17,40 @@ mod input_required;
 
 use std::sync::Arc;
 
-use flow::{Answers, Converse, Done, Journal, Ledger, Turn, TurnContext};
+use flow::{Answers, Durability, DynConversation, FinalReply, Journal, Turn, TurnContext};
 use serde_json::Map;
 
 use crate::connection::state::ConnectionState;
-use crate::error::Failure;
-use crate::tools::{Invocation, Outcome, Reply};
-use crate::{App, Call};
+use crate::error::RequestError;
+use crate::tools::{ToolOutcome, ToolReply, ToolRequest};
+use crate::{App, ToolContext};
 
 /// A conversation that a call has begun or goes on with.
-struct Talk<'a> {
+struct ConversationRun<'a> {
     app: &'a Arc<App>,
     tool: &'a str,
-    conversation: &'a dyn Converse,
-    call: &'a Call,
+    conversation: &'a dyn DynConversation,
+    call: &'a ToolContext,
     can_ask: bool,
     arguments: &'a Answers,
     /// Which conversation it is.
     id: String,
 }
 
-impl Talk<'_> {
+impl ConversationRun<'_> {
     /// One turn.
-    async fn advance(&self, journal: &mut Journal, input: Option<Answers>, ledger: Ledger<'_>) -> Turn {
+    async fn advance(
+        &self,
+        journal: &mut Journal,
+        input: Option<Answers>,
+        durability: Durability<'_>,
+    ) -> Turn {
         let turn = TurnContext {
             id: &self.id,
             arguments: self.arguments,
             context: &Map::new(),
             env: self.call,
-            ledger,
+            ledger: durability,
             can_ask: self.can_ask,
         };
         self.conversation.advance(journal, input, &turn).await
@@ -53,60 +58,62 @@ impl Talk<'_> {
 }
 
 /// Runs an interactive tool in the best way that this client has.
-pub(crate) async fn converse(
+pub(crate) async fn run_conversation(
     connection: &ConnectionState,
     tool: &str,
-    conversation: &dyn Converse,
-    call: &Call,
-    invocation: &Invocation,
-) -> Result<Outcome, Failure> {
+    conversation: &dyn DynConversation,
+    call: &ToolContext,
+    request: &ToolRequest,
+) -> Result<ToolOutcome, RequestError> {
     let app = connection.app();
-    let can_ask = invocation.client.has_forms();
-    let (arguments, id) = (&invocation.arguments, draw_id(app));
-    let talk = Talk { app, tool, conversation, call, can_ask, arguments, id };
-    match invocation.revision() {
+    let can_ask = request.client.has_forms();
+    let (arguments, id) = (&request.arguments, generate_id(app));
+    let talk = ConversationRun { app, tool, conversation, call, can_ask, arguments, id };
+    match request.mcp_revision() {
         Some(revision)
-            if revision.asks_by_input_required() && (can_ask || invocation.request_state.is_some()) =>
+            if revision.asks_by_input_required() && (can_ask || request.request_state.is_some()) =>
         {
             // A conversation goes on as it began, even if the client has since forgotten how to be asked.
-            input_required::run(&Talk { can_ask: true, ..talk }, invocation, revision).await
+            input_required::run(&ConversationRun { can_ask: true, ..talk }, request, revision).await
         }
         Some(revision) if revision.asks_by_elicitation() && can_ask => {
-            elicitation::run(&talk, connection.peer(), revision).await
+            elicitation::run(&talk, connection.client_peer(), revision).await
         }
-        _ => arguments::run(&Talk { can_ask: false, ..talk }).await,
+        _ => arguments::run(&ConversationRun { can_ask: false, ..talk }).await,
     }
 }
 
 /// A name that no other conversation has.
-fn draw_id(app: &App) -> String {
+fn generate_id(app: &App) -> String {
     let mut id = [0; 16];
-    app.random(&mut id);
+    app.fill_random(&mut id);
     format!("{:032x}", u128::from_le_bytes(id))
 }
 
-fn done(done: Done) -> Outcome {
-    Outcome::Done(Reply::of(done.reply))
+fn outcome_from_done(done: FinalReply) -> ToolOutcome {
+    ToolOutcome::Done(ToolReply::from_structured(done.reply))
 }
 
-fn halted(halt: flow::Halt) -> Failure {
+fn error_from_halt(halt: flow::Halt) -> RequestError {
     match halt {
-        flow::Halt::BadArgument { name, invalid } => {
-            Failure::BadArguments(crate::error::ArgumentProblem::Value {
+        flow::Halt::InvalidArgument { name, invalid } => {
+            RequestError::InvalidArguments(crate::error::ArgumentError::Value {
                 name,
                 error: invalid.to_string(),
                 choices: Vec::new(),
             })
         }
         // What a tool did not foresee it hands on as it was.
-        flow::Halt::Because(cause) => {
-            cause.error().cloned().unwrap_or_else(|| Failure::Halted(flow::Halt::Because(cause)))
+        flow::Halt::Failed(cause) => {
+            cause.downcast_ref().cloned().unwrap_or_else(|| RequestError::Halted(flow::Halt::Failed(cause)))
         }
         // A suspended conversation has a question open, and comes out as that; alone it is a tool's mistake.
-        flow::Halt::Suspended => Failure::internal("a conversation was suspended without an open question"),
+        flow::Halt::Suspended => {
+            RequestError::internal("a conversation was suspended without an open question")
+        }
         // A state that was used already is as good as one that never was.
-        flow::Halt::Overtaken => Failure::BadState(flow::SealError::Invalid),
-        flow::Halt::NotKept(cause) => Failure::store_failed(cause.into_error()),
-        other => Failure::Halted(other),
+        flow::Halt::Superseded => RequestError::InvalidState(flow::SealError::Invalid),
+        flow::Halt::StoreUnavailable(cause) => RequestError::from_store_error(cause.into_error()),
+        other => RequestError::Halted(other),
     }
 }

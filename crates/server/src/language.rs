@@ -2,7 +2,7 @@
 
 /// A language that texts are written in.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Language {
+pub enum Locale {
     /// English.
     #[default]
     English,
@@ -10,10 +10,10 @@ pub enum Language {
     German,
 }
 
-impl Language {
+impl Locale {
     /// What an `Accept-Language` header likes best of what there is; `self` where it likes neither.
     #[must_use]
-    pub fn preferred_by(self, header: &str) -> Self {
+    pub fn negotiate(self, header: &str) -> Self {
         let wish = |part: &str| {
             let mut words = part.split(';').map(str::trim);
             let language = match words.next()?.split('-').next()?.to_ascii_lowercase().as_str() {
@@ -37,10 +37,10 @@ impl Language {
 
 #[cfg(test)]
 mod tests {
-    use super::Language::{self, English, German};
+    use super::Locale::{self, English, German};
 
     #[test]
-    fn the_header_decides_where_it_can() {
+    fn accept_language_overrides_the_default_when_supported() {
         for (header, language) in [
             ("de", German),
             ("de-AT, en;q=0.9", German),
@@ -53,8 +53,8 @@ mod tests {
             ("de;q=x", English),
             ("*", English),
         ] {
-            assert_eq!(Language::English.preferred_by(header), language, "{header}");
+            assert_eq!(Locale::English.negotiate(header), language, "{header}");
         }
-        assert_eq!(Language::German.preferred_by("fr"), German);
+        assert_eq!(Locale::German.negotiate("fr"), German);
     }
 }

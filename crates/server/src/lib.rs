@@ -20,32 +20,34 @@ mod telemetry;
 pub use access;
 pub use access::{Principal, Scope};
 pub use app::documents::DocumentSettings;
-pub use app::project_scope::{OpenProjects, OpenedProjects};
+pub use app::project_scope::{ProjectStoreOpener, ProjectStoreResult};
 pub use app::{
-    App, AppBuilder, CheckPolicy, CitationFormat, Clock, EnvelopeErrors, FlowMode, FlowSettings,
-    OpenSessions, OpenedSessions, OsEntropy, SystemClock,
+    App, AppBuilder, CheckPolicy, CitationFormat, Clock, EnvelopeErrors, FlowMode, FlowSettings, OsEntropy,
+    SessionStoreOpener, SessionStoreResult, SystemClock,
 };
-pub use codebase::{invisible, is_invisible, reveal};
+pub use codebase::{find_invisible_chars, is_invisible_char, replace_invisible_chars};
 pub use connection::Connection;
-pub use connection::decoded::{Delivery, Letter};
-pub use connection::mirrored_headers::Claims;
-pub use connection::mode::Rules;
-pub use connection::outbox::{Answer, Outbox};
-pub use connection::quotas::{Place, Places, Seat};
-pub use connection::reject::{refusal, reject};
-pub use error::Refusal;
+pub use connection::decoded::{DecodedMessage, MessageOrigin};
+pub use connection::mirrored_headers::MirroredHeaders;
+pub use connection::mode::ConnectionMode;
+pub use connection::outbox::{EncodedResponse, Outbox};
+pub use connection::quotas::{QuotaKind, QuotaLimits, QuotaPermit};
+pub use connection::reject::{reject_all, render_rejection};
+pub use error::RequestRejection;
 pub use flow::{self, Entropy, Seal, SealKey};
 pub use jiff::Timestamp;
 pub use knowledge;
-pub use language::Language;
+pub use language::Locale;
 pub use projects;
 pub use protocol::Revision;
 pub use protocol::mcp::{ClientCapabilities, LogLevel};
-pub use rpc::embedded::{Answering, Guest, GuestFault, GuestReply, Listing, Visit};
-pub use rpc::tool_context::{Call, Outlet};
+pub use rpc::embedded::{
+    EmbeddedProvider, ProviderContext, ProviderError, ProviderFuture, ProviderListKind, ProviderReply,
+};
+pub use rpc::tool_context::{Notifier, ToolContext};
 pub use telemetry::request_span::{
-    Correlation, PanicSite, RequestSpan, TraceId, in_request_span, note_panic,
+    Correlation, PanicSite, RequestSpan, TraceId, in_request_span, record_panic,
 };
 pub use telemetry::throttle::LogThrottle;
-pub use telemetry::{Observer, Seen};
+pub use telemetry::{Observer, RequestRecord};
 pub use tree::check_root;

@@ -8,6 +8,7 @@ pub(crate) mod embedded;
 pub(crate) mod envelope;
 pub(crate) mod interaction;
 pub(crate) mod lifecycle;
+pub(crate) mod method;
 pub(crate) mod pagination;
 pub(crate) mod prompts;
 pub(crate) mod resources;

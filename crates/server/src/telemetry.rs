@@ -14,7 +14,7 @@ use crate::telemetry::request_span::RequestSpan;
 
 /// A request that is over.
 #[derive(Debug)]
-pub struct Seen<'a> {
+pub struct RequestRecord<'a> {
     /// The request in the logs: lines about it are written inside its span.
     pub request: &'a RequestSpan,
     /// The caller. `None`: the request was rejected before its caller was known.
@@ -24,55 +24,60 @@ pub struct Seen<'a> {
     /// The tool, where one was called that exists.
     pub tool: Option<&'static str>,
     /// The tool changes things.
-    pub changes: bool,
+    pub is_mutating: bool,
     /// `ok`, `cancelled`, or the kind of the failure.
     pub outcome: &'static str,
     /// How long it took.
-    pub took: Duration,
+    pub duration: Duration,
 }
 
 /// Somebody who looks on.
 pub trait Observer: Send + Sync {
     /// A request is over.
-    fn seen(&self, seen: &Seen<'_>);
+    fn on_request_end(&self, record: &RequestRecord<'_>);
 }
 
 /// What handlers note down about the request that they answer.
 #[derive(Default)]
-pub(crate) struct Notes {
+pub(crate) struct RequestNotes {
     pub(crate) tool: OnceLock<(&'static str, bool)>,
     /// It was only tried.
-    tried: OnceLock<()>,
+    dry_run: OnceLock<()>,
     /// The kind of a failure that went out as a result, for a model to read.
     pub(crate) failure: OnceLock<&'static str>,
 }
 
-impl Notes {
+impl RequestNotes {
     /// What is only tried changes nothing. Arguments say so, and what came of them does.
-    pub(crate) fn tried_by(&self, said: &Map<String, Value>) {
+    pub(crate) fn note_dry_run(&self, said: &Map<String, Value>) {
         if ["dryRun", "dry_run"].iter().any(|name| said.get(*name) == Some(&Value::Bool(true))) {
-            let _ = self.tried.set(());
+            let _ = self.dry_run.set(());
         }
     }
 }
 
 /// Looks on while a request is at work, and tells when it is over, however that comes.
-pub(crate) struct Watch<'a> {
+pub(crate) struct RequestTimer<'a> {
     app: &'a App,
     request: &'a RequestSpan,
     method: &'a str,
-    notes: &'a Notes,
-    began: Instant,
+    notes: &'a RequestNotes,
+    started: Instant,
     outcome: &'static str,
 }
 
-impl<'a> Watch<'a> {
-    pub(crate) fn start(app: &'a App, request: &'a RequestSpan, method: &'a str, notes: &'a Notes) -> Self {
-        Self { app, request, method, notes, began: Instant::now(), outcome: "cancelled" }
+impl<'a> RequestTimer<'a> {
+    pub(crate) fn start(
+        app: &'a App,
+        request: &'a RequestSpan,
+        method: &'a str,
+        notes: &'a RequestNotes,
+    ) -> Self {
+        Self { app, request, method, notes, started: Instant::now(), outcome: "cancelled" }
     }
 
     /// It came to an end of its own: well, or with a failure of this kind.
-    pub(crate) fn end(mut self, failure: Option<&'static str>) {
+    pub(crate) fn finish(mut self, failure: Option<&'static str>) {
         self.outcome = failure.or_else(|| self.notes.failure.get().copied()).unwrap_or("ok");
         if self.outcome == "method_not_found" {
             self.method = "unknown";
@@ -80,7 +85,7 @@ impl<'a> Watch<'a> {
     }
 }
 
-impl Drop for Watch<'_> {
+impl Drop for RequestTimer<'_> {
     fn drop(&mut self) {
         let Some(observer) = &self.app.observer else { return };
         if std::thread::panicking() {
@@ -88,15 +93,15 @@ impl Drop for Watch<'_> {
         }
         let (tool, changes) =
             self.notes.tool.get().map_or((None, false), |(tool, changes)| (Some(*tool), *changes));
-        let changes = changes && self.notes.tried.get().is_none();
-        observer.seen(&Seen {
+        let changes = changes && self.notes.dry_run.get().is_none();
+        observer.on_request_end(&RequestRecord {
             request: self.request,
             principal: self.request.principal(),
             method: self.method,
             tool,
-            changes,
+            is_mutating: changes,
             outcome: self.outcome,
-            took: self.began.elapsed(),
+            duration: self.started.elapsed(),
         });
     }
 }

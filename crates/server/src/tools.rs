@@ -38,9 +38,9 @@ mod update_project;
 pub(crate) mod validate_edit_plan;
 
 pub(crate) use support::catalog::Catalog;
-pub(crate) use support::context_reply::Located;
-pub(crate) use support::entry::{self, Reply, ToolEntry};
-pub(crate) use support::plan_view::view;
+pub(crate) use support::context_reply::LocatedProjects;
+pub(crate) use support::entry::{self, ToolEntry, ToolReply};
+pub(crate) use support::plan_view::visible_plan;
 
 use std::str::FromStr;
 use std::sync::Arc;
@@ -48,7 +48,7 @@ use std::sync::Arc;
 use access::{Principal, Scope};
 use flow::Conversation;
 use protocol::mcp::{
-    Annotations, CallToolParams, CallToolResult, ClientCapabilities, InputRequired, LogLevel, ToolList,
+    CallToolParams, CallToolResult, ClientCapabilities, InputRequired, LogLevel, ToolAnnotations, ToolList,
 };
 use protocol::{Dialect, Revision};
 use schemars::JsonSchema;
@@ -57,15 +57,15 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
 use crate::connection::state::ConnectionState;
-use crate::error::{Audience, Failure};
-use crate::rpc::client_roots::{self, Narrowed};
-use crate::rpc::context::{self, Context};
-use crate::rpc::pagination::page;
+use crate::error::{ErrorAudience, RequestError};
+use crate::rpc::client_roots::{self, NarrowedRoots};
+use crate::rpc::context::{self, RequestContext};
+use crate::rpc::pagination::paginate;
 use crate::telemetry::request_span;
-use crate::{App, Call, conversation};
+use crate::{App, ToolContext, conversation};
 
 /// Every tool there is, in the order in which lists show them: first those of the envelope document in its order.
-pub(crate) fn all() -> Vec<ToolEntry> {
+pub(crate) fn all_tools() -> Vec<ToolEntry> {
     vec![
         ToolEntry::plain(faq::Faq),
         ToolEntry::plain(analyze_repository::AnalyzeRepository),
@@ -129,7 +129,7 @@ impl Toolset {
     /// What is served unless somebody says otherwise.
     pub const DEFAULT: [Self; 4] = [Self::Integrate, Self::Docs, Self::Context, Self::Reference];
     /// The same over HTTP, where teams come.
-    pub const HOSTED: [Self; 5] =
+    pub const DEFAULT_HTTP: [Self; 5] =
         [Self::Integrate, Self::Docs, Self::Context, Self::Reference, Self::Projects];
 
     /// Whether its tools read or write files of a repository.
@@ -164,13 +164,13 @@ impl FromStr for Toolset {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Effect {
     /// Nothing.
-    Reads,
+    ReadOnly,
     /// It changes what is there, and the same call twice changes it once.
-    Writes,
+    IdempotentWrite,
     /// It changes what is there, each time it is called.
-    Edits,
+    Write,
     /// It adds to what the account has. Who is bound to one project may not.
-    Creates,
+    Create,
 }
 
 /// A tool's whole policy: lists, checks, hints and documentation are derived from it.
@@ -188,31 +188,31 @@ pub(crate) struct ToolSpec {
 
 impl ToolSpec {
     /// The scope that a caller needs.
-    fn scope(&self) -> Scope {
+    fn required_scope(&self) -> Scope {
         match self.effect {
-            Effect::Reads => Scope::Read,
-            Effect::Writes | Effect::Edits | Effect::Creates => Scope::Write,
+            Effect::ReadOnly => Scope::Read,
+            Effect::IdempotentWrite | Effect::Write | Effect::Create => Scope::Write,
         }
     }
 
     /// Refuses callers who may not use it.
-    pub(crate) fn admit(&self, principal: &Principal) -> Result<(), Failure> {
-        principal.admit(self.scope())?;
+    pub(crate) fn check_access(&self, principal: &Principal) -> Result<(), RequestError> {
+        principal.require_scope(self.required_scope())?;
         match self.effect {
-            Effect::Creates if principal.project().is_some() => Err(Failure::BoundToProject),
+            Effect::Create if principal.project().is_some() => Err(RequestError::BoundToProject),
             _ => Ok(()),
         }
     }
 
-    fn annotations(&self) -> Annotations {
+    fn annotations(&self) -> ToolAnnotations {
         let (destructive, idempotent) = match self.effect {
-            Effect::Reads => (None, None),
-            Effect::Writes => (Some(true), Some(true)),
-            Effect::Edits => (Some(true), Some(false)),
-            Effect::Creates => (Some(false), Some(false)),
+            Effect::ReadOnly => (None, None),
+            Effect::IdempotentWrite => (Some(true), Some(true)),
+            Effect::Write => (Some(true), Some(false)),
+            Effect::Create => (Some(false), Some(false)),
         };
-        Annotations {
-            read_only_hint: self.effect == Effect::Reads,
+        ToolAnnotations {
+            read_only_hint: self.effect == Effect::ReadOnly,
             destructive_hint: destructive,
             idempotent_hint: idempotent,
             open_world_hint: false,
@@ -222,7 +222,7 @@ impl ToolSpec {
 
 /// German texts for a tool and its arguments.
 #[derive(Clone, Copy)]
-pub(crate) struct German {
+pub(crate) struct GermanTexts {
     pub(crate) description: &'static str,
     pub(crate) arguments: &'static [(&'static str, &'static str)],
 }
@@ -237,7 +237,7 @@ pub(crate) trait Tool: Send + Sync + 'static {
     type Reply: Serialize + JsonSchema;
 
     /// The German texts that a document has for it.
-    const GERMAN: Option<German> = None;
+    const GERMAN: Option<GermanTexts> = None;
 
     /// What `content` says, where that is not what `structuredContent` says.
     fn text(_: &Self::Reply) -> Option<String> {
@@ -245,8 +245,11 @@ pub(crate) trait Tool: Send + Sync + 'static {
     }
 
     /// Does the work.
-    fn call(&self, call: Call, args: Self::Args)
-    -> impl Future<Output = Result<Self::Reply, Failure>> + Send;
+    fn call(
+        &self,
+        call: ToolContext,
+        args: Self::Args,
+    ) -> impl Future<Output = Result<Self::Reply, RequestError>> + Send;
 }
 
 /// A tool that may ask while it works. The doc comment of the conversation's `Args` is what the model reads.
@@ -254,14 +257,14 @@ pub(crate) trait InteractiveTool: 'static {
     /// Its policy.
     const SPEC: ToolSpec;
     /// What is said.
-    type Talk: Conversation<Args: JsonSchema, Reply: JsonSchema>;
+    type ConversationRun: Conversation<Args: JsonSchema, Reply: JsonSchema>;
 
     /// Begins to talk, or goes on; on whose behalf and with what is in the call.
-    fn talk(call: &Call) -> Self::Talk;
+    fn conversation(call: &ToolContext) -> Self::ConversationRun;
 }
 
 /// What came with a call besides who calls.
-pub(crate) struct Invocation {
+pub(crate) struct ToolRequest {
     pub(crate) arguments: Map<String, Value>,
     pub(crate) dialect: Dialect,
     pub(crate) client: ClientCapabilities,
@@ -269,15 +272,15 @@ pub(crate) struct Invocation {
     pub(crate) input_responses: Option<Map<String, Value>>,
 }
 
-impl Invocation {
+impl ToolRequest {
     /// A call from somebody who cannot be asked.
-    pub(crate) fn plain(arguments: Map<String, Value>, dialect: Dialect) -> Self {
+    pub(crate) fn non_interactive(arguments: Map<String, Value>, dialect: Dialect) -> Self {
         let client = ClientCapabilities::default();
         Self { arguments, dialect, client, request_state: None, input_responses: None }
     }
 
     /// The revision in which questions may be asked.
-    pub(crate) fn revision(&self) -> Option<Revision> {
+    pub(crate) fn mcp_revision(&self) -> Option<Revision> {
         match self.dialect {
             Dialect::Mcp(revision) => Some(revision),
             Dialect::Envelope | Dialect::Codefluss => None,
@@ -286,61 +289,66 @@ impl Invocation {
 }
 
 /// What a call comes to.
-pub(crate) enum Outcome {
-    Done(Reply),
+pub(crate) enum ToolOutcome {
+    Done(ToolReply),
     InputRequired(InputRequired),
 }
 
 /// `tools/list`.
-pub(crate) fn list(ctx: &Context, params: Map<String, Value>) -> Result<Vec<u8>, Failure> {
+pub(crate) fn list(ctx: &RequestContext, params: Map<String, Value>) -> Result<Vec<u8>, RequestError> {
     let catalog = ctx.app().catalog();
-    let allowed = catalog.tools().filter(|tool| tool.spec.admit(&ctx.call.principal).is_ok()).collect();
-    let (tools, next_cursor) = page(ctx, &params, allowed, |tool: &&Arc<ToolEntry>| tool.spec.name)?;
-    let language = ctx.connection.rules().language();
-    let tools = tools.into_iter().map(|tool| tool.listing(language).for_revision(ctx.revision())).collect();
-    Ok(ctx.list(&ToolList { tools, next_cursor }))
+    let allowed =
+        catalog.tools().filter(|tool| tool.spec.check_access(&ctx.call.principal).is_ok()).collect();
+    let (tools, next_cursor) = paginate(ctx, &params, allowed, |tool: &&Arc<ToolEntry>| tool.spec.name)?;
+    let language = ctx.connection.mode().language();
+    let tools =
+        tools.into_iter().map(|tool| tool.descriptor(language).for_revision(ctx.revision())).collect();
+    Ok(ctx.cacheable_result(&ToolList { tools, next_cursor }))
 }
 
 /// `tools/call`.
-pub(crate) async fn call(ctx: &Context, mut params: Map<String, Value>) -> Result<Vec<u8>, Failure> {
+pub(crate) async fn call(
+    ctx: &RequestContext,
+    mut params: Map<String, Value>,
+) -> Result<Vec<u8>, RequestError> {
     let mut call = ctx.call.clone();
     let named = params.get("name").and_then(Value::as_str).and_then(|name| ctx.app().catalog().find(name));
     if let Some(tool) = named.filter(|tool| tool.spec.toolset.touches_files()) {
         match client_roots::narrow(ctx, tool.spec.name, &mut params).await {
-            Ok(Narrowed::To(roots)) => call.roots = roots,
-            Ok(Narrowed::Ask(question)) => return Ok(ctx.input_required(&question)),
+            Ok(NarrowedRoots::Roots(roots)) => call.roots = roots,
+            Ok(NarrowedRoots::InputRequired(question)) => return Ok(ctx.input_required(&question)),
             Err(failure) => return Ok(ctx.result(&CallToolResult::failure(&failure.to_string()))),
         }
     }
-    let params: CallToolParams = context::params(params, &["name"])?;
+    let params: CallToolParams = context::parse_params(params, &["name"])?;
     let unknown = || unknown_tool(ctx.app(), "name", &params.name);
     let tool = ctx.app().catalog().find(&params.name).ok_or_else(unknown)?;
-    let invocation = Invocation {
+    let invocation = ToolRequest {
         arguments: params.arguments.unwrap_or_default(),
         dialect: ctx.dialect,
         client: ctx.client.clone(),
         request_state: params.request_state,
         input_responses: params.input_responses,
     };
-    let _ = ctx.notes.tool.set((tool.spec.name, tool.changes()));
-    ctx.notes.tried_by(&invocation.arguments);
+    let _ = ctx.notes.tool.set((tool.spec.name, tool.has_side_effects()));
+    ctx.notes.note_dry_run(&invocation.arguments);
     match run(&ctx.connection, &tool, call, invocation).await {
-        Ok(Outcome::Done(reply)) => {
+        Ok(ToolOutcome::Done(reply)) => {
             let mut result = CallToolResult::success(reply.text(), &reply.structured, ctx.revision());
             // Said out loud there, left out elsewhere (contract row 9).
             result.is_error = (ctx.dialect == Dialect::Codefluss).then_some(false);
-            if reply.has_other_text() {
+            if reply.has_custom_text() {
                 // The text does not say everything, so nobody goes without (contract row 15a).
                 result.structured_content = Some(&reply.structured);
             }
             Ok(ctx.result(&result))
         }
-        Ok(Outcome::InputRequired(input)) => Ok(ctx.input_required(&input)),
+        Ok(ToolOutcome::InputRequired(input)) => Ok(ctx.input_required(&input)),
         // A client with a token can get another one, with more scopes: it is told in the way that it knows.
-        Err(failure @ Failure::Forbidden(_)) if ctx.call.principal.came_by_token() => Err(failure),
-        Err(failure) if failure.audience(ctx.dialect) == Audience::Model => {
+        Err(failure @ RequestError::Forbidden(_)) if ctx.call.principal.is_from_token() => Err(failure),
+        Err(failure) if failure.audience(ctx.dialect) == ErrorAudience::Model => {
             let _ = ctx.notes.failure.set(failure.kind());
-            if let Some(request) = request_span::current() {
+            if let Some(request) = request_span::current_request() {
                 request.report(&failure);
             }
             Ok(ctx.result(&CallToolResult::failure(&failure.to_string())))
@@ -353,32 +361,40 @@ pub(crate) async fn call(ctx: &Context, mut params: Map<String, Value>) -> Resul
 pub(crate) async fn run(
     connection: &ConnectionState,
     tool: &ToolEntry,
-    call: Call,
-    mut invocation: Invocation,
-) -> Result<Outcome, Failure> {
-    if let Some(request) = request_span::current() {
+    call: ToolContext,
+    mut invocation: ToolRequest,
+) -> Result<ToolOutcome, RequestError> {
+    if let Some(request) = request_span::current_request() {
         request.set_tool(tool.spec.name);
     }
-    tool.spec.admit(&call.principal)?;
+    tool.spec.check_access(&call.principal)?;
     // Models fill in `null` for what they leave out.
     invocation.arguments.retain(|_, value| !value.is_null());
-    invocation.arguments = tool.checked(invocation.arguments)?;
-    let _place = connection.work().place().await?;
-    let outlet = call.outlet.clone();
+    invocation.arguments = tool.validate_arguments(invocation.arguments)?;
+    let _place = connection.scheduler().acquire_permit().await?;
+    let outlet = call.notifier.clone();
     outlet.log(LogLevel::Debug, tool.spec.name, "started");
     let work = async {
-        match tool.work() {
-            entry::Work::Plain(plain) => plain.call(call, invocation.arguments).await.map(Outcome::Done),
-            entry::Work::Interactive(talk) => {
-                conversation::converse(connection, tool.spec.name, talk(&call).as_ref(), &call, &invocation)
-                    .await
+        match tool.implementation() {
+            entry::ToolImplementation::Plain(plain) => {
+                plain.call(call, invocation.arguments).await.map(ToolOutcome::Done)
+            }
+            entry::ToolImplementation::Interactive(talk) => {
+                conversation::run_conversation(
+                    connection,
+                    tool.spec.name,
+                    talk(&call).as_ref(),
+                    &call,
+                    &invocation,
+                )
+                .await
             }
         }
     };
-    let outcome = outlet.during(work).await;
+    let outcome = outlet.hold_progress(work).await;
     let (level, text) = match &outcome {
-        Ok(Outcome::Done(_)) => (LogLevel::Debug, "finished"),
-        Ok(Outcome::InputRequired(_)) => (LogLevel::Debug, "asked the user"),
+        Ok(ToolOutcome::Done(_)) => (LogLevel::Debug, "finished"),
+        Ok(ToolOutcome::InputRequired(_)) => (LogLevel::Debug, "asked the user"),
         Err(failure) => (LogLevel::Warning, failure.kind()),
     };
     outlet.log(level, tool.spec.name, text);
@@ -386,8 +402,8 @@ pub(crate) async fn run(
 }
 
 /// The failure that names the tools there are.
-pub(crate) fn unknown_tool(app: &App, field: &'static str, name: &str) -> Failure {
-    Failure::UnknownTool {
+pub(crate) fn unknown_tool(app: &App, field: &'static str, name: &str) -> RequestError {
+    RequestError::UnknownTool {
         name: name.chars().take(128).collect(),
         field,
         available: app.catalog().names().map(str::to_owned).collect(),

@@ -3,7 +3,7 @@
 pub mod memory;
 pub mod stdio;
 
+mod channel_outbox;
 mod lines;
-mod queue;
 
-pub use queue::Queue;
+pub use channel_outbox::ChannelOutbox;

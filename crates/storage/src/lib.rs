@@ -7,7 +7,7 @@ use std::pin::Pin;
 const MAX_NAME_BYTES: usize = 1000;
 
 /// The result of a store method, which may have to wait for a database.
-pub type Stored<'a, T> = Pin<Box<dyn Future<Output = Result<T, StoreError>> + Send + 'a>>;
+pub type StoreFuture<'a, T> = Pin<Box<dyn Future<Output = Result<T, StoreError>> + Send + 'a>>;
 
 /// Why a store did not do it. The messages are for logs: they name no content.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -25,18 +25,18 @@ pub enum StoreError {
 
 /// Whether something can have this name. PostgreSQL keeps no NUL and indexes no long names; SQLite would, but does the same.
 /// What cannot have a name is not there, and need not be looked for.
-pub fn is_name(text: &str) -> bool {
-    !text.is_empty() && text.len() <= MAX_NAME_BYTES && is_text(text)
+pub fn is_valid_name(text: &str) -> bool {
+    !text.is_empty() && text.len() <= MAX_NAME_BYTES && is_valid_text(text)
 }
 
 /// Whether a text can be kept.
-pub fn is_text(text: &str) -> bool {
+pub fn is_valid_text(text: &str) -> bool {
     !text.contains('\0')
 }
 
 /// Refuses a name that cannot be kept. `what` it names goes into the error, the name does not.
 pub fn check_name(what: &str, name: &str) -> Result<(), StoreError> {
-    if is_name(name) {
+    if is_valid_name(name) {
         return Ok(());
     }
     Err(StoreError::Broken(format!("{what} must have 1 to {MAX_NAME_BYTES} bytes, none of them NUL")))
@@ -44,5 +44,5 @@ pub fn check_name(what: &str, name: &str) -> Result<(), StoreError> {
 
 /// Refuses a text that cannot be kept.
 pub fn check_text(what: &str, text: &str) -> Result<(), StoreError> {
-    if is_text(text) { Ok(()) } else { Err(StoreError::Broken(format!("{what} must not contain NUL"))) }
+    if is_valid_text(text) { Ok(()) } else { Err(StoreError::Broken(format!("{what} must not contain NUL"))) }
 }

@@ -15,24 +15,24 @@
 //! ```
 //!
 //! Tables are made and brought up to date by [`open`]. The URL's `sslmode` says how the way there is protected; see
-//! [`Tls`].
+//! [`TlsMode`].
 
-mod lease;
-mod listing;
+mod key_check;
+mod key_listing;
 mod location;
 mod migrations;
-mod names;
 mod offload;
 mod options;
 mod postgres;
 mod sessions;
 mod sqlite;
-mod text;
+mod text_encoding;
+mod token_bucket;
 
 use std::sync::Arc;
 
-pub use location::{Location, LocationError, Server, Tls};
-pub use options::Options;
+pub use location::{LocationError, PostgresLocation, StoreLocation, TlsMode};
+pub use options::StoreOptions;
 
 /// Everything that the server keeps. Each domain says in a trait of its own what it needs.
 pub trait Store: access::AccessStore + flow::session::SessionStore + projects::store::Backend {}
@@ -93,10 +93,10 @@ pub enum OpenError {
 }
 
 /// Opens a store, and makes or updates its tables.
-pub async fn open(location: &Location, options: &Options) -> Result<Arc<dyn Store>, OpenError> {
+pub async fn open(location: &StoreLocation, options: &StoreOptions) -> Result<Arc<dyn Store>, OpenError> {
     match location {
-        Location::Memory => Ok(Arc::new(sqlite::Sqlite::open(None).await?)),
-        Location::Sqlite(path) => Ok(Arc::new(sqlite::Sqlite::open(Some(path.clone())).await?)),
-        Location::Postgres(server) => Ok(Arc::new(postgres::Postgres::open(server, options).await?)),
+        StoreLocation::Memory => Ok(Arc::new(sqlite::Sqlite::open(None).await?)),
+        StoreLocation::Sqlite(path) => Ok(Arc::new(sqlite::Sqlite::open(Some(path.clone())).await?)),
+        StoreLocation::Postgres(server) => Ok(Arc::new(postgres::Postgres::open(server, options).await?)),
     }
 }

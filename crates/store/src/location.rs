@@ -6,17 +6,17 @@ use std::str::FromStr;
 
 mod postgres;
 
-pub use postgres::{Server, Tls};
+pub use postgres::{PostgresLocation, TlsMode};
 
 /// Where a store is. Shown without passwords, in whatever way.
 #[derive(Clone, PartialEq, Eq)]
-pub enum Location {
+pub enum StoreLocation {
     /// SQLite without a file: gone with the process. For tests.
     Memory,
     /// An SQLite file.
     Sqlite(PathBuf),
     /// A PostgreSQL database.
-    Postgres(Box<Server>),
+    Postgres(Box<PostgresLocation>),
 }
 
 /// Why a URL names no store. The texts quote nothing of the URL but names of schemes, parameters and modes.
@@ -47,14 +47,16 @@ pub enum LocationError {
     NotPostgres,
 }
 
-impl FromStr for Location {
+impl FromStr for StoreLocation {
     type Err = LocationError;
 
     fn from_str(url: &str) -> Result<Self, LocationError> {
         let (scheme, rest) = url.split_once(':').ok_or(LocationError::NotAUrl)?;
         match scheme {
-            "sqlite" => sqlite(rest),
-            "postgres" | "postgresql" => Server::parse(url).map(|server| Self::Postgres(Box::new(server))),
+            "sqlite" => parse_sqlite(rest),
+            "postgres" | "postgresql" => {
+                PostgresLocation::parse(url).map(|server| Self::Postgres(Box::new(server)))
+            }
             // What is so long, or has other characters, may be a secret in the wrong place.
             other if other.len() < 20 && other.bytes().all(|byte| byte.is_ascii_lowercase()) => {
                 Err(LocationError::UnknownScheme(other.to_owned()))
@@ -64,17 +66,17 @@ impl FromStr for Location {
     }
 }
 
-fn sqlite(rest: &str) -> Result<Location, LocationError> {
+fn parse_sqlite(rest: &str) -> Result<StoreLocation, LocationError> {
     let path = rest.strip_prefix("//").unwrap_or(rest);
     match path {
-        ":memory:" => Ok(Location::Memory),
+        ":memory:" => Ok(StoreLocation::Memory),
         // A parameter would become part of the file's name.
         _ if path.is_empty() || path.contains(['?', '\0']) => Err(LocationError::NoPath),
-        _ => Ok(Location::Sqlite(PathBuf::from(path))),
+        _ => Ok(StoreLocation::Sqlite(PathBuf::from(path))),
     }
 }
 
-impl fmt::Display for Location {
+impl fmt::Display for StoreLocation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Memory => f.write_str("sqlite::memory:"),
@@ -84,7 +86,7 @@ impl fmt::Display for Location {
     }
 }
 
-impl fmt::Debug for Location {
+impl fmt::Debug for StoreLocation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Location({self})")
     }

@@ -5,10 +5,10 @@ use std::time::Duration;
 
 /// What can be set about a store. PostgreSQL alone has any of it; SQLite needs nothing.
 #[derive(Clone, Debug)]
-pub struct Options {
+pub struct StoreOptions {
     /// The most connections that are open at a time. Of three or more, two are left to those who do not write to projects;
     /// of five or more, one is left to those who look up keys and limits. One tenant uses three quarters of them at most.
-    pub connections: usize,
+    pub max_connections: usize,
     /// How long to wait for a connection, whether it has to be made or is in use by others.
     pub connect_timeout: Duration,
     /// How long a statement may take.
@@ -17,10 +17,10 @@ pub struct Options {
     pub ca_file: Option<PathBuf>,
 }
 
-impl Default for Options {
+impl Default for StoreOptions {
     fn default() -> Self {
         Self {
-            connections: 8,
+            max_connections: 8,
             connect_timeout: Duration::from_secs(3),
             statement_timeout: Duration::from_secs(5),
             ca_file: None,

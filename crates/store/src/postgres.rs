@@ -2,16 +2,16 @@
 
 mod access;
 mod cancel;
-mod case;
 mod column;
-mod fault;
+mod connection_queue;
+mod error;
 mod projects;
+mod request;
 mod schema;
 mod sessions;
 mod tls;
 mod transaction;
-mod turns;
-mod work;
+mod use_case;
 
 use std::sync::atomic::AtomicU32;
 use std::time::Duration;
@@ -20,47 +20,56 @@ use deadpool_postgres::{Manager, ManagerConfig, Pool, RecyclingMethod, Runtime};
 use tokio_postgres::NoTls;
 use tokio_postgres::config::SslMode;
 
-use crate::{OpenError, Options, Server, Store, Tls};
+use crate::{OpenError, PostgresLocation, Store, StoreOptions, TlsMode};
 use cancel::Canceller;
-use turns::Turns;
+use connection_queue::PgConnectionQueue;
 
 /// What is granted on top of the time that the database allows a statement, for the way there and back.
-const WAY: Duration = Duration::from_secs(2);
+const ROUND_TRIP_ALLOWANCE: Duration = Duration::from_secs(2);
 
 /// A store in PostgreSQL.
 pub(crate) struct Postgres {
     pool: Pool,
     canceller: Canceller,
     /// How long to wait for an answer. A database that can be reached gives up before.
-    patience: Duration,
-    turns: Turns,
-    leases: AtomicU32,
+    answer_timeout: Duration,
+    queue: PgConnectionQueue,
+    lease_count: AtomicU32,
 }
 
 impl Store for Postgres {}
 
 impl Postgres {
     /// Connects, and makes or updates the tables.
-    pub(crate) async fn open(server: &Server, options: &Options) -> Result<Self, OpenError> {
+    pub(crate) async fn open(server: &PostgresLocation, options: &StoreOptions) -> Result<Self, OpenError> {
         let place = server.to_string();
-        let (pool, canceller) = pool(server, options).await?;
+        let (pool, canceller) = build_pool(server, options).await?;
         let failed = |cause| OpenError::Failed { place: place.clone(), cause };
-        let mut client = pool.get().await.map_err(|error| failed(fault::of_pool(&error)))?;
+        let mut client = pool.get().await.map_err(|error| failed(error::pool_store_error(&error)))?;
         schema::migrate(&place, &mut client).await?;
-        if schema::is_exempt(&client).await.map_err(|error| failed(fault::of(&error)))? {
+        if schema::bypasses_rls(&client).await.map_err(|error| failed(error::store_error(&error)))? {
             tracing::warn!(
                 store = place,
                 "the database does not keep tenants apart for this role: it is a superuser or has BYPASSRLS"
             );
         }
         drop(client);
-        let patience = options.statement_timeout + WAY;
-        let turns = Turns::of(options.connections, patience);
-        Ok(Self { pool, canceller, patience, turns, leases: AtomicU32::default() })
+        let patience = options.statement_timeout + ROUND_TRIP_ALLOWANCE;
+        let turns = PgConnectionQueue::new(options.max_connections, patience);
+        Ok(Self {
+            pool,
+            canceller,
+            answer_timeout: patience,
+            queue: turns,
+            lease_count: AtomicU32::default(),
+        })
     }
 }
 
-async fn pool(server: &Server, options: &Options) -> Result<(Pool, Canceller), OpenError> {
+async fn build_pool(
+    server: &PostgresLocation,
+    options: &StoreOptions,
+) -> Result<(Pool, Canceller), OpenError> {
     let mut config = server.config.clone();
     let own = session_settings(options);
     config.options(config.get_options().map_or(own.clone(), |given| format!("{own} {given}")));
@@ -69,21 +78,21 @@ async fn pool(server: &Server, options: &Options) -> Result<(Pool, Canceller), O
     }
     config.connect_timeout(options.connect_timeout);
     config.ssl_mode(match server.tls {
-        Tls::Off => SslMode::Disable,
-        Tls::IfOffered => SslMode::Prefer,
-        Tls::Required => SslMode::Require,
+        TlsMode::Off => SslMode::Disable,
+        TlsMode::IfOffered => SslMode::Prefer,
+        TlsMode::Required => SslMode::Require,
     });
     // Whether a connection is closed is known without asking: each is watched by a task of its own.
     let recycling = ManagerConfig { recycling_method: RecyclingMethod::Fast };
-    let (manager, canceller) = if server.tls == Tls::Off {
-        (Manager::from_config(config, NoTls, recycling), Canceller::by(NoTls))
+    let (manager, canceller) = if server.tls == TlsMode::Off {
+        (Manager::from_config(config, NoTls, recycling), Canceller::new(NoTls))
     } else {
         let ca_file = options.ca_file.clone().or_else(|| server.ca_file.clone());
-        let connector = tls::connector(ca_file).await?;
-        (Manager::from_config(config, connector.clone(), recycling), Canceller::by(connector))
+        let connector = tls::build_connector(ca_file).await?;
+        (Manager::from_config(config, connector.clone(), recycling), Canceller::new(connector))
     };
     let built = Pool::builder(manager)
-        .max_size(options.connections.max(1))
+        .max_size(options.max_connections.max(1))
         .runtime(Runtime::Tokio1)
         .wait_timeout(Some(options.connect_timeout))
         .create_timeout(Some(options.connect_timeout))
@@ -98,7 +107,7 @@ async fn pool(server: &Server, options: &Options) -> Result<(Pool, Canceller), O
 
 /// What every session is begun with. What the URL says comes after it and wins. Who waited for a lock has to see what
 /// was done under it, whatever the database has for others.
-fn session_settings(options: &Options) -> String {
+fn session_settings(options: &StoreOptions) -> String {
     let limit = options.statement_timeout.as_millis();
     format!(
         "-c statement_timeout={limit} -c idle_in_transaction_session_timeout={limit} \

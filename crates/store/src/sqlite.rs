@@ -5,12 +5,12 @@
 
 mod access;
 mod column;
-mod fault;
+mod error;
 mod file;
+mod group_commit;
 mod projects;
 mod schema;
 mod sessions;
-mod shared;
 mod worker;
 
 use std::path::PathBuf;
@@ -23,13 +23,13 @@ use crate::{OpenError, Store};
 use worker::Worker;
 
 /// How many threads read.
-const READERS: usize = 2;
+const READER_THREADS: usize = 2;
 
 /// A store in SQLite. Its threads end when it is dropped.
 pub(crate) struct Sqlite {
     writer: Worker,
     readers: Worker,
-    leases: AtomicU32,
+    lease_count: AtomicU32,
 }
 
 impl Store for Sqlite {}
@@ -41,50 +41,51 @@ impl Sqlite {
             Some(path) => Self::open_file(path),
             None => Self::open_memory(),
         });
-        opening.await.unwrap_or_else(|_| Err(failed("SQLite", "its thread has ended")))
+        opening.await.unwrap_or_else(|_| Err(open_failed("SQLite", "its thread has ended")))
     }
 
     fn open_memory() -> Result<Self, OpenError> {
         let place = "sqlite::memory:";
-        let opened = Connection::open_in_memory().and_then(schema::prepare);
-        let mut connection = opened.map_err(|error| fault::opening(place, error))?;
+        let opened = Connection::open_in_memory().and_then(schema::configure);
+        let mut connection = opened.map_err(|error| error::open_error(place, error))?;
         schema::migrate(place, &mut connection)?;
-        let worker = Worker::without_thread(connection);
-        Ok(Self { readers: worker.clone(), writer: worker, leases: AtomicU32::default() })
+        let worker = Worker::inline(connection);
+        Ok(Self { readers: worker.clone(), writer: worker, lease_count: AtomicU32::default() })
     }
 
     fn open_file(path: PathBuf) -> Result<Self, OpenError> {
         let place = format!("sqlite:{}", path.display());
-        let path = file::provide(&path).map_err(|source| OpenError::File { place: place.clone(), source })?;
-        schema::judge(&place, &path)?;
-        let connect = || schema::connect(&path).map_err(|error| fault::opening(&place, error));
+        let path = file::create_if_missing(&path)
+            .map_err(|source| OpenError::File { place: place.clone(), source })?;
+        schema::check_file(&place, &path)?;
+        let connect = || schema::connect(&path).map_err(|error| error::open_error(&place, error));
         let mut writing = connect()?;
         schema::migrate(&place, &mut writing)?;
-        let reading = (0..READERS).map(|_| connect()).collect::<Result<_, _>>()?;
+        let reading = (0..READER_THREADS).map(|_| connect()).collect::<Result<_, _>>()?;
         let start =
-            |name, connections| Worker::start(name, connections).map_err(|error| failed(&place, &error));
+            |name, connections| Worker::start(name, connections).map_err(|error| open_failed(&place, &error));
         Ok(Self {
             writer: start("store-write", vec![writing])?,
             readers: start("store-read", reading)?,
-            leases: AtomicU32::default(),
+            lease_count: AtomicU32::default(),
         })
     }
 }
 
-fn failed(place: &str, reason: impl ToString) -> OpenError {
+fn open_failed(place: &str, reason: impl ToString) -> OpenError {
     OpenError::Failed { place: place.to_owned(), cause: StoreError::Broken(reason.to_string()) }
 }
 
 #[cfg(test)]
 mod tests {
-    use ::access::{AccessStore, Terms};
+    use ::access::{AccessStore, BucketParams};
     use jiff::Timestamp;
 
     use super::*;
 
     /// A database that may not grow is like one on a full disk.
     #[tokio::test]
-    async fn a_full_disk_is_told_apart_until_there_is_room() {
+    async fn full_disk_is_reported_until_space_is_available() {
         let folder = tempfile::tempdir().unwrap();
         let store = Sqlite::open(Some(folder.path().join("store.db"))).await.unwrap();
         let most_pages = async |pages: u32| {
@@ -93,23 +94,27 @@ mod tests {
             };
             store.writer.query(set).await.unwrap();
         };
-        store.secret("small", b"x").await.unwrap();
+        store.get_or_insert_secret("small", b"x").await.unwrap();
         most_pages(1).await;
         let large = vec![7; 100_000];
-        assert!(matches!(store.secret("large", &large).await, Err(StoreError::Full(_))));
-        assert_eq!(store.secret("small", b"y").await.unwrap(), b"x", "what fits is still written");
-        assert!(matches!(store.secret("large", &large).await, Err(StoreError::Full(_))));
-        assert!(store.writer.is_full() && store.ready().await.is_ok() && !store.writer.is_full());
+        assert!(matches!(store.get_or_insert_secret("large", &large).await, Err(StoreError::Full(_))));
+        assert_eq!(
+            store.get_or_insert_secret("small", b"y").await.unwrap(),
+            b"x",
+            "what fits is still written"
+        );
+        assert!(matches!(store.get_or_insert_secret("large", &large).await, Err(StoreError::Full(_))));
+        assert!(store.writer.is_full() && store.check_ready().await.is_ok() && !store.writer.is_full());
         most_pages(u32::MAX).await;
-        assert_eq!(store.secret("large", &large).await.unwrap(), large);
+        assert_eq!(store.get_or_insert_secret("large", &large).await.unwrap(), large);
     }
 
     #[tokio::test]
-    async fn writes_are_synced_also_after_a_lease_was_not() {
+    async fn writes_are_synced_after_an_unsynced_lease() {
         let folder = tempfile::tempdir().unwrap();
         let store = Sqlite::open(Some(folder.path().join("store.db"))).await.unwrap();
-        let terms = Terms { per_second: 1.0, capacity: 1, block: 1 };
-        store.lease("one", terms, Timestamp::UNIX_EPOCH.into()).await.unwrap();
+        let terms = BucketParams { refill_per_second: 1.0, capacity: 1, max_lease: 1 };
+        store.lease_tokens("one", terms, Timestamp::UNIX_EPOCH.into()).await.unwrap();
         for worker in [&store.writer, &store.readers] {
             for (pragma, expected) in [("synchronous", "2"), ("foreign_keys", "1"), ("journal_mode", "wal")] {
                 let sql = format!("SELECT CAST({pragma} AS TEXT) FROM pragma_{pragma}");

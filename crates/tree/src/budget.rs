@@ -3,54 +3,54 @@
 use std::time::{Duration, Instant};
 
 /// Hears how much is done, and what is being done.
-type Listener = dyn Fn(u64, &str) + Send + Sync;
+type ProgressListener = dyn Fn(u64, &str) + Send + Sync;
 
 /// What blocking work has to look at while it works.
-pub struct Budget {
+pub struct WorkBudget {
     deadline: Option<Instant>,
-    stop: Box<dyn Fn() -> bool + Send + Sync>,
-    progress: Box<Listener>,
+    is_cancelled: Box<dyn Fn() -> bool + Send + Sync>,
+    progress: Box<ProgressListener>,
 }
 
-impl Budget {
+impl WorkBudget {
     /// No end and nobody who listens.
     pub fn unlimited() -> Self {
-        Self { deadline: None, stop: Box::new(|| false), progress: Box::new(|_, _| ()) }
+        Self { deadline: None, is_cancelled: Box::new(|| false), progress: Box::new(|_, _| ()) }
     }
 
     /// Ends after this time, from now on.
     #[must_use]
-    pub fn within(mut self, time: Duration) -> Self {
+    pub fn with_timeout(mut self, time: Duration) -> Self {
         self.deadline = Instant::now().checked_add(time);
         self
     }
 
     /// Ends as soon as `stop` says so.
     #[must_use]
-    pub fn until(mut self, stop: impl Fn() -> bool + Send + Sync + 'static) -> Self {
-        self.stop = Box::new(stop);
+    pub fn with_cancellation(mut self, stop: impl Fn() -> bool + Send + Sync + 'static) -> Self {
+        self.is_cancelled = Box::new(stop);
         self
     }
 
     /// Tells `listener` how much is done, and what is being done.
     #[must_use]
-    pub fn telling(mut self, listener: impl Fn(u64, &str) + Send + Sync + 'static) -> Self {
+    pub fn with_progress(mut self, listener: impl Fn(u64, &str) + Send + Sync + 'static) -> Self {
         self.progress = Box::new(listener);
         self
     }
 
     /// Nobody waits for the result any more.
-    pub fn is_stopped(&self) -> bool {
-        (self.stop)()
+    pub fn is_cancelled(&self) -> bool {
+        (self.is_cancelled)()
     }
 
     /// The time is up.
-    pub fn is_over(&self) -> bool {
+    pub fn is_expired(&self) -> bool {
         self.deadline.is_some_and(|deadline| Instant::now() >= deadline)
     }
 
     /// Tells how far the work is.
-    pub fn tell(&self, done: u64, what: &str) {
+    pub fn report_progress(&self, done: u64, what: &str) {
         (self.progress)(done, what);
     }
 }

@@ -14,7 +14,7 @@ pub(crate) fn hooks_paths(text: &str) -> Vec<String> {
         }
         let Some((name, value)) = rest.split_once('=') else { continue };
         if in_core && name.trim().eq_ignore_ascii_case("hookspath") {
-            found.push(unquoted(value.trim()));
+            found.push(unquote(value.trim()));
         }
     }
     found.retain(|path| !path.is_empty());
@@ -22,7 +22,7 @@ pub(crate) fn hooks_paths(text: &str) -> Vec<String> {
 }
 
 /// A value without its quotes, escapes and comment.
-fn unquoted(value: &str) -> String {
+fn unquote(value: &str) -> String {
     let (mut plain, mut is_quoted) = (String::new(), false);
     let mut chars = value.chars();
     while let Some(c) = chars.next() {

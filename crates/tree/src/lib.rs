@@ -5,7 +5,7 @@
 //! and no symbolic link leads out. Only regular files are read, each up to a limit.
 //!
 //! [`Tree::walk`] lists a tree on several threads. It honours the `.gitignore` files it finds on its way (none above
-//! the root), leaves out vendored and generated folders, and stops at its [`Limits`]; what it left out is in [`Walked`].
+//! the root), leaves out vendored and generated folders, and stops at its [`Limits`]; what it left out is in [`WalkReport`].
 //!
 //! Files are written whole: a new one beside the old is put on the disk and then takes its name. Folders on the way are
 //! opened one by one and without following links, and what is written is written relative to the last of them.
@@ -13,28 +13,28 @@
 //! [`Tree::guard`] says which paths need more than a plan to be written to. The table of them is in `guard.rs`.
 
 mod budget;
-mod faults;
+mod fault_injection;
 mod gitconfig;
+mod gitignore;
 mod globs;
-mod guard;
-mod ignored;
-mod judge;
 mod list;
-mod narrow;
+mod nofollow;
+mod protection;
+mod protection_check;
 mod root;
-mod step;
+mod root_intersection;
 mod vendored;
 mod walk;
 mod write;
 
-pub use budget::Budget;
-pub use globs::{BadGlob, Globs};
-pub use guard::{Guard, folded};
-pub use list::{Entry, Kind};
-pub use narrow::intersect;
+pub use budget::WorkBudget;
+pub use globs::{GlobError, GlobFilter};
+pub use list::{FolderEntry, FolderEntryKind};
+pub use protection::{Protection, normalized_components};
 pub use root::{RootError, Roots, check_root};
-pub use walk::{Cut, FileEntry, Limits, Reason, Skipped, Visitor, Walked};
-pub use write::{Found, Lock};
+pub use root_intersection::intersect_roots;
+pub use walk::{FileEntry, LimitHit, Limits, SkipReason, SkippedPath, Visitor, WalkReport};
+pub use write::{EntryMetadata, TreeLock};
 
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
@@ -43,16 +43,16 @@ use std::sync::OnceLock;
 use cap_fs_ext::{FollowSymlinks, OpenOptionsFollowExt, OpenOptionsSyncExt};
 use cap_std::fs::{Dir, File, OpenOptions};
 
-use faults::Faults;
-use judge::{Base, Known};
+use fault_injection::FaultInjector;
+use protection_check::{AllowedRoot, ProtectedFolder};
 
 /// A folder, and everything beneath it.
 pub struct Tree {
     dir: Dir,
     path: PathBuf,
-    base: Base,
-    known: OnceLock<Vec<Known>>,
-    faults: Faults,
+    root: AllowedRoot,
+    protected_folders: OnceLock<Vec<ProtectedFolder>>,
+    faults: FaultInjector,
 }
 
 /// Why a file could not be read.
@@ -73,8 +73,8 @@ pub enum ReadError {
 }
 
 impl Tree {
-    fn new(dir: Dir, path: PathBuf, base: Base) -> Self {
-        Self { dir, path, base, known: OnceLock::new(), faults: Faults::default() }
+    fn new(dir: Dir, path: PathBuf, root: AllowedRoot) -> Self {
+        Self { dir, path, root, protected_folders: OnceLock::new(), faults: FaultInjector::default() }
     }
 
     /// Where it is: for people, and for programs that are started there. Nothing is opened by this path again.
@@ -85,27 +85,27 @@ impl Tree {
     /// The same tree, in which the `n`-th operation (counted from 0) fails. For tests of what happens then.
     #[must_use]
     pub fn failing_at(mut self, n: u64) -> Self {
-        self.faults = Faults::at(n);
+        self.faults = FaultInjector::failing_at(n);
         self
     }
 
     /// Whether the operation that was to fail has been reached.
     pub fn has_failed(&self) -> bool {
-        self.faults.reached()
+        self.faults.has_fired()
     }
 
     /// Reads a whole file, given by its path from the root.
     pub fn read(&self, path: &str, limit: u64) -> Result<Vec<u8>, ReadError> {
-        self.faults.pass()?;
+        self.faults.check()?;
         let mut bytes = Vec::new();
         read_file(self.dir.open_with(path, &read_only())?, limit, &mut bytes)?;
         Ok(bytes)
     }
 
     /// The same, but follows no link, at the end of the path or on the way: what will be written in its place is read so.
-    pub fn read_plain(&self, path: &str, limit: u64) -> Result<Vec<u8>, ReadError> {
-        self.faults.pass()?;
-        let (folder, name) = self.parent(path)?;
+    pub fn read_nofollow(&self, path: &str, limit: u64) -> Result<Vec<u8>, ReadError> {
+        self.faults.check()?;
+        let (folder, name) = self.open_parent(path)?;
         let mut options = read_only();
         options.follow(FollowSymlinks::No);
         let mut bytes = Vec::new();
@@ -115,7 +115,7 @@ impl Tree {
 
     /// Opens a file that is too large to hold, to be read piece by piece. It ends at `limit`, even if it grows meanwhile.
     pub fn stream(&self, path: &str, limit: u64) -> Result<impl Read + use<>, ReadError> {
-        self.faults.pass()?;
+        self.faults.check()?;
         let file = self.dir.open_with(path, &read_only())?;
         readable_size(&file, limit)?;
         Ok(file.take(limit))

@@ -6,56 +6,56 @@ use crate::{Tree, vendored, walk};
 
 /// A name in a folder.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Entry {
+pub struct FolderEntry {
     /// The name.
     pub name: String,
     /// What has this name.
-    pub kind: Kind,
+    pub kind: FolderEntryKind,
 }
 
 /// What has a name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Kind {
+pub enum FolderEntryKind {
     /// A regular file.
     File,
     /// A folder.
     Folder,
     /// A symbolic link, wherever it leads.
-    Link,
+    Symlink,
     /// A pipe, a device, a socket.
     Other,
 }
 
 impl Tree {
     /// The folders at the top that a walk would enter, sorted. At most `most` entries are looked at.
-    pub fn folders(&self, most: usize) -> io::Result<Vec<String>> {
+    pub fn top_level_folders(&self, most: usize) -> io::Result<Vec<String>> {
         let entries = self.entries("", most)?;
         let is_there = |name: &str| entries.iter().any(|entry| entry.name == name);
-        let folders = entries.iter().filter(|entry| entry.kind == Kind::Folder);
+        let folders = entries.iter().filter(|entry| entry.kind == FolderEntryKind::Folder);
         Ok(folders
-            .filter(|entry| !vendored::by_name(&entry.name, is_there))
+            .filter(|entry| !vendored::is_vendored_name(&entry.name, is_there))
             .map(|entry| entry.name.clone())
             .collect())
     }
 
     /// What a folder holds, sorted by name; nothing if there is no such folder. At most `most` entries are looked at: a
     /// folder of a million files costs no more than that. The root is `""`.
-    pub fn entries(&self, folder: &str, most: usize) -> io::Result<Vec<Entry>> {
+    pub fn entries(&self, folder: &str, most: usize) -> io::Result<Vec<FolderEntry>> {
         let folder = if folder.is_empty() { "." } else { folder };
-        if self.find(folder)?.is_none() {
+        if self.metadata(folder)?.is_none() {
             return Ok(Vec::new());
         }
-        self.faults.pass()?;
+        self.faults.check()?;
         let mut entries = Vec::new();
-        for entry in self.folder(folder)?.entries()?.take(most) {
+        for entry in self.open_folder(folder)?.entries()?.take(most) {
             let entry = entry?;
-            let kind = match walk::kind(&entry)? {
-                kind if kind.is_file() => Kind::File,
-                kind if kind.is_dir() => Kind::Folder,
-                kind if kind.is_symlink() => Kind::Link,
-                _ => Kind::Other,
+            let kind = match walk::entry_file_type(&entry)? {
+                kind if kind.is_file() => FolderEntryKind::File,
+                kind if kind.is_dir() => FolderEntryKind::Folder,
+                kind if kind.is_symlink() => FolderEntryKind::Symlink,
+                _ => FolderEntryKind::Other,
             };
-            entries.extend(entry.file_name().into_string().ok().map(|name| Entry { name, kind }));
+            entries.extend(entry.file_name().into_string().ok().map(|name| FolderEntry { name, kind }));
         }
         entries.sort_unstable();
         Ok(entries)

@@ -10,16 +10,16 @@ use cap_std::ambient_authority;
 use cap_std::fs::Dir;
 
 use crate::Tree;
-use crate::guard::{self, Level, Row};
-use crate::judge::{Base, is_repository};
-use crate::step::step;
+use crate::nofollow::open_folder_nofollow;
+use crate::protection::{self, ProtectionLevel, ProtectionRule};
+use crate::protection_check::{AllowedRoot, is_git_dir};
 
 /// The folders that were allowed at start, with every link in their paths resolved.
 #[derive(Clone, Debug)]
 pub struct Roots(Arc<[PathBuf]>);
 
 /// The longest path that is looked at.
-const LONGEST: usize = 4096;
+const MAX_PATH_BYTES: usize = 4096;
 
 /// Why a folder is not opened.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -43,7 +43,7 @@ pub enum RootError {
     },
     /// It is guarded: what is in it is not for tools.
     #[error("`{path}` is guarded and is not opened: {reason}; name another folder")]
-    Guarded {
+    Protected {
         /// What was asked for.
         path: String,
         /// Why.
@@ -84,36 +84,36 @@ impl Roots {
             path: path(),
             allowed: self.0.iter().map(|root| root.display().to_string()).collect(),
         };
-        let first = self.0.first().ok_or_else(no_root)?;
+        let first = self.0.first().ok_or_else(no_root_error)?;
         // No shell is here to know what `~` is, and no path is that long.
         let is_strange =
             wanted.starts_with(['~', '\\']) || wanted.starts_with("file:") || wanted.contains('\0');
-        if wanted.is_empty() || wanted.len() > LONGEST || is_strange {
+        if wanted.is_empty() || wanted.len() > MAX_PATH_BYTES || is_strange {
             return Err(not_allowed());
         }
         let absolute = first.join(wanted);
-        let (root, inside) = self.beneath(&absolute).map_err(|error| match error.kind() {
+        let (root, inside) = self.resolve(&absolute).map_err(|error| match error.kind() {
             // What lies outside is not even said to be missing.
-            _ if !self.could_hold(&absolute) => not_allowed(),
-            _ => failure(path(), &error),
+            _ if !self.would_contain(&absolute) => not_allowed(),
+            _ => to_root_error(path(), &error),
         })?;
         let Some((root, inside)) = root.zip(inside) else { return Err(not_allowed()) };
         check_root(root)?;
-        let tree = beneath(root, &inside).map_err(|error| failure(path(), &error))?;
-        match tree.guard_of_itself().map_err(|error| failure(path(), &error))? {
+        let tree = open_beneath(root, &inside).map_err(|error| to_root_error(path(), &error))?;
+        match tree.own_protection().map_err(|error| to_root_error(path(), &error))? {
             None => Ok(tree),
-            Some(guard) => Err(RootError::Guarded { path: path(), reason: guard.reason() }),
+            Some(guard) => Err(RootError::Protected { path: path(), reason: guard.reason() }),
         }
     }
 
     /// The way to a tree from the root that holds it; nothing for a tree from elsewhere.
-    pub fn way_to(&self, tree: &Tree) -> Option<String> {
+    pub fn relative_path_to(&self, tree: &Tree) -> Option<String> {
         let way = self.0.iter().find_map(|root| tree.path().strip_prefix(root).ok())?;
         way.to_str().map(str::to_owned)
     }
 
     /// The root that holds this path once all links are resolved, and the way from there.
-    fn beneath(&self, path: &Path) -> io::Result<(Option<&Path>, Option<PathBuf>)> {
+    fn resolve(&self, path: &Path) -> io::Result<(Option<&Path>, Option<PathBuf>)> {
         let real = path.canonicalize()?;
         // Of folders in one another, the inner one was allowed by name: it is judged from there.
         let holders = self.0.iter().filter(|root| real.strip_prefix(root).is_ok());
@@ -123,7 +123,7 @@ impl Roots {
     }
 
     /// Whether a path that does not exist would be inside if it did.
-    fn could_hold(&self, path: &Path) -> bool {
+    fn would_contain(&self, path: &Path) -> bool {
         let climbs = path.components().any(|part| part == Component::ParentDir);
         let holder = self.0.iter().find_map(|root| Some((root, path.strip_prefix(root).ok()?)));
         let Some((root, inside)) = holder.filter(|_| !climbs) else { return false };
@@ -136,37 +136,37 @@ impl Roots {
 }
 
 /// Opens a folder in an allowed one. All links were resolved, so there are none; whoever puts one there now is not followed.
-fn beneath(root: &Path, inside: &Path) -> io::Result<Tree> {
+fn open_beneath(root: &Path, inside: &Path) -> io::Result<Tree> {
     let base = Dir::open_ambient_dir(root, ambient_authority())?;
     let (mut dir, mut path) = (base.try_clone()?, root.to_path_buf());
     for name in inside {
         let name_text = name.to_str().ok_or_else(|| io::Error::other("its name is not Unicode"))?;
-        dir = step(&dir, name_text)?;
+        dir = open_folder_nofollow(&dir, name_text)?;
         path.push(name);
     }
     // A folder that can be opened but not listed is found out here, not in the middle of a walk.
     dir.entries()?;
     let way = inside.to_string_lossy().into_owned();
-    Ok(Tree::new(dir, path, Base::new(base, root.to_path_buf(), way)))
+    Ok(Tree::new(dir, path, AllowedRoot::new(base, root.to_path_buf(), way)))
 }
 
 /// Whether a folder may be allowed at start: it must not be guarded itself, nor lie in a folder of a version control system.
 /// What lies above it is not judged otherwise: worktrees live in folders of agents.
 pub fn check_root(path: &Path) -> Result<(), RootError> {
-    let guarded = |row: &Row| {
-        Err(RootError::Guarded { path: path.display().to_string(), reason: row.guard().reason() })
+    let guarded = |row: &ProtectionRule| {
+        Err(RootError::Protected { path: path.display().to_string(), reason: row.protection().reason() })
     };
     let real = path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
     let names: Vec<_> = real.iter().map(|name| name.to_string_lossy().into_owned()).collect();
-    let row = |name: &String| guard::by_name("", name, false);
+    let row = |name: &String| protection::find_rule_by_name("", name, false);
     if let Some(row) = names.last().and_then(row) {
         return guarded(row);
     }
-    if let Some(row) = names.iter().filter_map(row).find(|row| row.level == Level::VersionControl) {
+    if let Some(row) = names.iter().filter_map(row).find(|row| row.level == ProtectionLevel::VersionControl) {
         return guarded(row);
     }
     match Dir::open_ambient_dir(&real, ambient_authority()) {
-        Ok(dir) if is_repository(&dir) => guarded(&guard::TABLE[0]),
+        Ok(dir) if is_git_dir(&dir) => guarded(&protection::PROTECTION_RULES[0]),
         // Whether it is there, and a folder, is asked elsewhere.
         _ => Ok(()),
     }
@@ -177,21 +177,21 @@ impl Tree {
     /// this folder down.
     pub fn open(path: &Path) -> Result<Self, RootError> {
         let name = path.display().to_string();
-        let real = path.canonicalize().map_err(|error| failure(name.clone(), &error))?;
+        let real = path.canonicalize().map_err(|error| to_root_error(name.clone(), &error))?;
         let opened = Dir::open_ambient_dir(&real, ambient_authority());
         let both = opened.and_then(|dir| Ok((dir.try_clone()?, dir)));
-        let (base, dir) = both.map_err(|error| failure(name, &error))?;
-        Ok(Self::new(dir, real.clone(), Base::new(base, real, String::new())))
+        let (base, dir) = both.map_err(|error| to_root_error(name, &error))?;
+        Ok(Self::new(dir, real.clone(), AllowedRoot::new(base, real, String::new())))
     }
 }
 
 /// No folder was named, and the working directory was not taken for one.
-fn no_root() -> RootError {
+fn no_root_error() -> RootError {
     let started_in = std::env::current_dir().unwrap_or_default();
     RootError::NoRoot { started_in: started_in.display().to_string() }
 }
 
-fn failure(path: String, error: &io::Error) -> RootError {
+fn to_root_error(path: String, error: &io::Error) -> RootError {
     match error.kind() {
         io::ErrorKind::NotFound | io::ErrorKind::InvalidFilename => RootError::Missing { path },
         io::ErrorKind::NotADirectory => RootError::NotAFolder { path },

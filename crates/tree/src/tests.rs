@@ -1,6 +1,6 @@
 #![expect(clippy::disallowed_methods, reason = "tests prepare the folders that they walk")]
 
-mod guards;
+mod protection;
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -12,9 +12,9 @@ use super::*;
 
 /// Collects paths, and reads what it sees.
 #[derive(Default)]
-struct Paths(Vec<String>, Vec<u8>);
+struct PathCollector(Vec<String>, Vec<u8>);
 
-impl Visitor for Paths {
+impl Visitor for PathCollector {
     fn visit(&mut self, file: &FileEntry<'_>) {
         file.read(&mut self.1);
         self.0.push(file.path.to_owned());
@@ -22,7 +22,7 @@ impl Visitor for Paths {
 }
 
 /// A folder with these files; a name that ends in a slash is a folder.
-fn folder(files: &[(&str, &str)]) -> tempfile::TempDir {
+fn temp_folder(files: &[(&str, &str)]) -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     for (name, text) in files {
         let path = folder.path().join(name);
@@ -36,23 +36,23 @@ fn folder(files: &[(&str, &str)]) -> tempfile::TempDir {
     folder
 }
 
-fn walked(tree: &Tree, limits: Limits, budget: &Budget) -> (Vec<String>, Walked<Paths>) {
-    let walked = tree.walk(limits, budget, Paths::default);
+fn walk_paths(tree: &Tree, limits: Limits, budget: &WorkBudget) -> (Vec<String>, WalkReport<PathCollector>) {
+    let walked = tree.walk(limits, budget, PathCollector::default);
     let mut paths: Vec<_> = walked.visitors.iter().flat_map(|v| v.0.clone()).collect();
     paths.sort();
     (paths, walked)
 }
 
 #[track_caller]
-fn check(files: &[(&str, &str)], expected: &[&str]) {
-    let folder = folder(files);
+fn check_walked_paths(files: &[(&str, &str)], expected: &[&str]) {
+    let folder = temp_folder(files);
     let tree = Tree::open(folder.path()).unwrap();
-    assert_eq!(walked(&tree, Limits::default(), &Budget::unlimited()).0, expected);
+    assert_eq!(walk_paths(&tree, Limits::default(), &WorkBudget::unlimited()).0, expected);
 }
 
 #[test]
 fn ignored_and_vendored_files_are_left_out() {
-    check(
+    check_walked_paths(
         &[
             (".gitignore", "*.log\n/only-here.txt\nsecret/\n"),
             ("a.py", ""),
@@ -76,31 +76,31 @@ fn ignored_and_vendored_files_are_left_out() {
         &[".gitignore", "a.py", "bom/.gitignore", "sub/.gitignore", "sub/keep.log", "sub/only-here.txt"],
     );
     // The root is what was asked for, whatever it looks like.
-    check(&[("pyvenv.cfg", ""), ("main.py", "")], &["main.py", "pyvenv.cfg"]);
+    check_walked_paths(&[("pyvenv.cfg", ""), ("main.py", "")], &["main.py", "pyvenv.cfg"]);
     // Names that are generated only beside their maker.
-    check(&[("target/a.rs", ""), ("vendor/b.rb", "")], &["target/a.rs", "vendor/b.rb"]);
-    check(&[("Cargo.toml", ""), ("target/a.rs", "")], &["Cargo.toml"]);
-    check(&[("go.mod", ""), ("vendor/b.go", "")], &["go.mod"]);
+    check_walked_paths(&[("target/a.rs", ""), ("vendor/b.rb", "")], &["target/a.rs", "vendor/b.rb"]);
+    check_walked_paths(&[("Cargo.toml", ""), ("target/a.rs", "")], &["Cargo.toml"]);
+    check_walked_paths(&[("go.mod", ""), ("vendor/b.go", "")], &["go.mod"]);
 }
 
 #[test]
 fn ignore_files_above_the_root_are_not_read() {
-    let outer = folder(&[(".gitignore", "*.py\n"), ("inner/a.py", "")]);
+    let outer = temp_folder(&[(".gitignore", "*.py\n"), ("inner/a.py", "")]);
     let tree = Tree::open(&outer.path().join("inner")).unwrap();
-    assert_eq!(walked(&tree, Limits::default(), &Budget::unlimited()).0, ["a.py"]);
+    assert_eq!(walk_paths(&tree, Limits::default(), &WorkBudget::unlimited()).0, ["a.py"]);
 }
 
 #[test]
-fn links_never_lead_out_and_never_round() {
-    let outside = folder(&[("secret.txt", "secret")]);
-    let inside = folder(&[("a.txt", "a"), ("sub/b.txt", "b")]);
+fn symlinks_neither_escape_nor_loop() {
+    let outside = temp_folder(&[("secret.txt", "secret")]);
+    let inside = temp_folder(&[("a.txt", "a"), ("sub/b.txt", "b")]);
     let at = |name: &str| inside.path().join(name);
     symlink(outside.path().join("secret.txt"), at("link.txt")).unwrap();
     symlink(outside.path(), at("linked")).unwrap();
     symlink("..", at("sub/loop")).unwrap();
     symlink("a.txt", at("within.txt")).unwrap();
     let tree = Tree::open(inside.path()).unwrap();
-    assert_eq!(walked(&tree, Limits::default(), &Budget::unlimited()).0, ["a.txt", "sub/b.txt"]);
+    assert_eq!(walk_paths(&tree, Limits::default(), &WorkBudget::unlimited()).0, ["a.txt", "sub/b.txt"]);
     let outside = outside.path().display().to_string();
     let escapes = [
         "link.txt".to_owned(),
@@ -120,25 +120,26 @@ fn links_never_lead_out_and_never_round() {
 }
 
 #[test]
-fn special_files_large_files_and_hostile_names_cost_nothing_but_a_note() {
+fn special_large_and_non_unicode_files_are_skipped() {
     use std::ffi::OsStr;
     use std::os::unix::ffi::OsStrExt;
-    let inside = folder(&[("a\n\u{1b}[31m.py", "x"), ("big.py", "0123456789")]);
+    let inside = temp_folder(&[("a\n\u{1b}[31m.py", "x"), ("big.py", "0123456789")]);
     let pipe = inside.path().join("pipe.py");
-    rustix_mkfifo(&pipe);
-    rustix_mkfifo(&inside.path().join(".gitignore"));
+    mkfifo(&pipe);
+    mkfifo(&inside.path().join(".gitignore"));
     fs::write(inside.path().join(OsStr::from_bytes(b"\xff.py")), "").unwrap();
     let tree = Tree::open(inside.path()).unwrap();
-    let (paths, walked) = walked(&tree, Limits { file_bytes: 5, ..Limits::default() }, &Budget::unlimited());
+    let (paths, walked) =
+        walk_paths(&tree, Limits { file_bytes: 5, ..Limits::default() }, &WorkBudget::unlimited());
     assert_eq!(paths, ["a\n\u{1b}[31m.py", "big.py"]);
     let skipped: Vec<_> = walked.skipped.iter().map(|s| (s.path.as_str(), s.reason)).collect();
     assert_eq!(
         skipped,
         [
-            (".gitignore", Reason::Special),
-            ("big.py", Reason::TooLarge),
-            ("pipe.py", Reason::Special),
-            ("\u{fffd}.py", Reason::Name),
+            (".gitignore", SkipReason::NotRegularFile),
+            ("big.py", SkipReason::TooLarge),
+            ("pipe.py", SkipReason::NotRegularFile),
+            ("\u{fffd}.py", SkipReason::NonUnicodeName),
         ]
     );
     assert!(matches!(tree.read("pipe.py", 9), Err(ReadError::NotAFile)));
@@ -147,38 +148,38 @@ fn special_files_large_files_and_hostile_names_cost_nothing_but_a_note() {
 }
 
 /// There is no `mkfifo` in std, and only this test needs one.
-fn rustix_mkfifo(path: &Path) {
+fn mkfifo(path: &Path) {
     assert!(std::process::Command::new("mkfifo").arg(path).status().unwrap().success());
 }
 
 #[test]
-fn every_limit_ends_a_walk_and_is_named() {
+fn every_limit_stops_the_walk_and_is_reported() {
     let files: Vec<_> = (0..50).map(|n| (format!("d{n}/e/f{n}.py"), "0123456789")).collect();
     let files: Vec<_> = files.iter().map(|(name, text)| (name.as_str(), *text)).collect();
-    let folder = folder(&files);
+    let folder = temp_folder(&files);
     let tree = Tree::open(folder.path()).unwrap();
-    let check = |limits: Limits, budget: Budget, cut: Option<Cut>, most: usize| {
-        let (paths, walked) = walked(&tree, limits, &budget);
-        assert_eq!(walked.cuts.into_iter().next(), cut);
+    let check = |limits: Limits, budget: WorkBudget, cut: Option<LimitHit>, most: usize| {
+        let (paths, walked) = walk_paths(&tree, limits, &budget);
+        assert_eq!(walked.limits_hit.into_iter().next(), cut);
         assert!(paths.len() <= most, "{} {cut:?}", paths.len());
         assert_eq!(walked.files, paths.len() as u64);
     };
     let limits = Limits::default;
-    check(limits(), Budget::unlimited(), None, 50);
-    check(Limits { files: 7, ..limits() }, Budget::unlimited(), Some(Cut::Files), 7);
-    check(Limits { bytes: 35, ..limits() }, Budget::unlimited(), Some(Cut::Bytes), 50);
-    check(Limits { depth: 1, ..limits() }, Budget::unlimited(), Some(Cut::Depth), 0);
-    check(limits(), Budget::unlimited().within(Duration::ZERO), Some(Cut::Time), 0);
-    check(limits(), Budget::unlimited().until(|| true), Some(Cut::Stopped), 0);
+    check(limits(), WorkBudget::unlimited(), None, 50);
+    check(Limits { files: 7, ..limits() }, WorkBudget::unlimited(), Some(LimitHit::Files), 7);
+    check(Limits { bytes: 35, ..limits() }, WorkBudget::unlimited(), Some(LimitHit::Bytes), 50);
+    check(Limits { depth: 1, ..limits() }, WorkBudget::unlimited(), Some(LimitHit::Depth), 0);
+    check(limits(), WorkBudget::unlimited().with_timeout(Duration::ZERO), Some(LimitHit::Time), 0);
+    check(limits(), WorkBudget::unlimited().with_cancellation(|| true), Some(LimitHit::Cancelled), 0);
 }
 
 #[test]
-fn one_failing_operation_costs_one_file_or_folder() {
-    let folder = folder(&[(".gitignore", "x"), ("a.py", "1"), ("b/c.py", "2"), ("b/d.py", "3")]);
+fn one_io_error_skips_one_file_or_folder() {
+    let folder = temp_folder(&[(".gitignore", "x"), ("a.py", "1"), ("b/c.py", "2"), ("b/d.py", "3")]);
     let (mut failures, mut lost) = (0, Vec::new());
     loop {
         let tree = Tree::open(folder.path()).unwrap().failing_at(failures);
-        let (_, walked) = walked(&tree, Limits::default(), &Budget::unlimited());
+        let (_, walked) = walk_paths(&tree, Limits::default(), &WorkBudget::unlimited());
         if !tree.has_failed() {
             break;
         }
@@ -193,8 +194,8 @@ fn one_failing_operation_costs_one_file_or_folder() {
 }
 
 #[test]
-fn only_what_lies_in_an_allowed_folder_is_opened() {
-    let base = folder(&[("proj/src/a.py", ""), ("proj_evil/x.py", ""), ("proj/file.txt", "")]);
+fn only_paths_inside_an_allowed_root_are_opened() {
+    let base = temp_folder(&[("proj/src/a.py", ""), ("proj_evil/x.py", ""), ("proj/file.txt", "")]);
     let base = base.path().canonicalize().unwrap();
     symlink(base.join("proj_evil"), base.join("proj/out")).unwrap();
     symlink(base.join("proj"), base.join("alias")).unwrap();
@@ -242,8 +243,9 @@ fn only_what_lies_in_an_allowed_folder_is_opened() {
 }
 
 #[test]
-fn patterns_choose_and_bad_ones_are_named() {
-    let globs = |patterns: &[&str]| Globs::new(&patterns.iter().map(ToString::to_string).collect::<Vec<_>>());
+fn globs_match_paths_and_invalid_ones_are_reported() {
+    let globs =
+        |patterns: &[&str]| GlobFilter::new(&patterns.iter().map(ToString::to_string).collect::<Vec<_>>());
     let some = globs(&["**/*.py", "./web/*.ts"]).unwrap();
     assert!(some.matches("a.py") && some.matches("x/y/a.py") && some.matches("web/a.ts"));
     assert!(!some.matches("web/sub/a.ts") && !some.matches("a.ts"));
@@ -254,9 +256,9 @@ fn patterns_choose_and_bad_ones_are_named() {
 }
 
 #[test]
-fn a_folder_is_listed_with_what_its_names_stand_for() {
-    let outside = folder(&[("there", "")]);
-    let folder = folder(&[("b/inner", ""), ("a", "")]);
+fn folder_entries_report_their_kind() {
+    let outside = temp_folder(&[("there", "")]);
+    let folder = temp_folder(&[("b/inner", ""), ("a", "")]);
     symlink(outside.path(), folder.path().join("c")).unwrap();
     let tree = Tree::open(folder.path()).unwrap();
     let listed = |folder: &str, most| {
@@ -265,18 +267,22 @@ fn a_folder_is_listed_with_what_its_names_stand_for() {
     };
     assert_eq!(
         listed("", 9),
-        [("a".to_owned(), Kind::File), ("b".to_owned(), Kind::Folder), ("c".to_owned(), Kind::Link)]
+        [
+            ("a".to_owned(), FolderEntryKind::File),
+            ("b".to_owned(), FolderEntryKind::Folder),
+            ("c".to_owned(), FolderEntryKind::Symlink)
+        ]
     );
-    assert_eq!(listed("b", 9), [("inner".to_owned(), Kind::File)]);
+    assert_eq!(listed("b", 9), [("inner".to_owned(), FolderEntryKind::File)]);
     assert_eq!(listed("", 2).len(), 2);
     assert_eq!(listed("gone", 9), []);
     assert!(tree.entries("c", 9).is_err(), "a link is not followed");
 }
 
 #[test]
-fn a_stream_is_as_bounded_as_a_whole_file() {
-    let outside = folder(&[("secret", "outside")]);
-    let folder = folder(&[("lines", "one\ntwo\n"), ("sub/", "")]);
+fn stream_respects_the_size_limit() {
+    let outside = temp_folder(&[("secret", "outside")]);
+    let folder = temp_folder(&[("lines", "one\ntwo\n"), ("sub/", "")]);
     symlink(outside.path().join("secret"), folder.path().join("out")).unwrap();
     let tree = Tree::open(folder.path()).unwrap();
     let mut text = String::new();

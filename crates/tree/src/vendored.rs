@@ -1,7 +1,7 @@
 //! Folders whose contents somebody else wrote, or a program did.
 
 /// Always, wherever they are.
-const ALWAYS: &[&str] = &[
+const VENDORED_NAMES: &[&str] = &[
     "node_modules",
     "bower_components",
     "jspm_packages",
@@ -18,7 +18,7 @@ const ALWAYS: &[&str] = &[
 ];
 
 /// Only beside a file that says who makes them.
-const BESIDE: &[(&str, &[&str])] = &[
+const GENERATED_NAMES_BY_MARKER: &[(&str, &[&str])] = &[
     ("target", &["Cargo.toml", "pom.xml"]),
     ("build", &["build.gradle", "build.gradle.kts", "CMakeLists.txt", "setup.py"]),
     ("vendor", &["go.mod", "composer.json", "Gemfile", "Cargo.toml"]),
@@ -29,17 +29,19 @@ const BESIDE: &[(&str, &[&str])] = &[
 ];
 
 /// With this file inside: a virtual environment.
-const MARKER_OF_VENV: &str = "pyvenv.cfg";
+const VIRTUAL_ENV_MARKER: &str = "pyvenv.cfg";
 
 /// Whether a folder of this name, among these siblings, is left out.
-pub(crate) fn by_name(name: &str, siblings: impl Fn(&str) -> bool) -> bool {
+pub(crate) fn is_vendored_name(name: &str, siblings: impl Fn(&str) -> bool) -> bool {
     // Hidden folders belong to tools: .git, .venv, .next, .svelte-kit …
     name.starts_with('.')
-        || ALWAYS.contains(&name)
-        || BESIDE.iter().any(|(folder, makers)| *folder == name && makers.iter().any(|maker| siblings(maker)))
+        || VENDORED_NAMES.contains(&name)
+        || GENERATED_NAMES_BY_MARKER
+            .iter()
+            .any(|(folder, makers)| *folder == name && makers.iter().any(|maker| siblings(maker)))
 }
 
 /// Whether a folder that holds these names is left out.
-pub(crate) fn by_contents(has: impl Fn(&str) -> bool) -> bool {
-    has(MARKER_OF_VENV)
+pub(crate) fn is_virtual_env(has: impl Fn(&str) -> bool) -> bool {
+    has(VIRTUAL_ENV_MARKER)
 }

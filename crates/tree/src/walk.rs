@@ -8,8 +8,8 @@ use std::thread;
 
 use cap_std::fs::{Dir, DirEntry, FileType};
 
-use crate::ignored::Rules;
-use crate::{Budget, ReadError, Tree, read_file, read_only, vendored};
+use crate::gitignore::IgnoreRules;
+use crate::{ReadError, Tree, WorkBudget, read_file, read_only, vendored};
 
 /// Where a walk stops.
 #[derive(Clone, Copy, Debug)]
@@ -32,7 +32,7 @@ impl Default for Limits {
 
 /// The limit that ended a walk early.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Cut {
+pub enum LimitHit {
     /// Too many files.
     Files,
     /// Too many bytes.
@@ -42,10 +42,10 @@ pub enum Cut {
     /// The time was up.
     Time,
     /// Nobody waits any more.
-    Stopped,
+    Cancelled,
 }
 
-impl Cut {
+impl LimitHit {
     /// Its name.
     pub fn name(self) -> &'static str {
         match self {
@@ -53,47 +53,47 @@ impl Cut {
             Self::Bytes => "bytes",
             Self::Depth => "depth",
             Self::Time => "time",
-            Self::Stopped => "stopped",
+            Self::Cancelled => "stopped",
         }
     }
 }
 
 /// Something on the way that was not read.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Skipped {
+pub struct SkippedPath {
     /// Its path from the root, as far as it can be written.
     pub path: String,
     /// Why.
-    pub reason: Reason,
+    pub reason: SkipReason,
 }
 
 /// Why something was not read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Reason {
+pub enum SkipReason {
     /// The system refuses.
     Unreadable,
     /// Larger than [`Limits::file_bytes`].
     TooLarge,
     /// A pipe, a device, a socket.
-    Special,
+    NotRegularFile,
     /// A name that is not Unicode.
-    Name,
+    NonUnicodeName,
 }
 
-impl Reason {
+impl SkipReason {
     /// For people.
-    pub fn text(self) -> &'static str {
+    pub fn message(self) -> &'static str {
         match self {
             Self::Unreadable => "cannot be read",
             Self::TooLarge => "is too large to be read",
-            Self::Special => "is not a regular file",
-            Self::Name => "has a name that is not Unicode",
+            Self::NotRegularFile => "is not a regular file",
+            Self::NonUnicodeName => "has a name that is not Unicode",
         }
     }
 }
 
 /// What a walk came to.
-pub struct Walked<V> {
+pub struct WalkReport<V> {
     /// The visitors, one for each thread.
     pub visitors: Vec<V>,
     /// Regular files that were seen.
@@ -101,11 +101,11 @@ pub struct Walked<V> {
     /// Folders that were entered, the root left out.
     pub directories: u64,
     /// Why it ended early, if it did.
-    pub cuts: BTreeSet<Cut>,
+    pub limits_hit: BTreeSet<LimitHit>,
     /// What could not be read: at most a hundred.
-    pub skipped: Vec<Skipped>,
+    pub skipped: Vec<SkippedPath>,
     /// How many there were.
-    pub skipped_in_all: u64,
+    pub skipped_total: u64,
 }
 
 /// Sees every file, one of several at once.
@@ -132,19 +132,19 @@ impl FileEntry<'_> {
     pub fn read(&self, bytes: &mut Vec<u8>) -> bool {
         let walk = self.walk;
         if walk.bytes.load(Ordering::Relaxed) >= walk.limits.bytes {
-            walk.cut(Cut::Bytes);
+            walk.record_limit_hit(LimitHit::Bytes);
             return false;
         }
-        let opened = walk.tree.faults.pass().and_then(|()| self.entry.open_with(&read_only()));
+        let opened = walk.tree.faults.check().and_then(|()| self.entry.open_with(&read_only()));
         let read = opened.map_err(ReadError::from).and_then(|f| read_file(f, walk.limits.file_bytes, bytes));
         match read {
             Ok(()) => {
                 walk.bytes.fetch_add(bytes.len() as u64, Ordering::Relaxed);
                 return true;
             }
-            Err(ReadError::Io(_)) => walk.skip(self.path, Reason::Unreadable),
-            Err(ReadError::NotAFile) => walk.skip(self.path, Reason::Special),
-            Err(ReadError::TooLarge { .. }) => walk.skip(self.path, Reason::TooLarge),
+            Err(ReadError::Io(_)) => walk.record_skipped(self.path, SkipReason::Unreadable),
+            Err(ReadError::NotAFile) => walk.record_skipped(self.path, SkipReason::NotRegularFile),
+            Err(ReadError::TooLarge { .. }) => walk.record_skipped(self.path, SkipReason::TooLarge),
         }
         false
     }
@@ -155,15 +155,15 @@ impl Tree {
     pub fn walk<V: Visitor>(
         &self,
         limits: Limits,
-        budget: &Budget,
+        budget: &WorkBudget,
         visitor: impl Fn() -> V + Sync,
-    ) -> Walked<V> {
-        let rules = match self.read(".git/info/exclude", IGNORE_FILE_LIMIT) {
-            Ok(text) => Rules::default().within("", &text),
-            Err(_) => Rules::default(),
+    ) -> WalkReport<V> {
+        let rules = match self.read(".git/info/exclude", MAX_IGNORE_FILE_BYTES) {
+            Ok(text) => IgnoreRules::default().extended_with("", &text),
+            Err(_) => IgnoreRules::default(),
         };
         let walk = Walk::new(self, limits, budget);
-        walk.jobs.lock().unwrap_or_else(PoisonError::into_inner).waiting.push(Job {
+        walk.jobs.lock().unwrap_or_else(PoisonError::into_inner).waiting.push(FolderJob {
             parent: None,
             path: String::new(),
             depth: 0,
@@ -186,51 +186,51 @@ impl Tree {
             );
             visitors
         });
-        walk.finish(visitors)
+        walk.into_report(visitors)
     }
 }
 
-const IGNORE_FILE_LIMIT: u64 = 1 << 20;
-const SKIPPED_KEPT: usize = 100;
+const MAX_IGNORE_FILE_BYTES: u64 = 1 << 20;
+const MAX_SKIPPED_REPORTED: usize = 100;
 
 /// A walk under way.
 struct Walk<'a> {
     tree: &'a Tree,
     limits: Limits,
-    budget: &'a Budget,
+    budget: &'a WorkBudget,
     files: AtomicU64,
     directories: AtomicU64,
     bytes: AtomicU64,
-    is_full: AtomicBool,
-    jobs: Mutex<Jobs>,
+    is_file_limit_reached: AtomicBool,
+    jobs: Mutex<WalkQueue>,
     changed: Condvar,
-    outcome: Mutex<Outcome>,
+    issues: Mutex<WalkIssues>,
 }
 
 #[derive(Default)]
-struct Jobs {
-    waiting: Vec<Job>,
+struct WalkQueue {
+    waiting: Vec<FolderJob>,
     running: usize,
 }
 
 #[derive(Default)]
-struct Outcome {
-    cuts: BTreeSet<Cut>,
-    skipped: Vec<Skipped>,
-    skipped_in_all: u64,
+struct WalkIssues {
+    limits_hit: BTreeSet<LimitHit>,
+    skipped: Vec<SkippedPath>,
+    skipped_total: u64,
 }
 
 /// A folder that is to be listed.
-struct Job {
+struct FolderJob {
     /// The open folder it lies in; `None` for the root. Jobs are taken last in, first out, so few are open at a time.
     parent: Option<Arc<Dir>>,
     path: String,
     depth: usize,
-    rules: Rules,
+    rules: IgnoreRules,
 }
 
 impl<'a> Walk<'a> {
-    fn new(tree: &'a Tree, limits: Limits, budget: &'a Budget) -> Self {
+    fn new(tree: &'a Tree, limits: Limits, budget: &'a WorkBudget) -> Self {
         Self {
             tree,
             limits,
@@ -238,37 +238,44 @@ impl<'a> Walk<'a> {
             files: AtomicU64::new(0),
             directories: AtomicU64::new(0),
             bytes: AtomicU64::new(0),
-            is_full: AtomicBool::new(false),
+            is_file_limit_reached: AtomicBool::new(false),
             jobs: Mutex::default(),
             changed: Condvar::new(),
-            outcome: Mutex::default(),
+            issues: Mutex::default(),
         }
     }
 
-    fn finish<V>(self, visitors: Vec<V>) -> Walked<V> {
-        let Outcome { cuts, mut skipped, skipped_in_all } =
-            self.outcome.into_inner().unwrap_or_else(PoisonError::into_inner);
+    fn into_report<V>(self, visitors: Vec<V>) -> WalkReport<V> {
+        let WalkIssues { limits_hit: cuts, mut skipped, skipped_total: skipped_in_all } =
+            self.issues.into_inner().unwrap_or_else(PoisonError::into_inner);
         skipped.sort();
         let directories = self.directories.into_inner().saturating_sub(1);
-        Walked { visitors, files: self.files.into_inner(), directories, cuts, skipped, skipped_in_all }
+        WalkReport {
+            visitors,
+            files: self.files.into_inner(),
+            directories,
+            limits_hit: cuts,
+            skipped,
+            skipped_total: skipped_in_all,
+        }
     }
 
     fn work(&self, visitor: &mut impl Visitor) {
-        while let Some(job) = self.take() {
+        while let Some(job) = self.next_job() {
             // Whatever happens to this folder, the others must not wait for it for ever.
-            let done = Done(self);
-            let found = if self.is_over() { Vec::new() } else { self.list(job, visitor) };
-            self.jobs().waiting.extend(found);
+            let done = FolderJobGuard(self);
+            let found = if self.should_stop() { Vec::new() } else { self.visit_folder(job, visitor) };
+            self.lock_jobs().waiting.extend(found);
             drop(done);
         }
     }
 
-    fn jobs(&self) -> MutexGuard<'_, Jobs> {
+    fn lock_jobs(&self) -> MutexGuard<'_, WalkQueue> {
         self.jobs.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn take(&self) -> Option<Job> {
-        let mut jobs = self.jobs();
+    fn next_job(&self) -> Option<FolderJob> {
+        let mut jobs = self.lock_jobs();
         loop {
             if let Some(job) = jobs.waiting.pop() {
                 jobs.running += 1;
@@ -282,54 +289,54 @@ impl<'a> Walk<'a> {
     }
 
     /// Lists one folder and gives the folders in it.
-    fn list(&self, job: Job, visitor: &mut impl Visitor) -> Vec<Job> {
-        let Some((dir, entries)) = self.open(&job) else {
-            self.skip(&job.path, Reason::Unreadable);
+    fn visit_folder(&self, job: FolderJob, visitor: &mut impl Visitor) -> Vec<FolderJob> {
+        let Some((dir, entries)) = self.open_folder(&job) else {
+            self.record_skipped(&job.path, SkipReason::Unreadable);
             return Vec::new();
         };
         let has = |name: &str| entries.iter().any(|(listed, _)| listed == name);
         // A root is analysed even if somebody made a virtual environment of it.
-        if job.depth > 0 && vendored::by_contents(has) {
+        if job.depth > 0 && vendored::is_virtual_env(has) {
             return Vec::new();
         }
         self.directories.fetch_add(1, Ordering::Relaxed);
-        let rules = self.rules(&job, &entries);
+        let rules = self.load_ignore_rules(&job, &entries);
         let dir = Arc::new(dir);
         let mut folders = Vec::new();
         for (name, entry) in &entries {
-            let path = join(&job.path, name);
-            let Ok(kind) = kind(entry) else {
-                self.skip(&path, Reason::Unreadable);
+            let path = join_path(&job.path, name);
+            let Ok(kind) = entry_file_type(entry) else {
+                self.record_skipped(&path, SkipReason::Unreadable);
                 continue;
             };
             if kind.is_dir() {
-                if vendored::by_name(name, has) || rules.ignore(&path, true) {
+                if vendored::is_vendored_name(name, has) || rules.is_ignored(&path, true) {
                     continue;
                 }
                 if job.depth >= self.limits.depth {
-                    self.cut(Cut::Depth);
+                    self.record_limit_hit(LimitHit::Depth);
                     continue;
                 }
                 let (parent, rules) = (Some(dir.clone()), rules.clone());
-                folders.push(Job { parent, path, depth: job.depth + 1, rules });
+                folders.push(FolderJob { parent, path, depth: job.depth + 1, rules });
             } else if kind.is_file() {
-                if rules.ignore(&path, false) {
+                if rules.is_ignored(&path, false) {
                     continue;
                 }
-                if self.is_over() || !self.count() {
+                if self.should_stop() || !self.try_count_file() {
                     return Vec::new();
                 }
                 visitor.visit(&FileEntry { path: &path, entry, walk: self });
             } else if !kind.is_symlink() {
                 // What a link points at is seen where it really is, if it is inside at all.
-                self.skip(&path, Reason::Special);
+                self.record_skipped(&path, SkipReason::NotRegularFile);
             }
         }
         folders
     }
 
-    fn open(&self, job: &Job) -> Option<(Dir, Vec<(String, DirEntry)>)> {
-        self.tree.faults.pass().ok()?;
+    fn open_folder(&self, job: &FolderJob) -> Option<(Dir, Vec<(String, DirEntry)>)> {
+        self.tree.faults.check().ok()?;
         let dir = match &job.parent {
             Some(parent) => parent.open_dir(job.path.rsplit('/').next()?).ok()?,
             None => self.tree.dir.try_clone().ok()?,
@@ -339,94 +346,98 @@ impl<'a> Walk<'a> {
         let mut entries = Vec::new();
         for entry in dir.entries().ok()? {
             if entries.len() > most {
-                self.cut(Cut::Files);
+                self.record_limit_hit(LimitHit::Files);
                 break;
             }
             let entry = entry.ok()?;
             match entry.file_name().into_string() {
                 Ok(name) => entries.push((name, entry)),
-                Err(name) => self.skip(&join(&job.path, &name.to_string_lossy()), Reason::Name),
+                Err(name) => self.record_skipped(
+                    &join_path(&job.path, &name.to_string_lossy()),
+                    SkipReason::NonUnicodeName,
+                ),
             }
         }
         Some((dir, entries))
     }
 
     /// The rules in this folder: those from above and its own.
-    fn rules(&self, job: &Job, entries: &[(String, DirEntry)]) -> Rules {
+    fn load_ignore_rules(&self, job: &FolderJob, entries: &[(String, DirEntry)]) -> IgnoreRules {
         let own = entries
             .iter()
             .find(|(name, entry)| name == ".gitignore" && entry.file_type().is_ok_and(|kind| kind.is_file()));
         let Some((_, entry)) = own else { return job.rules.clone() };
         let mut text = Vec::new();
-        let opened = self.tree.faults.pass().and_then(|()| entry.open_with(&read_only()));
-        let read = opened.map_err(ReadError::from).and_then(|f| read_file(f, IGNORE_FILE_LIMIT, &mut text));
+        let opened = self.tree.faults.check().and_then(|()| entry.open_with(&read_only()));
+        let read =
+            opened.map_err(ReadError::from).and_then(|f| read_file(f, MAX_IGNORE_FILE_BYTES, &mut text));
         if read.is_err() {
-            self.skip(&join(&job.path, ".gitignore"), Reason::Unreadable);
+            self.record_skipped(&join_path(&job.path, ".gitignore"), SkipReason::Unreadable);
             return job.rules.clone();
         }
-        job.rules.within(&job.path, &text)
+        job.rules.extended_with(&job.path, &text)
     }
 
     /// Counts a file; `false` if it is one too many.
-    fn count(&self) -> bool {
+    fn try_count_file(&self) -> bool {
         let before = self.files.fetch_add(1, Ordering::Relaxed);
         if before >= self.limits.files {
             self.files.fetch_sub(1, Ordering::Relaxed);
-            self.is_full.store(true, Ordering::Relaxed);
-            self.cut(Cut::Files);
+            self.is_file_limit_reached.store(true, Ordering::Relaxed);
+            self.record_limit_hit(LimitHit::Files);
             return false;
         }
         if before % 1024 == 1023 {
-            self.budget.tell(before + 1, "files seen");
+            self.budget.report_progress(before + 1, "files seen");
         }
         true
     }
 
-    fn is_over(&self) -> bool {
-        if self.is_full.load(Ordering::Relaxed) {
+    fn should_stop(&self) -> bool {
+        if self.is_file_limit_reached.load(Ordering::Relaxed) {
             return true;
         }
-        if self.budget.is_stopped() {
-            self.cut(Cut::Stopped);
-        } else if self.budget.is_over() {
-            self.cut(Cut::Time);
+        if self.budget.is_cancelled() {
+            self.record_limit_hit(LimitHit::Cancelled);
+        } else if self.budget.is_expired() {
+            self.record_limit_hit(LimitHit::Time);
         } else {
             return false;
         }
         true
     }
 
-    fn cut(&self, cut: Cut) {
-        self.outcome.lock().unwrap_or_else(PoisonError::into_inner).cuts.insert(cut);
+    fn record_limit_hit(&self, cut: LimitHit) {
+        self.issues.lock().unwrap_or_else(PoisonError::into_inner).limits_hit.insert(cut);
     }
 
-    fn skip(&self, path: &str, reason: Reason) {
-        let mut outcome = self.outcome.lock().unwrap_or_else(PoisonError::into_inner);
-        outcome.skipped_in_all += 1;
-        if outcome.skipped.len() < SKIPPED_KEPT {
-            outcome.skipped.push(Skipped { path: path.to_owned(), reason });
+    fn record_skipped(&self, path: &str, reason: SkipReason) {
+        let mut outcome = self.issues.lock().unwrap_or_else(PoisonError::into_inner);
+        outcome.skipped_total += 1;
+        if outcome.skipped.len() < MAX_SKIPPED_REPORTED {
+            outcome.skipped.push(SkippedPath { path: path.to_owned(), reason });
         }
     }
 }
 
 /// Says that a job has been done, even if it panicked.
-struct Done<'a, 'b>(&'a Walk<'b>);
+struct FolderJobGuard<'a, 'b>(&'a Walk<'b>);
 
-impl Drop for Done<'_, '_> {
+impl Drop for FolderJobGuard<'_, '_> {
     fn drop(&mut self) {
-        self.0.jobs().running -= 1;
+        self.0.lock_jobs().running -= 1;
         self.0.changed.notify_all();
     }
 }
 
 /// What an entry is. Some file systems do not say while they list, and have to be asked.
-pub(crate) fn kind(entry: &DirEntry) -> io::Result<FileType> {
+pub(crate) fn entry_file_type(entry: &DirEntry) -> io::Result<FileType> {
     let listed = entry.file_type()?;
     let is_known =
         listed.is_file() || listed.is_dir() || listed.is_symlink() || listed != FileType::unknown();
     if is_known { Ok(listed) } else { entry.metadata().map(|found| found.file_type()) }
 }
 
-fn join(folder: &str, name: &str) -> String {
+fn join_path(folder: &str, name: &str) -> String {
     if folder.is_empty() { name.to_owned() } else { format!("{folder}/{name}") }
 }

@@ -10,12 +10,12 @@ use std::io::{self, Write};
 use cap_fs_ext::{DirExt, FollowSymlinks, MetadataExt, OpenOptionsFollowExt};
 use cap_std::fs::{Dir, DirBuilder, File, OpenOptions, Permissions, PermissionsExt};
 
-use crate::step::{link, names, step};
+use crate::nofollow::{open_folder_nofollow, path_components, symlink_error};
 use crate::{Tree, read_only};
 
 /// What stands at a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Found {
+pub struct EntryMetadata {
     /// A regular file, or else a folder, a pipe …
     pub is_file: bool,
     /// A folder.
@@ -25,59 +25,59 @@ pub struct Found {
     /// Its permissions.
     pub mode: u32,
     /// How many names the file has.
-    pub names: u64,
+    pub hard_links: u64,
 }
 
 /// Held by whoever changes the tree. Gone when it is dropped, or when its process is.
 #[derive(Debug)]
-pub struct Lock(#[expect(dead_code, reason = "held, not used")] fs::File);
+pub struct TreeLock(#[expect(dead_code, reason = "held, not used")] fs::File);
 
 impl Tree {
     /// What stands at a path, if anything does. A link on the way, or at its end, is an error.
-    pub fn find(&self, path: &str) -> io::Result<Option<Found>> {
-        self.faults.pass()?;
+    pub fn metadata(&self, path: &str) -> io::Result<Option<EntryMetadata>> {
+        self.faults.check()?;
         if path.is_empty() {
             return Ok(None);
         }
         let mut dir = self.dir.try_clone()?;
-        let names = names(path)?;
-        let Some((last, above)) = names.split_last() else { return stands(&dir, ".", path) };
+        let names = path_components(path)?;
+        let Some((last, above)) = names.split_last() else { return entry_metadata(&dir, ".", path) };
         for (at, name) in above.iter().enumerate() {
-            dir = match step(&dir, name) {
+            dir = match open_folder_nofollow(&dir, name) {
                 Ok(next) => next,
                 Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
                 // Said of the path to the link, not of its name alone.
                 Err(error) if error.kind() == io::ErrorKind::InvalidInput => {
-                    return Err(link(&names[..=at].join("/")));
+                    return Err(symlink_error(&names[..=at].join("/")));
                 }
                 Err(error) => return Err(error),
             };
         }
-        stands(&dir, last, path)
+        entry_metadata(&dir, last, path)
     }
 
     /// Puts a whole file at a path: what stood there stands there until the new one is on the disk. `aside` is a name in
     /// the same folder that nobody uses.
     pub fn replace(&self, path: &str, aside: &str, bytes: &[u8], mode: u32) -> io::Result<()> {
-        self.stage(aside, bytes, mode)?;
+        self.create_file(aside, bytes, mode)?;
         self.rename(aside, path)
     }
 
     /// Writes a new file, and waits until it is on the disk.
-    pub fn stage(&self, path: &str, bytes: &[u8], mode: u32) -> io::Result<()> {
-        self.faults.pass()?;
-        let (folder, name) = self.parent_to_write(path)?;
+    pub fn create_file(&self, path: &str, bytes: &[u8], mode: u32) -> io::Result<()> {
+        self.faults.check()?;
+        let (folder, name) = self.open_parent_for_write(path)?;
         let mut options = OpenOptions::new();
         options.write(true).create_new(true).follow(FollowSymlinks::No);
         let mut file = folder.open_with(name, &options)?;
-        self.faults.pass()?;
-        write(&mut file, bytes, mode).inspect_err(|_| drop(folder.remove_file(name)))
+        self.faults.check()?;
+        write_and_sync(&mut file, bytes, mode).inspect_err(|_| drop(folder.remove_file(name)))
     }
 
     /// Gives a file other permissions.
     pub fn set_mode(&self, path: &str, mode: u32) -> io::Result<()> {
-        self.faults.pass()?;
-        let (folder, name) = self.parent_to_write(path)?;
+        self.faults.check()?;
+        let (folder, name) = self.open_parent_for_write(path)?;
         let mut options = read_only();
         options.follow(FollowSymlinks::No);
         folder.open_with(name, &options)?.set_permissions(Permissions::from_mode(mode))
@@ -85,39 +85,39 @@ impl Tree {
 
     /// Gives a file another name, in place of what had it.
     pub fn rename(&self, from: &str, to: &str) -> io::Result<()> {
-        self.faults.pass()?;
-        let (old, old_name) = self.parent_to_write(from)?;
-        let (new, new_name) = self.parent_to_write(to)?;
+        self.faults.check()?;
+        let (old, old_name) = self.open_parent_for_write(from)?;
+        let (new, new_name) = self.open_parent_for_write(to)?;
         old.rename(old_name, &new, new_name)?;
-        self.settle(&new)
+        self.sync_folder(&new)
     }
 
     /// Removes a file. That it is not there is no error.
     pub fn remove(&self, path: &str) -> io::Result<()> {
-        self.faults.pass()?;
-        let (folder, name) = match self.parent_to_write(path) {
+        self.faults.check()?;
+        let (folder, name) = match self.open_parent_for_write(path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
             other => other?,
         };
         match folder.remove_file_or_symlink(name) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
-            _ => self.settle(&folder),
+            _ => self.sync_folder(&folder),
         }
     }
 
     /// Makes a folder and those above it. Gives those that were not there before, the outermost first.
-    pub fn make_folders(&self, path: &str) -> io::Result<Vec<String>> {
+    pub fn create_folders(&self, path: &str) -> io::Result<Vec<String>> {
         let (mut made, mut whole) = (Vec::new(), String::new());
-        let mut dir = self.top_to_write(path)?;
-        for name in names(path)? {
+        let mut dir = self.open_root_for_write(path)?;
+        for name in path_components(path)? {
             whole = if whole.is_empty() { name.to_owned() } else { format!("{whole}/{name}") };
-            self.faults.pass()?;
-            let opened = match step(&dir, name) {
+            self.faults.check()?;
+            let opened = match open_folder_nofollow(&dir, name) {
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                    self.faults.pass()?;
+                    self.faults.check()?;
                     dir.create_dir_with(name, &DirBuilder::new())?;
                     made.push(whole.clone());
-                    step(&dir, name)
+                    open_folder_nofollow(&dir, name)
                 }
                 other => other,
             };
@@ -125,7 +125,7 @@ impl Tree {
                 io::ErrorKind::NotADirectory => io::Error::new(error.kind(), format!("`{whole}` is a file")),
                 _ => error,
             })?;
-            self.may_write(&dir, path)?;
+            self.check_writable(&dir, path)?;
         }
         Ok(made)
     }
@@ -133,13 +133,13 @@ impl Tree {
     /// Removes a folder if nothing is in it. Says whether it is gone. What is no folder, or lies behind a link, stays.
     pub fn remove_folder(&self, path: &str) -> io::Result<bool> {
         use io::ErrorKind::{DirectoryNotEmpty, InvalidInput, NotADirectory, NotFound};
-        self.faults.pass()?;
-        let removed = self.parent_to_write(path).and_then(|(folder, name)| {
+        self.faults.check()?;
+        let removed = self.open_parent_for_write(path).and_then(|(folder, name)| {
             folder.remove_dir(name)?;
             Ok(folder)
         });
         match removed {
-            Ok(folder) => self.settle(&folder).map(|()| true),
+            Ok(folder) => self.sync_folder(&folder).map(|()| true),
             Err(error) if error.kind() == NotFound => Ok(true),
             Err(error) if matches!(error.kind(), DirectoryNotEmpty | InvalidInput | NotADirectory) => {
                 Ok(false)
@@ -149,13 +149,13 @@ impl Tree {
     }
 
     /// The names in a folder, sorted; none if there is no such folder.
-    pub fn names(&self, folder: &str) -> io::Result<Vec<String>> {
-        if self.find(folder)?.is_none() {
+    pub fn file_names(&self, folder: &str) -> io::Result<Vec<String>> {
+        if self.metadata(folder)?.is_none() {
             return Ok(Vec::new());
         }
-        self.faults.pass()?;
+        self.faults.check()?;
         let mut names = Vec::new();
-        for entry in self.folder(folder)?.entries()? {
+        for entry in self.open_folder(folder)?.entries()? {
             names.extend(entry?.file_name().into_string().ok());
         }
         names.sort_unstable();
@@ -163,12 +163,12 @@ impl Tree {
     }
 
     /// Locks the tree against others that change it. `None` if somebody does right now.
-    pub fn lock(&self) -> io::Result<Option<Lock>> {
-        self.faults.pass()?;
+    pub fn lock(&self) -> io::Result<Option<TreeLock>> {
+        self.faults.check()?;
         // A handle of its own: a lock is shared by all copies of a handle.
         let own = self.dir.open(".")?.into_std();
         match own.try_lock() {
-            Ok(()) => Ok(Some(Lock(own))),
+            Ok(()) => Ok(Some(TreeLock(own))),
             Err(fs::TryLockError::WouldBlock) => Ok(None),
             Err(fs::TryLockError::Error(error)) => Err(error),
         }
@@ -176,14 +176,14 @@ impl Tree {
 
     /// A number that this folder has on this machine, and its copies elsewhere have not.
     pub fn identity(&self) -> io::Result<String> {
-        self.faults.pass()?;
+        self.faults.check()?;
         let found = self.dir.dir_metadata()?;
         Ok(format!("{:x}:{:x}", found.dev(), found.ino()))
     }
 
     /// Waits until the names in a folder are on the disk.
-    fn settle(&self, folder: &Dir) -> io::Result<()> {
-        self.faults.pass()?;
+    fn sync_folder(&self, folder: &Dir) -> io::Result<()> {
+        self.faults.check()?;
         // Opened as a file: the handle of a `Dir` only stands for a place.
         match folder.open(".") {
             Ok(folder) => folder.sync_all(),
@@ -195,25 +195,25 @@ impl Tree {
 }
 
 /// What has a name in a folder.
-fn stands(dir: &Dir, name: &str, path: &str) -> io::Result<Option<Found>> {
+fn entry_metadata(dir: &Dir, name: &str, path: &str) -> io::Result<Option<EntryMetadata>> {
     let found = match dir.symlink_metadata(name) {
         Ok(found) => found,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(error),
     };
     if found.is_symlink() {
-        return Err(link(path));
+        return Err(symlink_error(path));
     }
-    Ok(Some(Found {
+    Ok(Some(EntryMetadata {
         is_file: found.is_file(),
         is_folder: found.is_dir(),
         size: found.len(),
         mode: found.permissions().mode() & 0o7777,
-        names: found.nlink(),
+        hard_links: found.nlink(),
     }))
 }
 
-fn write(file: &mut File, bytes: &[u8], mode: u32) -> io::Result<()> {
+fn write_and_sync(file: &mut File, bytes: &[u8], mode: u32) -> io::Result<()> {
     file.write_all(bytes)?;
     file.set_permissions(Permissions::from_mode(mode))?;
     file.sync_all()

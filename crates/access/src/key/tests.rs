@@ -2,20 +2,21 @@ use proptest::prelude::*;
 use secrecy::ExposeSecret;
 
 use super::*;
-use crate::testing::{at, pepper, random, record};
+use crate::testing::{deterministic_random, key_record, pepper, time_at_ms};
 
-fn issued(environment: Environment) -> (String, Credential) {
-    let (key, credential) = pepper().issue(environment, random());
+fn issue_key(environment: KeyEnvironment) -> (String, KeyCredential) {
+    let (key, credential) = pepper().issue(environment, deterministic_random());
     (key.expose_secret().to_owned(), credential)
 }
 
 #[test]
-fn a_key_looks_as_documented_and_is_known_again() {
-    for (environment, head) in [(Environment::Live, "cf_live_sk_"), (Environment::Test, "cf_test_sk_")] {
-        let (key, credential) = issued(environment);
+fn issued_key_has_documented_format_and_verifies() {
+    for (environment, head) in [(KeyEnvironment::Live, "cf_live_sk_"), (KeyEnvironment::Test, "cf_test_sk_")]
+    {
+        let (key, credential) = issue_key(environment);
         assert!(key.starts_with(head) && key.len() == head.len() + 55, "{key}");
-        assert_eq!(pepper().prefix(&key), Some(credential.prefix.as_str()));
-        let principal = pepper().judge(&key, &record(), &credential, at(0)).unwrap();
+        assert_eq!(pepper().parse_prefix(&key), Some(credential.prefix.as_str()));
+        let principal = pepper().verify(&key, &key_record(), &credential, time_at_ms(0)).unwrap();
         assert_eq!(
             (principal.subject(), principal.tenant(), principal.scope(), principal.project()),
             ("key:key_1", "main", Scope::Write, Some("proj_abc123"))
@@ -24,24 +25,24 @@ fn a_key_looks_as_documented_and_is_known_again() {
 }
 
 #[test]
-fn two_keys_have_nothing_in_common() {
-    let draw = random();
-    let mut all: Vec<_> = (0..200).map(|_| pepper().issue(Environment::Live, &draw).1).collect();
+fn issued_keys_are_unique() {
+    let draw = deterministic_random();
+    let mut all: Vec<_> = (0..200).map(|_| pepper().issue(KeyEnvironment::Live, &draw).1).collect();
     all.sort_by(|a, b| a.prefix.cmp(&b.prefix));
     all.dedup_by(|a, b| a.prefix == b.prefix || a.hash == b.hash);
     assert_eq!(all.len(), 200);
 }
 
 #[test]
-fn what_is_kept_does_not_show_the_secret() {
-    let (key, credential) = issued(Environment::Live);
+fn debug_output_does_not_contain_the_secret() {
+    let (key, credential) = issue_key(KeyEnvironment::Live);
     let secret = &key[credential.prefix.len()..];
-    assert!(!format!("{credential:?} {:?} {:?}", record(), pepper()).contains(secret));
+    assert!(!format!("{credential:?} {:?} {:?}", key_record(), pepper()).contains(secret));
 }
 
 #[test]
-fn what_is_no_key_is_known_without_the_store() {
-    let (key, _) = issued(Environment::Live);
+fn malformed_keys_have_no_prefix() {
+    let (key, _) = issue_key(KeyEnvironment::Live);
     let swapped = key.replace("cf_live_sk_", "cf_test_sk_");
     for (text, is_key) in [
         (key.as_str(), true),
@@ -58,45 +59,49 @@ fn what_is_no_key_is_known_without_the_store() {
         (&format!("cf_live_sk_{}", "é".repeat(27) + "x"), false),
         (&format!("cf_live_sk_{}", "a".repeat(55)), false),
     ] {
-        assert_eq!(pepper().prefix(text).is_some(), is_key, "{text}");
+        assert_eq!(pepper().parse_prefix(text).is_some(), is_key, "{text}");
     }
-    assert_eq!(Pepper::new([8; 32]).prefix(&key), None, "the name of another server's key");
+    assert_eq!(Pepper::new([8; 32]).parse_prefix(&key), None, "the name of another server's key");
 }
 
-type Change = fn(&mut KeyRecord, &mut Credential);
+type KeyMutation = fn(&mut KeyRecord, &mut KeyCredential);
 
 #[test]
-fn a_key_ends_when_it_ends() {
-    let (key, credential) = issued(Environment::Live);
-    let table: [(Change, i64, Result<(), Refused>); 9] = [
+fn expired_revoked_or_wrong_key_is_rejected() {
+    let (key, credential) = issue_key(KeyEnvironment::Live);
+    let table: [(KeyMutation, i64, Result<(), KeyRejection>); 9] = [
         (|_, _| {}, 0, Ok(())),
-        (|record, _| record.expires = Some(at(1000)), 999, Ok(())),
-        (|record, _| record.expires = Some(at(1000)), 1000, Err(Refused::Expired)),
-        (|record, _| record.revoked = Some(at(1000)), 1000, Err(Refused::Revoked)),
-        (|record, _| record.revoked = Some(at(9000)), 1000, Err(Refused::Revoked)),
-        (|_, credential| credential.until = Some(at(1000)), 999, Ok(())),
-        (|_, credential| credential.until = Some(at(1000)), 1000, Err(Refused::Revoked)),
-        (|_, credential| credential.hash[31] ^= 1, 0, Err(Refused::Wrong)),
+        (|record, _| record.expires = Some(time_at_ms(1000)), 999, Ok(())),
+        (|record, _| record.expires = Some(time_at_ms(1000)), 1000, Err(KeyRejection::Expired)),
+        (|record, _| record.revoked = Some(time_at_ms(1000)), 1000, Err(KeyRejection::Revoked)),
+        (|record, _| record.revoked = Some(time_at_ms(9000)), 1000, Err(KeyRejection::Revoked)),
+        (|_, credential| credential.valid_until = Some(time_at_ms(1000)), 999, Ok(())),
+        (|_, credential| credential.valid_until = Some(time_at_ms(1000)), 1000, Err(KeyRejection::Revoked)),
+        (|_, credential| credential.hash[31] ^= 1, 0, Err(KeyRejection::WrongSecret)),
         (
             |record, credential| {
-                record.revoked = Some(at(0));
+                record.revoked = Some(time_at_ms(0));
                 credential.hash[0] ^= 1;
             },
             0,
             // Who does not know the secret does not learn that it was revoked.
-            Err(Refused::Wrong),
+            Err(KeyRejection::WrongSecret),
         ),
     ];
     for (n, (change, now, expected)) in table.into_iter().enumerate() {
-        let (mut record, mut credential) = (record(), credential.clone());
+        let (mut record, mut credential) = (key_record(), credential.clone());
         change(&mut record, &mut credential);
-        assert_eq!(pepper().judge(&key, &record, &credential, at(now)).map(|_| ()), expected, "row {n}");
+        assert_eq!(
+            pepper().verify(&key, &record, &credential, time_at_ms(now)).map(|_| ()),
+            expected,
+            "row {n}"
+        );
     }
 }
 
 #[test]
-fn a_pepper_is_32_bytes_however_they_are_written() {
-    let (key, _) = issued(Environment::Live);
+fn pepper_parses_32_bytes_of_hex_or_base64() {
+    let (key, _) = issue_key(KeyEnvironment::Live);
     for (text, is_ours) in [
         ("07".repeat(32), Some(true)),
         ("BwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwc=".to_owned(), Some(true)),
@@ -109,32 +114,32 @@ fn a_pepper_is_32_bytes_however_they_are_written() {
         ("é".repeat(32), None),
     ] {
         let pepper = Pepper::parse(&text);
-        assert_eq!(pepper.map(|pepper| pepper.prefix(&key).is_some()), is_ours, "{text}");
+        assert_eq!(pepper.map(|pepper| pepper.parse_prefix(&key).is_some()), is_ours, "{text}");
     }
 }
 
 proptest! {
     /// Any single character that is another one makes another key.
     #[test]
-    fn a_changed_key_opens_nothing(place in 0_usize..66, other in any::<char>()) {
-        let (key, credential) = issued(Environment::Live);
+    fn key_with_any_character_changed_is_rejected(place in 0_usize..66, other in any::<char>()) {
+        let (key, credential) = issue_key(KeyEnvironment::Live);
         let mut changed: Vec<char> = key.chars().collect();
         prop_assume!(changed[place] != other);
         changed[place] = other;
         let changed: String = changed.into_iter().collect();
-        let found = pepper().prefix(&changed).is_some_and(|prefix| prefix == credential.prefix);
-        let opens = pepper().judge(&changed, &record(), &credential, at(0));
-        prop_assert_eq!(opens, Err(Refused::Wrong));
+        let found = pepper().parse_prefix(&changed).is_some_and(|prefix| prefix == credential.prefix);
+        let opens = pepper().verify(&changed, &key_record(), &credential, time_at_ms(0));
+        prop_assert_eq!(opens, Err(KeyRejection::WrongSecret));
         // A name with a character changed is known for a made-up one, so the store is not asked.
         let in_name = (11..23).contains(&place);
         prop_assert!(!(found && in_name));
     }
 
     #[test]
-    fn no_text_makes_it_fall_over(text in any::<String>()) {
-        prop_assert!(pepper().prefix(&text).is_none());
+    fn parsing_arbitrary_text_never_panics(text in any::<String>()) {
+        prop_assert!(pepper().parse_prefix(&text).is_none());
         let longer = format!("cf_live_sk_{text}");
-        prop_assert!(pepper().prefix(&longer).is_none());
+        prop_assert!(pepper().parse_prefix(&longer).is_none());
         let _ = Pepper::parse(&text);
     }
 }

@@ -14,19 +14,19 @@ use rmcp::{ClientHandler, ClientLifecycleMode, ClientServiceExt, ErrorData, Role
 use serde_json::{Value, json};
 
 /// A client at work.
-pub(crate) type Client = RunningService<RoleClient, Traveller>;
+pub(crate) type RmcpClient = RunningService<RoleClient, Traveller>;
 
 /// Answers every question, or declines it, and writes down what it hears.
 #[derive(Clone, Default)]
 pub(crate) struct Traveller {
     pub(crate) declines: Arc<AtomicBool>,
-    pub(crate) asked: Arc<AtomicU32>,
+    pub(crate) question_count: Arc<AtomicU32>,
     pub(crate) progress: Arc<Mutex<Vec<f64>>>,
 }
 
 impl Traveller {
     /// The progress that was heard of. Each notice is a task of its own, and may be done after the answer to the call came.
-    pub(crate) async fn heard(&self, count: usize) -> Vec<f64> {
+    pub(crate) async fn wait_for_progress(&self, count: usize) -> Vec<f64> {
         for _ in 0..6000 {
             if self.progress.lock().unwrap().len() >= count {
                 break;
@@ -48,12 +48,12 @@ impl ClientHandler for Traveller {
         request: ElicitRequestParams,
         _: RequestContext<RoleClient>,
     ) -> Result<ElicitResult, ErrorData> {
-        self.asked.fetch_add(1, Ordering::Relaxed);
+        self.question_count.fetch_add(1, Ordering::Relaxed);
         if self.declines.load(Ordering::Relaxed) {
             return Ok(ElicitResult::new(ElicitationAction::Decline));
         }
         let request = serde_json::to_value(request).unwrap();
-        let wishes = wishes();
+        let wishes = booking_arguments();
         let fields = request["requestedSchema"]["properties"].as_object().unwrap();
         let content: Value = fields.keys().map(|name| (name.clone(), wishes[name].clone())).collect();
         Ok(ElicitResult::new(ElicitationAction::Accept).with_content(content))
@@ -65,12 +65,12 @@ impl ClientHandler for Traveller {
 }
 
 /// What the traveller has in mind.
-pub(crate) fn wishes() -> Value {
+pub(crate) fn booking_arguments() -> Value {
     json!({ "destination": "Lisbon", "departure": "2035-05-01", "return": "2035-05-08", "travellers": 2, "class": "business", "confirm": true })
 }
 
 /// The ways in which this client can greet, and the revision that each leads to.
-pub(crate) fn eras() -> [(&'static str, &'static str, ClientLifecycleMode); 3] {
+pub(crate) fn lifecycles() -> [(&'static str, &'static str, ClientLifecycleMode); 3] {
     let preferred_versions = vec![ProtocolVersion::V_2026_07_28];
     let auto =
         ClientLifecycleMode::Auto { preferred_versions: preferred_versions.clone(), legacy_version: None };
@@ -85,7 +85,7 @@ pub(crate) fn eras() -> [(&'static str, &'static str, ClientLifecycleMode); 3] {
 pub(crate) async fn connect(
     command: tokio::process::Command,
     lifecycle: ClientLifecycleMode,
-) -> (Client, Traveller) {
+) -> (RmcpClient, Traveller) {
     let traveller = Traveller::default();
     let process = TokioChildProcess::new(command).unwrap();
     let client = traveller.clone().serve_with_lifecycle(process, lifecycle).await.unwrap();
@@ -93,6 +93,6 @@ pub(crate) async fn connect(
 }
 
 /// A call with these arguments.
-pub(crate) fn call(name: &'static str, arguments: Value) -> CallToolRequestParams {
+pub(crate) fn call_params(name: &'static str, arguments: Value) -> CallToolRequestParams {
     CallToolRequestParams::new(name).with_arguments(arguments.as_object().cloned().unwrap())
 }

@@ -4,38 +4,40 @@ use std::io::IsTerminal;
 
 use serde_json::{Map, Value, json};
 
-use super::client::{Asking, Client, with_client};
+use super::client::{AskPolicy, CliClient, with_client};
 use super::insight;
-use super::readable::readable;
+use super::render::render_answer;
 use crate::config::Config;
-use crate::exit::{self, Failure};
-use crate::paint;
+use crate::exit::{self, CommandError};
+use crate::styling;
 
-pub(crate) fn run(config: Config, tool: &str, rest: Vec<String>) -> Result<(), Failure> {
-    let typed = Typed::parse(rest)?;
+pub(crate) fn run(config: Config, tool: &str, rest: Vec<String>) -> Result<(), CommandError> {
+    let typed = CallArguments::parse(rest)?;
     let can_ask = std::io::stdin().is_terminal() && std::io::stderr().is_terminal();
-    let text = with_client(config, Asking::terminal(can_ask), async |client: &mut Client| {
-        let tools = client.tools().await?;
+    let text = with_client(config, AskPolicy::terminal_if(can_ask), async |client: &mut CliClient| {
+        let tools = client.list_tools().await?;
         match tools.iter().find(|listed| listed["name"] == tool) {
-            Some(listed) => client.answer(tool, typed.arguments(listed)?).await,
-            None => unlisted(client, tool).await,
+            Some(listed) => client.call_tool(tool, typed.to_tool_arguments(listed)?).await,
+            None => call_unlisted(client, tool).await,
         }
     })?;
     if typed.json {
         return exit::print(&text);
     }
-    let page = (tool == insight::TOOL).then(|| insight::page(&text, paint::on_stdout())).flatten();
-    exit::print(&page.unwrap_or_else(|| readable(&text, paint::columns())))
+    let page = (tool == insight::TOOL_NAME)
+        .then(|| insight::render_page(&text, styling::use_colour_on_stdout()))
+        .flatten();
+    exit::print(&page.unwrap_or_else(|| render_answer(&text, styling::stdout_columns())))
 }
 
 /// Calls a tool that is not listed: the server says why it refuses, whatever the arguments are. Where the tool can be had is
 /// not the server's business.
-async fn unlisted(client: &mut Client, tool: &str) -> Result<String, Failure> {
-    let why = match client.answer(tool, Map::new()).await {
-        Err(Failure::Refused(why)) => why,
+async fn call_unlisted(client: &mut CliClient, tool: &str) -> Result<String, CommandError> {
+    let why = match client.call_tool(tool, Map::new()).await {
+        Err(CommandError::Refused(why)) => why,
         answer => return answer,
     };
-    Err(Failure::Refused(match client.toolset_of(tool).await? {
+    Err(CommandError::Refused(match client.find_toolset(tool).await? {
         Some(toolset) => format!("{why}; it is there with --toolsets {}", toolset.name()),
         None => why,
     }))
@@ -43,15 +45,15 @@ async fn unlisted(client: &mut Client, tool: &str) -> Result<String, Failure> {
 
 /// What stood behind the tool's name.
 #[derive(Debug, Default, PartialEq)]
-struct Typed {
+struct CallArguments {
     json: bool,
     object: Option<Map<String, Value>>,
     pairs: Vec<(String, Option<String>)>,
 }
 
-impl Typed {
-    fn parse(words: Vec<String>) -> Result<Self, Failure> {
-        let usage = |text: String| Err(Failure::Usage(text));
+impl CallArguments {
+    fn parse(words: Vec<String>) -> Result<Self, CommandError> {
+        let usage = |text: String| Err(CommandError::Usage(text));
         let mut typed = Self::default();
         let mut words = words.into_iter().peekable();
         while let Some(word) = words.next() {
@@ -65,8 +67,8 @@ impl Typed {
             };
             match (name.as_str(), value) {
                 ("json", None) => typed.json = true,
-                ("args", Some(_)) if typed.object.is_some() => return Err(twice("args")),
-                ("args", Some(text)) => typed.object = Some(object(&text)?),
+                ("args", Some(_)) if typed.object.is_some() => return Err(duplicate_flag("args")),
+                ("args", Some(text)) => typed.object = Some(read_object(&text)?),
                 ("args", None) => return usage("--args wants a JSON object".to_owned()),
                 (_, value) => typed.pairs.push((name, value)),
             }
@@ -76,18 +78,18 @@ impl Typed {
 
     /// The arguments, with the types that the tool's schema gives them. What it does not know is sent as it is: the
     /// server says what is wrong with it.
-    fn arguments(&self, tool: &Value) -> Result<Map<String, Value>, Failure> {
+    fn to_tool_arguments(&self, tool: &Value) -> Result<Map<String, Value>, CommandError> {
         let mut typed = Map::new();
         for (name, text) in &self.pairs {
             let schema = &tool["inputSchema"]["properties"][name];
-            let value = value(name, text.as_deref(), schema)?;
+            let value = parse_value(name, text.as_deref(), schema)?;
             match (typed.get_mut(name), value) {
                 (None, value) => drop(typed.insert(name.clone(), value)),
                 // Each adds to the list: --fields name --fields revision
                 (Some(Value::Array(all)), Value::Array(more)) if schema["type"] == "array" => {
                     all.extend(more);
                 }
-                (Some(_), _) => return Err(twice(name)),
+                (Some(_), _) => return Err(duplicate_flag(name)),
             }
         }
         let mut arguments = self.object.clone().unwrap_or_default();
@@ -97,18 +99,18 @@ impl Typed {
 }
 
 /// What was typed behind --NAME, as the schema of NAME wants it.
-fn value(name: &str, text: Option<&str>, schema: &Value) -> Result<Value, Failure> {
+fn parse_value(name: &str, text: Option<&str>, schema: &Value) -> Result<Value, CommandError> {
     Ok(match (schema["type"].as_str(), text) {
         (Some("boolean"), None) => json!(true),
-        (_, None) => return Err(Failure::Usage(format!("--{name} wants a value"))),
+        (_, None) => return Err(CommandError::Usage(format!("--{name} wants a value"))),
         (Some("string") | None, Some(text)) => json!(text),
-        (Some("array"), Some(text)) => Value::Array(items(text, &schema["items"])),
+        (Some("array"), Some(text)) => Value::Array(parse_items(text, &schema["items"])),
         (Some(_), Some(text)) => serde_json::from_str(text).unwrap_or_else(|_| json!(text)),
     })
 }
 
 /// A list, or one of a list, which needs no brackets: --globs '**/*.py'
-fn items(text: &str, schema: &Value) -> Vec<Value> {
+fn parse_items(text: &str, schema: &Value) -> Vec<Value> {
     match serde_json::from_str(text) {
         Ok(Value::Array(items)) => items,
         Ok(item) if schema["type"] != "string" => vec![item],
@@ -116,21 +118,21 @@ fn items(text: &str, schema: &Value) -> Vec<Value> {
     }
 }
 
-fn twice(name: &str) -> Failure {
-    Failure::Usage(format!("--{name} is there twice and takes one value"))
+fn duplicate_flag(name: &str) -> CommandError {
+    CommandError::Usage(format!("--{name} is there twice and takes one value"))
 }
 
 /// What --args stands for: the object itself, `@FILE`, or `-` for stdin. Systems limit how long a word can be.
 #[expect(clippy::disallowed_methods, reason = "the user named this file")]
-fn object(word: &str) -> Result<Map<String, Value>, Failure> {
+fn read_object(word: &str) -> Result<Map<String, Value>, CommandError> {
     let text = match word.strip_prefix('@') {
         Some(file) => std::fs::read_to_string(file),
         None if word == "-" => std::io::read_to_string(std::io::stdin()),
         None => Ok(word.to_owned()),
     };
-    let text = text.map_err(|error| Failure::Usage(format!("--args {word} cannot be read: {error}")))?;
+    let text = text.map_err(|error| CommandError::Usage(format!("--args {word} cannot be read: {error}")))?;
     serde_json::from_str(&text)
-        .map_err(|error| Failure::Usage(format!("--args wants a JSON object: {error}")))
+        .map_err(|error| CommandError::Usage(format!("--args wants a JSON object: {error}")))
 }
 
 #[cfg(test)]
@@ -146,12 +148,12 @@ mod tests {
             "names": { "type": "array", "items": { "type": "string" } },
         } } });
         let words = words.split_whitespace().map(str::to_owned).collect();
-        let found = Typed::parse(words).and_then(|typed| typed.arguments(&tool));
+        let found = CallArguments::parse(words).and_then(|typed| typed.to_tool_arguments(&tool));
         assert_eq!(found.map(Value::Object).map_err(|e| e.to_string()), expected.map_err(str::to_owned));
     }
 
     #[test]
-    fn arguments_may_lie_in_a_file() {
+    fn arguments_are_read_from_a_file() {
         let mut kept = tempfile::NamedTempFile::new().unwrap();
         kept.write_all(br#"{"n": 1, "name": "from the file"}"#).unwrap();
         let file = kept.path().display();
@@ -162,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn words_become_arguments() {
+    fn flags_become_typed_arguments() {
         check("", Ok(json!({})));
         check("--name 7 --n 7", Ok(json!({ "name": "7", "n": 7 })));
         check("--ok --n=-3 --list [1,2]", Ok(json!({ "ok": true, "n": -3, "list": [1, 2] })));

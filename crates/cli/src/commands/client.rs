@@ -9,46 +9,46 @@ use server::tools::Toolset;
 use server::transport::memory::{self, MemoryClient};
 use server::{App, CheckPolicy};
 
-use super::kept;
+use super::database;
 use crate::config::Config;
-use crate::exit::{self, Failure};
-use crate::terminal::{self, Answer, Prompter};
+use crate::exit::{self, CommandError};
+use crate::terminal::{self, PromptOutcome, Prompter};
 
 /// A client of the server that the settings describe.
-pub(crate) struct Client {
+pub(crate) struct CliClient {
     app: Arc<App>,
-    wire: MemoryClient,
-    next: u64,
+    transport: MemoryClient,
+    next_id: u64,
     /// How the user left a question, if they did. Nothing more is asked then.
-    left: Option<Answer>,
-    asking: Asking,
+    dismissal: Option<PromptOutcome>,
+    ask_policy: AskPolicy,
     prompter: Prompter,
 }
 
 /// How questions of tools are answered.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Asking {
+pub(crate) enum AskPolicy {
     /// On the terminal.
     Terminal,
     /// Not at all.
     Never,
     /// The user has answered these questions in advance, and no others.
-    Only(Vec<(&'static str, Value)>),
+    Preset(Vec<(&'static str, Value)>),
     /// The user agrees in advance to the first option of every question.
     FirstOption,
 }
 
-impl Asking {
+impl AskPolicy {
     /// On the terminal, if there is one to ask on.
-    pub(crate) fn terminal(is_there: bool) -> Self {
+    pub(crate) fn terminal_if(is_there: bool) -> Self {
         if is_there { Self::Terminal } else { Self::Never }
     }
 
     /// The answers that the user gave in advance to all questions of a form; nothing if there is another one in it.
-    fn in_advance(&self, form: &Value) -> Option<Map<String, Value>> {
+    fn preset_answers(&self, form: &Value) -> Option<Map<String, Value>> {
         let properties = form["requestedSchema"]["properties"].as_object()?;
         let known = |name: &String, schema: &Value| match self {
-            Self::Only(answers) => {
+            Self::Preset(answers) => {
                 answers.iter().find(|(known, _)| known == name).map(|(_, answer)| answer.clone())
             }
             Self::FirstOption => {
@@ -64,30 +64,31 @@ impl Asking {
 /// Runs `work` with a client, which has questions answered as `asking` says.
 pub(crate) fn with_client<T>(
     mut config: Config,
-    asking: Asking,
-    work: impl AsyncFnOnce(&mut Client) -> Result<T, Failure>,
-) -> Result<T, Failure> {
+    asking: AskPolicy,
+    work: impl AsyncFnOnce(&mut CliClient) -> Result<T, CommandError>,
+) -> Result<T, CommandError> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
-        .map_err(Failure::io("cannot start the runtime"))?;
+        .map_err(CommandError::io("cannot start the runtime"))?;
     runtime.block_on(async {
-        exit::survive_file_limits();
+        exit::ignore_file_size_signal();
         let principal = config.local_user();
         let prompter = Prompter::new(config.plain_prompts);
-        let database = kept::Database::of(&config.serving);
-        let flow = database.sessions(config.interactive, config.seal.is_some());
+        let database = database::DatabaseHandle::for_settings(&config.serving);
+        let flow = database.flow_settings(config.interactive, config.seal.is_some());
         // The one who reads and answers is the user, whose files they are.
         let app = config
-            .builder()
+            .app_builder()
             .flow(flow)
-            .projects(database.projects())
+            .projects(database.project_opener())
             .checks(CheckPolicy::AnyPlan)
             .shows_secrets(true)
             .build();
         let wire = memory::connect(&app, principal);
-        let capabilities = if asking == Asking::Never { json!({}) } else { json!({ "elicitation": {} }) };
-        let mut client = Client { app, wire, next: 1, left: None, asking, prompter };
+        let capabilities = if asking == AskPolicy::Never { json!({}) } else { json!({ "elicitation": {} }) };
+        let mut client =
+            CliClient { app, transport: wire, next_id: 1, dismissal: None, ask_policy: asking, prompter };
         let about = json!({ "name": "fluxway-cli", "version": env!("CARGO_PKG_VERSION") });
         let hello =
             json!({ "protocolVersion": "2025-11-25", "capabilities": capabilities, "clientInfo": about });
@@ -99,54 +100,54 @@ pub(crate) fn with_client<T>(
 
 /// The message with the result of a call.
 #[derive(Deserialize)]
-struct Answered {
-    result: Said,
+struct ToolCallResponse {
+    result: ToolCallResult,
 }
 
 /// What a tool says, in its own order: the important things come first. A [`Value`] would sort them by name.
 #[derive(Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
-struct Said {
+struct ToolCallResult {
     content: Vec<Value>,
     structured_content: Option<Box<RawValue>>,
     is_error: bool,
 }
 
-impl Said {
-    fn of(message: &[u8]) -> Result<Self, Failure> {
-        let read = serde_json::from_slice(message).map(|Answered { result }| result);
-        read.map_err(|error| Failure::Refused(format!("the answer cannot be read: {error}")))
+impl ToolCallResult {
+    fn parse(message: &[u8]) -> Result<Self, CommandError> {
+        let read = serde_json::from_slice(message).map(|ToolCallResponse { result }| result);
+        read.map_err(|error| CommandError::Refused(format!("the answer cannot be read: {error}")))
     }
 
     /// The structured result, if there is one. A document may want something else in the text.
-    fn text(self) -> Result<String, Failure> {
+    fn into_text(self) -> Result<String, CommandError> {
         let text = self.content.first().and_then(|content| content["text"].as_str()).unwrap_or_default();
         match self.structured_content {
-            _ if self.is_error => Err(Failure::Refused(text.to_owned())),
+            _ if self.is_error => Err(CommandError::Refused(text.to_owned())),
             Some(structured) => Ok(structured.get().to_owned()),
             None => Ok(text.to_owned()),
         }
     }
 }
 
-impl Client {
+impl CliClient {
     fn send(&self, message: &Value) {
-        self.wire.send(message.to_string().as_bytes());
+        self.transport.send(message.to_string().as_bytes());
     }
 
     /// Sends a request and waits for its result. Questions that come in between are put to the user.
-    pub(crate) async fn request(&mut self, method: &str, params: Value) -> Result<Value, Failure> {
+    pub(crate) async fn request(&mut self, method: &str, params: Value) -> Result<Value, CommandError> {
         let message = self.exchange(method, params).await?;
         let mut message: Value = serde_json::from_slice(&message).unwrap_or_default();
         Ok(message["result"].take())
     }
 
     /// The same, with the whole message as it was written.
-    async fn exchange(&mut self, method: &str, params: Value) -> Result<Vec<u8>, Failure> {
-        let id = self.next;
-        self.next += 1;
+    async fn exchange(&mut self, method: &str, params: Value) -> Result<Vec<u8>, CommandError> {
+        let id = self.next_id;
+        self.next_id += 1;
         self.send(&json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }));
-        while let Some(written) = self.wire.next().await {
+        while let Some(written) = self.transport.next().await {
             let message: Value = serde_json::from_slice(&written).unwrap_or_default();
             if message["method"] == "elicitation/create" {
                 self.answer_question(&message)?;
@@ -155,28 +156,28 @@ impl Client {
             } else if message["id"].is_null() && message["error"].is_object() {
                 // What cannot be read at all is answered without an id.
                 terminal::end_progress();
-                return Err(Failure::Refused(
+                return Err(CommandError::Refused(
                     message["error"]["message"].as_str().unwrap_or_default().to_owned(),
                 ));
             } else if message["id"] == id {
                 terminal::end_progress();
                 return match message.get("error") {
                     Some(error) => {
-                        Err(Failure::Refused(error["message"].as_str().unwrap_or_default().to_owned()))
+                        Err(CommandError::Refused(error["message"].as_str().unwrap_or_default().to_owned()))
                     }
                     None => Ok(written),
                 };
             }
         }
-        Err(Failure::Refused("the server ended the conversation".to_owned()))
+        Err(CommandError::Refused("the server ended the conversation".to_owned()))
     }
 
     /// Answers a question of the server: as the user said in advance, or by asking them.
-    fn answer_question(&mut self, message: &Value) -> Result<(), Failure> {
+    fn answer_question(&mut self, message: &Value) -> Result<(), CommandError> {
         let (id, form) = (&message["id"], &message["params"]);
-        let answered = match (self.asking.in_advance(form), &self.asking) {
-            (Some(answers), _) => json!({ "result": Answer::Filled(answers).result() }),
-            (None, Asking::Terminal) => json!({ "result": self.ask(form)?.result() }),
+        let answered = match (self.ask_policy.preset_answers(form), &self.ask_policy) {
+            (Some(answers), _) => json!({ "result": PromptOutcome::Filled(answers).to_result() }),
+            (None, AskPolicy::Terminal) => json!({ "result": self.ask(form)?.to_result() }),
             // What nobody can be asked is left open, or named in the answer.
             (None, _) => json!({ "error": { "code": -32601, "message": "there is no user to ask" } }),
         };
@@ -189,55 +190,65 @@ impl Client {
     }
 
     /// Puts a question to the user, unless they have gone.
-    fn ask(&mut self, params: &Value) -> Result<Answer, Failure> {
-        if let Some(left) = &self.left {
+    fn ask(&mut self, params: &Value) -> Result<PromptOutcome, CommandError> {
+        if let Some(left) = &self.dismissal {
             return Ok(left.clone());
         }
         let answer = self.prompter.ask(params)?;
-        if matches!(answer, Answer::Gone | Answer::Stopped) {
-            self.left = Some(answer.clone());
+        if matches!(answer, PromptOutcome::EndOfInput | PromptOutcome::Stopped) {
+            self.dismissal = Some(answer.clone());
         }
         Ok(answer)
     }
 
     /// Calls a tool. How far it is shows on the terminal, if there is one.
-    async fn call(&mut self, tool: &str, arguments: Map<String, Value>) -> Result<Said, Failure> {
-        let meta = if terminal::shows_progress() { json!({ "progressToken": "cli" }) } else { json!({}) };
-        let params = json!({ "name": tool, "arguments": arguments, "_meta": meta });
-        Said::of(&self.exchange("tools/call", params).await?)
-    }
-
-    /// The text that a tool answers with; what it refuses with is a failure.
-    pub(crate) async fn answer(
+    async fn call_raw(
         &mut self,
         tool: &str,
         arguments: Map<String, Value>,
-    ) -> Result<String, Failure> {
-        let answer = self.end(tool, arguments).await?;
+    ) -> Result<ToolCallResult, CommandError> {
+        let meta = if terminal::shows_progress() { json!({ "progressToken": "cli" }) } else { json!({}) };
+        let params = json!({ "name": tool, "arguments": arguments, "_meta": meta });
+        ToolCallResult::parse(&self.exchange("tools/call", params).await?)
+    }
+
+    /// The text that a tool answers with; what it refuses with is a failure.
+    pub(crate) async fn call_tool(
+        &mut self,
+        tool: &str,
+        arguments: Map<String, Value>,
+    ) -> Result<String, CommandError> {
+        let answer = self.call_tool_even_if_stopped(tool, arguments).await?;
         if self.is_stopped() {
-            return Err(Failure::Stopped(format!("{tool} went on without an answer")));
+            return Err(CommandError::Stopped(format!("{tool} went on without an answer")));
         }
         Ok(answer)
     }
 
     /// The same, also if the user stopped it and the tool came to an end all the same: it may have done something that they
     /// have to hear of.
-    pub(crate) async fn end(&mut self, tool: &str, arguments: Map<String, Value>) -> Result<String, Failure> {
-        let answer = self.call(tool, arguments).await.and_then(Said::text);
-        match (&self.left, answer) {
-            (Some(Answer::Stopped), Err(Failure::Refused(text))) => Err(Failure::Stopped(shortened(&text))),
-            (Some(_), Err(Failure::Refused(text))) => Err(Failure::Refused(shortened(&text))),
+    pub(crate) async fn call_tool_even_if_stopped(
+        &mut self,
+        tool: &str,
+        arguments: Map<String, Value>,
+    ) -> Result<String, CommandError> {
+        let answer = self.call_raw(tool, arguments).await.and_then(ToolCallResult::into_text);
+        match (&self.dismissal, answer) {
+            (Some(PromptOutcome::Stopped), Err(CommandError::Refused(text))) => {
+                Err(CommandError::Stopped(shorten(&text)))
+            }
+            (Some(_), Err(CommandError::Refused(text))) => Err(CommandError::Refused(shorten(&text))),
             (_, answer) => answer,
         }
     }
 
     /// Whether the user stopped it at a question.
     pub(crate) fn is_stopped(&self) -> bool {
-        self.left == Some(Answer::Stopped)
+        self.dismissal == Some(PromptOutcome::Stopped)
     }
 
     /// Every tool, page by page.
-    pub(crate) async fn tools(&mut self) -> Result<Vec<Value>, Failure> {
+    pub(crate) async fn list_tools(&mut self) -> Result<Vec<Value>, CommandError> {
         let mut tools = Vec::new();
         let mut params = json!({});
         loop {
@@ -253,10 +264,10 @@ impl Client {
     }
 
     /// The toolset of a tool that is not served. From then on others are served than the settings say.
-    pub(crate) async fn toolset_of(&mut self, tool: &str) -> Result<Option<Toolset>, Failure> {
+    pub(crate) async fn find_toolset(&mut self, tool: &str) -> Result<Option<Toolset>, CommandError> {
         for toolset in Toolset::ALL {
             self.app.serve_toolsets(&[toolset]);
-            if self.tools().await?.iter().any(|listed| listed["name"] == tool) {
+            if self.list_tools().await?.iter().any(|listed| listed["name"] == tool) {
                 return Ok(Some(toolset));
             }
         }
@@ -265,13 +276,13 @@ impl Client {
 }
 
 /// A refusal quotes the question. One that was a page long has been seen already.
-fn shortened(text: &str) -> String {
-    const KEPT: usize = 100;
+fn shorten(text: &str) -> String {
+    const EDGE_CHARS: usize = 100;
     let count = text.chars().count();
-    if count <= 2 * KEPT {
+    if count <= 2 * EDGE_CHARS {
         return text.to_owned();
     }
-    let head: String = text.chars().take(KEPT).collect();
-    let tail: String = text.chars().skip(count - KEPT).collect();
+    let head: String = text.chars().take(EDGE_CHARS).collect();
+    let tail: String = text.chars().skip(count - EDGE_CHARS).collect();
     format!("{} … {}", head.trim_end(), tail.trim_start())
 }

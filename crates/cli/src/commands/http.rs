@@ -4,165 +4,171 @@ use std::net::{IpAddr, SocketAddr};
 use std::path::Path;
 use std::sync::Arc;
 
-use http_transport::{BodyLimits, Door, Guard, Metrics, Settings, Tls, Watcher};
+use http_transport::{
+    Authenticator, BodyLimits, HttpMetrics, HttpSettings, MetricsObserver, OriginPolicy, ReloadableTls,
+};
 use serde_json::json;
-use server::access::{AccessStore, Gate, Limiter, Tokens};
-use server::{App, CheckPolicy, Clock, Places, Scope, Seal, SealKey, SystemClock};
+use server::access::{AccessStore, JwtVerifier, KeyVerifier, RateLimiter};
+use server::{App, CheckPolicy, Clock, QuotaLimits, Scope, Seal, SealKey, SystemClock};
 use store::Store;
 use tokio::net::{TcpListener, TcpSocket};
 use tokio_util::sync::CancellationToken;
 
-use super::kept;
-use crate::config::{Config, LogFormat, Serving};
-use crate::exit::{Failure, tell};
+use super::database;
+use crate::config::{Config, LogFormat, ServingSettings};
+use crate::exit::{CommandError, print_notice};
 
 /// A server that is ready to listen, and what of it can be changed while it runs.
-pub(crate) struct Http {
+pub(crate) struct PreparedHttpServer {
     pub(crate) app: Arc<App>,
-    pub(crate) live: Live,
-    settings: Settings,
+    pub(crate) reload_handle: ReloadHandle,
+    settings: HttpSettings,
     listener: TcpListener,
     log_format: LogFormat,
 }
 
 /// Says something to whoever started the server, in the way that its logs are written.
-fn say(format: LogFormat, text: &str) {
+fn announce(format: LogFormat, text: &str) {
     match format {
-        LogFormat::Text => tell(text),
+        LogFormat::Text => print_notice(text),
         LogFormat::Json => {
             let timestamp = SystemClock.now().to_string();
-            tell(&json!({ "timestamp": timestamp, "level": "INFO", "message": text }).to_string());
+            print_notice(&json!({ "timestamp": timestamp, "level": "INFO", "message": text }).to_string());
         }
     }
 }
 
 /// What can be changed while the server runs.
 #[derive(Clone)]
-pub(crate) struct Live {
-    door: Arc<Door>,
-    tls: Option<Tls>,
+pub(crate) struct ReloadHandle {
+    authenticator: Arc<Authenticator>,
+    tls: Option<ReloadableTls>,
 }
 
-impl Http {
+impl PreparedHttpServer {
     /// Puts everything together and begins to listen. Whoever connects now waits.
-    pub(crate) async fn prepare(mut config: Config, address: SocketAddr) -> Result<Self, Failure> {
-        let metrics = Arc::new(Metrics::default());
+    pub(crate) async fn bind(mut config: Config, address: SocketAddr) -> Result<Self, CommandError> {
+        let metrics = Arc::new(HttpMetrics::default());
         let (most, checks) = match (config.read_only, config.serving.allow_checks) {
             (true, _) => (Scope::Read, CheckPolicy::Never),
             (false, false) => (Scope::Admin, CheckPolicy::Never),
             (false, true) => (Scope::Execute, CheckPolicy::ProposedPlans),
         };
-        let database = kept::Database::of(&config.serving);
-        let (door, store) = door(&mut config, &database, address, most).await?;
+        let database = database::DatabaseHandle::for_settings(&config.serving);
+        let (door, store) = build_authenticator(&mut config, &database, address, most).await?;
         if let Some(store) = store.as_ref().filter(|_| config.seal.is_none()) {
             // Replicas must open what another has sealed, and a restart must not end what clients keep.
-            config.seal = Some(Seal::new(SealKey::of(kept::secret(store.as_ref(), "seal_key").await?)));
+            config.seal = Some(Seal::new(SealKey::from_bytes(
+                database::load_or_create_secret(store.as_ref(), "seal_key").await?,
+            )));
         }
-        let places = Places { streams: config.serving.streams, ..Places::default() };
-        let flow = database.sessions(config.interactive, config.seal.is_some());
-        let watcher = Arc::new(Watcher(Arc::clone(&metrics)));
+        let places = QuotaLimits { streams: config.serving.streams, ..QuotaLimits::default() };
+        let flow = database.flow_settings(config.interactive, config.seal.is_some());
+        let watcher = Arc::new(MetricsObserver(Arc::clone(&metrics)));
         let app = config
-            .builder()
+            .app_builder()
             .observer(watcher)
-            .places(places)
+            .quota_limits(places)
             .checks(checks)
             .flow(flow)
-            .projects(database.projects())
+            .projects(database.project_opener())
             .build();
         if store.is_some() {
-            app.open_sessions().await;
+            app.open_session_store().await;
         }
         let serving = &config.serving;
-        let tls = serving.tls.as_ref().map(|(chain, key)| tls(chain, key)).transpose()?;
-        let live = Live { door: Arc::new(door), tls: tls.clone() };
-        live.read_tokens(serving)?;
-        let listener = listen(address).map_err(Failure::io(format!("cannot listen on {address}")))?;
-        let listening = listener.local_addr().map_err(Failure::io("cannot listen"))?;
-        let settings = Settings {
+        let tls = serving.tls.as_ref().map(|(chain, key)| load_tls(chain, key)).transpose()?;
+        let live = ReloadHandle { authenticator: Arc::new(door), tls: tls.clone() };
+        live.load_token_keys(serving)?;
+        let listener = listen(address).map_err(CommandError::io(format!("cannot listen on {address}")))?;
+        let listening = listener.local_addr().map_err(CommandError::io("cannot listen"))?;
+        let settings = HttpSettings {
             app: Arc::clone(&app),
-            door: Arc::clone(&live.door),
-            guard: Guard::new(listening, &serving.hosts, &serving.origins),
+            authenticator: Arc::clone(&live.authenticator),
+            origin_policy: OriginPolicy::new(listening, &serving.hosts, &serving.origins),
             metrics,
             store: store.map(|store| store as Arc<dyn AccessStore>),
             public_url: serving.public_url.clone(),
             tls,
             connections: serving.connections,
-            bodies: BodyLimits::new(serving.body_memory, app.longest_message()),
+            bodies: BodyLimits::new(serving.body_memory, app.max_message_bytes()),
             proxies: serving.proxies.clone(),
         };
         if settings.tls.is_none() && !listening.ip().is_loopback() {
             tracing::warn!("keys travel in the clear unless a proxy in front of this server speaks TLS");
         }
-        Ok(Self { app, live, settings, listener, log_format: config.log_format })
+        Ok(Self { app, reload_handle: live, settings, listener, log_format: config.log_format })
     }
 
     /// Serves until `stop`.
-    pub(crate) async fn serve(self, stop: CancellationToken) -> Result<(), Failure> {
+    pub(crate) async fn serve(self, stop: CancellationToken) -> Result<(), CommandError> {
         // Whoever asked for port 0 has to learn which one it became.
-        let listening = self.listener.local_addr().map_err(Failure::io("cannot listen"))?;
+        let listening = self.listener.local_addr().map_err(CommandError::io("cannot listen"))?;
         let scheme = if self.settings.tls.is_some() { "https" } else { "http" };
         let text = format!("fluxway listens on {scheme}://{listening}/mcp (and /api/mcp, /ws, /sse)");
-        say(self.log_format, &text);
-        http_transport::serve(self.settings, self.listener, stop).await.map_err(Failure::io("cannot serve"))
+        announce(self.log_format, &text);
+        http_transport::serve(self.settings, self.listener, stop)
+            .await
+            .map_err(CommandError::io("cannot serve"))
     }
 }
 
-impl Live {
+impl ReloadHandle {
     /// Takes over what may change: limits, keys for tokens, certificates. What cannot be used stays as it was.
-    pub(crate) fn reload(&self, serving: &Serving) {
-        self.door.set_rate(serving.rate);
-        if let Err(error) = self.read_tokens(serving) {
+    pub(crate) fn reload(&self, settings: &ServingSettings) {
+        self.authenticator.set_rate_limit(settings.rate);
+        if let Err(error) = self.load_token_keys(settings) {
             tracing::error!(%error, "kept the keys for tokens as they were");
         }
-        if let (Some(tls), Some((chain, key))) = (&self.tls, &serving.tls)
-            && let Err(error) =
-                pem(chain, key).and_then(|(chain, key)| tls.replace(&chain, &key).map_err(Failure::Usage))
+        if let (Some(tls), Some((chain, key))) = (&self.tls, &settings.tls)
+            && let Err(error) = read_pem_files(chain, key)
+                .and_then(|(chain, key)| tls.replace(&chain, &key).map_err(CommandError::Usage))
         {
             tracing::error!(%error, "kept the certificate as it was");
         }
     }
 
-    fn read_tokens(&self, serving: &Serving) -> Result<(), Failure> {
-        let Some((trust, file)) = &serving.tokens else {
-            self.door.set_tokens(None);
+    fn load_token_keys(&self, settings: &ServingSettings) -> Result<(), CommandError> {
+        let Some((trust, file)) = &settings.tokens else {
+            self.authenticator.set_jwt_verifier(None);
             return Ok(());
         };
-        let text = read(file)?;
+        let text = read_small_file(file)?;
         let text = String::from_utf8_lossy(&text);
-        let tokens = Tokens::new(trust.clone(), &text)
-            .map_err(|problem| Failure::Usage(format!("jwks: {}: {problem}", file.display())))?;
-        self.door.set_tokens(Some(tokens));
+        let tokens = JwtVerifier::new(trust.clone(), &text)
+            .map_err(|problem| CommandError::Usage(format!("jwks: {}: {problem}", file.display())))?;
+        self.authenticator.set_jwt_verifier(Some(tokens));
         Ok(())
     }
 }
 
 /// Listens, with room for many who come at once: a connection that finds none tries again only after a second.
 fn listen(address: SocketAddr) -> std::io::Result<TcpListener> {
-    const WAITING: u32 = 4096;
+    const LISTEN_BACKLOG: u32 = 4096;
     let socket = if address.is_ipv4() { TcpSocket::new_v4()? } else { TcpSocket::new_v6()? };
     // As `TcpListener::bind` does: the port of a server that was just stopped can be used again.
     socket.set_reuseaddr(true)?;
     socket.bind(address)?;
-    socket.listen(WAITING)
+    socket.listen(LISTEN_BACKLOG)
 }
 
 /// Who is let in, and the store that knows them.
-async fn door(
+async fn build_authenticator(
     config: &mut Config,
-    database: &kept::Database,
+    database: &database::DatabaseHandle,
     address: SocketAddr,
     most: Scope,
-) -> Result<(Door, Option<Arc<dyn Store>>), Failure> {
+) -> Result<(Authenticator, Option<Arc<dyn Store>>), CommandError> {
     let is_local = address.ip().is_loopback();
     if config.serving.no_auth {
         if !is_local {
             let why = format!(
                 "--no-auth is for loopback alone, and {address} is not; make a key with `fluxway keys create`"
             );
-            return Err(Failure::Usage(why));
+            return Err(CommandError::Usage(why));
         }
-        refuse_others(&config.serving)?;
-        return Ok((Door::open(config.local_user()), None));
+        reject_public_names(&config.serving)?;
+        return Ok((Authenticator::without_authentication(config.local_user()), None));
     }
     let store = database.store().await?;
     let has_key = store.has_usable_key(SystemClock.now()).await?;
@@ -172,27 +178,27 @@ async fn door(
                 "there is no key yet, and without one the server listens on loopback alone, not on {address}; make one with \
                  `fluxway keys create --scope read,write`"
             );
-            return Err(Failure::Usage(why));
+            return Err(CommandError::Usage(why));
         }
         let how = "There is no key yet, so nobody can call. `fluxway keys create` makes one; the server need not be restarted.";
-        say(config.log_format, how);
+        announce(config.log_format, how);
     }
-    let pepper = kept::pepper(&mut config.serving, store.as_ref()).await?;
+    let pepper = database::resolve_pepper(&mut config.serving, store.as_ref()).await?;
     let kept = || Arc::clone(&store) as Arc<dyn AccessStore>;
-    let gate = Gate::new(kept(), pepper).accept_test_keys(config.serving.test_keys);
-    let door = Door::with_keys(gate, Limiter::new(kept(), config.serving.rate), most);
+    let gate = KeyVerifier::new(kept(), pepper).accept_test_keys(config.serving.test_keys);
+    let door = Authenticator::with_keys(gate, RateLimiter::new(kept(), config.serving.rate), most);
     Ok((door, Some(store)))
 }
 
 /// Without keys the server is for this machine alone. A name that others call it by says that a proxy or a tunnel brings them
 /// here, and they would all be let in.
-fn refuse_others(serving: &Serving) -> Result<(), Failure> {
-    let named = match (&serving.public_url, serving.hosts.iter().find(|host| !is_local_name(host))) {
+fn reject_public_names(settings: &ServingSettings) -> Result<(), CommandError> {
+    let named = match (&settings.public_url, settings.hosts.iter().find(|host| !is_local_name(host))) {
         (Some(url), _) => format!("--public-url {url}"),
         (None, Some(host)) => format!("--allow-host {host}"),
         (None, None) => return Ok(()),
     };
-    Err(Failure::Usage(format!(
+    Err(CommandError::Usage(format!(
         "--no-auth lets everybody in without a key, and {named} is how others than this machine reach the server; leave out \
          --no-auth and make keys with `fluxway keys create`, or leave out the name to serve this machine alone"
     )))
@@ -208,26 +214,26 @@ fn is_local_name(host: &str) -> bool {
     name.eq_ignore_ascii_case("localhost") || name.parse().is_ok_and(|ip: IpAddr| ip.is_loopback())
 }
 
-fn tls(chain: &Path, key: &Path) -> Result<Tls, Failure> {
-    let (chain, key) = pem(chain, key)?;
-    Tls::new(&chain, &key).map_err(Failure::Usage)
+fn load_tls(chain: &Path, key: &Path) -> Result<ReloadableTls, CommandError> {
+    let (chain, key) = read_pem_files(chain, key)?;
+    ReloadableTls::new(&chain, &key).map_err(CommandError::Usage)
 }
 
-fn pem(chain: &Path, key: &Path) -> Result<(Vec<u8>, Vec<u8>), Failure> {
-    Ok((read(chain)?, read(key)?))
+fn read_pem_files(chain: &Path, key: &Path) -> Result<(Vec<u8>, Vec<u8>), CommandError> {
+    Ok((read_small_file(chain)?, read_small_file(key)?))
 }
 
 /// Reads a small file that the settings name.
 #[expect(clippy::disallowed_methods, reason = "certificates and keys lie in no repository")]
-fn read(path: &Path) -> Result<Vec<u8>, Failure> {
+fn read_small_file(path: &Path) -> Result<Vec<u8>, CommandError> {
     use std::io::Read;
-    const MOST: u64 = 1024 * 1024;
+    const MAX_FILE_BYTES: u64 = 1024 * 1024;
     let describe = || format!("cannot read {}", path.display());
-    let file = std::fs::File::open(path).map_err(Failure::io(describe()))?;
+    let file = std::fs::File::open(path).map_err(CommandError::io(describe()))?;
     let mut bytes = Vec::new();
-    file.take(MOST + 1).read_to_end(&mut bytes).map_err(Failure::io(describe()))?;
-    if bytes.len() as u64 > MOST {
-        return Err(Failure::Usage(format!("{} is larger than {MOST} bytes", path.display())));
+    file.take(MAX_FILE_BYTES + 1).read_to_end(&mut bytes).map_err(CommandError::io(describe()))?;
+    if bytes.len() as u64 > MAX_FILE_BYTES {
+        return Err(CommandError::Usage(format!("{} is larger than {MAX_FILE_BYTES} bytes", path.display())));
     }
     Ok(bytes)
 }

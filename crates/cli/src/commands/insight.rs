@@ -7,43 +7,43 @@ use std::fmt::Write;
 use serde::Deserialize;
 use unicode_width::UnicodeWidthStr;
 
-use crate::paint::{dimmed, safe};
+use crate::styling::{dim, escape_controls};
 
 /// The tool whose answer this is.
-pub(crate) const TOOL: &str = "fetch_insight_context";
+pub(crate) const TOOL_NAME: &str = "fetch_insight_context";
 
 /// As much of the answer as is shown.
 #[derive(Deserialize)]
-struct Insight {
-    projects: Vec<Project>,
-    aggregated_metrics: Metrics,
-    evaluation_reports: Vec<Report>,
+struct InsightReply {
+    projects: Vec<InsightProject>,
+    aggregated_metrics: InsightMetrics,
+    evaluation_reports: Vec<InsightReport>,
     warnings: Vec<String>,
     left_out: Vec<String>,
 }
 
 #[derive(Deserialize)]
-struct Project {
+struct InsightProject {
     name: String,
     cli: String,
 }
 
 #[derive(Deserialize)]
-struct Metrics {
+struct InsightMetrics {
     experiments: u64,
     total: u64,
     failed: u64,
     success_rate: Option<f64>,
     mean_duration_ms: Option<f64>,
-    trend: Vec<Point>,
-    by_persona: std::collections::BTreeMap<String, Tally>,
-    failing_inputs: Vec<Failing>,
-    slowest_inputs: Vec<Slow>,
-    last_against_previous: Option<Comparison>,
+    trend: Vec<InsightTrendPoint>,
+    by_persona: std::collections::BTreeMap<String, InsightTally>,
+    failing_inputs: Vec<InsightFailingInput>,
+    slowest_inputs: Vec<InsightSlowInput>,
+    last_against_previous: Option<InsightComparison>,
 }
 
 #[derive(Deserialize)]
-struct Point {
+struct InsightTrendPoint {
     experiment: String,
     time: Option<String>,
     total: Option<u64>,
@@ -53,13 +53,13 @@ struct Point {
 }
 
 #[derive(Deserialize)]
-struct Tally {
+struct InsightTally {
     runs: u64,
     failed: u64,
 }
 
 #[derive(Deserialize)]
-struct Failing {
+struct InsightFailingInput {
     input: String,
     failed: u64,
     runs: u64,
@@ -67,14 +67,14 @@ struct Failing {
 }
 
 #[derive(Deserialize)]
-struct Slow {
+struct InsightSlowInput {
     input: String,
     slowest_ms: f64,
     mean_ms: Option<f64>,
 }
 
 #[derive(Deserialize)]
-struct Comparison {
+struct InsightComparison {
     success_rate: Option<f64>,
     mean_duration_ms: Option<f64>,
     inputs_that_fail_now: Option<Vec<String>>,
@@ -82,44 +82,45 @@ struct Comparison {
 }
 
 #[derive(Deserialize)]
-struct Report {
+struct InsightReport {
     name: String,
     time: Option<String>,
-    evaluation: Option<Evaluation>,
-    contract: Option<Contract>,
+    evaluation: Option<InsightEvaluation>,
+    contract: Option<InsightContract>,
 }
 
 #[derive(Deserialize)]
-struct Evaluation {
+struct InsightEvaluation {
     pass_rate: Option<f64>,
     average_score: Option<f64>,
     fully_judged: Option<bool>,
-    criteria: Vec<Criterion>,
+    criteria: Vec<InsightCriterion>,
 }
 
 #[derive(Deserialize)]
-struct Criterion {
+struct InsightCriterion {
     met: String,
 }
 
 #[derive(Deserialize)]
-struct Contract {
+struct InsightContract {
     pass_rate: Option<f64>,
 }
 
 /// The page, or nothing if the answer has another form.
-pub(crate) fn page(answer: &str, coloured: bool) -> Option<String> {
-    let insight: Insight = serde_json::from_str(answer).ok()?;
-    let Insight { projects, aggregated_metrics: metrics, evaluation_reports, warnings, left_out } = insight;
+pub(crate) fn render_page(answer: &str, coloured: bool) -> Option<String> {
+    let insight: InsightReply = serde_json::from_str(answer).ok()?;
+    let InsightReply { projects, aggregated_metrics: metrics, evaluation_reports, warnings, left_out } =
+        insight;
     let names: Vec<_> =
         projects.iter().map(|project| format!("{} ({})", project.name, project.cli)).collect();
     let sections = [
-        Some(format!("{}\n{}\n", safe(&names.join(", ")), totals(&metrics))),
+        Some(format!("{}\n{}\n", escape_controls(&names.join(", ")), totals(&metrics))),
         trend(&metrics.trend, coloured),
         metrics.last_against_previous.as_ref().map(comparison),
         personas(&metrics),
-        failing(&metrics.failing_inputs),
-        slowest(&metrics.slowest_inputs),
+        failing_inputs(&metrics.failing_inputs),
+        slowest_inputs(&metrics.slowest_inputs),
         evaluations(&evaluation_reports),
         notes("warning", &warnings, coloured),
         notes("left out", &left_out, coloured),
@@ -127,21 +128,22 @@ pub(crate) fn page(answer: &str, coloured: bool) -> Option<String> {
     Some(sections.into_iter().flatten().collect::<Vec<_>>().join("\n"))
 }
 
-fn totals(metrics: &Metrics) -> String {
-    let Metrics { experiments, total, failed, success_rate, mean_duration_ms, .. } = metrics;
+fn totals(metrics: &InsightMetrics) -> String {
+    let InsightMetrics { experiments, total, failed, success_rate, mean_duration_ms, .. } = metrics;
     let mean =
         mean_duration_ms.map(|mean| format!(", {} on average", milliseconds(mean))).unwrap_or_default();
     let rate = percent(*success_rate);
     format!("{experiments} experiments, {total} runs, {failed} failed, {rate} succeeded{mean}")
 }
 
-const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+const SPARK_CHARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 const BAR_WIDTH: usize = 10;
 
 /// One character for a rate; a dot where nothing is known.
-fn spark(rate: Option<f64>) -> char {
-    let step =
-        |rate: f64| BARS.iter().enumerate().take_while(|(at, _)| *at as f64 <= rate * 7.0 + 0.5).last();
+fn spark_char(rate: Option<f64>) -> char {
+    let step = |rate: f64| {
+        SPARK_CHARS.iter().enumerate().take_while(|(at, _)| *at as f64 <= rate * 7.0 + 0.5).last()
+    };
     rate.and_then(step).map_or('·', |(_, bar)| *bar)
 }
 
@@ -151,12 +153,12 @@ fn bar(rate: Option<f64>) -> String {
     format!("{}{} {}", "█".repeat(filled), "░".repeat(BAR_WIDTH - filled), percent(Some(rate)))
 }
 
-fn trend(points: &[Point], coloured: bool) -> Option<String> {
-    let picture: String = points.iter().map(|point| spark(point.success_rate)).collect();
+fn trend(points: &[InsightTrendPoint], coloured: bool) -> Option<String> {
+    let picture: String = points.iter().map(|point| spark_char(point.success_rate)).collect();
     let rows = points.iter().map(|point| {
         let name = point.experiment.rsplit('/').next().unwrap_or(&point.experiment);
         [
-            when(point.time.as_deref()),
+            format_time(point.time.as_deref()),
             name.to_owned(),
             point.total.map(|total| total.to_string()).unwrap_or_default(),
             bar(point.success_rate),
@@ -164,12 +166,12 @@ fn trend(points: &[Point], coloured: bool) -> Option<String> {
             point.pass_rate.map(|rate| percent(Some(rate))).unwrap_or_default(),
         ]
     });
-    let table = table(["time", "experiment", "runs", "succeeded", "mean", "passed"], rows)?;
-    Some(format!("Trend {picture} {}\n{table}", dimmed("oldest first", coloured)))
+    let table = table_section(["time", "experiment", "runs", "succeeded", "mean", "passed"], rows)?;
+    Some(format!("Trend {picture} {}\n{table}", dim("oldest first", coloured)))
 }
 
-fn comparison(comparison: &Comparison) -> String {
-    let Comparison { success_rate, mean_duration_ms, inputs_that_fail_now, inputs_that_work_now } =
+fn comparison(comparison: &InsightComparison) -> String {
+    let InsightComparison { success_rate, mean_duration_ms, inputs_that_fail_now, inputs_that_work_now } =
         comparison;
     let points = success_rate.map(|rate| format!("{:+.0} points", rate * 100.0));
     let time = mean_duration_ms.map(|change| format!("{change:+.1} ms"));
@@ -177,36 +179,36 @@ fn comparison(comparison: &Comparison) -> String {
     let mut text = format!("Last run against the one before: {}\n", changed.join(", "));
     for (what, inputs) in [("fails now", inputs_that_fail_now), ("works now", inputs_that_work_now)] {
         for input in inputs.iter().flatten() {
-            let _ = writeln!(text, "  {what}: {}", safe(input));
+            let _ = writeln!(text, "  {what}: {}", escape_controls(input));
         }
     }
     text
 }
 
-fn personas(metrics: &Metrics) -> Option<String> {
-    let rows = metrics.by_persona.iter().map(|(name, Tally { runs, failed })| {
+fn personas(metrics: &InsightMetrics) -> Option<String> {
+    let rows = metrics.by_persona.iter().map(|(name, InsightTally { runs, failed })| {
         let rate = (*runs > 0).then(|| (runs.saturating_sub(*failed)) as f64 / *runs as f64);
         [name.clone(), runs.to_string(), failed.to_string(), bar(rate)]
     });
-    table(["persona", "runs", "failed", "succeeded"], rows)
+    table_section(["persona", "runs", "failed", "succeeded"], rows)
 }
 
-fn failing(inputs: &[Failing]) -> Option<String> {
-    let rows = inputs.iter().map(|Failing { input, failed, runs, errors }| {
+fn failing_inputs(inputs: &[InsightFailingInput]) -> Option<String> {
+    let rows = inputs.iter().map(|InsightFailingInput { input, failed, runs, errors }| {
         let errors: Vec<_> = errors.iter().map(|(error, count)| format!("{error} ({count})")).collect();
         [input.clone(), format!("{failed} of {runs}"), errors.join(", ")]
     });
-    table(["failing input", "failed", "errors"], rows)
+    table_section(["failing input", "failed", "errors"], rows)
 }
 
-fn slowest(inputs: &[Slow]) -> Option<String> {
-    let rows = inputs.iter().map(|Slow { input, slowest_ms, mean_ms }| {
+fn slowest_inputs(inputs: &[InsightSlowInput]) -> Option<String> {
+    let rows = inputs.iter().map(|InsightSlowInput { input, slowest_ms, mean_ms }| {
         [input.clone(), milliseconds(*slowest_ms), mean_ms.map(milliseconds).unwrap_or_default()]
     });
-    table(["slowest input", "slowest", "mean"], rows)
+    table_section(["slowest input", "slowest", "mean"], rows)
 }
 
-fn evaluations(reports: &[Report]) -> Option<String> {
+fn evaluations(reports: &[InsightReport]) -> Option<String> {
     let rows = reports.iter().map(|report| {
         let (passed, score, criteria) = match (&report.evaluation, &report.contract) {
             (Some(judged), _) => {
@@ -216,12 +218,12 @@ fn evaluations(reports: &[Report]) -> Option<String> {
             (None, Some(contract)) => (percent(contract.pass_rate), String::new(), "contract".to_owned()),
             (None, None) => Default::default(),
         };
-        [when(report.time.as_deref()), report.name.clone(), passed, score, criteria]
+        [format_time(report.time.as_deref()), report.name.clone(), passed, score, criteria]
     });
-    table(["evaluated", "experiment", "passed", "score", "criteria"], rows)
+    table_section(["evaluated", "experiment", "passed", "score", "criteria"], rows)
 }
 
-impl Evaluation {
+impl InsightEvaluation {
     fn criteria(&self) -> String {
         let count = |met: &str| self.criteria.iter().filter(|criterion| criterion.met == met).count();
         let counted = [("met", "met"), ("not met", "not_met"), ("not judged", "not_judged")]
@@ -235,7 +237,7 @@ impl Evaluation {
 }
 
 fn notes(what: &str, notes: &[String], coloured: bool) -> Option<String> {
-    let line = |note: &String| dimmed(&safe(&format!("{what}: {note}")), coloured) + "\n";
+    let line = |note: &String| dim(&escape_controls(&format!("{what}: {note}")), coloured) + "\n";
     (!notes.is_empty()).then(|| notes.iter().map(line).collect())
 }
 
@@ -248,24 +250,24 @@ fn milliseconds(time: f64) -> String {
 }
 
 /// `2026-03-02T09:30:00` without its seconds.
-fn when(time: Option<&str>) -> String {
+fn format_time(time: Option<&str>) -> String {
     time.map(|time| time.chars().take(16).collect::<String>().replace('T', " ")).unwrap_or_default()
 }
 
 /// Cells are not shown beyond this: what is longer is in `--json`.
-const WIDEST: usize = 60;
+const MAX_CELL_WIDTH: usize = 60;
 
 /// A table; nothing if it had no rows.
-fn table<const N: usize>(head: [&str; N], rows: impl Iterator<Item = [String; N]>) -> Option<String> {
-    let rows = rows.map(|row| row.map(|cell| cut(&safe(&cell))));
+fn table_section<const N: usize>(head: [&str; N], rows: impl Iterator<Item = [String; N]>) -> Option<String> {
+    let rows = rows.map(|row| row.map(|cell| truncate_cell(&escape_controls(&cell))));
     let lines: Vec<[String; N]> = std::iter::once(head.map(str::to_owned)).chain(rows).collect();
-    (lines.len() > 1).then(|| crate::table::table(&lines, ""))
+    (lines.len() > 1).then(|| crate::table::render_table(&lines, ""))
 }
 
-fn cut(text: &str) -> String {
+fn truncate_cell(text: &str) -> String {
     let mut shown = String::new();
     for character in text.chars() {
-        if shown.width() >= WIDEST {
+        if shown.width() >= MAX_CELL_WIDTH {
             return shown + "…";
         }
         shown.push(character);
@@ -298,18 +300,18 @@ mod tests {
             "warnings": ["configs/input.yaml:3 is broken"],
             "left_out": [],
         });
-        insta::assert_snapshot!(page(&answer.to_string(), false).unwrap());
+        insta::assert_snapshot!(render_page(&answer.to_string(), false).unwrap());
     }
 
     #[test]
-    fn another_answer_has_no_page() {
-        assert_eq!(page("{}", false), None);
-        assert_eq!(page("no JSON", false), None);
+    fn unexpected_answer_renders_no_page() {
+        assert_eq!(render_page("{}", false), None);
+        assert_eq!(render_page("no JSON", false), None);
     }
 
     #[test]
-    fn rates_become_pictures() {
-        let sparks: String = [Some(0.0), Some(0.5), Some(1.0), None].into_iter().map(spark).collect();
+    fn rates_render_as_bars() {
+        let sparks: String = [Some(0.0), Some(0.5), Some(1.0), None].into_iter().map(spark_char).collect();
         assert_eq!(sparks, "▁▅█·");
         assert_eq!(bar(Some(0.8)), "████████░░ 80 %");
         assert_eq!(bar(Some(0.0)), "░░░░░░░░░░ 0 %");

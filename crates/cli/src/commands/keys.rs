@@ -5,28 +5,28 @@ use std::time::Duration;
 
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::{Value, json};
-use server::access::{Environment, KeyListing, KeyRecord, Pepper};
+use server::access::{KeyEnvironment, KeyListing, KeyRecord, Pepper};
 use server::projects::{Account, Error, ProjectId};
 use server::{Entropy, OsEntropy, Scope, Timestamp};
 use store::Store;
 
-use super::kept;
+use super::database;
 use crate::args::KeysCommand;
 use crate::config::Config;
-use crate::exit::{self, Failure, Once, tell};
-use crate::table::table;
+use crate::exit::{self, CommandError, SecretOutput, print_notice};
+use crate::table::render_table;
 
-pub(crate) fn run(mut config: Config, command: KeysCommand) -> Result<(), Failure> {
-    let database = kept::Database::of(&config.serving);
-    let stopped = if_stopped(&command);
-    kept::with_store(&database, stopped, async move |store, now| {
-        let pepper = kept::pepper(&mut config.serving, store.as_ref()).await?;
-        let desk = Desk { store: &store, pepper, now };
+pub(crate) fn run(mut config: Config, command: KeysCommand) -> Result<(), CommandError> {
+    let database = database::DatabaseHandle::for_settings(&config.serving);
+    let stopped = interruption_notice(&command);
+    database::run_with_store(&database, stopped, async move |store, now| {
+        let pepper = database::resolve_pepper(&mut config.serving, store.as_ref()).await?;
+        let desk = KeyAdmin { store: &store, pepper, now };
         match command {
             KeysCommand::Create { scope, project, expires, label, tenant, test, json } => {
                 let scope = scope.into_iter().max().unwrap_or(Scope::Read);
-                let environment = if test { Environment::Test } else { Environment::Live };
-                let record = desk.record(label, tenant, environment, scope, project, expires)?;
+                let environment = if test { KeyEnvironment::Test } else { KeyEnvironment::Live };
+                let record = desk.new_record(label, tenant, environment, scope, project, expires)?;
                 desk.check_project(&record).await?;
                 desk.create(record, json).await
             }
@@ -38,7 +38,7 @@ pub(crate) fn run(mut config: Config, command: KeysCommand) -> Result<(), Failur
 }
 
 /// What whoever stops a command has to know.
-fn if_stopped(command: &KeysCommand) -> &'static str {
+fn interruption_notice(command: &KeysCommand) -> &'static str {
     match command {
         KeysCommand::Create { .. } => {
             "a key that was printed already may not be stored; one that `fluxway keys list` does not have opens nothing"
@@ -55,38 +55,41 @@ fn if_stopped(command: &KeysCommand) -> &'static str {
 }
 
 /// Where keys are made and ended.
-struct Desk<'a> {
+struct KeyAdmin<'a> {
     store: &'a Arc<dyn Store>,
     pepper: Pepper,
     now: Timestamp,
 }
 
-impl Desk<'_> {
-    fn record(
+impl KeyAdmin<'_> {
+    fn new_record(
         &self,
         label: String,
         tenant: String,
-        environment: Environment,
+        environment: KeyEnvironment,
         scope: Scope,
         project: Option<String>,
         expires: Option<Duration>,
-    ) -> Result<KeyRecord, Failure> {
+    ) -> Result<KeyRecord, CommandError> {
         for (name, text) in
             [("label", Some(&label)), ("tenant", Some(&tenant)), ("project", project.as_ref())]
         {
-            decent(name, text.map(String::as_str).unwrap_or_default())?;
+            validate_name(name, text.map(String::as_str).unwrap_or_default())?;
         }
         if tenant.is_empty() {
-            return Err(Failure::Usage("a key belongs to somebody: --tenant cannot be empty".to_owned()));
+            return Err(CommandError::Usage(
+                "a key belongs to somebody: --tenant cannot be empty".to_owned(),
+            ));
         }
         let expires = expires.map(|life| self.now.checked_add(life)).transpose();
-        let expires = expires.map_err(|_| Failure::Usage("--expires: that is too far away".to_owned()))?;
+        let expires =
+            expires.map_err(|_| CommandError::Usage("--expires: that is too far away".to_owned()))?;
         let (id, created) = (new_id(), self.now);
         Ok(KeyRecord { id, tenant, label, environment, scope, project, created, expires, revoked: None })
     }
 
     /// A key for a project that its tenant does not have would open nothing.
-    async fn check_project(&self, record: &KeyRecord) -> Result<(), Failure> {
+    async fn check_project(&self, record: &KeyRecord) -> Result<(), CommandError> {
         let Some(project) = &record.project else { return Ok(()) };
         let tenant = Account::new(&record.tenant);
         let found = match ProjectId::parse(project) {
@@ -94,7 +97,7 @@ impl Desk<'_> {
             Err(refusal) => Err(refusal.into()),
         };
         match found {
-            Err(Error::Refused(_)) => Err(Failure::Refused(format!(
+            Err(Error::Rejected(_)) => Err(CommandError::Refused(format!(
                 "{tenant} has no project `{project}`; `fluxway projects list` shows whose projects there are, and --tenant \
                  says whose key it is"
             ))),
@@ -102,58 +105,60 @@ impl Desk<'_> {
         }
     }
 
-    async fn create(&self, record: KeyRecord, as_json: bool) -> Result<(), Failure> {
+    async fn create(&self, record: KeyRecord, as_json: bool) -> Result<(), CommandError> {
         let (key, credential) = self.pepper.issue(record.environment, |bytes| OsEntropy.fill(bytes));
         let shown = if as_json {
-            let mut shown = about(&record, self.now);
+            let mut shown = key_json(&record, self.now);
             shown["key"] = key.expose_secret().into();
             SecretString::from(shown.to_string())
         } else {
             key
         };
-        let out = self.show(&shown, "the key cannot be shown, and none was made").await?;
+        let out = self.print_secret(&shown, "the key cannot be shown, and none was made").await?;
         let kept = self.store.add_key(record.clone(), credential).await;
-        out.end();
-        kept.inspect_err(|_| tell("The key that was printed may not have been stored. Do not use it."))?;
+        out.finish();
+        kept.inspect_err(|_| {
+            print_notice("The key that was printed may not have been stored. Do not use it.");
+        })?;
         if !as_json {
-            tell_of(&record);
+            print_key_notice(&record);
         }
         Ok(())
     }
 
     /// Prints what is never shown again, before it is stored: what nobody has seen must not open anything.
-    async fn show(&self, text: &SecretString, if_not: &str) -> Result<Once, Failure> {
+    async fn print_secret(&self, text: &SecretString, if_not: &str) -> Result<SecretOutput, CommandError> {
         // Once it is printed, little should be left that can go wrong.
-        self.store.ready().await?;
-        let printed = Once::open().and_then(|mut out| out.write(text.expose_secret()).map(|()| out));
-        printed.map_err(Failure::io(if_not))
+        self.store.check_ready().await?;
+        let printed = SecretOutput::open().and_then(|mut out| out.write(text.expose_secret()).map(|()| out));
+        printed.map_err(CommandError::io(if_not))
     }
 
-    async fn list(&self, tenant: Option<&str>, as_json: bool) -> Result<(), Failure> {
-        let keys = self.store.keys(tenant).await?;
+    async fn list(&self, tenant: Option<&str>, as_json: bool) -> Result<(), CommandError> {
+        let keys = self.store.list_keys(tenant).await?;
         if as_json {
-            let keys: Vec<Value> = keys.iter().map(|listing| self.entry(listing)).collect();
+            let keys: Vec<Value> = keys.iter().map(|listing| self.json_entry(listing)).collect();
             return exit::print(&json!({ "keys": keys }).to_string());
         }
         if keys.is_empty() {
-            tell("There are no keys. `fluxway keys create` makes one.");
+            print_notice("There are no keys. `fluxway keys create` makes one.");
             return Ok(());
         }
         let head =
             ["ID", "PREFIX", "TENANT", "SCOPE", "STATE", "CREATED", "LAST USED", "LABEL"].map(str::to_owned);
         let rows: Vec<[String; 8]> =
-            std::iter::once(head).chain(keys.iter().map(|key| self.row(key))).collect();
-        exit::print(&table(&rows, ""))
+            std::iter::once(head).chain(keys.iter().map(|key| self.table_row(key))).collect();
+        exit::print(&render_table(&rows, ""))
     }
 
-    fn entry(&self, listing: &KeyListing) -> Value {
-        let mut entry = about(&listing.key, self.now);
+    fn json_entry(&self, listing: &KeyListing) -> Value {
+        let mut entry = key_json(&listing.key, self.now);
         entry["prefixes"] = json!(listing.prefixes);
         entry["lastUsed"] = json!(listing.last_used.map(|time| time.to_string()));
         entry
     }
 
-    fn row(&self, listing: &KeyListing) -> [String; 8] {
+    fn table_row(&self, listing: &KeyListing) -> [String; 8] {
         let key = &listing.key;
         let project = key.project.as_ref().map_or_else(String::new, |project| format!(" ({project})"));
         [
@@ -161,48 +166,53 @@ impl Desk<'_> {
             listing.prefixes.first().map_or_else(|| "-".to_owned(), |prefix| format!("{prefix}…")),
             key.tenant.clone(),
             format!("{}{project}", key.scope),
-            state(key, self.now),
-            day(key.created),
-            listing.last_used.map_or_else(|| "never".to_owned(), day),
+            state_label(key, self.now),
+            format_time(key.created),
+            listing.last_used.map_or_else(|| "never".to_owned(), format_time),
             key.label.clone(),
         ]
     }
 
-    async fn revoke(&self, id: &str) -> Result<(), Failure> {
-        let key = self.store.revoke_key(id, self.now).await?.ok_or_else(|| no_such(id))?;
-        tell(&format!("{} is revoked; within two seconds nobody takes it any more.", key.id));
+    async fn revoke(&self, id: &str) -> Result<(), CommandError> {
+        let key = self.store.revoke_key(id, self.now).await?.ok_or_else(|| unknown_key(id))?;
+        print_notice(&format!("{} is revoked; within two seconds nobody takes it any more.", key.id));
         Ok(())
     }
 
-    async fn rotate(&self, id: &str, overlap: Duration) -> Result<(), Failure> {
-        let keys = self.store.keys(None).await?;
-        let known = keys.iter().find(|listing| listing.key.id == id).ok_or_else(|| no_such(id))?;
-        let revoked = || Failure::Refused(format!("{id} has been revoked; make a new key instead"));
+    async fn rotate(&self, id: &str, overlap: Duration) -> Result<(), CommandError> {
+        let keys = self.store.list_keys(None).await?;
+        let known = keys.iter().find(|listing| listing.key.id == id).ok_or_else(|| unknown_key(id))?;
+        let revoked = || CommandError::Refused(format!("{id} has been revoked; make a new key instead"));
         if known.key.revoked.is_some() {
             return Err(revoked());
         }
         let (key, credential) = self.pepper.issue(known.key.environment, |bytes| OsEntropy.fill(bytes));
         let old_until = self.now.checked_add(overlap).unwrap_or(Timestamp::MAX);
-        let out = self.show(&key, "the new secret cannot be shown, and the key stays as it was").await?;
+        let out =
+            self.print_secret(&key, "the new secret cannot be shown, and the key stays as it was").await?;
         let record = self.store.rotate_key(id, credential, old_until).await;
-        out.end();
-        let record = record.map_err(Failure::from).and_then(|record| record.ok_or_else(revoked));
-        let record = record
-            .inspect_err(|_| tell("The secret that was printed may not have been stored. Do not use it."))?;
-        tell(&format!("The old secret of {id} is good until {}.", day(old_until)));
-        tell_of(&record);
+        out.finish();
+        let record = record.map_err(CommandError::from).and_then(|record| record.ok_or_else(revoked));
+        let record = record.inspect_err(|_| {
+            print_notice("The secret that was printed may not have been stored. Do not use it.");
+        })?;
+        print_notice(&format!("The old secret of {id} is good until {}.", format_time(old_until)));
+        print_key_notice(&record);
         Ok(())
     }
 }
 
 /// What people have to know about a key. The key alone is on stdout.
-fn tell_of(record: &KeyRecord) {
-    let end = record.expires.map_or_else(String::new, |end| format!(", until {}", day(end)));
-    tell(&format!("{}: {} for {}{end}. It is shown this once.", record.id, record.scope, record.tenant));
+fn print_key_notice(record: &KeyRecord) {
+    let end = record.expires.map_or_else(String::new, |end| format!(", until {}", format_time(end)));
+    print_notice(&format!(
+        "{}: {} for {}{end}. It is shown this once.",
+        record.id, record.scope, record.tenant
+    ));
 }
 
-fn no_such(id: &str) -> Failure {
-    Failure::Refused(format!("there is no key `{id}`; `fluxway keys list` shows the ids"))
+fn unknown_key(id: &str) -> CommandError {
+    CommandError::Refused(format!("there is no key `{id}`; `fluxway keys list` shows the ids"))
 }
 
 fn new_id() -> String {
@@ -211,17 +221,17 @@ fn new_id() -> String {
     format!("key_{:016x}", u64::from_be_bytes(bytes))
 }
 
-fn state(key: &KeyRecord, now: Timestamp) -> String {
+fn state_label(key: &KeyRecord, now: Timestamp) -> String {
     match (key.revoked, key.expires) {
         (Some(_), _) => "revoked".to_owned(),
         (None, Some(end)) if end <= now => "expired".to_owned(),
-        (None, Some(end)) => format!("until {}", day(end)),
+        (None, Some(end)) => format!("until {}", format_time(end)),
         (None, None) => "active".to_owned(),
     }
 }
 
-fn about(key: &KeyRecord, now: Timestamp) -> Value {
-    let state = state(key, now);
+fn key_json(key: &KeyRecord, now: Timestamp) -> Value {
+    let state = state_label(key, now);
     json!({
         "id": key.id,
         "tenant": key.tenant,
@@ -237,21 +247,21 @@ fn about(key: &KeyRecord, now: Timestamp) -> Value {
 }
 
 /// Names are for lists and logs: one line, and not too long.
-fn decent(name: &str, text: &str) -> Result<(), Failure> {
+fn validate_name(name: &str, text: &str) -> Result<(), CommandError> {
     if text.chars().count() > 200 || text.chars().any(char::is_control) {
-        return Err(Failure::Usage(format!(
+        return Err(CommandError::Usage(format!(
             "--{name} takes up to 200 characters, and none that control terminals"
         )));
     }
     Ok(())
 }
 
-fn day(time: Timestamp) -> String {
+fn format_time(time: Timestamp) -> String {
     time.strftime("%Y-%m-%d %H:%M").to_string()
 }
 
 /// A span of time as people write it.
-pub(crate) fn time(text: &str) -> Result<Duration, String> {
+pub(crate) fn parse_duration(text: &str) -> Result<Duration, String> {
     let wrong = || format!("`{text}` is no time; write a number and m, h, d or w, such as 90d");
     let unit = text.chars().last().ok_or_else(wrong)?;
     let number: u64 = text[..text.len() - unit.len_utf8()].parse().map_err(|_| wrong())?;
@@ -267,10 +277,10 @@ pub(crate) fn time(text: &str) -> Result<Duration, String> {
 
 #[cfg(test)]
 mod tests {
-    use super::time;
+    use super::parse_duration;
 
     #[test]
-    fn times_are_numbers_with_a_unit() {
+    fn durations_need_a_number_and_a_unit() {
         for (text, seconds) in [
             ("30m", Some(1_800)),
             ("12h", Some(43_200)),
@@ -286,7 +296,7 @@ mod tests {
             ("9999999999999999d", None),
             ("1é", None),
         ] {
-            assert_eq!(time(text).ok().map(|time| time.as_secs()), seconds, "{text}");
+            assert_eq!(parse_duration(text).ok().map(|time| time.as_secs()), seconds, "{text}");
         }
     }
 }

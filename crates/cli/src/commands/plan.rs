@@ -6,21 +6,21 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value, json};
 
-use super::client::{Asking, Client, with_client};
+use super::client::{AskPolicy, CliClient, with_client};
 use crate::args::{ApplyArgs, PlanArgs, UndoArgs, WishArgs};
 use crate::config::{Config, ConfigError};
-use crate::exit::{self, Failure};
-use crate::paint::{self, safe};
+use crate::exit::{self, CommandError};
+use crate::styling::{self, escape_controls};
 
 /// Proposes a plan and shows it.
-pub(crate) fn plan(mut config: Config, args: PlanArgs) -> Result<(), Failure> {
+pub(crate) fn plan(mut config: Config, args: PlanArgs) -> Result<(), CommandError> {
     if let Some(folder) = &args.folder {
-        config.roots = vec![folder_of(folder)?];
+        config.roots = vec![resolve_root(folder)?];
     }
     // Without a framework the workflow finds one.
     let is_named = args.wishes.framework.is_some();
     let tool = if is_named { "propose_edit_plan" } else { "run_integration_workflow" };
-    let reply = called(config, Asking::Never, tool, args.wishes.arguments())?;
+    let reply = call_tool(config, AskPolicy::Never, tool, args.wishes.arguments())?;
     let mut reply: Value = serde_json::from_str(&reply).unwrap_or_default();
     let why = reply["integration_steps"]["skipped"].as_str().map(str::to_owned);
     let plan = match &why {
@@ -33,78 +33,79 @@ pub(crate) fn plan(mut config: Config, args: PlanArgs) -> Result<(), Failure> {
     };
     let text = serde_json::to_string_pretty(&plan).unwrap_or_default();
     if let Some(file) = &args.out {
-        write(file, &text)?;
+        write_file(file, &text)?;
     }
     if args.json {
         return exit::print(&text);
     }
-    show(&plan, args.out.as_deref())
+    print_plan(&plan, args.out.as_deref())
 }
 
 /// Applies a plan from a file, or one that is kept.
-pub(crate) fn apply(config: Config, args: ApplyArgs) -> Result<(), Failure> {
+pub(crate) fn apply(config: Config, args: ApplyArgs) -> Result<(), CommandError> {
     let asking = match (args.check, args.yes) {
-        (false, _) => Asking::Never,
-        (true, true) => Asking::Only(vec![("run_commands", json!(true))]),
-        (true, false) if has_terminal() => Asking::Terminal,
+        (false, _) => AskPolicy::Never,
+        (true, true) => AskPolicy::Preset(vec![("run_commands", json!(true))]),
+        (true, false) if has_terminal() => AskPolicy::Terminal,
         (true, false) => {
             let why = "--check runs commands of the plan, and there is no terminal to ask on: add --yes if you agree to them";
-            return Err(Failure::Usage(why.to_owned()));
+            return Err(CommandError::Usage(why.to_owned()));
         }
     };
-    let named = match kept_id(&args.plan) {
+    let named = match stored_plan_id(&args.plan) {
         Some(id) => ("plan_id".to_owned(), json!(id)),
-        None => ("plan".to_owned(), read(&args.plan)?),
+        None => ("plan".to_owned(), read_plan(&args.plan)?),
     };
     let mut arguments = Map::from_iter([named]);
-    if kept_id(&args.plan).is_none() {
+    if stored_plan_id(&args.plan).is_none() {
         arguments.insert("root".to_owned(), json!("."));
     }
     arguments.insert("dry_run".to_owned(), json!(args.dry_run));
     arguments.insert("run_checks".to_owned(), json!(args.check));
     arguments.insert("allow".to_owned(), json!(args.allow));
-    let text = called(config, asking, "apply_edit_plan", arguments)?;
+    let text = call_tool(config, asking, "apply_edit_plan", arguments)?;
     if args.json {
         return exit::print(&text);
     }
     let reply: Value = serde_json::from_str(&text).unwrap_or_default();
-    let mut shown = paint::diff(reply["diff"].as_str().unwrap_or_default(), paint::on_stdout());
-    shown.push_str(&section("warning", &reply["warnings"]));
+    let mut shown =
+        styling::render_diff(reply["diff"].as_str().unwrap_or_default(), styling::use_colour_on_stdout());
+    shown.push_str(&render_section("warning", &reply["warnings"]));
     let files = reply["files"].as_array().map_or(0, Vec::len);
     let outcome = match reply["outcome"].as_str() {
         Some("applied") => format!(
             "Applied: {files} {} written. `fluxway undo {}` takes it back.\n",
             if files == 1 { "file" } else { "files" },
-            safe(reply["plan_id"].as_str().unwrap_or_default())
+            escape_controls(reply["plan_id"].as_str().unwrap_or_default())
         ),
         Some("dry_run") => "Nothing was written: this was a dry run.\n".to_owned(),
         _ => "Already applied: nothing had to be written.\n".to_owned(),
     };
     shown.push_str(&outcome);
-    let (checks, failed) = checks(&reply);
+    let (checks, failed) = render_checks(&reply);
     exit::print(&format!("{shown}{checks}"))?;
     failed
 }
 
 /// How post-checks ended, and the failure that it is if one of them failed.
-pub(super) fn checks(reply: &Value) -> (String, Result<(), Failure>) {
+pub(super) fn render_checks(reply: &Value) -> (String, Result<(), CommandError>) {
     let (mut shown, mut failed) = (String::new(), 0);
     if let Some(why) = reply["checks_not_run"].as_str() {
-        let _ = writeln!(shown, "not run: {}", safe(why));
+        let _ = writeln!(shown, "not run: {}", escape_controls(why));
     }
     for check in reply["checks"].as_array().into_iter().flatten() {
         let passed = check["passed"] == true;
         failed += usize::from(!passed);
         let word = if passed { "passed" } else { "FAILED" };
-        let _ = writeln!(shown, "{word}: {}", safe(check["command"].as_str().unwrap_or_default()));
+        let _ = writeln!(shown, "{word}: {}", escape_controls(check["command"].as_str().unwrap_or_default()));
         if !passed {
             let output = check["output"].as_str().unwrap_or_default();
-            shown.extend(output.lines().map(|line| format!("    {}\n", safe(line))));
+            shown.extend(output.lines().map(|line| format!("    {}\n", escape_controls(line))));
         }
     }
     let verdict = match failed {
         0 => Ok(()),
-        _ => Err(Failure::Refused(format!(
+        _ => Err(CommandError::Refused(format!(
             "{failed} post-checks failed; the plan is applied, `fluxway undo` takes it back"
         ))),
     };
@@ -129,20 +130,20 @@ impl WishArgs {
 }
 
 /// Takes a plan back.
-pub(crate) fn undo(config: Config, args: UndoArgs) -> Result<(), Failure> {
-    let asking = if args.yes { Asking::FirstOption } else { Asking::terminal(has_terminal()) };
+pub(crate) fn undo(config: Config, args: UndoArgs) -> Result<(), CommandError> {
+    let asking = if args.yes { AskPolicy::FirstOption } else { AskPolicy::terminal_if(has_terminal()) };
     let mut arguments = Map::new();
     if let Some(id) = args.id {
         arguments.insert("plan_id".to_owned(), json!(id));
     }
     if let Some(file) = &args.plan {
-        arguments.insert("plan".to_owned(), read(file)?);
+        arguments.insert("plan".to_owned(), read_plan(file)?);
         arguments.insert("allow".to_owned(), json!(args.allow));
     }
-    let text = called(config, asking, "undo_edit_plan", arguments).map_err(|failure| match failure {
-        Failure::Refused(why) if why.starts_with("undo_edit_plan needs more") => {
+    let text = call_tool(config, asking, "undo_edit_plan", arguments).map_err(|failure| match failure {
+        CommandError::Refused(why) if why.starts_with("undo_edit_plan needs more") => {
             let (_, named) = why.split_once("\n\n").unwrap_or(("", &why));
-            Failure::Refused(format!("{named}\nNothing was undone: name the plan, or say --yes"))
+            CommandError::Refused(format!("{named}\nNothing was undone: name the plan, or say --yes"))
         }
         other => other,
     })?;
@@ -150,19 +151,24 @@ pub(crate) fn undo(config: Config, args: UndoArgs) -> Result<(), Failure> {
         return exit::print(&text);
     }
     let reply: Value = serde_json::from_str(&text).unwrap_or_default();
-    let files: Vec<String> =
-        reply["files"].as_array().into_iter().flatten().filter_map(Value::as_str).map(safe).collect();
+    let files: Vec<String> = reply["files"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter_map(Value::as_str)
+        .map(escape_controls)
+        .collect();
     let done = if reply["outcome"] == "already_undone" { "Undone already" } else { "Undone" };
     exit::print(&format!("{done}. As before: {}", files.join(", ")))
 }
 
-fn called(
+fn call_tool(
     config: Config,
-    asking: Asking,
+    asking: AskPolicy,
     tool: &str,
     arguments: Map<String, Value>,
-) -> Result<String, Failure> {
-    with_client(config, asking, async |client: &mut Client| client.answer(tool, arguments).await)
+) -> Result<String, CommandError> {
+    with_client(config, asking, async |client: &mut CliClient| client.call_tool(tool, arguments).await)
 }
 
 /// Whether there is a user who can be asked.
@@ -172,51 +178,51 @@ fn has_terminal() -> bool {
 
 /// The id of a kept plan, if that is what was given instead of a file.
 #[expect(clippy::disallowed_methods, reason = "the user named this file, or plan")]
-fn kept_id(given: &Path) -> Option<&str> {
+fn stored_plan_id(given: &Path) -> Option<&str> {
     let id = given.to_str()?;
     let is_id = id.len() == 32 && id.bytes().all(|byte| byte.is_ascii_hexdigit());
     (is_id && !given.exists()).then_some(id)
 }
 
-fn show(plan: &Value, file: Option<&Path>) -> Result<(), Failure> {
-    let mut shown = format!("{}\n\n", safe(plan["summary"].as_str().unwrap_or_default()));
+fn print_plan(plan: &Value, file: Option<&Path>) -> Result<(), CommandError> {
+    let mut shown = format!("{}\n\n", escape_controls(plan["summary"].as_str().unwrap_or_default()));
     for edit in plan["edits"].as_array().into_iter().flatten() {
-        let part = |name: &str| safe(edit[name].as_str().unwrap_or_default());
+        let part = |name: &str| escape_controls(edit[name].as_str().unwrap_or_default());
         let _ = writeln!(shown, "  {:<18} {}: {}", part("strategy"), part("filepath"), part("rationale"));
     }
     shown.push('\n');
     for diff in plan["files"].as_array().into_iter().flatten().filter_map(|file| file["diff"].as_str()) {
-        shown.push_str(&paint::diff(diff, paint::on_stdout()));
+        shown.push_str(&styling::render_diff(diff, styling::use_colour_on_stdout()));
         shown.push('\n');
     }
-    shown.push_str(&section("needed", &plan["prerequisites"]));
-    shown.push_str(&section("warning", &plan["warnings"]));
-    shown.push_str(&section("check", &plan["postChecks"]));
+    shown.push_str(&render_section("needed", &plan["prerequisites"]));
+    shown.push_str(&render_section("warning", &plan["warnings"]));
+    shown.push_str(&render_section("check", &plan["postChecks"]));
     let is_empty = plan["files"].as_array().is_none_or(Vec::is_empty);
     if !is_empty {
         let next = match file {
             Some(file) => format!("\nfluxway apply {} applies it.\n", file.display()),
             None => format!(
                 "\nNothing was written. `fluxway apply {}` applies it; --out FILE writes it to a file.\n",
-                safe(plan["id"].as_str().unwrap_or_default())
+                escape_controls(plan["id"].as_str().unwrap_or_default())
             ),
         };
         shown.push_str(&next);
     }
     exit::print(&shown)?;
     if is_empty && plan["edits"].as_array().is_none_or(Vec::is_empty) {
-        return Err(Failure::Refused("there is nothing to apply; the warnings say why".to_owned()));
+        return Err(CommandError::Refused("there is nothing to apply; the warnings say why".to_owned()));
     }
     Ok(())
 }
 
-pub(super) fn section(title: &str, lines: &Value) -> String {
+pub(super) fn render_section(title: &str, lines: &Value) -> String {
     let lines = lines.as_array().into_iter().flatten().filter_map(Value::as_str);
-    lines.map(|line| [title, ": ", &safe(line), "\n"].concat()).collect()
+    lines.map(|line| [title, ": ", &escape_controls(line), "\n"].concat()).collect()
 }
 
 #[expect(clippy::disallowed_methods, reason = "the user named this folder")]
-pub(super) fn folder_of(folder: &Path) -> Result<PathBuf, Failure> {
+pub(super) fn resolve_root(folder: &Path) -> Result<PathBuf, CommandError> {
     let real = folder.canonicalize().ok().filter(|real| real.is_dir());
     let real = real.ok_or_else(|| ConfigError::Root(folder.to_path_buf()))?;
     server::check_root(&real).map_err(|error| ConfigError::GuardedRoot(error.to_string()))?;
@@ -225,20 +231,23 @@ pub(super) fn folder_of(folder: &Path) -> Result<PathBuf, Failure> {
 
 /// A plan from a file, or from stdin for `-`.
 #[expect(clippy::disallowed_methods, reason = "the user named this file")]
-fn read(file: &Path) -> Result<Value, Failure> {
+fn read_plan(file: &Path) -> Result<Value, CommandError> {
     let mut text = String::new();
     let read = if file.as_os_str() == "-" {
         std::io::stdin().read_to_string(&mut text).map(drop)
     } else {
         std::fs::read_to_string(file).map(|found| text = found)
     };
-    read.map_err(|error| Failure::Usage(format!("the plan {} cannot be read: {error}", file.display())))?;
+    read.map_err(|error| {
+        CommandError::Usage(format!("the plan {} cannot be read: {error}", file.display()))
+    })?;
     let plan: Value = serde_json::from_str(&text)
-        .map_err(|error| Failure::Usage(format!("the plan {} is not JSON: {error}", file.display())))?;
-    if plan.is_object() { Ok(plan) } else { Err(Failure::Usage("a plan is a JSON object".to_owned())) }
+        .map_err(|error| CommandError::Usage(format!("the plan {} is not JSON: {error}", file.display())))?;
+    if plan.is_object() { Ok(plan) } else { Err(CommandError::Usage("a plan is a JSON object".to_owned())) }
 }
 
 #[expect(clippy::disallowed_methods, reason = "the user named this file")]
-fn write(file: &Path, text: &str) -> Result<(), Failure> {
-    std::fs::write(file, format!("{text}\n")).map_err(Failure::io(format!("cannot write {}", file.display())))
+fn write_file(file: &Path, text: &str) -> Result<(), CommandError> {
+    std::fs::write(file, format!("{text}\n"))
+        .map_err(CommandError::io(format!("cannot write {}", file.display())))
 }

@@ -8,91 +8,99 @@ use tokio::runtime::Builder;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
-use super::http::{Http, Live};
-use super::kept;
-use crate::config::{Config, Sources};
-use crate::exit::{self, Failure};
+use super::database;
+use super::http::{PreparedHttpServer, ReloadHandle};
+use crate::config::{Config, ConfigSources};
+use crate::exit::{self, CommandError};
 
 /// How long the store may take to be closed.
-const CLOSING: Duration = Duration::from_secs(3);
+const STORE_CLOSE_TIMEOUT: Duration = Duration::from_secs(3);
 /// How often to look whether the program that started us is still there.
-const WATCH_PARENT: Duration = Duration::from_secs(2);
+const PARENT_CHECK_INTERVAL: Duration = Duration::from_secs(2);
 
-pub(crate) fn run(config: Config, sources: Sources) -> Result<(), Failure> {
+pub(crate) fn run(config: Config, sources: ConfigSources) -> Result<(), CommandError> {
     // On a pipe the reader thread does the work, and tasks only wait: one thread is enough for them, and starts sooner.
     let mut runtime = match config.http {
         Some(_) => Builder::new_multi_thread(),
         None => Builder::new_current_thread(),
     };
-    let runtime = runtime.enable_all().build().map_err(Failure::io("cannot start the runtime"))?;
+    let runtime = runtime.enable_all().build().map_err(CommandError::io("cannot start the runtime"))?;
     let has_store = config.http.is_some();
-    config.warn_of_roots();
+    config.warn_about_roots();
     let outcome = runtime.block_on(serve(config, sources));
     // Threads that wait for a client which is gone are not waited for; a store that has to be closed is.
-    runtime.shutdown_timeout(if has_store { CLOSING } else { Duration::ZERO });
+    runtime.shutdown_timeout(if has_store { STORE_CLOSE_TIMEOUT } else { Duration::ZERO });
     outcome
 }
 
-async fn serve(mut config: Config, sources: Sources) -> Result<(), Failure> {
-    exit::survive_file_limits();
+async fn serve(mut config: Config, sources: ConfigSources) -> Result<(), CommandError> {
+    exit::ignore_file_size_signal();
     let stop = CancellationToken::new();
     if let Some(address) = config.http {
         let may_write = !config.read_only;
-        let http = Http::prepare(config, address).await?;
+        let http = PreparedHttpServer::bind(config, address).await?;
         if may_write {
-            http.app.clean_up_roots().await;
+            http.app.recover_interrupted_plans().await;
         }
-        handle_signals(&http.app, Some(http.live.clone()), sources, &stop)?;
+        handle_signals(&http.app, Some(http.reload_handle.clone()), sources, &stop)?;
         return http.serve(stop).await;
     }
     let principal = config.local_user();
-    let database = kept::Database::of(&config.serving);
-    let flow = database.sessions(config.interactive, config.seal.is_some());
+    let database = database::DatabaseHandle::for_settings(&config.serving);
+    let flow = database.flow_settings(config.interactive, config.seal.is_some());
     let app = config
-        .builder()
+        .app_builder()
         .flow(flow)
-        .projects(database.projects())
+        .projects(database.project_opener())
         // The user holds the other end of the pipe; their client asks them.
         .checks(CheckPolicy::ProposedPlans)
         .asks_client_roots(true)
         .build();
-    if principal.may(Scope::Write) {
-        app.clean_up_roots().await;
+    if principal.has_scope(Scope::Write) {
+        app.recover_interrupted_plans().await;
     }
     handle_signals(&app, None, sources, &stop)?;
     tokio::spawn(watch_parent(stop.clone()));
     let what = "the server could not start a thread; it may be out of memory or at a limit on processes";
     server::transport::stdio::serve(app, principal, stdin()?, stdout()?, stop)
         .await
-        .map_err(Failure::io(what))
+        .map_err(CommandError::io(what))
 }
 
 /// The pipe itself, without the buffers and locks of the standard library's handle.
-fn stdin() -> Result<std::fs::File, Failure> {
+fn stdin() -> Result<std::fs::File, CommandError> {
     use std::os::fd::AsFd;
-    std::io::stdin().as_fd().try_clone_to_owned().map(Into::into).map_err(Failure::io("cannot open stdin"))
+    std::io::stdin()
+        .as_fd()
+        .try_clone_to_owned()
+        .map(Into::into)
+        .map_err(CommandError::io("cannot open stdin"))
 }
 
-fn stdout() -> Result<std::fs::File, Failure> {
+fn stdout() -> Result<std::fs::File, CommandError> {
     use std::os::fd::AsFd;
-    std::io::stdout().as_fd().try_clone_to_owned().map(Into::into).map_err(Failure::io("cannot open stdout"))
+    std::io::stdout()
+        .as_fd()
+        .try_clone_to_owned()
+        .map(Into::into)
+        .map_err(CommandError::io("cannot open stdout"))
 }
 
 fn handle_signals(
     app: &Arc<App>,
-    live: Option<Live>,
-    sources: Sources,
+    live: Option<ReloadHandle>,
+    sources: ConfigSources,
     stop: &CancellationToken,
-) -> Result<(), Failure> {
-    let on = |kind| signal(kind).map_err(Failure::io("cannot listen to signals"));
+) -> Result<(), CommandError> {
+    let on = |kind| signal(kind).map_err(CommandError::io("cannot listen to signals"));
     let (mut terminate, mut interrupt, mut hang_up) =
         (on(SignalKind::terminate())?, on(SignalKind::interrupt())?, on(SignalKind::hangup())?);
     let (app, stop) = (Arc::clone(app), stop.clone());
     tokio::spawn(async move {
         loop {
             tokio::select! {
-                _ = terminate.recv() => end(&stop),
-                _ = interrupt.recv() => end(&stop),
+                _ = terminate.recv() => request_stop(&stop),
+                _ = interrupt.recv() => request_stop(&stop),
                 _ = hang_up.recv() => reload(&app, live.as_ref(), &sources),
             }
         }
@@ -101,7 +109,7 @@ fn handle_signals(
 }
 
 /// The first time, what runs may come to its end; whoever says it twice means at once.
-fn end(stop: &CancellationToken) {
+fn request_stop(stop: &CancellationToken) {
     if stop.is_cancelled() {
         tracing::warn!("told twice to end");
         std::process::exit(130);
@@ -110,7 +118,7 @@ fn end(stop: &CancellationToken) {
 }
 
 /// Takes over what the settings say now, as far as it may change. Settings that are not usable change nothing.
-fn reload(app: &App, live: Option<&Live>, sources: &Sources) {
+fn reload(app: &App, live: Option<&ReloadHandle>, sources: &ConfigSources) {
     match Config::resolve(sources) {
         Ok(config) => {
             app.serve_toolsets(&config.toolsets);
@@ -128,7 +136,7 @@ fn watch_parent(stop: CancellationToken) -> impl Future<Output = ()> {
     let parent = std::os::unix::process::parent_id();
     async move {
         while std::os::unix::process::parent_id() == parent {
-            tokio::time::sleep(WATCH_PARENT).await;
+            tokio::time::sleep(PARENT_CHECK_INTERVAL).await;
         }
         tracing::info!("the parent process is gone");
         stop.cancel();

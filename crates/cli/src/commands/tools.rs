@@ -2,21 +2,21 @@
 
 use serde_json::{Value, json};
 
-use super::client::{Asking, with_client};
+use super::client::{AskPolicy, with_client};
 use crate::config::Config;
-use crate::exit::{self, Failure};
+use crate::exit::{self, CommandError};
 
-pub(crate) fn run(config: Config, as_json: bool) -> Result<(), Failure> {
-    let tools = with_client(config, Asking::Never, async |client| client.tools().await)?;
+pub(crate) fn run(config: Config, as_json: bool) -> Result<(), CommandError> {
+    let tools = with_client(config, AskPolicy::Never, async |client| client.list_tools().await)?;
     if as_json {
-        return exit::print(&pretty(&json!({ "tools": tools })));
+        return exit::print(&to_pretty_json(&json!({ "tools": tools })));
     }
-    let pages: Vec<String> = tools.iter().map(page).collect();
+    let pages: Vec<String> = tools.iter().map(render_tool).collect();
     exit::print(&pages.join("\n"))
 }
 
 /// A tool for people: name, what it does, its arguments.
-fn page(tool: &Value) -> String {
+fn render_tool(tool: &Value) -> String {
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let required: Vec<&str> =
         tool["inputSchema"]["required"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
@@ -35,6 +35,6 @@ fn page(tool: &Value) -> String {
     format!("{}: {}\n{}", text(&tool["name"]), text(&tool["description"]), arguments.concat())
 }
 
-pub(crate) fn pretty(value: &Value) -> String {
+pub(crate) fn to_pretty_json(value: &Value) -> String {
     serde_json::to_string_pretty(value).unwrap_or_default()
 }

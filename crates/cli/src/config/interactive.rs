@@ -55,12 +55,12 @@ pub(super) struct InteractiveLayer {
 
 /// Complete and checked.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Interactive {
+pub(crate) struct InteractiveSettings {
     pub(crate) mode: FlowMode,
     pub(crate) limits: Limits,
 }
 
-impl Interactive {
+impl InteractiveSettings {
     /// What was typed goes before the file, the file before the defaults.
     pub(super) fn resolve(typed: &InteractiveLayer, file: &InteractiveLayer) -> Self {
         let usual = Limits::default();
@@ -69,9 +69,11 @@ impl Interactive {
         let is_off = typed.off.or(file.off).unwrap_or(false);
         let is_stateless = typed.stateless.or(file.stateless).unwrap_or(false);
         let limits = Limits {
-            sessions: typed.sessions.or(file.sessions).unwrap_or(usual.sessions).max(1),
-            idle: seconds(typed.timeout, file.timeout).unwrap_or(usual.idle).min(usual.longest),
-            grace: seconds(typed.grace, file.grace).unwrap_or(usual.grace),
+            max_open_sessions: typed.sessions.or(file.sessions).unwrap_or(usual.max_open_sessions).max(1),
+            idle_timeout: seconds(typed.timeout, file.timeout)
+                .unwrap_or(usual.idle_timeout)
+                .min(usual.max_lifetime),
+            grace_period: seconds(typed.grace, file.grace).unwrap_or(usual.grace_period),
             ..usual
         };
         let mode = match (is_off, is_stateless) {

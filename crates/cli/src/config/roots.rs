@@ -3,7 +3,7 @@
 use std::path::Path;
 
 /// Folders that hold projects, or the system, and are none. What lies in them may be one.
-const HOLDERS: &[&str] = &[
+const PROJECT_PARENT_DIRS: &[&str] = &[
     "/",
     "/Users",
     "/Volumes",
@@ -35,7 +35,7 @@ const HOLDERS: &[&str] = &[
 ];
 
 /// Folders of the system. Nothing in them is a project, unless one of the holders lies between.
-const SYSTEM: &[&str] = &[
+const SYSTEM_DIRS: &[&str] = &[
     "/Applications",
     "/Library",
     "/System",
@@ -68,7 +68,9 @@ const SYSTEM: &[&str] = &[
 /// Whether a folder, with every link in its path resolved, can be a project: not `/`, not the user's home or what holds it,
 /// and not a folder of the system. Programs that start servers often do so there, and nobody meant to hand all of it out.
 pub(super) fn can_be_project(folder: &Path, home: Option<&Path>) -> bool {
-    if home.is_some_and(|home| home.starts_with(folder)) || HOLDERS.iter().any(|holder| folder == *holder) {
+    if home.is_some_and(|home| home.starts_with(folder))
+        || PROJECT_PARENT_DIRS.iter().any(|holder| folder == *holder)
+    {
         return false;
     }
     // Services have homes in odd places, and work in them.
@@ -77,7 +79,7 @@ pub(super) fn can_be_project(folder: &Path, home: Option<&Path>) -> bool {
         let around = folders.iter().filter(|around| folder.starts_with(around));
         around.map(|around| Path::new(around).components().count()).max().unwrap_or(0)
     };
-    own.is_some() || depth(HOLDERS) >= depth(SYSTEM)
+    own.is_some() || depth(PROJECT_PARENT_DIRS) >= depth(SYSTEM_DIRS)
 }
 
 #[cfg(test)]
@@ -85,7 +87,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_project_is_no_home_and_not_of_the_system() {
+    fn home_and_system_folders_are_no_projects() {
         for (folder, home, expected) in [
             ("/home/ann/src/app", "/home/ann", true),
             ("/home/ann/app", "/home/ann", true),

@@ -8,8 +8,8 @@ use http_transport::{ConnectionLimits, TrustedProxies};
 use ipnet::IpNet;
 use secrecy::{ExposeSecret, SecretString};
 use serde::Deserialize;
-use server::access::{Pepper, Rate, Trust};
-use store::Location;
+use server::access::{JwtPolicy, Pepper, RateLimit};
+use store::StoreLocation;
 
 use super::ConfigError;
 
@@ -170,18 +170,18 @@ pub(super) const PEPPER_HELP: &str = "The secret that hashes of keys are made wi
 
 /// Complete and checked.
 #[derive(Debug)]
-pub(crate) struct Serving {
+pub(crate) struct ServingSettings {
     /// `None`: none was named, and there is no folder for the usual one.
-    pub(crate) database: Option<Location>,
+    pub(crate) database: Option<StoreLocation>,
     pub(crate) database_ca: Option<PathBuf>,
     pub(crate) no_auth: bool,
     pub(crate) allow_checks: bool,
-    pub(crate) rate: Option<Rate>,
+    pub(crate) rate: Option<RateLimit>,
     pub(crate) public_url: Option<String>,
     pub(crate) hosts: Vec<String>,
     pub(crate) origins: Vec<String>,
     pub(crate) tls: Option<(PathBuf, PathBuf)>,
-    pub(crate) tokens: Option<(Trust, PathBuf)>,
+    pub(crate) tokens: Option<(JwtPolicy, PathBuf)>,
     pub(crate) test_keys: bool,
     pub(crate) proxies: TrustedProxies,
     pub(crate) connections: ConnectionLimits,
@@ -191,7 +191,7 @@ pub(crate) struct Serving {
     pub(crate) pepper: Option<Pepper>,
 }
 
-impl Serving {
+impl ServingSettings {
     /// What was typed goes before the file, the file before the defaults. `data` is the folder that the user's data is in.
     pub(super) fn resolve(
         typed: ServingLayer,
@@ -201,17 +201,21 @@ impl Serving {
         let per_minute = typed.rate_limit.or(file.rate_limit).unwrap_or(600);
         let burst = typed.rate_burst.or(file.rate_burst).unwrap_or(100);
         let public_url = typed.public_url.or(file.public_url).map(|url| url.trim_end_matches('/').to_owned());
-        let host = public_url.as_deref().map(host_of).transpose()?;
-        let tls =
-            both("tls-cert", typed.tls_cert.or(file.tls_cert), "tls-key", typed.tls_key.or(file.tls_key))?;
-        let issuer = both("issuer", typed.issuer.or(file.issuer), "jwks", typed.jwks.or(file.jwks))?;
+        let host = public_url.as_deref().map(host_from_url).transpose()?;
+        let tls = require_both(
+            "tls-cert",
+            typed.tls_cert.or(file.tls_cert),
+            "tls-key",
+            typed.tls_key.or(file.tls_key),
+        )?;
+        let issuer = require_both("issuer", typed.issuer.or(file.issuer), "jwks", typed.jwks.or(file.jwks))?;
         let audience =
             typed.audience.or(file.audience).or_else(|| Some(format!("{}/mcp", public_url.as_ref()?)));
         let tokens = match (issuer, audience) {
             (None, _) => None,
-            (Some((issuer, jwks)), Some(audience)) => Some((Trust { issuer, audience }, jwks)),
+            (Some((issuer, jwks)), Some(audience)) => Some((JwtPolicy { issuer, audience }, jwks)),
             (Some(_), None) => {
-                return Err(ConfigError::Alone { one: "issuer", other: "audience or public-url" });
+                return Err(ConfigError::MissingCompanion { one: "issuer", other: "audience or public-url" });
             }
         };
         let mut hosts = typed.allow_host.or(file.allow_host).unwrap_or_default();
@@ -227,28 +231,28 @@ impl Serving {
             ..usual
         };
         Ok(Self {
-            database: location(typed.database.or(file.database), data)?,
+            database: database_location(typed.database.or(file.database), data)?,
             database_ca: typed.database_ca.or(file.database_ca),
             no_auth: typed.no_auth.or(file.no_auth).unwrap_or(false),
             allow_checks: typed.allow_checks.or(file.allow_checks).unwrap_or(false),
-            rate: (per_minute > 0 && burst > 0).then_some(Rate { per_minute, burst }),
+            rate: (per_minute > 0 && burst > 0).then_some(RateLimit { per_minute, burst }),
             public_url,
             hosts,
             origins,
             tls,
             tokens,
             test_keys: typed.test_keys.or(file.test_keys).unwrap_or(false),
-            proxies: proxies(typed.trusted_proxy.or(file.trusted_proxy).unwrap_or_default())?,
+            proxies: parse_trusted_proxies(typed.trusted_proxy.or(file.trusted_proxy).unwrap_or_default())?,
             connections,
             body_memory: typed.max_body_memory.or(file.max_body_memory).unwrap_or(256).clamp(1, 1 << 20)
                 << 20,
             streams: typed.max_streams.or(file.max_streams).unwrap_or(8).max(1),
-            pepper: pepper.map(|text| pepper_of(&text)).transpose()?,
+            pepper: pepper.map(|text| parse_pepper(&text)).transpose()?,
         })
     }
 }
 
-fn proxies(networks: Vec<String>) -> Result<TrustedProxies, ConfigError> {
+fn parse_trusted_proxies(networks: Vec<String>) -> Result<TrustedProxies, ConfigError> {
     let networks = networks.into_iter().map(|text| {
         let text = text.trim();
         let alone = || text.parse::<IpAddr>().ok().map(IpNet::from);
@@ -257,7 +261,7 @@ fn proxies(networks: Vec<String>) -> Result<TrustedProxies, ConfigError> {
     networks.collect::<Result<_, _>>().map(TrustedProxies::new)
 }
 
-fn both<A, B>(
+fn require_both<A, B>(
     one: &'static str,
     a: Option<A>,
     other: &'static str,
@@ -266,25 +270,28 @@ fn both<A, B>(
     match (a, b) {
         (Some(a), Some(b)) => Ok(Some((a, b))),
         (None, None) => Ok(None),
-        (Some(_), None) => Err(ConfigError::Alone { one, other }),
-        (None, Some(_)) => Err(ConfigError::Alone { one: other, other: one }),
+        (Some(_), None) => Err(ConfigError::MissingCompanion { one, other }),
+        (None, Some(_)) => Err(ConfigError::MissingCompanion { one: other, other: one }),
     }
 }
 
-fn location(url: Option<String>, data: Option<PathBuf>) -> Result<Option<Location>, ConfigError> {
+fn database_location(
+    url: Option<String>,
+    data: Option<PathBuf>,
+) -> Result<Option<StoreLocation>, ConfigError> {
     match url {
         Some(url) => url.parse().map(Some).map_err(ConfigError::Database),
-        None => Ok(data.map(|data| Location::Sqlite(data.join("fluxway/fluxway.db")))),
+        None => Ok(data.map(|data| StoreLocation::Sqlite(data.join("fluxway/fluxway.db")))),
     }
 }
 
 /// The name in a URL, with its port if it has one.
-fn host_of(url: &str) -> Result<String, ConfigError> {
+fn host_from_url(url: &str) -> Result<String, ConfigError> {
     let rest = url.strip_prefix("https://").or_else(|| url.strip_prefix("http://"));
     let host = rest.filter(|rest| !rest.is_empty() && !rest.contains(['/', '@', '?', '#', ' ']));
     host.map(str::to_owned).ok_or_else(|| ConfigError::PublicUrl(url.to_owned()))
 }
 
-fn pepper_of(text: &SecretString) -> Result<Pepper, ConfigError> {
+fn parse_pepper(text: &SecretString) -> Result<Pepper, ConfigError> {
     Pepper::parse(text.expose_secret()).ok_or(ConfigError::Pepper)
 }

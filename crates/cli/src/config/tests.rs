@@ -2,23 +2,28 @@ use std::io::Write as _;
 
 use super::*;
 
-fn sources(toml: &str, typed: Layer) -> (tempfile::NamedTempFile, Sources) {
+fn sources(toml: &str, typed: SettingsLayer) -> (tempfile::NamedTempFile, ConfigSources) {
     let mut file = tempfile::NamedTempFile::new().unwrap();
     file.write_all(toml.as_bytes()).unwrap();
-    let sources = Sources { typed, file: Some(file.path().to_owned()), data: None, home: None };
+    let sources = ConfigSources {
+        cli_layer: typed,
+        file_path: Some(file.path().to_owned()),
+        data_dir: None,
+        home_dir: None,
+    };
     (file, sources)
 }
 
-fn resolve(toml: &str, typed: Layer) -> Result<Config, String> {
+fn resolve(toml: &str, typed: SettingsLayer) -> Result<Config, String> {
     let (file, sources) = sources(toml, typed);
     let name = file.path().display().to_string();
     Config::resolve(&sources).map_err(|error| error.to_string().replace(&name, "FILE"))
 }
 
 #[test]
-fn what_is_typed_goes_before_the_file() {
+fn flags_override_the_config_file() {
     let file = "server-name = 'from file'\nread-only = true\nlog = 'debug'\ntoolsets = ['diagnostics']";
-    let typed = Layer { server_name: Some("typed".to_owned()), ..Layer::default() };
+    let typed = SettingsLayer { server_name: Some("typed".to_owned()), ..SettingsLayer::default() };
     let config = resolve(file, typed).unwrap();
     assert_eq!(config.server_name, "typed");
     assert!(config.read_only);
@@ -27,7 +32,7 @@ fn what_is_typed_goes_before_the_file() {
 }
 
 #[test]
-fn what_is_not_known_is_refused_and_named() {
+fn invalid_settings_are_rejected_by_name() {
     for (toml, expected) in [
         (
             "read_only = true",
@@ -42,7 +47,7 @@ fn what_is_not_known_is_refused_and_named() {
         ("log = 'loud'", "the settings in FILE are not usable: unknown variant `loud`"),
         ("= 3", "the settings in FILE are not usable:"),
     ] {
-        let error = resolve(toml, Layer::default()).unwrap_err();
+        let error = resolve(toml, SettingsLayer::default()).unwrap_err();
         assert!(error.starts_with(expected), "{toml}: {error}");
     }
 }
@@ -50,17 +55,17 @@ fn what_is_not_known_is_refused_and_named() {
 #[test]
 fn secrets_are_not_printed() {
     let key = "0a".repeat(32);
-    let (_file, sources) = sources(&format!("seal-key = '{key}'"), Layer::default());
-    let printed = format!("{:?} {:?}", sources.file().unwrap(), Config::resolve(&sources).unwrap());
+    let (_file, sources) = sources(&format!("seal-key = '{key}'"), SettingsLayer::default());
+    let printed = format!("{:?} {:?}", sources.read_file().unwrap(), Config::resolve(&sources).unwrap());
     assert!(!printed.contains(&key[..8]), "{printed}");
 }
 
 /// The page is generated. `UPDATE=1 cargo test -p fluxway-cli` writes it.
 #[test]
 #[expect(clippy::disallowed_methods, reason = "the page and the switch are this test's alone")]
-fn the_page_about_settings_is_up_to_date() {
+fn configuration_docs_are_up_to_date() {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/configuration.md");
-    let page = page();
+    let page = render_configuration_docs();
     if std::env::var("UPDATE").is_ok() {
         std::fs::write(path, &page).unwrap();
     }
@@ -71,9 +76,9 @@ fn the_page_about_settings_is_up_to_date() {
     );
 }
 
-fn page() -> String {
+fn render_configuration_docs() -> String {
     let code = |text: &str| if text.is_empty() { String::new() } else { format!("`{text}`") };
-    let rows: Vec<String> = settings()
+    let rows: Vec<String> = setting_rows()
         .iter()
         .map(|[name, flag, variable, help]| {
             format!(
@@ -99,9 +104,10 @@ fn page() -> String {
 }
 
 #[test]
-fn nobody_writes_over_http_without_a_key() {
-    let may_write = |layer: Layer| resolve("", layer).unwrap().local_user().may(server::Scope::Write);
-    assert!(may_write(Layer::default()));
-    assert!(!may_write(Layer { read_only: Some(true), ..Layer::default() }));
-    assert!(!may_write(Layer { http: "127.0.0.1:0".parse().ok(), ..Layer::default() }));
+fn http_without_keys_is_read_only() {
+    let may_write =
+        |layer: SettingsLayer| resolve("", layer).unwrap().local_user().has_scope(server::Scope::Write);
+    assert!(may_write(SettingsLayer::default()));
+    assert!(!may_write(SettingsLayer { read_only: Some(true), ..SettingsLayer::default() }));
+    assert!(!may_write(SettingsLayer { http: "127.0.0.1:0".parse().ok(), ..SettingsLayer::default() }));
 }

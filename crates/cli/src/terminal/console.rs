@@ -10,37 +10,37 @@ use rustix::termios::{
     OptionalActions, OutputModes, QueueSelector, tcflush, tcgetattr, tcgetwinsize, tcsetattr,
 };
 
-use super::screen::Size;
-use crate::paint;
+use super::screen::TerminalSize;
+use crate::styling;
 
 pub(super) trait Console {
     /// Waits for the next event. `None` if the terminal has gone away.
-    fn next(&mut self) -> io::Result<Option<Event>>;
-    fn size(&self) -> Size;
+    fn next_event(&mut self) -> io::Result<Option<Event>>;
+    fn size(&self) -> TerminalSize;
     fn write(&mut self, text: &str) -> io::Result<()>;
 }
 
 /// How often the terminal and its size are looked at: without a controlling terminal no signal tells of a change.
-const TICK: Duration = Duration::from_millis(100);
+const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
 /// For a terminal that does not say how large it is.
-const USUAL_SIZE: Size = Size { columns: 80, rows: 24 };
+const DEFAULT_SIZE: TerminalSize = TerminalSize { columns: 80, rows: 24 };
 
 /// The real terminal in raw mode, restored when this is dropped.
 pub(super) struct Tty {
-    size: Size,
+    size: TerminalSize,
 }
 
 impl Tty {
     /// Takes over the terminal, if there is one that can move its cursor. What was typed before is dropped: it cannot answer
     /// a question that had not been asked.
     pub(super) fn open() -> Option<Self> {
-        if paint::is_dumb() || !io::stdin().is_terminal() || !io::stderr().is_terminal() {
+        if styling::is_dumb() || !io::stdin().is_terminal() || !io::stderr().is_terminal() {
             return None;
         }
         terminal::enable_raw_mode().ok()?;
         let tty = Self { size: current_size() };
-        keep_line_ends().ok()?;
+        enable_output_processing().ok()?;
         tcflush(io::stdin(), QueueSelector::IFlush).ok()?;
         while event::poll(Duration::from_millis(1)).ok()? {
             event::read().ok()?;
@@ -51,12 +51,12 @@ impl Tty {
 }
 
 impl Console for Tty {
-    fn next(&mut self) -> io::Result<Option<Event>> {
+    fn next_event(&mut self) -> io::Result<Option<Event>> {
         loop {
-            if is_gone() {
+            if is_hung_up() {
                 return Ok(None);
             }
-            match event::poll(TICK) {
+            match event::poll(POLL_INTERVAL) {
                 Ok(true) => {
                     let event = event::read()?;
                     if matches!(event, Event::Resize(..)) {
@@ -65,7 +65,7 @@ impl Console for Tty {
                     return Ok(Some(event));
                 }
                 Ok(false) => {}
-                Err(_) if is_gone() => return Ok(None),
+                Err(_) if is_hung_up() => return Ok(None),
                 Err(error) => return Err(error),
             }
             if self.size != current_size() {
@@ -75,14 +75,14 @@ impl Console for Tty {
         }
     }
 
-    fn size(&self) -> Size {
+    fn size(&self) -> TerminalSize {
         self.size
     }
 
     fn write(&mut self, text: &str) -> io::Result<()> {
         match io::stderr().write_all(text.as_bytes()) {
             // `next` reports that, and the server is told.
-            Err(_) if is_gone() => Ok(()),
+            Err(_) if is_hung_up() => Ok(()),
             written => written,
         }
     }
@@ -97,7 +97,7 @@ impl Drop for Tty {
 }
 
 /// Whether the other end of the terminal is closed.
-fn is_gone() -> bool {
+fn is_hung_up() -> bool {
     let stdin = io::stdin();
     let mut waiting = [PollFd::new(&stdin, PollFlags::IN)];
     poll(&mut waiting, Some(&Timespec::default())).is_ok()
@@ -105,18 +105,18 @@ fn is_gone() -> bool {
 }
 
 /// Raw mode also stops `\n` from returning to the first column, which log lines of other threads need.
-fn keep_line_ends() -> io::Result<()> {
+fn enable_output_processing() -> io::Result<()> {
     let mut modes = tcgetattr(io::stdin())?;
     modes.output_modes |= OutputModes::OPOST;
     Ok(tcsetattr(io::stdin(), OptionalActions::Now, &modes)?)
 }
 
 /// Crossterm asks stdout, which may be a pipe here.
-pub(super) fn current_size() -> Size {
+pub(super) fn current_size() -> TerminalSize {
     match tcgetwinsize(io::stderr()) {
         Ok(size) if size.ws_col > 0 && size.ws_row > 0 => {
-            Size { columns: usize::from(size.ws_col), rows: usize::from(size.ws_row) }
+            TerminalSize { columns: usize::from(size.ws_col), rows: usize::from(size.ws_row) }
         }
-        _ => USUAL_SIZE,
+        _ => DEFAULT_SIZE,
     }
 }

@@ -8,14 +8,14 @@ use unicode_width::UnicodeWidthStr;
 const MAX_BYTES: usize = 64 * 1024;
 
 #[derive(Default)]
-pub(super) struct Editor {
+pub(super) struct LineEditor {
     text: String,
     /// In bytes, between two graphemes.
     cursor: usize,
 }
 
-impl Editor {
-    pub(super) fn with(text: String) -> Self {
+impl LineEditor {
+    pub(super) fn with_text(text: String) -> Self {
         Self { cursor: text.len(), text }
     }
 
@@ -27,16 +27,16 @@ impl Editor {
         let is_command = key.modifiers.intersects(KeyModifiers::CONTROL | KeyModifiers::ALT);
         match key.code {
             KeyCode::Char(c) if !is_command => self.insert(c.encode_utf8(&mut [0; 4])),
-            KeyCode::Left | KeyCode::Char('b') if is_command => self.cursor = self.word_before(),
-            KeyCode::Right | KeyCode::Char('f') if is_command => self.cursor = self.word_after(),
-            KeyCode::Left => self.cursor = self.before(),
-            KeyCode::Right => self.cursor = self.after(),
+            KeyCode::Left | KeyCode::Char('b') if is_command => self.cursor = self.previous_word(),
+            KeyCode::Right | KeyCode::Char('f') if is_command => self.cursor = self.next_word(),
+            KeyCode::Left => self.cursor = self.previous_grapheme(),
+            KeyCode::Right => self.cursor = self.next_grapheme(),
             KeyCode::Home | KeyCode::Char('a') => self.cursor = 0,
             KeyCode::End | KeyCode::Char('e') => self.cursor = self.text.len(),
-            KeyCode::Backspace if is_command => self.erase(self.word_before(), self.cursor),
-            KeyCode::Backspace | KeyCode::Char('h') => self.erase(self.before(), self.cursor),
-            KeyCode::Delete => self.erase(self.cursor, self.after()),
-            KeyCode::Char('w') => self.erase(self.word_before(), self.cursor),
+            KeyCode::Backspace if is_command => self.erase(self.previous_word(), self.cursor),
+            KeyCode::Backspace | KeyCode::Char('h') => self.erase(self.previous_grapheme(), self.cursor),
+            KeyCode::Delete => self.erase(self.cursor, self.next_grapheme()),
+            KeyCode::Char('w') => self.erase(self.previous_word(), self.cursor),
             KeyCode::Char('u') => self.erase(0, self.cursor),
             KeyCode::Char('k') => self.erase(self.cursor, self.text.len()),
             _ => {}
@@ -45,7 +45,7 @@ impl Editor {
 
     /// Inserts text from the clipboard: a line break in it is not Enter.
     pub(super) fn paste(&mut self, text: &str) {
-        self.insert(&one_line(text));
+        self.insert(&to_single_line(text));
     }
 
     /// The part that fits into `width` columns with the cursor in it, and the column of the cursor.
@@ -79,20 +79,20 @@ impl Editor {
         self.cursor = from;
     }
 
-    fn before(&self) -> usize {
+    fn previous_grapheme(&self) -> usize {
         self.text[..self.cursor].grapheme_indices(true).next_back().map_or(0, |(at, _)| at)
     }
 
-    fn after(&self) -> usize {
+    fn next_grapheme(&self) -> usize {
         self.cursor + self.text[self.cursor..].graphemes(true).next().map_or(0, str::len)
     }
 
-    fn word_before(&self) -> usize {
+    fn previous_word(&self) -> usize {
         let left = self.text[..self.cursor].trim_end();
         left.char_indices().rev().find(|(_, c)| c.is_whitespace()).map_or(0, |(at, c)| at + c.len_utf8())
     }
 
-    fn word_after(&self) -> usize {
+    fn next_word(&self) -> usize {
         let right = &self.text[self.cursor..];
         let word = right.len() - right.trim_start().len();
         let end = right[word..].find(char::is_whitespace).unwrap_or(right.len() - word);
@@ -101,21 +101,21 @@ impl Editor {
 }
 
 /// Text on one line, without control characters.
-fn one_line(text: &str) -> String {
+fn to_single_line(text: &str) -> String {
     let spaced = text.trim_end_matches(['\r', '\n']).replace("\r\n", " ").replace(['\r', '\n', '\t'], " ");
     spaced.chars().filter(|c| !c.is_control()).collect()
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::script::keys;
+    use super::super::test_terminal::parse_keys;
     use super::*;
 
     /// `|` is the cursor.
     #[track_caller]
     fn check(typed: &str, expected: &str) {
-        let mut editor = Editor::default();
-        for key in keys(typed) {
+        let mut editor = LineEditor::default();
+        for key in parse_keys(typed) {
             editor.press(key);
         }
         let (left, right) = editor.text().split_at(editor.cursor);
@@ -138,8 +138,8 @@ mod tests {
     }
 
     #[test]
-    fn what_is_pasted_stays_one_line() {
-        let mut editor = Editor::with("a".to_owned());
+    fn pasted_text_stays_on_one_line() {
+        let mut editor = LineEditor::with_text("a".to_owned());
         editor.paste("b\r\nc\u{1b}[31m\td\n");
         assert_eq!(editor.text(), "ab c[31m d");
         editor.paste(&"x".repeat(MAX_BYTES));
@@ -148,12 +148,12 @@ mod tests {
 
     #[test]
     fn a_long_line_shows_the_part_around_the_cursor() {
-        let mut editor = Editor::with("0123456789".to_owned());
+        let mut editor = LineEditor::with_text("0123456789".to_owned());
         assert_eq!(editor.window(20), ("0123456789", 10));
         assert_eq!(editor.window(5), ("6789", 4));
         editor.press(KeyCode::Home.into());
         assert_eq!(editor.window(5), ("01234", 0));
-        assert_eq!(Editor::with("日本語".to_owned()).window(5), ("本語", 4));
-        assert_eq!(Editor::with("日本語".to_owned()).window(1), ("", 0));
+        assert_eq!(LineEditor::with_text("日本語".to_owned()).window(5), ("本語", 4));
+        assert_eq!(LineEditor::with_text("日本語".to_owned()).window(1), ("", 0));
     }
 }

@@ -2,46 +2,46 @@
 
 use serde_json::Value;
 
-use crate::paint::safe;
+use crate::styling::escape_controls;
 
 #[derive(Debug, PartialEq)]
-pub(super) struct Form {
+pub(super) struct PromptForm {
     /// What to show above the questions. It may be long, and contain diffs.
     pub(super) message: String,
-    pub(super) fields: Vec<Field>,
+    pub(super) fields: Vec<PromptField>,
 }
 
 #[derive(Debug, PartialEq)]
-pub(super) struct Field {
+pub(super) struct PromptField {
     pub(super) name: String,
     /// As it came.
     pub(super) title: String,
     /// The question, on one line.
     pub(super) label: String,
     pub(super) help: Option<String>,
-    pub(super) kind: Kind,
+    pub(super) kind: PromptFieldKind,
     pub(super) required: bool,
     pub(super) default: Option<Value>,
 }
 
 #[derive(Debug, PartialEq)]
-pub(super) enum Kind {
+pub(super) enum PromptFieldKind {
     Text { min: Option<u64>, max: Option<u64> },
     Date,
-    Number { min: Option<f64>, max: Option<f64>, whole: bool },
+    Number { min: Option<f64>, max: Option<f64>, is_integer: bool },
     Confirm,
-    Choice(Vec<Choice>),
-    Choices { options: Vec<Choice>, min: Option<u64>, max: Option<u64> },
+    Choice(Vec<PromptOption>),
+    Choices { options: Vec<PromptOption>, min: Option<u64>, max: Option<u64> },
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Choice {
+pub(super) struct PromptOption {
     pub(super) value: String,
     pub(super) title: String,
 }
 
-impl Form {
-    pub(super) fn read(params: &Value) -> Self {
+impl PromptForm {
+    pub(super) fn from_params(params: &Value) -> Self {
         let schema = &params["requestedSchema"];
         let message = params["message"].as_str().unwrap_or_default().trim_end();
         let required: Vec<&Value> = schema["required"].as_array().into_iter().flatten().collect();
@@ -52,14 +52,14 @@ impl Form {
             let title = schema["title"].as_str().unwrap_or(name).trim();
             let mut label = title.to_owned();
             if is_single {
-                (above, label) = split(message, title, title == name);
+                (above, label) = split_question(message, title, title == name);
             }
-            Field {
+            PromptField {
                 name: name.clone(),
                 title: title.to_owned(),
-                label: safe(&label),
-                help: schema["description"].as_str().map(safe),
-                kind: Kind::read(schema),
+                label: escape_controls(&label),
+                help: schema["description"].as_str().map(escape_controls),
+                kind: PromptFieldKind::from_schema(schema),
                 required: required.iter().any(|required| *required == name),
                 default: schema.get("default").filter(|default| !default.is_null()).cloned(),
             }
@@ -70,7 +70,7 @@ impl Form {
 }
 
 /// What to show above a form's only question, and the question. Mostly the message asks it, in its first line or its last.
-fn split(message: &str, title: &str, is_bare: bool) -> (String, String) {
+fn split_question(message: &str, title: &str, is_bare: bool) -> (String, String) {
     let lines: Vec<&str> = message.lines().collect();
     let last = lines.len().saturating_sub(1);
     let at = match lines.last() {
@@ -87,21 +87,21 @@ fn split(message: &str, title: &str, is_bare: bool) -> (String, String) {
     (above.join("\n").trim_matches('\n').to_owned(), lines[at].to_owned())
 }
 
-impl Kind {
+impl PromptFieldKind {
     /// What is not known is a text: the server says what is wrong with it.
-    fn read(schema: &Value) -> Self {
-        let options = options(schema);
+    fn from_schema(schema: &Value) -> Self {
+        let options = parse_options(schema);
         match (schema["type"].as_str(), schema["format"].as_str()) {
             (Some("boolean"), _) => Self::Confirm,
             (Some("array"), _) => Self::Choices {
-                options: self::options(&schema["items"]),
+                options: self::parse_options(&schema["items"]),
                 min: schema["minItems"].as_u64(),
                 max: schema["maxItems"].as_u64(),
             },
             (Some(number @ ("number" | "integer")), _) => Self::Number {
                 min: schema["minimum"].as_f64(),
                 max: schema["maximum"].as_f64(),
-                whole: number == "integer",
+                is_integer: number == "integer",
             },
             _ if !options.is_empty() => Self::Choice(options),
             (_, Some("date")) => Self::Date,
@@ -111,14 +111,14 @@ impl Kind {
 }
 
 /// The options, with their titles or, in the older way of writing them, with a list of names beside them.
-fn options(schema: &Value) -> Vec<Choice> {
+fn parse_options(schema: &Value) -> Vec<PromptOption> {
     let titled = [&schema["oneOf"], &schema["anyOf"]].into_iter().filter_map(Value::as_array).flatten();
     let titled = titled.map(|option| (&option["const"], &option["title"]));
     let bare = schema["enum"].as_array().into_iter().flatten().enumerate();
     let bare = bare.map(|(n, value)| (value, &schema["enumNames"][n]));
     let choice = |(value, title): (&Value, &Value)| {
         let value = value.as_str()?.to_owned();
-        Some(Choice { title: safe(title.as_str().unwrap_or(&value)), value })
+        Some(PromptOption { title: escape_controls(title.as_str().unwrap_or(&value)), value })
     };
     titled.chain(bare).filter_map(choice).collect()
 }
@@ -130,45 +130,49 @@ mod tests {
     use super::*;
 
     #[track_caller]
-    fn check(schema: Value, expected: Kind) {
-        assert_eq!(Kind::read(&schema), expected, "{schema}");
+    fn check(schema: Value, expected: PromptFieldKind) {
+        assert_eq!(PromptFieldKind::from_schema(&schema), expected, "{schema}");
     }
 
-    fn two() -> Vec<Choice> {
+    fn two_options() -> Vec<PromptOption> {
         [("a", "Option A"), ("b", "b")]
-            .map(|(value, title)| Choice { value: value.to_owned(), title: title.to_owned() })
+            .map(|(value, title)| PromptOption { value: value.to_owned(), title: title.to_owned() })
             .to_vec()
     }
 
     #[test]
-    fn schemas_become_kinds() {
+    fn schemas_become_field_kinds() {
         let one_of = json!([{ "const": "a", "title": "Option A" }, { "const": "b" }]);
-        check(json!({ "type": "string", "oneOf": one_of }), Kind::Choice(two()));
+        check(json!({ "type": "string", "oneOf": one_of }), PromptFieldKind::Choice(two_options()));
         check(
             json!({ "type": "string", "enum": ["a", "b"], "enumNames": ["Option A"] }),
-            Kind::Choice(two()),
+            PromptFieldKind::Choice(two_options()),
         );
         check(
             json!({ "type": "array", "items": { "anyOf": one_of }, "minItems": 1 }),
-            Kind::Choices { options: two(), min: Some(1), max: None },
+            PromptFieldKind::Choices { options: two_options(), min: Some(1), max: None },
         );
-        check(json!({ "type": "boolean" }), Kind::Confirm);
+        check(json!({ "type": "boolean" }), PromptFieldKind::Confirm);
         check(
             json!({ "type": "integer", "minimum": 1, "maximum": 9 }),
-            Kind::Number { min: Some(1.0), max: Some(9.0), whole: true },
+            PromptFieldKind::Number { min: Some(1.0), max: Some(9.0), is_integer: true },
         );
-        check(json!({ "type": "number" }), Kind::Number { min: None, max: None, whole: false });
-        check(json!({ "type": "string", "format": "date" }), Kind::Date);
-        check(json!({ "type": "string", "minLength": 2 }), Kind::Text { min: Some(2), max: None });
-        check(json!({ "type": "hologram" }), Kind::Text { min: None, max: None });
+        check(
+            json!({ "type": "number" }),
+            PromptFieldKind::Number { min: None, max: None, is_integer: false },
+        );
+        check(json!({ "type": "string", "format": "date" }), PromptFieldKind::Date);
+        check(json!({ "type": "string", "minLength": 2 }), PromptFieldKind::Text { min: Some(2), max: None });
+        check(json!({ "type": "hologram" }), PromptFieldKind::Text { min: None, max: None });
     }
 
     #[test]
-    fn the_message_often_asks_the_question() {
+    fn question_is_taken_from_the_message() {
         let split = |message: &str, title: &str| {
             let properties = json!({ "x": { "type": "string", "title": title } });
-            let form =
-                Form::read(&json!({ "message": message, "requestedSchema": { "properties": properties } }));
+            let form = PromptForm::from_params(
+                &json!({ "message": message, "requestedSchema": { "properties": properties } }),
+            );
             (form.message, form.fields[0].label.clone())
         };
         for (message, title, above, label) in [

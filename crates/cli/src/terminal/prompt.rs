@@ -3,71 +3,81 @@
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use serde_json::{Value, json};
 
-use super::check;
-use super::editor::Editor;
-use super::form::{Choice, Field, Kind};
-use super::list::{List, Row};
-use super::screen::{Line, Size, Style, View};
+use super::editor::LineEditor;
+use super::form::{PromptField, PromptFieldKind, PromptOption};
+use super::list::{OptionList, OptionRow};
+use super::screen::{ScreenView, StyledLine, TerminalSize, TextStyle};
 use super::symbols::Symbols;
-use crate::paint::{self, safe};
+use super::validate;
+use crate::styling::{self, escape_controls};
 
 /// What was answered: nothing, if the question was left open.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Given {
+pub(super) struct FieldAnswer {
     pub(super) value: Option<Value>,
-    pub(super) shown: String,
+    pub(super) display_text: String,
 }
 
-pub(super) struct Prompt<'a> {
-    field: &'a Field,
+pub(super) struct FieldPrompt<'a> {
+    field: &'a PromptField,
     symbols: &'static Symbols,
-    widget: Widget,
+    widget: PromptWidget,
     problem: Option<String>,
 }
 
-enum Widget {
-    Line(Editor),
-    List(List),
+enum PromptWidget {
+    Line(LineEditor),
+    List(OptionList),
     Confirm(Option<bool>),
 }
 
 /// Rows of a list that are shown at once, if the terminal has as many.
-const PAGE: usize = 12;
+const MAX_VISIBLE_ROWS: usize = 12;
 /// Lines of a prompt below its list, at most: the filter, and the keys or a problem of two lines.
-const BELOW_A_LIST: usize = 3;
+const MAX_LINES_BELOW_LIST: usize = 3;
 /// Columns that the bar at the left takes.
-const MARGIN: usize = 3;
+const MARGIN_COLUMNS: usize = 3;
 
-impl<'a> Prompt<'a> {
+impl<'a> FieldPrompt<'a> {
     /// A question as it begins, or with the answer that it had before the user came back to it.
-    pub(super) fn new(field: &'a Field, earlier: Option<&Given>, symbols: &'static Symbols) -> Self {
+    pub(super) fn new(
+        field: &'a PromptField,
+        earlier: Option<&FieldAnswer>,
+        symbols: &'static Symbols,
+    ) -> Self {
         let begin = match earlier {
             Some(earlier) => earlier.value.as_ref(),
             None => field.default.as_ref(),
         };
         let widget = match &field.kind {
-            Kind::Confirm => Widget::Confirm(begin.and_then(Value::as_bool)),
-            Kind::Choice(options) => Widget::List(List::new(rows(field, options, begin), false)),
-            Kind::Choices { options, .. } => Widget::List(List::new(rows(field, options, begin), true)),
-            Kind::Text { .. } | Kind::Date | Kind::Number { .. } => {
+            PromptFieldKind::Confirm => PromptWidget::Confirm(begin.and_then(Value::as_bool)),
+            PromptFieldKind::Choice(options) => {
+                PromptWidget::List(OptionList::new(option_rows(field, options, begin), false))
+            }
+            PromptFieldKind::Choices { options, .. } => {
+                PromptWidget::List(OptionList::new(option_rows(field, options, begin), true))
+            }
+            PromptFieldKind::Text { .. } | PromptFieldKind::Date | PromptFieldKind::Number { .. } => {
                 // A default is not typed for the user: Enter accepts it.
                 let typed = earlier.and_then(|earlier| earlier.value.as_ref());
-                Widget::Line(typed.map(|value| Editor::with(plain(value))).unwrap_or_default())
+                PromptWidget::Line(
+                    typed.map(|value| LineEditor::with_text(format_value(value))).unwrap_or_default(),
+                )
             }
         };
         Self { field, symbols, widget, problem: None }
     }
 
     /// Handles a key. Enter submits a valid answer.
-    pub(super) fn press(&mut self, key: KeyEvent, size: Size) -> Option<Given> {
+    pub(super) fn press(&mut self, key: KeyEvent, size: TerminalSize) -> Option<FieldAnswer> {
         if key.code == KeyCode::Enter {
-            return self.given().map_err(|problem| self.problem = Some(problem)).ok();
+            return self.answer().map_err(|problem| self.problem = Some(problem)).ok();
         }
         let is_ctrl = key.modifiers.contains(KeyModifiers::CONTROL);
         match &mut self.widget {
-            Widget::Line(editor) => editor.press(key),
-            Widget::List(list) => list.press(key, page(size.rows)),
-            Widget::Confirm(chosen) => match key.code {
+            PromptWidget::Line(editor) => editor.press(key),
+            PromptWidget::List(list) => list.press(key, visible_rows(size.rows)),
+            PromptWidget::Confirm(chosen) => match key.code {
                 KeyCode::Char('y' | 'Y') if !is_ctrl => *chosen = Some(true),
                 KeyCode::Char('n' | 'N') if !is_ctrl => *chosen = Some(false),
                 KeyCode::Left
@@ -79,139 +89,155 @@ impl<'a> Prompt<'a> {
                 _ => {}
             },
         }
-        self.check_again();
+        self.revalidate();
         None
     }
 
     pub(super) fn paste(&mut self, text: &str) {
-        if let Widget::Line(editor) = &mut self.widget {
+        if let PromptWidget::Line(editor) = &mut self.widget {
             editor.paste(text);
-            self.check_again();
+            self.revalidate();
         }
     }
 
     /// Enter reports a problem first; from then on every key shows whether it is still there.
-    fn check_again(&mut self) {
+    fn revalidate(&mut self) {
         if self.problem.is_some() {
-            self.problem = self.given().err();
+            self.problem = self.answer().err();
         }
     }
 
-    pub(super) fn show(&self, view: &mut View, size: Size) {
+    pub(super) fn render(&self, view: &mut ScreenView, size: TerminalSize) {
         let Symbols { active, invalid, bar, end, .. } = *self.symbols;
         let (symbol, style) =
-            if self.problem.is_some() { (invalid, Style::Invalid) } else { (active, Style::Active) };
-        let width = size.columns.saturating_sub(MARGIN + 1);
-        let margin = || Line::new(style, bar).and(Style::Plain, "  ");
-        let mut heading = Line::new(style, symbol).and(Style::Plain, "  ");
-        for line in wrapped(&self.field.label, width) {
-            view.push(heading.and(Style::Bold, line));
+            if self.problem.is_some() { (invalid, TextStyle::Invalid) } else { (active, TextStyle::Active) };
+        let width = size.columns.saturating_sub(MARGIN_COLUMNS + 1);
+        let margin = || StyledLine::new(style, bar).with_part(TextStyle::Plain, "  ");
+        let mut heading = StyledLine::new(style, symbol).with_part(TextStyle::Plain, "  ");
+        for line in wrap_lines(&self.field.label, width) {
+            view.push(heading.with_part(TextStyle::Bold, line));
             heading = margin();
         }
-        for line in wrapped(&self.about(), width) {
-            view.push(margin().and(Style::Dim, line));
+        for line in wrap_lines(&self.description(), width) {
+            view.push(margin().with_part(TextStyle::Dim, line));
         }
         match &self.widget {
-            Widget::Line(editor) => {
+            PromptWidget::Line(editor) => {
                 let (typed, column) = editor.window(width);
-                view.cursor = Some((view.lines.len(), column + MARGIN));
-                view.push(margin().and(Style::Plain, typed));
+                view.cursor = Some((view.lines.len(), column + MARGIN_COLUMNS));
+                view.push(margin().with_part(TextStyle::Plain, typed));
             }
-            Widget::List(list) => {
-                let rows = page(size.rows.saturating_sub(view.lines.len()));
-                let rows = list.lines(rows, width, self.symbols);
-                view.lines.extend(rows.into_iter().map(|row| margin().then(row)));
+            PromptWidget::List(list) => {
+                let rows = visible_rows(size.rows.saturating_sub(view.lines.len()));
+                let rows = list.render(rows, width, self.symbols);
+                view.lines.extend(rows.into_iter().map(|row| margin().append(row)));
             }
-            Widget::Confirm(chosen) => view.push(margin().then(self.confirm_line(*chosen))),
+            PromptWidget::Confirm(chosen) => view.push(margin().append(self.confirm_line(*chosen))),
         }
-        let mut last = Line::new(style, end).and(Style::Plain, "  ");
+        let mut last = StyledLine::new(style, end).with_part(TextStyle::Plain, "  ");
         let (text, style) = match &self.problem {
-            Some(problem) => (format!("{problem}."), Style::Invalid),
-            None => (self.keys(), Style::Dim),
+            Some(problem) => (format!("{problem}."), TextStyle::Invalid),
+            None => (self.key_hints(), TextStyle::Dim),
         };
-        for line in wrapped(&text, width) {
-            view.push(last.and(style, line));
-            last = Line::new(Style::Plain, "   ");
+        for line in wrap_lines(&text, width) {
+            view.push(last.with_part(style, line));
+            last = StyledLine::new(TextStyle::Plain, "   ");
         }
     }
 
     /// Help, what is expected, and what Enter alone means.
-    fn about(&self) -> String {
+    fn description(&self) -> String {
         let mut about: Vec<String> = self.field.help.iter().cloned().collect();
-        about.extend(check::expected(&self.field.kind));
+        about.extend(validate::describe_expected(&self.field.kind));
         match (&self.widget, &self.field.default) {
-            (Widget::List(_), _) => {}
-            (_, Some(default)) => about.push(format!("default: {}", safe(&plain(default)))),
-            (Widget::Line(_), None) if !self.field.required => about.push("optional".to_owned()),
+            (PromptWidget::List(_), _) => {}
+            (_, Some(default)) => about.push(format!("default: {}", escape_controls(&format_value(default)))),
+            (PromptWidget::Line(_), None) if !self.field.required => about.push("optional".to_owned()),
             (_, None) => {}
         }
         about.join("; ")
     }
 
-    fn keys(&self) -> String {
+    fn key_hints(&self) -> String {
         let arrows = self.symbols.arrows;
         let keys = match (&self.widget, &self.field.kind) {
-            (Widget::Line(_), _) => String::new(),
-            (Widget::Confirm(_), _) => "y/n, Enter: confirm, ".to_owned(),
-            (Widget::List(_), Kind::Choices { .. }) => {
+            (PromptWidget::Line(_), _) => String::new(),
+            (PromptWidget::Confirm(_), _) => "y/n, Enter: confirm, ".to_owned(),
+            (PromptWidget::List(_), PromptFieldKind::Choices { .. }) => {
                 format!("{arrows}: move, Space: select, Enter: confirm, type to filter, ")
             }
-            (Widget::List(_), _) => format!("{arrows}: move, Enter: confirm, type to filter, "),
+            (PromptWidget::List(_), _) => format!("{arrows}: move, Enter: confirm, type to filter, "),
         };
         format!("{keys}Esc: back, Ctrl-C: stop")
     }
 
-    fn given(&self) -> Result<Given, String> {
+    fn answer(&self) -> Result<FieldAnswer, String> {
         let value = match (&self.widget, &self.field.kind) {
-            (Widget::Line(editor), _) => check::typed(self.field, editor.text())?,
-            (Widget::Confirm(Some(chosen)), _) => Some(json!(chosen)),
-            (Widget::Confirm(None), _) if self.field.required => return Err("Press y or n".to_owned()),
-            (Widget::Confirm(None), _) => None,
-            (Widget::List(list), Kind::Choices { min, max, .. }) => return self.several(list, *min, *max),
-            (Widget::List(list), _) => {
+            (PromptWidget::Line(editor), _) => validate::parse_line(self.field, editor.text())?,
+            (PromptWidget::Confirm(Some(chosen)), _) => Some(json!(chosen)),
+            (PromptWidget::Confirm(None), _) if self.field.required => return Err("Press y or n".to_owned()),
+            (PromptWidget::Confirm(None), _) => None,
+            (PromptWidget::List(list), PromptFieldKind::Choices { min, max, .. }) => {
+                return self.multi_answer(list, *min, *max);
+            }
+            (PromptWidget::List(list), _) => {
                 let row = list.current().ok_or("Nothing matches the filter: shorten it with Backspace")?;
-                return Ok(Given {
+                return Ok(FieldAnswer {
                     value: row.value.as_ref().map(|value| json!(value)),
-                    shown: row.title.clone(),
+                    display_text: row.title.clone(),
                 });
             }
         };
-        let shown = value.as_ref().map_or_else(|| LEFT_OPEN.to_owned(), |value| safe(&plain(value)));
-        Ok(Given { value, shown })
+        let shown = value
+            .as_ref()
+            .map_or_else(|| SKIPPED_LABEL.to_owned(), |value| escape_controls(&format_value(value)));
+        Ok(FieldAnswer { value, display_text: shown })
     }
 
-    fn several(&self, list: &List, min: Option<u64>, max: Option<u64>) -> Result<Given, String> {
-        check::marked(list.marked().count(), min, max)?;
-        let titles: Vec<&str> = list.marked().map(|row| row.title.as_str()).collect();
-        let values: Vec<&str> = list.marked().filter_map(|row| row.value.as_deref()).collect();
+    fn multi_answer(
+        &self,
+        list: &OptionList,
+        min: Option<u64>,
+        max: Option<u64>,
+    ) -> Result<FieldAnswer, String> {
+        validate::check_selection_count(list.marked_rows().count(), min, max)?;
+        let titles: Vec<&str> = list.marked_rows().map(|row| row.title.as_str()).collect();
+        let values: Vec<&str> = list.marked_rows().filter_map(|row| row.value.as_deref()).collect();
         let is_open = values.is_empty() && !self.field.required && self.field.default.is_none();
         let shown = if titles.is_empty() { "(none)".to_owned() } else { titles.join(", ") };
-        Ok(Given { value: (!is_open).then(|| json!(values)), shown })
+        Ok(FieldAnswer { value: (!is_open).then(|| json!(values)), display_text: shown })
     }
 
-    fn confirm_line(&self, chosen: Option<bool>) -> Line {
+    fn confirm_line(&self, chosen: Option<bool>) -> StyledLine {
         let option = |word: &str, is_chosen: bool| {
-            let style = if is_chosen { Style::Active } else { Style::Dim };
-            let mark = Line::new(style, self.symbols.radio[usize::from(is_chosen)]);
-            mark.and(if is_chosen { Style::Plain } else { Style::Dim }, format!(" {word}"))
+            let style = if is_chosen { TextStyle::Active } else { TextStyle::Dim };
+            let mark = StyledLine::new(style, self.symbols.radio[usize::from(is_chosen)]);
+            mark.with_part(if is_chosen { TextStyle::Plain } else { TextStyle::Dim }, format!(" {word}"))
         };
-        option("Yes", chosen == Some(true)).and(Style::Dim, " / ").then(option("No", chosen == Some(false)))
+        option("Yes", chosen == Some(true))
+            .with_part(TextStyle::Dim, " / ")
+            .append(option("No", chosen == Some(false)))
     }
 }
 
-const LEFT_OPEN: &str = "(skipped)";
+const SKIPPED_LABEL: &str = "(skipped)";
 
 /// The options, and one that skips the question where that is allowed.
-fn rows(field: &Field, options: &[Choice], begin: Option<&Value>) -> Vec<Row> {
+fn option_rows(field: &PromptField, options: &[PromptOption], begin: Option<&Value>) -> Vec<OptionRow> {
     let is_in = |value: &str, chosen: Option<&Value>| match chosen {
         Some(Value::Array(chosen)) => chosen.iter().any(|one| one == value),
         Some(chosen) => chosen == value,
         None => false,
     };
-    let open =
-        Row { title: LEFT_OPEN.to_owned(), value: None, is_default: false, is_marked: begin.is_none() };
-    let may_stay_open = matches!(field.kind, Kind::Choice(_)) && !field.required && field.default.is_none();
-    let row = |choice: &Choice| Row {
+    let open = OptionRow {
+        title: SKIPPED_LABEL.to_owned(),
+        value: None,
+        is_default: false,
+        is_marked: begin.is_none(),
+    };
+    let may_stay_open =
+        matches!(field.kind, PromptFieldKind::Choice(_)) && !field.required && field.default.is_none();
+    let row = |choice: &PromptOption| OptionRow {
         title: choice.title.clone(),
         value: Some(choice.value.clone()),
         is_default: is_in(&choice.value, field.default.as_ref()),
@@ -221,7 +247,7 @@ fn rows(field: &Field, options: &[Choice], begin: Option<&Value>) -> Vec<Row> {
 }
 
 /// A value as a person would write it.
-fn plain(value: &Value) -> String {
+fn format_value(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),
         Value::Bool(true) => "Yes".to_owned(),
@@ -231,13 +257,13 @@ fn plain(value: &Value) -> String {
 }
 
 /// A text in lines of at most `width` columns. An empty one has none.
-pub(super) fn wrapped(text: &str, width: usize) -> Vec<String> {
+pub(super) fn wrap_lines(text: &str, width: usize) -> Vec<String> {
     if text.is_empty() {
         return Vec::new();
     }
-    paint::wrap(text, width)
+    styling::wrap(text, width)
 }
 
-fn page(rows: usize) -> usize {
-    rows.saturating_sub(BELOW_A_LIST).clamp(1, PAGE)
+fn visible_rows(rows: usize) -> usize {
+    rows.saturating_sub(MAX_LINES_BELOW_LIST).clamp(1, MAX_VISIBLE_ROWS)
 }

@@ -7,13 +7,13 @@ use unicode_segmentation::UnicodeSegmentation;
 use unicode_width::UnicodeWidthStr;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Size {
+pub(super) struct TerminalSize {
     pub(super) columns: usize,
     pub(super) rows: usize,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Style {
+pub(super) enum TextStyle {
     Plain,
     Dim,
     Bold,
@@ -23,7 +23,7 @@ pub(super) enum Style {
     Cancelled,
 }
 
-impl Style {
+impl TextStyle {
     fn code(self) -> &'static str {
         match self {
             Self::Plain => "",
@@ -47,20 +47,20 @@ impl Style {
 
 /// A line of parts, each in its style.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Line(Vec<(Style, String)>);
+pub(super) struct StyledLine(Vec<(TextStyle, String)>);
 
-impl Line {
-    pub(super) fn new(style: Style, text: impl Into<String>) -> Self {
+impl StyledLine {
+    pub(super) fn new(style: TextStyle, text: impl Into<String>) -> Self {
         Self(vec![(style, text.into())])
     }
 
-    pub(super) fn and(mut self, style: Style, text: impl Into<String>) -> Self {
+    pub(super) fn with_part(mut self, style: TextStyle, text: impl Into<String>) -> Self {
         self.0.push((style, text.into()));
         self
     }
 
     /// This one, with another behind it.
-    pub(super) fn then(mut self, other: Self) -> Self {
+    pub(super) fn append(mut self, other: Self) -> Self {
         self.0.extend(other.0);
         self
     }
@@ -70,14 +70,14 @@ impl Line {
     }
 
     /// The line in at most `width` columns. An ellipsis replaces what does not fit.
-    pub(super) fn fitted(&self, width: usize) -> Self {
+    pub(super) fn truncate_to_width(&self, width: usize) -> Self {
         if self.width() <= width {
             return self.clone();
         }
         let mut left = width.saturating_sub(1);
         let mut parts = Vec::new();
         for (style, text) in &self.0 {
-            let part = head(text, left);
+            let part = prefix_within_width(text, left);
             left = left.saturating_sub(part.width());
             let is_whole = part.len() == text.len();
             parts.push((*style, part.to_owned()));
@@ -86,18 +86,18 @@ impl Line {
             }
         }
         if width > 0 {
-            parts.push((Style::Dim, "…".to_owned()));
+            parts.push((TextStyle::Dim, "…".to_owned()));
         }
         Self(parts)
     }
 
-    pub(super) fn painted(&self, coloured: bool) -> String {
+    pub(super) fn render(&self, coloured: bool) -> String {
         self.0.iter().map(|(style, text)| style.paint(text, coloured)).collect()
     }
 }
 
 /// The beginning of a text, in at most `width` columns.
-fn head(text: &str, width: usize) -> &str {
+fn prefix_within_width(text: &str, width: usize) -> &str {
     let mut used = 0;
     let end = text.grapheme_indices(true).find_map(|(at, character)| {
         used += character.width();
@@ -108,21 +108,21 @@ fn head(text: &str, width: usize) -> &str {
 
 /// Lines, and where the cursor stands among them if it is visible.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct View {
-    pub(super) lines: Vec<Line>,
+pub(super) struct ScreenView {
+    pub(super) lines: Vec<StyledLine>,
     pub(super) cursor: Option<(usize, usize)>,
 }
 
-impl View {
-    pub(super) fn push(&mut self, line: Line) {
+impl ScreenView {
+    pub(super) fn push(&mut self, line: StyledLine) {
         self.lines.push(line);
     }
 
     /// What fits on the terminal: the last lines, and none as wide as the terminal, because some break such a line.
-    fn fitted(&self, size: Size) -> Self {
+    fn fit_to_size(&self, size: TerminalSize) -> Self {
         let hidden = self.lines.len().saturating_sub(size.rows);
         let width = size.columns.saturating_sub(1);
-        let lines = self.lines.iter().skip(hidden).map(|line| line.fitted(width)).collect();
+        let lines = self.lines.iter().skip(hidden).map(|line| line.truncate_to_width(width)).collect();
         let cursor = self.cursor.map(|(row, column)| (row.saturating_sub(hidden), column.min(width)));
         Self { lines, cursor }
     }
@@ -130,102 +130,106 @@ impl View {
 
 /// The part of the screen that is redrawn with every key. The lines above it stay as they are.
 #[derive(Default)]
-pub(super) struct Frame {
+pub(super) struct ScreenFrame {
     /// How wide the lines are that were drawn last.
     widths: Vec<usize>,
     /// Where the cursor was left among them.
     cursor: (usize, usize),
 }
 
-impl Frame {
+impl ScreenFrame {
     /// What replaces the last view by this one, in one write so that nothing flickers.
-    pub(super) fn draw(&mut self, view: &View, size: Size, coloured: bool) -> String {
-        let view = view.fitted(size);
+    pub(super) fn draw(&mut self, view: &ScreenView, size: TerminalSize, coloured: bool) -> String {
+        let view = view.fit_to_size(size);
         let mut drawn = self.erase(size);
-        self.widths = view.lines.iter().map(Line::width).collect();
-        let lines: Vec<String> = view.lines.iter().map(|line| line.painted(coloured)).collect();
+        self.widths = view.lines.iter().map(StyledLine::width).collect();
+        let lines: Vec<String> = view.lines.iter().map(|line| line.render(coloured)).collect();
         drawn.push_str(&lines.join("\r\n"));
         let last = self.widths.len().saturating_sub(1);
         self.cursor = view.cursor.unwrap_or((last, self.widths.last().copied().unwrap_or(0)));
         if view.cursor.is_some() {
-            go_up(&mut drawn, last - self.cursor.0);
+            move_up(&mut drawn, last - self.cursor.0);
             drawn.push('\r');
             if self.cursor.1 > 0 {
-                add(&mut drawn, MoveRight(clamp(self.cursor.1)));
+                push_command(&mut drawn, MoveRight(to_u16_saturating(self.cursor.1)));
             }
-            add(&mut drawn, Show);
+            push_command(&mut drawn, Show);
         } else {
-            add(&mut drawn, Hide);
+            push_command(&mut drawn, Hide);
         }
         drawn
     }
 
     /// What replaces the last view by lines that stay, and moves to the line below them.
-    pub(super) fn close(mut self, view: &View, size: Size, coloured: bool) -> String {
-        let mut drawn = self.draw(&View { lines: view.lines.clone(), cursor: None }, size, coloured);
+    pub(super) fn close(mut self, view: &ScreenView, size: TerminalSize, coloured: bool) -> String {
+        let mut drawn = self.draw(&ScreenView { lines: view.lines.clone(), cursor: None }, size, coloured);
         if !view.lines.is_empty() {
             drawn.push_str("\r\n");
         }
-        add(&mut drawn, Show);
+        push_command(&mut drawn, Show);
         drawn
     }
 
     /// Moves to the first line and erases everything. A terminal that was made narrower has wrapped lines since then.
-    fn erase(&self, size: Size) -> String {
+    fn erase(&self, size: TerminalSize) -> String {
         let columns = size.columns.max(1);
         let rows = |width: &usize| (*width).max(1).div_ceil(columns);
         let above: usize = self.widths.iter().take(self.cursor.0).map(rows).sum();
         let mut erased = String::new();
-        go_up(&mut erased, above + self.cursor.1 / columns);
+        move_up(&mut erased, above + self.cursor.1 / columns);
         erased.push('\r');
-        add(&mut erased, Clear(ClearType::FromCursorDown));
+        push_command(&mut erased, Clear(ClearType::FromCursorDown));
         erased
     }
 }
 
-fn go_up(drawn: &mut String, rows: usize) {
+fn move_up(drawn: &mut String, rows: usize) {
     // Zero rows would be one: terminals read 0 as the default.
     if rows > 0 {
-        add(drawn, MoveUp(clamp(rows)));
+        push_command(drawn, MoveUp(to_u16_saturating(rows)));
     }
 }
 
-fn clamp(count: usize) -> u16 {
+fn to_u16_saturating(count: usize) -> u16 {
     u16::try_from(count).unwrap_or(u16::MAX)
 }
 
-fn add(drawn: &mut String, command: impl Command) {
+fn push_command(drawn: &mut String, command: impl Command) {
     // Writing to a string cannot fail.
     let _ = command.write_ansi(drawn);
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::script::terminal;
+    use super::super::test_terminal::new_terminal;
     use super::*;
 
     #[test]
-    fn lines_are_cut_to_the_width() {
-        let line = Line::new(Style::Plain, "> ").and(Style::Active, "日本語");
-        let cut = |width| line.fitted(width).painted(false);
+    fn lines_are_truncated_to_the_width() {
+        let line = StyledLine::new(TextStyle::Plain, "> ").with_part(TextStyle::Active, "日本語");
+        let cut = |width| line.truncate_to_width(width).render(false);
         assert_eq!([cut(8), cut(7), cut(5), cut(1), cut(0)], ["> 日本語", "> 日本…", "> 日…", "…", ""]);
-        assert_eq!(line.painted(true), "> \x1b[36m日本語\x1b[0m");
+        assert_eq!(line.render(true), "> \x1b[36m日本語\x1b[0m");
     }
 
     #[test]
     fn a_view_keeps_its_last_lines() {
-        let lines = ["a", "b", "c"].map(|text| Line::new(Style::Plain, text)).to_vec();
-        let view = View { lines, cursor: Some((2, 1)) }.fitted(Size { columns: 9, rows: 2 });
+        let lines = ["a", "b", "c"].map(|text| StyledLine::new(TextStyle::Plain, text)).to_vec();
+        let view =
+            ScreenView { lines, cursor: Some((2, 1)) }.fit_to_size(TerminalSize { columns: 9, rows: 2 });
         assert_eq!((view.lines.len(), view.cursor), (2, Some((1, 1))));
     }
 
-    fn view(lines: &[&str], cursor: Option<(usize, usize)>) -> View {
-        View { lines: lines.iter().map(|text| Line::new(Style::Plain, *text)).collect(), cursor }
+    fn view(lines: &[&str], cursor: Option<(usize, usize)>) -> ScreenView {
+        ScreenView {
+            lines: lines.iter().map(|text| StyledLine::new(TextStyle::Plain, *text)).collect(),
+            cursor,
+        }
     }
 
     /// What a terminal of 20 columns shows, and where its cursor stands.
-    fn shown(bytes: &[String]) -> (String, (u16, u16)) {
-        let mut terminal = terminal(6, 20);
+    fn screen_after(bytes: &[String]) -> (String, (u16, u16)) {
+        let mut terminal = new_terminal(6, 20);
         for bytes in bytes {
             terminal.process(bytes.as_bytes());
         }
@@ -234,32 +238,36 @@ mod tests {
 
     #[test]
     fn each_view_replaces_the_last() {
-        let size = Size { columns: 20, rows: 6 };
-        let mut frame = Frame::default();
+        let size = TerminalSize { columns: 20, rows: 6 };
+        let mut frame = ScreenFrame::default();
         let mut bytes = vec!["above\r\n".to_owned()];
         bytes.push(frame.draw(&view(&["one", "> x", "hint"], Some((1, 3))), size, true));
-        assert_eq!(shown(&bytes), ("above\none\n> x\nhint".to_owned(), (2, 3)));
+        assert_eq!(screen_after(&bytes), ("above\none\n> x\nhint".to_owned(), (2, 3)));
         bytes.push(frame.draw(&view(&["> xy", "a line that is too long"], Some((0, 4))), size, true));
-        assert_eq!(shown(&bytes), ("above\n> xy\na line that is too…".to_owned(), (1, 4)));
+        assert_eq!(screen_after(&bytes), ("above\n> xy\na line that is too…".to_owned(), (1, 4)));
         bytes.push(frame.draw(&view(&["a", "b"], None), size, true));
         bytes.push(frame.close(&view(&["done"], None), size, true));
-        assert_eq!(shown(&bytes), ("above\ndone".to_owned(), (2, 0)));
+        assert_eq!(screen_after(&bytes), ("above\ndone".to_owned(), (2, 0)));
     }
 
     #[test]
     fn a_view_that_is_closed_empty_leaves_nothing() {
-        let size = Size { columns: 20, rows: 6 };
-        let mut frame = Frame::default();
+        let size = TerminalSize { columns: 20, rows: 6 };
+        let mut frame = ScreenFrame::default();
         let mut bytes = vec!["above\r\n".to_owned()];
         bytes.push(frame.draw(&view(&["one", "two"], None), size, false));
-        bytes.push(frame.close(&View::default(), size, false));
-        assert_eq!(shown(&bytes), ("above".to_owned(), (1, 0)));
+        bytes.push(frame.close(&ScreenView::default(), size, false));
+        assert_eq!(screen_after(&bytes), ("above".to_owned(), (1, 0)));
     }
 
     #[test]
-    fn a_terminal_made_narrower_has_wrapped_the_lines() {
-        let mut frame = Frame::default();
-        frame.draw(&view(&["0123456789", "0123456789"], Some((1, 7))), Size { columns: 20, rows: 6 }, false);
-        assert_eq!(frame.erase(Size { columns: 5, rows: 6 }), "\x1b[3A\r\x1b[J");
+    fn erase_counts_lines_wrapped_by_resize() {
+        let mut frame = ScreenFrame::default();
+        frame.draw(
+            &view(&["0123456789", "0123456789"], Some((1, 7))),
+            TerminalSize { columns: 20, rows: 6 },
+            false,
+        );
+        assert_eq!(frame.erase(TerminalSize { columns: 5, rows: 6 }), "\x1b[3A\r\x1b[J");
     }
 }

@@ -54,7 +54,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn symbols_fit_the_terminal() {
+    fn symbols_are_chosen_for_the_terminal() {
         for (term, locale, expected) in [
             ("xterm-256color", "en_US.UTF-8", "◆"),
             ("xterm-256color", "C.utf8", "◆"),

@@ -2,10 +2,10 @@
 
 use serde_json::Value;
 
-use crate::process::{fluxway, run, run_with};
+use crate::process::{fluxway, run, run_command};
 
 #[test]
-fn call_prints_for_people_and_for_programs() {
+fn call_prints_text_or_json() {
     let (code, out, _) = run(&["call", "tell_fortune", "--category", "career"]);
     assert_eq!(code, 0);
     assert!(out.starts_with("category: career\nmood: mysterious\nfortune: "), "{out}");
@@ -17,7 +17,7 @@ fn call_prints_for_people_and_for_programs() {
 }
 
 #[test]
-fn a_repository_is_shown_as_tables() {
+fn analysis_is_printed_as_tables() {
     let folder = tempfile::tempdir().unwrap();
     let write = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).unwrap();
     write("requirements.txt", "flask==3.0.1\n");
@@ -45,7 +45,7 @@ fn a_repository_is_shown_as_tables() {
 }
 
 #[test]
-fn refusals_say_what_to_do_and_exit_with_1() {
+fn refused_calls_exit_with_1_and_a_hint() {
     for (args, expected) in [
         (&["call", "nope"][..], "error: Unknown tool: nope\n"),
         (
@@ -73,7 +73,7 @@ fn refusals_say_what_to_do_and_exit_with_1() {
 }
 
 #[test]
-fn wrong_use_exits_with_2() {
+fn usage_errors_exit_with_2() {
     for (args, expected) in [
         (&["--nonsense"][..], "unexpected argument '--nonsense'"),
         (&["serve", "--read-onyl"], "unexpected argument '--read-onyl'"),
@@ -98,14 +98,14 @@ fn wrong_use_exits_with_2() {
 }
 
 #[test]
-fn a_variable_that_is_no_setting_is_refused() {
-    let (code, _, err) = run_with(fluxway(&["tools"]).env("FLUXWAY_READ_ONYL", "1"));
+fn unknown_environment_variables_are_rejected() {
+    let (code, _, err) = run_command(fluxway(&["tools"]).env("FLUXWAY_READ_ONYL", "1"));
     assert_eq!(code, 2);
     assert!(
         err.starts_with("error: there is no setting FLUXWAY_READ_ONYL; the variables are FLUXWAY_"),
         "{err}"
     );
-    let (code, out, _) = run_with(fluxway(&["tools"]).env("FLUXWAY_TOOLSETS", "diagnostics"));
+    let (code, out, _) = run_command(fluxway(&["tools"]).env("FLUXWAY_TOOLSETS", "diagnostics"));
     assert_eq!(code, 0);
     assert!(out.starts_with("echo: "), "{out}");
 }
@@ -124,7 +124,7 @@ fn tools_lists_what_would_be_served() {
 }
 
 #[test]
-fn the_demo_comes_to_its_end() {
+fn demo_runs_to_completion() {
     let (code, out, err) = run(&["demo"]);
     assert_eq!((code, err.as_str()), (0, ""));
     assert!(
@@ -136,7 +136,7 @@ fn the_demo_comes_to_its_end() {
 }
 
 #[test]
-fn help_and_completions_are_there() {
+fn help_completions_and_version_are_printed() {
     let (code, out, _) = run(&["--help"]);
     assert!(code == 0 && out.contains("fluxway demo"), "{out}");
     let (code, out, _) = run(&["completions", "bash"]);

@@ -28,7 +28,7 @@ fn a_question_gets_an_answer_with_its_sources() {
 }
 
 #[test]
-fn own_documents_are_indexed_and_asked() {
+fn own_documents_are_indexed_and_searched() {
     let folder = tempfile::tempdir().unwrap();
     let docs = folder.path().join("docs");
     write(
@@ -63,7 +63,7 @@ fn own_documents_are_indexed_and_asked() {
 }
 
 #[test]
-fn what_cannot_be_indexed_or_searched_is_said() {
+fn unusable_documents_and_indexes_are_reported() {
     let folder = tempfile::tempdir().unwrap();
     let empty = folder.path().to_str().unwrap();
     let (code, _, err) = run(&["index", empty, "--out", &format!("{empty}/x.index")]);

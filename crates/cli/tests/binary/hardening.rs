@@ -4,4 +4,4 @@ mod checks;
 mod index;
 mod keys;
 mod roots;
-mod screen;
+mod terminal_output;

@@ -2,14 +2,14 @@
 
 use serde_json::Value;
 
-use crate::plans::{agent_repository, files};
+use crate::plans::{agent_repository, read_files};
 use crate::process::run;
 
 #[test]
-fn yes_writes_and_json_says_what() {
+fn yes_applies_and_json_reports_the_result() {
     let folder = agent_repository();
     let root = folder.path().to_str().unwrap();
-    let before = files(folder.path());
+    let before = read_files(folder.path());
     let (code, out, err) = run(&["integrate", root, "--yes", "--json"]);
     assert_eq!((code, err.as_str()), (0, ""));
     let reply: Value = serde_json::from_str(&out).unwrap();
@@ -17,17 +17,17 @@ fn yes_writes_and_json_says_what() {
         ["outcome", "framework", "package", "variant", "target"].map(|name| reply[name].as_str().unwrap());
     assert_eq!(told, ["applied", "python", ".", "sdk", "bot:reply"]);
     assert_eq!(reply["files"].as_array().unwrap().len(), 3);
-    assert_ne!(files(folder.path()), before);
+    assert_ne!(read_files(folder.path()), before);
 
     let (code, out, _) = run(&["integrate", root, "--yes"]);
     assert!(code == 0 && out.ends_with("Integrated already: nothing had to be written.\n"), "{out}");
     let (code, _, _) = run(&["undo", reply["plan_id"].as_str().unwrap(), "--root", root]);
-    assert_eq!((code, files(folder.path())), (0, before));
+    assert_eq!((code, read_files(folder.path())), (0, before));
     assert!(!folder.path().join(".fluxway").exists());
 }
 
 #[test]
-fn people_read_what_was_written_and_how_to_take_it_back() {
+fn text_output_lists_changes_and_the_undo_command() {
     let folder = agent_repository();
     let root = folder.path().to_str().unwrap();
     // The first check compiles; the second wants FluxLoop, which is not here.
@@ -50,7 +50,7 @@ fn people_read_what_was_written_and_how_to_take_it_back() {
 fn without_yes_and_without_a_terminal_nothing_is_written() {
     let folder = agent_repository();
     let root = folder.path().to_str().unwrap();
-    let before = files(folder.path());
+    let before = read_files(folder.path());
     for (args, code, expected) in [
         (
             &["integrate", root][..],
@@ -67,12 +67,12 @@ fn without_yes_and_without_a_terminal_nothing_is_written() {
         let (found, out, err) = run(args);
         assert_eq!((found, out.as_str()), (code, ""), "{args:?}: {err}");
         assert!(err.contains(expected), "{args:?}: {err}");
-        assert_eq!(files(folder.path()), before, "{args:?}");
+        assert_eq!(read_files(folder.path()), before, "{args:?}");
     }
 }
 
 #[test]
-fn where_there_is_nothing_to_integrate_it_says_so() {
+fn nothing_to_integrate_is_reported() {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("roman.py"), "def roman(number):\n    return \"I\" * number\n")
         .unwrap();

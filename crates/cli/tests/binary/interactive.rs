@@ -6,17 +6,17 @@ use std::time::{Duration, Instant};
 use serde_json::{Map, Value, json};
 use tempfile::TempDir;
 
-use crate::process::{DEADLINE, Server, fluxway};
+use crate::process::{StdioServer, TEST_TIMEOUT, fluxway};
 use crate::serving::host::eventually;
 
 /// Words that occur nowhere but in answers.
-const PLACE: &str = "Quetzaltenango";
-const NOTE: &str = "vegetarian-window-seat";
+const UNIQUE_DESTINATION: &str = "Quetzaltenango";
+const UNIQUE_NOTE: &str = "vegetarian-window-seat";
 
 /// What somebody says to a prompt of `booking` or `interview`.
-pub(crate) fn reply(prompt: &Value) -> Value {
+pub(crate) fn prompt_answer(prompt: &Value) -> Value {
     let all = json!({
-        "destination": PLACE, "departure": "2099-05-01", "return": "2099-05-09", "travellers": 2, "class": "first",
+        "destination": UNIQUE_DESTINATION, "departure": "2099-05-01", "return": "2099-05-09", "travellers": 2, "class": "first",
         "confirm": true, "name": "Ann", "colour": "red", "toppings": ["basil"], "wait": 0, "temperature": 21.5,
         "day": "2026-03-02", "document": "notes.txt", "size": { "width": 3 }, "agree": true,
     });
@@ -25,15 +25,15 @@ pub(crate) fn reply(prompt: &Value) -> Value {
 }
 
 /// The parameters of an `interaction.respond` that says it. `named`: the session's id, or a token.
-pub(crate) fn response(named: &Value, prompt: &Value) -> Value {
+pub(crate) fn respond_params(named: &Value, prompt: &Value) -> Value {
     let mut params = named.clone();
-    params["response"] = json!({ "value": reply(prompt), "metadata": { "note": NOTE } });
+    params["response"] = json!({ "value": prompt_answer(prompt), "metadata": { "note": UNIQUE_NOTE } });
     params["promptId"] = prompt["promptId"].clone();
     params
 }
 
 /// How a session is named in parameters.
-pub(crate) fn named(standing: &Value) -> Value {
+pub(crate) fn session_ref(standing: &Value) -> Value {
     match standing.get("token") {
         Some(token) => json!({ "token": token }),
         None => json!({ "sessionId": standing["sessionId"] }),
@@ -41,14 +41,14 @@ pub(crate) fn named(standing: &Value) -> Value {
 }
 
 /// The parameters of an interview that waits as soon as the name is known.
-pub(crate) fn waiting(milliseconds: u32) -> Value {
+pub(crate) fn waiting_interview_params(milliseconds: u32) -> Value {
     json!({ "toolName": "interview", "initialParams": { "colour": "red", "toppings": [], "wait": milliseconds } })
 }
 
 /// A folder with a database that processes come and go on.
-struct Home(TempDir);
+struct FlowFixture(TempDir);
 
-impl Home {
+impl FlowFixture {
     fn new() -> Self {
         Self(tempfile::tempdir().unwrap())
     }
@@ -60,13 +60,13 @@ impl Home {
     }
 
     /// A process on it. It is killed, like by a power failure, when it is dropped.
-    fn serve(&self, args: &[&str]) -> Server {
-        Server::spawn(&mut self.command(args))
+    fn serve(&self, args: &[&str]) -> StdioServer {
+        StdioServer::spawn(&mut self.command(args))
     }
 
     /// One that seals with these keys.
-    fn sealed(&self, keys: &str) -> Server {
-        Server::spawn(self.command(&[]).env("FLUXWAY_SEAL_KEY", keys))
+    fn serve_with_seal_keys(&self, keys: &str) -> StdioServer {
+        StdioServer::spawn(self.command(&[]).env("FLUXWAY_SEAL_KEY", keys))
     }
 
     /// Asks a process that lives for this alone.
@@ -75,15 +75,15 @@ impl Home {
     }
 
     fn start(&self, params: &Value) -> Value {
-        succeeded(self.ask("interaction.start", params))
+        expect_result(self.ask("interaction.start", params))
     }
 
     fn state(&self, of: &Value) -> Value {
-        succeeded(self.ask("interaction.getState", &named(of)))
+        expect_result(self.ask("interaction.getState", &session_ref(of)))
     }
 
     /// Every byte in the folder.
-    fn bytes(&self) -> Vec<u8> {
+    fn read_all_bytes(&self) -> Vec<u8> {
         fn read(folder: &std::path::Path, all: &mut Vec<u8>) {
             for entry in std::fs::read_dir(folder).unwrap().map(Result::unwrap) {
                 if entry.file_type().unwrap().is_dir() {
@@ -99,33 +99,33 @@ impl Home {
     }
 }
 
-pub(crate) fn succeeded(answer: Value) -> Value {
+pub(crate) fn expect_result(answer: Value) -> Value {
     assert!(answer["result"].is_object(), "{answer}");
     answer["result"].clone()
 }
 
-pub(crate) fn code(answer: &Value) -> i64 {
+pub(crate) fn error_code(answer: &Value) -> i64 {
     answer["error"]["code"].as_i64().unwrap_or_else(|| panic!("no error: {answer}"))
 }
 
-fn booking() -> Value {
-    json!({ "toolName": "booking", "context": { "from": NOTE } })
+fn booking_params() -> Value {
+    json!({ "toolName": "booking", "context": { "from": UNIQUE_NOTE } })
 }
 
-fn holds(bytes: &[u8], text: &str) -> bool {
+fn contains_text(bytes: &[u8], text: &str) -> bool {
     bytes.windows(text.len()).any(|part| part == text.as_bytes())
 }
 
 #[test]
 fn a_kill_between_any_two_messages_loses_nothing() {
-    let home = Home::new();
-    let mut standing = home.start(&booking());
-    let session = named(&standing);
+    let home = FlowFixture::new();
+    let mut standing = home.start(&booking_params());
+    let session = session_ref(&standing);
     let mut prompt = standing["initialPrompt"].clone();
     let mut said = Map::new();
     while prompt.is_object() {
-        said.insert(prompt["name"].as_str().unwrap().to_owned(), reply(&prompt));
-        standing = succeeded(home.ask("interaction.respond", &response(&session, &prompt)));
+        said.insert(prompt["name"].as_str().unwrap().to_owned(), prompt_answer(&prompt));
+        standing = expect_result(home.ask("interaction.respond", &respond_params(&session, &prompt)));
         assert_eq!(standing["accepted"], true, "{standing}");
         prompt = standing["nextPrompt"].clone();
         let state = home.state(&session);
@@ -134,28 +134,36 @@ fn a_kill_between_any_two_messages_loses_nothing() {
         assert_eq!(data, said);
         assert_eq!(state["history"].as_array().unwrap().len(), said.len(), "{state}");
         assert_eq!(state.get("currentPrompt").unwrap_or(&Value::Null), &prompt, "{state}");
-        assert_eq!(state["context"]["from"], NOTE);
-        let asked = succeeded(home.ask("interaction.continue", &session));
+        assert_eq!(state["context"]["from"], UNIQUE_NOTE);
+        let asked = expect_result(home.ask("interaction.continue", &session));
         assert_eq!(asked.get("nextPrompt").unwrap_or(&Value::Null), &prompt, "{asked}");
     }
     assert_eq!((said.len(), &standing["state"]), (6, &json!("completed")));
-    let done = succeeded(home.ask("interaction.complete", &session));
+    let done = expect_result(home.ask("interaction.complete", &session));
     assert_eq!((&done["success"], &done["finalResult"]), (&json!(true), &standing["result"]["data"]));
-    assert_eq!(done["finalResult"]["destination"], PLACE);
+    assert_eq!(done["finalResult"]["destination"], UNIQUE_DESTINATION);
     assert_eq!(
-        code(&home.ask("interaction.respond", &response(&session, &json!({ "name": "confirm" })))),
+        error_code(
+            &home.ask("interaction.respond", &respond_params(&session, &json!({ "name": "confirm" })))
+        ),
         -32003
     );
-    assert_eq!(code(&home.ask("interaction.cancel", &session)), -32003);
-    let kept = home.bytes();
-    assert!(holds(&kept, "flow_sessions"), "this looks in the wrong place");
-    for word in [PLACE, NOTE, "2099-05", "departure", done["finalResult"]["reference"].as_str().unwrap()] {
-        assert!(!holds(&kept, word), "{word} can be read in the database");
+    assert_eq!(error_code(&home.ask("interaction.cancel", &session)), -32003);
+    let kept = home.read_all_bytes();
+    assert!(contains_text(&kept, "flow_sessions"), "this looks in the wrong place");
+    for word in [
+        UNIQUE_DESTINATION,
+        UNIQUE_NOTE,
+        "2099-05",
+        "departure",
+        done["finalResult"]["reference"].as_str().unwrap(),
+    ] {
+        assert!(!contains_text(&kept, word), "{word} can be read in the database");
     }
 }
 
 /// How long it takes from the start of a process to its answer.
-fn usual_time(home: &Home) -> Duration {
+fn typical_response_time(home: &FlowFixture) -> Duration {
     let began = Instant::now();
     home.ask("interaction.getState", &json!({ "sessionId": "session_x" }));
     began.elapsed()
@@ -163,11 +171,11 @@ fn usual_time(home: &Home) -> Duration {
 
 /// F15 of the guide: what was acknowledged is there, and nothing is there by halves.
 #[test]
-fn a_kill_before_the_answer_leaves_all_of_it_or_nothing() {
+fn kill_before_the_response_is_atomic() {
     const ROUNDS: u32 = 8;
-    let home = Home::new();
-    let standing = home.start(&booking());
-    let (session, usual) = (named(&standing), usual_time(&home));
+    let home = FlowFixture::new();
+    let standing = home.start(&booking_params());
+    let (session, usual) = (session_ref(&standing), typical_response_time(&home));
     let mut prompt = standing["initialPrompt"].clone();
     let (mut counted, mut delay) = (0, Duration::ZERO);
     while prompt.is_object() {
@@ -175,14 +183,14 @@ fn a_kill_before_the_answer_leaves_all_of_it_or_nothing() {
         let mut is_acknowledged = false;
         for _ in 0..ROUNDS {
             let mut server = home.serve(&[]);
-            server.request("interaction.respond", &response(&session, &prompt));
+            server.request("interaction.respond", &respond_params(&session, &prompt));
             // Later each time, until there was an answer before the kill. How fast the machine is just now does not matter.
             std::thread::sleep(delay);
             server.child.kill().unwrap();
-            let answers = server.rest();
+            let answers = server.remaining_messages();
             is_acknowledged |= answers.iter().any(|answer| answer["result"]["accepted"] == true);
             delay = if answers.is_empty() { delay + delay / 4 + usual / 20 } else { Duration::ZERO };
-            let state = eventually("nobody works on it", DEADLINE, || {
+            let state = eventually("nobody works on it", TEST_TIMEOUT, || {
                 Some(home.state(&session)).filter(|state| state["state"] != "processing")
             });
             let turns = state["history"].as_array().unwrap().len();
@@ -191,179 +199,191 @@ fn a_kill_before_the_answer_leaves_all_of_it_or_nothing() {
             assert!(is_counted || !is_acknowledged, "what was acknowledged is lost: {state}");
         }
         // Whoever got no answer says it again.
-        let again = home.ask("interaction.respond", &response(&session, &prompt));
+        let again = home.ask("interaction.respond", &respond_params(&session, &prompt));
         if again["result"]["accepted"] != true {
-            assert_eq!(code(&again), -32003, "{again}");
+            assert_eq!(error_code(&again), -32003, "{again}");
             counted += 1;
         }
-        prompt = succeeded(home.ask("interaction.continue", &session))["nextPrompt"].clone();
+        prompt = expect_result(home.ask("interaction.continue", &session))["nextPrompt"].clone();
     }
     assert!(counted > 0, "every kill came too early");
     let state = home.state(&session);
     // Whoever was killed while it was booking leaves it unknown whether it was booked; it is not done twice.
     let is_unknown = state["result"]["error"]["kind"] == "outcome_unknown";
-    assert!(is_unknown || state["accumulatedData"]["result"]["destination"] == PLACE, "{state}");
+    assert!(is_unknown || state["accumulatedData"]["result"]["destination"] == UNIQUE_DESTINATION, "{state}");
     assert_eq!(state["history"].as_array().unwrap().len(), 6, "{state}");
 }
 
 /// F13 of the guide.
 #[test]
-fn who_has_another_key_cannot_read_it_until_both_are_known() {
-    let home = Home::new();
+fn sessions_are_unreadable_without_their_seal_key() {
+    let home = FlowFixture::new();
     let [old, new] = ["a1".repeat(32), "b2".repeat(32)];
     let both = format!("{new},{old}");
-    let standing = succeeded(home.sealed(&old).ask("interaction.start", &booking()));
-    let session = named(&standing);
+    let standing = expect_result(home.serve_with_seal_keys(&old).ask("interaction.start", &booking_params()));
+    let session = session_ref(&standing);
     for (keys, may) in [(&old, true), (&new, false), (&both, true)] {
-        let answer = home.sealed(keys).ask("interaction.getState", &session);
+        let answer = home.serve_with_seal_keys(keys).ask("interaction.getState", &session);
         assert_eq!(answer["error"]["code"], if may { Value::Null } else { json!(-32001) }, "{answer}");
         assert_eq!(answer["result"].is_object(), may, "{answer}");
     }
     for method in ["interaction.cancel", "interaction.complete", "interaction.continue"] {
-        assert_eq!(code(&home.sealed(&new).ask(method, &session)), -32001, "{method}");
+        assert_eq!(error_code(&home.serve_with_seal_keys(&new).ask(method, &session)), -32001, "{method}");
     }
     // Whatever is written is sealed with the first, so that the other can be retired.
     let prompt = &standing["initialPrompt"];
-    let answer = home.sealed(&both).ask("interaction.respond", &response(&session, prompt));
+    let answer =
+        home.serve_with_seal_keys(&both).ask("interaction.respond", &respond_params(&session, prompt));
     assert_eq!(answer["result"]["accepted"], true, "{answer}");
-    let state = succeeded(home.sealed(&new).ask("interaction.getState", &session));
-    assert_eq!(state["accumulatedData"]["destination"], PLACE);
-    assert_eq!(code(&home.sealed(&old).ask("interaction.getState", &session)), -32001);
+    let state = expect_result(home.serve_with_seal_keys(&new).ask("interaction.getState", &session));
+    assert_eq!(state["accumulatedData"]["destination"], UNIQUE_DESTINATION);
+    assert_eq!(error_code(&home.serve_with_seal_keys(&old).ask("interaction.getState", &session)), -32001);
 }
 
 #[test]
 fn a_session_is_unknown_on_another_database() {
-    let [home, other] = [Home::new(), Home::new()];
-    let session = named(&home.start(&booking()));
-    other.start(&booking());
+    let [home, other] = [FlowFixture::new(), FlowFixture::new()];
+    let session = session_ref(&home.start(&booking_params()));
+    other.start(&booking_params());
     for method in ["getState", "cancel", "complete", "continue", "respond"] {
         let mut params = session.clone();
-        params["response"] = json!({ "value": PLACE });
-        assert_eq!(code(&other.ask(&format!("interaction.{method}"), &params)), -32001, "{method}");
+        params["response"] = json!({ "value": UNIQUE_DESTINATION });
+        assert_eq!(error_code(&other.ask(&format!("interaction.{method}"), &params)), -32001, "{method}");
     }
     assert_eq!(home.state(&session)["state"], "waiting_user");
 }
 
 #[test]
-fn it_can_be_switched_off() {
-    let home = Home::new();
+fn flow_off_disables_interactive_sessions() {
+    let home = FlowFixture::new();
     let mut server = home.serve(&["--flow-off"]);
-    let shown = succeeded(server.ask("capabilities", &json!({})));
+    let shown = expect_result(server.ask("capabilities", &json!({})));
     assert_eq!(shown["interactive"], false, "{shown}");
     let features = shown["features"].as_object().unwrap();
     assert!(!features.is_empty() && features.values().all(|feature| feature == false), "{shown}");
-    let refused = server.ask("interaction.start", &booking());
-    assert_eq!((code(&refused), &refused["error"]["data"]["kind"]), (-32007, &json!("not_interactive")));
+    let refused = server.ask("interaction.start", &booking_params());
+    assert_eq!(
+        (error_code(&refused), &refused["error"]["data"]["kind"]),
+        (-32007, &json!("not_interactive"))
+    );
     let about = json!({ "name": "test", "version": "1" });
     let hello = json!({ "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": about });
-    let hello = succeeded(server.ask("initialize", &hello));
+    let hello = expect_result(server.ask("initialize", &hello));
     assert_ne!(hello["capabilities"]["experimental"]["interactive"]["interactive"], true, "{hello}");
     server.send(&json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }));
-    let called = succeeded(server.ask("tools/call", &json!({ "name": "booking", "arguments": {} })));
+    let called = expect_result(server.ask("tools/call", &json!({ "name": "booking", "arguments": {} })));
     assert!(called["isError"] == true && called.to_string().contains("destination"), "{called}");
 }
 
 /// Also for what was begun while it was on.
 #[test]
-fn where_it_is_switched_off_no_message_of_it_is_served() {
-    let home = Home::new();
-    let session = named(&home.start(&booking()));
+fn flow_off_rejects_existing_sessions() {
+    let home = FlowFixture::new();
+    let session = session_ref(&home.start(&booking_params()));
     let mut server = home.serve(&["--flow-off"]);
     for method in ["getState", "cancel", "complete", "continue", "respond"] {
         let mut params = session.clone();
-        params["response"] = json!({ "value": PLACE });
+        params["response"] = json!({ "value": UNIQUE_DESTINATION });
         let answer = server.ask(&format!("interaction.{method}"), &params);
         assert_eq!(answer["error"]["code"], -32007, "{method}: {answer}");
     }
 }
 
 #[test]
-fn a_client_that_keeps_its_session_survives_restarts() {
+fn stateless_sessions_survive_restarts() {
     let sealed = "c3".repeat(32);
     for keys in [None, Some(sealed.as_str())] {
-        let home = Home::new();
+        let home = FlowFixture::new();
         let serve = || {
             let mut command = home.command(&["--flow-stateless"]);
             command.envs(keys.map(|keys| ("FLUXWAY_SEAL_KEY", keys)));
-            Server::spawn(&mut command)
+            StdioServer::spawn(&mut command)
         };
-        let shown = succeeded(serve().ask("capabilities", &json!({})));
+        let shown = expect_result(serve().ask("capabilities", &json!({})));
         assert_eq!(
             (&shown["interactive"], &shown["features"]["statefulSessions"]),
             (&json!(true), &json!(false))
         );
-        let mut standing = succeeded(serve().ask("interaction.start", &booking()));
+        let mut standing = expect_result(serve().ask("interaction.start", &booking_params()));
         let mut prompt = standing["initialPrompt"].clone();
         let mut last = Value::Null;
         while prompt.is_object() {
             assert!(standing["token"].is_string(), "{standing}");
             let by_id = json!({ "sessionId": standing["sessionId"] });
-            assert_eq!(code(&serve().ask("interaction.getState", &by_id)), -32001, "it is not kept here");
-            last = response(&named(&standing), &prompt);
-            standing = succeeded(serve().ask("interaction.respond", &last));
+            assert_eq!(
+                error_code(&serve().ask("interaction.getState", &by_id)),
+                -32001,
+                "it is not kept here"
+            );
+            last = respond_params(&session_ref(&standing), &prompt);
+            standing = expect_result(serve().ask("interaction.respond", &last));
             assert_eq!(standing["accepted"], true, "{standing}");
             prompt = standing["nextPrompt"].clone();
         }
         assert_eq!(
             (&standing["state"], &standing["result"]["data"]["destination"]),
-            (&json!("completed"), &json!(PLACE))
+            (&json!("completed"), &json!(UNIQUE_DESTINATION))
         );
-        let state = succeeded(serve().ask("interaction.getState", &named(&standing)));
+        let state = expect_result(serve().ask("interaction.getState", &session_ref(&standing)));
         assert_eq!(state["history"].as_array().unwrap().len(), 6, "{state}");
         // F11 of the guide: it was booked, and is not booked again.
-        assert_eq!(code(&serve().ask("interaction.respond", &last)), -32001);
-        assert!(!holds(&home.bytes(), PLACE));
+        assert_eq!(error_code(&serve().ask("interaction.respond", &last)), -32001);
+        assert!(!contains_text(&home.read_all_bytes(), UNIQUE_DESTINATION));
     }
 }
 
 /// Times to give a user, in milliseconds. Between the warning and the end is a fifth, which a machine that is busy just then may
 /// miss; then there is more of it.
-const PATIENCES: [u32; 3] = [1500, 8000, 40_000];
+const USER_TIMEOUTS_MS: [u32; 3] = [1500, 8000, 40_000];
 
 /// A booking, and the warning that it ends soon.
-fn warned(home: &Home, patience: u32) -> Option<(Server, Value, Value)> {
+fn start_and_await_warning(home: &FlowFixture, patience: u32) -> Option<(StdioServer, Value, Value)> {
     let mut server = home.serve(&[]);
     let start = json!({ "toolName": "booking", "timeout": patience });
-    let standing = succeeded(server.ask("interaction.start", &start));
+    let standing = expect_result(server.ask("interaction.start", &start));
     let warning = server.receive_within(2 * Duration::from_millis(patience.into()))?;
     assert_eq!(warning["method"], "interaction.timeoutWarning", "{warning}");
     Some((server, standing, warning))
 }
 
 #[test]
-fn a_silent_user_is_warned_before_the_end() {
-    let home = Home::new();
-    let tried = |patience| Some((patience, warned(&home, patience)?));
+fn timeout_warning_precedes_expiry() {
+    let home = FlowFixture::new();
+    let tried = |patience| Some((patience, start_and_await_warning(&home, patience)?));
     let (patience, (mut server, standing, warning)) =
-        PATIENCES.into_iter().find_map(tried).expect("a warning in time");
-    let session = named(&standing);
+        USER_TIMEOUTS_MS.into_iter().find_map(tried).expect("a warning in time");
+    let session = session_ref(&standing);
     assert!(warning.get("id").is_none(), "{warning}");
     let told = &warning["params"];
     assert_eq!((&told["sessionId"], &told["expiresAt"]), (&standing["sessionId"], &standing["expiresAt"]));
     assert!(told["remaining"].as_u64().is_some_and(|left| left <= u64::from(patience / 5)), "{warning}");
-    let over = eventually("it ends", DEADLINE, || {
+    let over = eventually("it ends", TEST_TIMEOUT, || {
         Some(server.ask("interaction.getState", &session)).filter(|answer| answer["error"].is_object())
     });
-    assert_eq!((code(&over), &over["error"]["data"]["kind"]), (-32002, &json!("session_expired")));
+    assert_eq!((error_code(&over), &over["error"]["data"]["kind"]), (-32002, &json!("session_expired")));
     for method in ["cancel", "complete", "continue", "respond"] {
         let mut params = session.clone();
-        params["response"] = json!({ "value": PLACE });
-        assert_eq!(code(&server.ask(&format!("interaction.{method}"), &params)), -32002, "{method}");
+        params["response"] = json!({ "value": UNIQUE_DESTINATION });
+        assert_eq!(error_code(&server.ask(&format!("interaction.{method}"), &params)), -32002, "{method}");
     }
-    assert_eq!(code(&home.ask("interaction.getState", &session)), -32002, "other processes know it too");
+    assert_eq!(
+        error_code(&home.ask("interaction.getState", &session)),
+        -32002,
+        "other processes know it too"
+    );
 }
 
 /// Whoever says something is not warned of the end that this put off.
 #[test]
-fn a_user_who_speaks_gets_the_whole_time_again() {
-    let home = Home::new();
-    let spoken = PATIENCES.into_iter().find_map(|patience| {
-        let (mut server, standing, _) = warned(&home, patience)?;
-        let answer = server.ask("interaction.continue", &named(&standing));
+fn activity_resets_the_timeout() {
+    let home = FlowFixture::new();
+    let spoken = USER_TIMEOUTS_MS.into_iter().find_map(|patience| {
+        let (mut server, standing, _) = start_and_await_warning(&home, patience)?;
+        let answer = server.ask("interaction.continue", &session_ref(&standing));
         if answer["error"]["data"]["kind"] == "session_expired" {
             return None;
         }
-        let next = succeeded(answer);
+        let next = expect_result(answer);
         assert!(next["expiresAt"].as_u64() > standing["expiresAt"].as_u64(), "{next}");
         let warning = server.receive_within(2 * Duration::from_millis(patience.into()))?;
         assert_eq!(warning["params"]["expiresAt"], next["expiresAt"], "{warning}");
@@ -373,47 +393,47 @@ fn a_user_who_speaks_gets_the_whole_time_again() {
 }
 
 /// An interview that waits in the first process, as the second one sees it.
-fn waiting_in(first: &mut Server, second: &mut Server, milliseconds: u32) -> Value {
-    let standing = succeeded(first.ask("interaction.start", &waiting(milliseconds)));
-    let session = named(&standing);
-    first.request("interaction.respond", &response(&session, &standing["initialPrompt"]));
-    eventually("it is seen to work", DEADLINE, || {
-        let state = succeeded(second.ask("interaction.getState", &session));
+fn start_waiting_interview(first: &mut StdioServer, second: &mut StdioServer, milliseconds: u32) -> Value {
+    let standing = expect_result(first.ask("interaction.start", &waiting_interview_params(milliseconds)));
+    let session = session_ref(&standing);
+    first.request("interaction.respond", &respond_params(&session, &standing["initialPrompt"]));
+    eventually("it is seen to work", TEST_TIMEOUT, || {
+        let state = expect_result(second.ask("interaction.getState", &session));
         (state["state"] == "processing").then_some(())
     });
     session
 }
 
 #[test]
-fn a_second_process_stops_what_runs_in_the_first() {
-    let home = Home::new();
+fn running_session_is_cancelled_from_another_process() {
+    let home = FlowFixture::new();
     let (mut first, mut second) = (home.serve(&[]), home.serve(&[]));
-    let session = waiting_in(&mut first, &mut second, 600_000);
+    let session = start_waiting_interview(&mut first, &mut second, 600_000);
     let mut params = session.clone();
     params["response"] = json!({ "value": "x" });
-    assert_eq!(code(&second.ask("interaction.respond", &params)), -32003, "nothing is asked");
+    assert_eq!(error_code(&second.ask("interaction.respond", &params)), -32003, "nothing is asked");
     let began = Instant::now();
-    assert_eq!(succeeded(second.ask("interaction.cancel", &session))["cancelled"], true);
-    let stopped = first.answer();
-    assert_eq!(code(&stopped), -32006, "{stopped}");
-    assert!(began.elapsed() < DEADLINE, "{:?}", began.elapsed());
+    assert_eq!(expect_result(second.ask("interaction.cancel", &session))["cancelled"], true);
+    let stopped = first.receive_response();
+    assert_eq!(error_code(&stopped), -32006, "{stopped}");
+    assert!(began.elapsed() < TEST_TIMEOUT, "{:?}", began.elapsed());
     for server in [&mut first, &mut second] {
-        assert_eq!(succeeded(server.ask("interaction.getState", &session))["state"], "cancelled");
-        assert_eq!(code(&server.ask("interaction.cancel", &session)), -32006);
-        assert_eq!(code(&server.ask("interaction.respond", &params)), -32006);
+        assert_eq!(expect_result(server.ask("interaction.getState", &session))["state"], "cancelled");
+        assert_eq!(error_code(&server.ask("interaction.cancel", &session)), -32006);
+        assert_eq!(error_code(&server.ask("interaction.respond", &params)), -32006);
     }
 }
 
 #[test]
 #[ignore = "long: takes 20 s"]
 fn a_turn_whose_process_was_killed_is_taken_over() {
-    let home = Home::new();
+    let home = FlowFixture::new();
     let (mut first, mut second) = (home.serve(&[]), home.serve(&[]));
-    let session = waiting_in(&mut first, &mut second, 8000);
+    let session = start_waiting_interview(&mut first, &mut second, 8000);
     let killed = Instant::now();
     drop(first);
-    let state = eventually("somebody takes it over", DEADLINE, || {
-        let state = succeeded(second.ask("interaction.getState", &session));
+    let state = eventually("somebody takes it over", TEST_TIMEOUT, || {
+        let state = expect_result(second.ask("interaction.getState", &session));
         Some(state).filter(|state| state["state"] != "processing")
     });
     let took = killed.elapsed();
@@ -422,22 +442,22 @@ fn a_turn_whose_process_was_killed_is_taken_over() {
         (&json!("waiting_user"), &json!("temperature"))
     );
     assert_eq!(state["accumulatedData"]["name"], "Ann", "{state}");
-    assert!((Duration::from_secs(5)..2 * DEADLINE).contains(&took), "{took:?}");
-    let answer = home.ask("interaction.respond", &response(&session, &state["currentPrompt"]));
+    assert!((Duration::from_secs(5)..2 * TEST_TIMEOUT).contains(&took), "{took:?}");
+    let answer = home.ask("interaction.respond", &respond_params(&session, &state["currentPrompt"]));
     assert_eq!(answer["result"]["accepted"], true, "{answer}");
 }
 
 /// Every kind of prompt, each answered by another process.
 #[test]
-fn an_interview_goes_from_process_to_process() {
-    let home = Home::new();
+fn every_prompt_kind_works_across_processes() {
+    let home = FlowFixture::new();
     let mut standing = home.start(&json!({ "toolName": "interview" }));
-    let session = named(&standing);
+    let session = session_ref(&standing);
     let mut prompt = standing["initialPrompt"].clone();
     let mut kinds = Vec::new();
     while prompt.is_object() {
         kinds.push(prompt["type"].as_str().unwrap().to_owned());
-        standing = succeeded(home.ask("interaction.respond", &response(&session, &prompt)));
+        standing = expect_result(home.ask("interaction.respond", &respond_params(&session, &prompt)));
         assert_eq!(standing["accepted"], true, "{standing}");
         prompt = standing["nextPrompt"].clone();
     }
@@ -449,10 +469,10 @@ fn an_interview_goes_from_process_to_process() {
 
 /// Whoever has read an answer may use its id again.
 #[test]
-fn an_id_is_free_once_its_answer_is_out() {
-    let home = Home::new();
+fn request_id_is_reusable_after_the_response() {
+    let home = FlowFixture::new();
     let mut server = home.serve(&[]);
-    let session = named(&succeeded(server.ask("interaction.start", &booking())));
+    let session = session_ref(&expect_result(server.ask("interaction.start", &booking_params())));
     for round in 0..1000 {
         server
             .send(&json!({ "jsonrpc": "2.0", "id": 1, "method": "interaction.getState", "params": session }));

@@ -4,10 +4,10 @@
 #![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test that fails should stop")]
 
 mod commands;
-mod contexts;
+mod crate_dependencies;
 mod documents;
-mod edges;
 mod hardening;
+mod insight;
 mod integrate;
 mod interactive;
 mod plans;

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use crate::process::{fluxway, run};
 
 /// Every file beneath a folder but our own notes.
-pub(crate) fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
+pub(crate) fn read_files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
     let mut found = BTreeMap::new();
     let mut open = vec![folder.to_path_buf()];
     while let Some(at) = open.pop() {
@@ -39,13 +39,13 @@ pub(crate) fn agent_repository() -> tempfile::TempDir {
 }
 
 #[test]
-fn plan_apply_and_undo() {
+fn plan_is_applied_and_undone() {
     let folder = agent_repository();
     let root = folder.path().to_str().unwrap();
     let kept = tempfile::tempdir().unwrap();
     let plan = kept.path().join("plan.json");
     let plan = plan.to_str().unwrap();
-    let before = files(folder.path());
+    let before = read_files(folder.path());
 
     let (code, out, err) = run(&["plan", root, "--out", plan]);
     assert_eq!((code, err.as_str()), (0, ""));
@@ -58,29 +58,29 @@ fn plan_apply_and_undo() {
         assert!(out.lines().any(|shown| shown == line), "{line:?} is not in\n{out}");
     }
     assert!(!out.contains('\u{1b}'), "colours belong on a terminal");
-    assert_eq!(files(folder.path()), before);
+    assert_eq!(read_files(folder.path()), before);
 
     let (code, out, _) = run(&["apply", plan, "--root", root, "--dry-run"]);
     assert!(code == 0 && out.ends_with("Nothing was written: this was a dry run.\n"), "{out}");
-    assert_eq!(files(folder.path()), before);
+    assert_eq!(read_files(folder.path()), before);
     let (code, out, _) = run(&["apply", plan, "--root", root]);
     assert!(code == 0 && out.contains("Applied: 3 files written."), "{out}");
-    let after = files(folder.path());
+    let after = read_files(folder.path());
     assert_eq!(after["requirements.txt"], b"openai==1.50.0\nfluxloop>=0.1.8\n");
     let (code, out, _) = run(&["apply", plan, "--root", root]);
     assert!(code == 0 && out.contains("Already applied"), "{out}");
     // Nothing is left to propose.
     let (code, out, _) = run(&["plan", root]);
     assert!(code == 0 && out.contains("is done already"), "{out}");
-    assert_eq!(files(folder.path()), after);
+    assert_eq!(read_files(folder.path()), after);
 
     // Without a terminal to ask on, the plan is named, and nothing is undone.
     let (code, _, err) = run(&["undo", "--root", root]);
     assert!(code == 1 && err.contains("Nothing was undone") && err.contains("Add FluxLoop"), "{err}");
-    assert_eq!(files(folder.path()), after);
+    assert_eq!(read_files(folder.path()), after);
     let (code, out, _) = run(&["undo", "--root", root, "--yes"]);
     assert!(code == 0 && out.starts_with("Undone. As before: "), "{out}");
-    assert_eq!(files(folder.path()), before);
+    assert_eq!(read_files(folder.path()), before);
     assert!(!folder.path().join(".fluxway").exists());
     let (code, _, err) = run(&["undo", "--root", root]);
     assert_eq!((code, err.as_str()), (1, "error: no plan is applied here; there is nothing to undo\n"));
@@ -89,7 +89,7 @@ fn plan_apply_and_undo() {
 }
 
 #[test]
-fn a_plan_that_is_too_large_is_refused_and_not_waited_for() {
+fn oversized_plan_is_rejected() {
     let kept = tempfile::tempdir().unwrap();
     let plan = kept.path().join("plan.json");
     std::fs::write(&plan, json!({ "summary": "x".repeat(5 << 20), "edits": [] }).to_string()).unwrap();
@@ -131,7 +131,7 @@ fn checks_run_only_when_asked() {
 #[test]
 fn a_full_disk_changes_nothing() {
     let folder = agent_repository();
-    let before = files(folder.path());
+    let before = read_files(folder.path());
     let kept = tempfile::tempdir().unwrap();
     let plan = kept.path().join("plan.json");
     let large = "x = 1\n".repeat(4000);
@@ -148,12 +148,12 @@ fn a_full_disk_changes_nothing() {
     let said = String::from_utf8_lossy(&ended.stderr);
     assert_eq!(ended.status.code(), Some(1), "{said}");
     assert!(said.contains("could not be written"), "{said}");
-    assert_eq!(files(folder.path()), before);
+    assert_eq!(read_files(folder.path()), before);
     assert!(!folder.path().join(".fluxway").exists());
 }
 
 #[test]
-fn reading_only_means_no_writing() {
+fn read_only_rejects_apply() {
     let folder = agent_repository();
     let root = folder.path().to_str().unwrap();
     let (_, tools, _) = run(&["tools", "--read-only"]);
@@ -186,12 +186,12 @@ fn a_kill_at_any_moment_leaves_all_or_nothing() {
     std::fs::write(&nothing, r#"{"summary":"s","edits":[]}"#).unwrap();
     let nothing = nothing.to_str().unwrap();
 
-    let old = files(folder.path());
+    let old = read_files(folder.path());
     let started = std::time::Instant::now();
     let (code, out, err) = run(&["apply", plan, "--root", root]);
     let whole = started.elapsed();
     assert_eq!(code, 0, "{out}{err}");
-    let new = files(folder.path());
+    let new = read_files(folder.path());
     assert!(new.len() == 31 && new != old);
     assert_eq!(run(&["undo", "--root", root, "--yes"]).0, 0);
 
@@ -200,7 +200,7 @@ fn a_kill_at_any_moment_leaves_all_or_nothing() {
     for kill in 0..kills {
         // Later each time, until it was done before it was killed; undoing as well as applying. How fast the machine is
         // just now does not matter.
-        let undoes = files(folder.path()) == new;
+        let undoes = read_files(folder.path()) == new;
         let mut child = if undoes {
             fluxway(&["undo", "--root", root, "--yes"])
         } else {
@@ -223,7 +223,7 @@ fn a_kill_at_any_moment_leaves_all_or_nothing() {
                 assert!(plan.unwrap().path().join("journal.json").exists(), "kill {kill}: litter");
             }
         }
-        let now = files(folder.path());
+        let now = read_files(folder.path());
         assert!(now == old || now == new, "kill {kill}: neither old nor new");
         if now == old { olds += 1 } else { news += 1 }
     }

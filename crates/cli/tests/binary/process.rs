@@ -10,14 +10,14 @@ use serde_json::{Value, json};
 pub(crate) const BINARY: &str = env!("CARGO_BIN_EXE_fluxway");
 
 /// Long enough for any machine; a test that waits this long has failed.
-pub(crate) const DEADLINE: Duration = Duration::from_mins(2);
+pub(crate) const TEST_TIMEOUT: Duration = Duration::from_mins(2);
 
-pub(crate) struct Server {
+pub(crate) struct StdioServer {
     pub(crate) child: Child,
     pub(crate) input: Option<ChildStdin>,
     lines: mpsc::Receiver<String>,
     /// The id of the last request.
-    last: u64,
+    last_id: u64,
 }
 
 /// A command for the binary, without whatever this machine has in its environment.
@@ -28,7 +28,7 @@ pub(crate) fn fluxway(args: &[&str]) -> Command {
     command
 }
 
-impl Server {
+impl StdioServer {
     pub(crate) fn start(args: &[&str]) -> Self {
         Self::spawn(&mut fluxway(args))
     }
@@ -36,12 +36,12 @@ impl Server {
     pub(crate) fn spawn(command: &mut Command) -> Self {
         let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
         let input = child.stdin.take();
-        let lines = lines(child.stdout.take().unwrap());
-        Self { child, input, lines, last: 100 }
+        let lines = spawn_line_reader(child.stdout.take().unwrap());
+        Self { child, input, lines, last_id: 100 }
     }
 
     /// A server with a client that has shaken hands.
-    pub(crate) fn greeted(args: &[&str]) -> Self {
+    pub(crate) fn start_initialized(args: &[&str]) -> Self {
         let mut server = Self::start(args);
         let about = json!({ "name": "test", "version": "1" });
         let hello = json!({ "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": about });
@@ -61,7 +61,7 @@ impl Server {
 
     /// The next message, which is JSON like everything on stdout.
     pub(crate) fn receive(&mut self) -> Value {
-        self.receive_within(DEADLINE).expect("a message in time")
+        self.receive_within(TEST_TIMEOUT).expect("a message in time")
     }
 
     /// The next message, if it comes so soon.
@@ -73,33 +73,33 @@ impl Server {
     /// The answer to a request, past whatever else comes before it.
     pub(crate) fn ask(&mut self, method: &str, params: &Value) -> Value {
         self.request(method, params);
-        self.answer()
+        self.receive_response()
     }
 
     pub(crate) fn request(&mut self, method: &str, params: &Value) {
-        self.last += 1;
-        self.send(&json!({ "jsonrpc": "2.0", "id": self.last, "method": method, "params": params }));
+        self.last_id += 1;
+        self.send(&json!({ "jsonrpc": "2.0", "id": self.last_id, "method": method, "params": params }));
     }
 
     /// The answer to the last request.
-    pub(crate) fn answer(&mut self) -> Value {
+    pub(crate) fn receive_response(&mut self) -> Value {
         loop {
             let message = self.receive();
-            if message["id"] == self.last {
+            if message["id"] == self.last_id {
                 return message;
             }
         }
     }
 
     /// All that was said before the end.
-    pub(crate) fn rest(&mut self) -> Vec<Value> {
-        let lines = std::iter::from_fn(|| self.lines.recv_timeout(DEADLINE).ok());
+    pub(crate) fn remaining_messages(&mut self) -> Vec<Value> {
+        let lines = std::iter::from_fn(|| self.lines.recv_timeout(TEST_TIMEOUT).ok());
         lines.filter_map(|line| serde_json::from_str(&line).ok()).collect()
     }
 
     /// Whether stdout ended without another message.
-    pub(crate) fn ended(&mut self) -> bool {
-        matches!(self.lines.recv_timeout(DEADLINE), Err(mpsc::RecvTimeoutError::Disconnected))
+    pub(crate) fn is_stdout_closed(&mut self) -> bool {
+        matches!(self.lines.recv_timeout(TEST_TIMEOUT), Err(mpsc::RecvTimeoutError::Disconnected))
     }
 
     pub(crate) fn signal(&self, name: &str) {
@@ -120,14 +120,14 @@ impl Server {
     }
 }
 
-impl Drop for Server {
+impl Drop for StdioServer {
     fn drop(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 }
 
-pub(crate) fn lines(output: ChildStdout) -> mpsc::Receiver<String> {
+pub(crate) fn spawn_line_reader(output: ChildStdout) -> mpsc::Receiver<String> {
     let (sender, receiver) = mpsc::channel();
     std::thread::spawn(move || {
         for line in BufReader::new(output).lines() {
@@ -141,10 +141,10 @@ pub(crate) fn lines(output: ChildStdout) -> mpsc::Receiver<String> {
 
 /// Runs a command to its end: (exit code, stdout, stderr).
 pub(crate) fn run(args: &[&str]) -> (i32, String, String) {
-    run_with(&mut fluxway(args))
+    run_command(&mut fluxway(args))
 }
 
-pub(crate) fn run_with(command: &mut Command) -> (i32, String, String) {
+pub(crate) fn run_command(command: &mut Command) -> (i32, String, String) {
     let mut child =
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let (mut out, mut err) = (String::new(), String::new());

@@ -2,19 +2,19 @@
 
 mod bad_input;
 mod calls;
-mod hosted;
+mod over_http;
 
 use std::path::Path;
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::process::{Server, run};
+use crate::process::{StdioServer, run};
 
 /// A database of its own, and folders beside it.
-pub(crate) struct Place(TempDir);
+pub(crate) struct ProjectsFixture(TempDir);
 
-impl Place {
+impl ProjectsFixture {
     pub(crate) fn new() -> Self {
         Self(tempfile::tempdir().unwrap())
     }
@@ -23,23 +23,29 @@ impl Place {
         self.0.path().join(name).display().to_string()
     }
 
-    pub(crate) fn database(&self, name: &str) -> String {
+    pub(crate) fn database_url(&self, name: &str) -> String {
         format!("sqlite:{}", self.path(name))
     }
 
-    pub(crate) fn server(&self, database: &str) -> Server {
-        Server::greeted(&["serve", "--toolsets", "projects", "--database", &self.database(database)])
+    pub(crate) fn start_server(&self, database: &str) -> StdioServer {
+        StdioServer::start_initialized(&[
+            "serve",
+            "--toolsets",
+            "projects",
+            "--database",
+            &self.database_url(database),
+        ])
     }
 
     /// `fluxway projects …` on a database.
-    pub(crate) fn projects(&self, database: &str, args: &[&str]) -> (i32, String, String) {
-        let database = self.database(database);
+    pub(crate) fn run_projects(&self, database: &str, args: &[&str]) -> (i32, String, String) {
+        let database = self.database_url(database);
         let all: Vec<&str> = ["projects"].into_iter().chain(args.iter().copied()).collect();
         run(&[all.as_slice(), &["--database", &database]].concat())
     }
 }
 
-pub(crate) fn call(server: &mut Server, tool: &str, arguments: Value) -> Value {
+pub(crate) fn call(server: &mut StdioServer, tool: &str, arguments: Value) -> Value {
     let answer = server.ask("tools/call", &json!({ "name": tool, "arguments": arguments }));
     assert!(answer["result"]["isError"].is_null() && answer["error"].is_null(), "{tool}: {answer}");
     answer["result"]["structuredContent"].clone()
@@ -49,7 +55,7 @@ pub(crate) fn call(server: &mut Server, tool: &str, arguments: Value) -> Value {
 const IMAGES: [&str; 2] = ["iVBORw0KGgo=", "iVBORw0KGgoA"];
 
 /// A project with a type of its own, an asset in a block, two versions, and a draft that has gone on.
-pub(crate) fn prepared(server: &mut Server) -> String {
+pub(crate) fn create_sample_project(server: &mut StdioServer) -> String {
     let made = call(server, "create_project", json!({ "name": "My website", "template": "page" }));
     let id = made["id"].as_str().unwrap().to_owned();
     let mut edit = |tool: &str, mut arguments: Value| {
@@ -83,7 +89,7 @@ pub(crate) fn prepared(server: &mut Server) -> String {
 }
 
 /// Everything that a caller sees of a project but its times and revisions.
-fn seen(server: &mut Server, id: &str) -> Value {
+fn project_view(server: &mut StdioServer, id: &str) -> Value {
     let all =
         ["name", "slug", "description", "metadata", "status", "publishedVersion", "hasChanges", "usage"];
     let project = call(server, "get_project", json!({ "projectId": id, "fields": all }));
@@ -106,28 +112,28 @@ fn seen(server: &mut Server, id: &str) -> Value {
 }
 
 #[test]
-fn what_one_process_writes_another_reads() {
-    let place = Place::new();
-    let id = prepared(&mut place.server("store.db"));
-    let mut server = place.server("store.db");
+fn projects_persist_across_processes() {
+    let place = ProjectsFixture::new();
+    let id = create_sample_project(&mut place.start_server("store.db"));
+    let mut server = place.start_server("store.db");
     let listed = call(&mut server, "list_projects", json!({}));
     assert_eq!(listed["projects"][0]["id"], json!(id));
-    assert_eq!(seen(&mut server, &id)[0]["status"], "published");
+    assert_eq!(project_view(&mut server, &id)[0]["status"], "published");
 }
 
 #[test]
-fn the_owner_lists_exports_and_imports() {
-    let place = Place::new();
-    let mut server = place.server("store.db");
+fn projects_can_be_listed_exported_and_imported() {
+    let place = ProjectsFixture::new();
+    let mut server = place.start_server("store.db");
     call(&mut server, "list_projects", json!({}));
-    let (code, out, err) = place.projects("store.db", &["list"]);
+    let (code, out, err) = place.run_projects("store.db", &["list"]);
     assert_eq!((code, out.as_str()), (0, ""));
     assert!(err.starts_with("There are no projects."), "{err}");
-    let id = prepared(&mut server);
-    let (code, out, _) = place.projects("store.db", &["list"]);
+    let id = create_sample_project(&mut server);
+    let (code, out, _) = place.run_projects("store.db", &["list"]);
     assert_eq!(code, 0);
     assert!(out.starts_with("ID ") && out.contains(&id) && out.contains("published, changed since"), "{out}");
-    let (_, out, _) = place.projects("store.db", &["list", "--json", "--account", "local"]);
+    let (_, out, _) = place.run_projects("store.db", &["list", "--json", "--account", "local"]);
     let listed: Value = serde_json::from_str(&out).unwrap();
     assert_eq!(
         (&listed["projects"][0]["account"], &listed["projects"][0]["name"]),
@@ -135,46 +141,47 @@ fn the_owner_lists_exports_and_imports() {
     );
 
     let export = place.path("site");
-    let (code, out, err) = place.projects("store.db", &["export", &id, "--out", &export]);
+    let (code, out, err) = place.run_projects("store.db", &["export", &id, "--out", &export]);
     assert_eq!((code, out.trim_end()), (0, export.as_str()), "{err}");
-    let (code, _, err) = place.projects("store.db", &["export", &id, "--out", &export]);
+    let (code, _, err) = place.run_projects("store.db", &["export", &id, "--out", &export]);
     assert_eq!(code, 2);
     assert!(err.contains("is there already"), "{err}");
-    let (code, _, err) = place.projects("store.db", &["export", "proj_none", "--out", &place.path("none")]);
+    let (code, _, err) =
+        place.run_projects("store.db", &["export", "proj_none", "--out", &place.path("none")]);
     assert_eq!(code, 1);
     assert!(err.starts_with("error: there is no project `proj_none`"), "{err}");
     assert!(!Path::new(&place.path("none")).exists());
 
     // Into another database it comes as it was; there is no second one of its id, but there are copies.
-    let (code, out, err) = place.projects("other.db", &["import", &export]);
+    let (code, out, err) = place.run_projects("other.db", &["import", &export]);
     assert_eq!((code, out.trim_end()), (0, id.as_str()), "{err}");
-    let mut other = place.server("other.db");
-    assert_eq!(seen(&mut other, &id), seen(&mut server, &id));
-    let (code, out, err) = place.projects("other.db", &["import", &export]);
+    let mut other = place.start_server("other.db");
+    assert_eq!(project_view(&mut other, &id), project_view(&mut server, &id));
+    let (code, out, err) = place.run_projects("other.db", &["import", &export]);
     assert_eq!((code, out.trim_end()), (0, id.as_str()), "{err}");
     assert!(err.contains("is there already, and the same"), "{err}");
-    let (code, copy, err) = place.projects("other.db", &["import", &export, "--copy"]);
+    let (code, copy, err) = place.run_projects("other.db", &["import", &export, "--copy"]);
     assert_eq!(code, 0, "{err}");
     assert_ne!(copy.trim_end(), id);
 }
 
 #[test]
-fn a_backup_has_everything() {
-    let place = Place::new();
-    let mut server = place.server("store.db");
-    let ids = [prepared(&mut server), prepared(&mut server)];
+fn backup_contains_every_project() {
+    let place = ProjectsFixture::new();
+    let mut server = place.start_server("store.db");
+    let ids = [create_sample_project(&mut server), create_sample_project(&mut server)];
     let backup = place.path("backup");
-    let (code, out, err) = place.projects("store.db", &["backup", &backup]);
+    let (code, out, err) = place.run_projects("store.db", &["backup", &backup]);
     assert_eq!((code, out.trim_end()), (0, backup.as_str()), "{err}");
-    let (code, out, err) = place.projects("other.db", &["import", &backup]);
+    let (code, out, err) = place.run_projects("other.db", &["import", &backup]);
     assert_eq!(code, 0, "{err}");
     let mut brought: Vec<&str> = out.lines().collect();
     brought.sort_unstable();
     let mut expected = ids.each_ref().map(String::as_str);
     expected.sort_unstable();
     assert_eq!(brought, expected);
-    let mut other = place.server("other.db");
+    let mut other = place.start_server("other.db");
     for id in &ids {
-        assert_eq!(seen(&mut other, id), seen(&mut server, id));
+        assert_eq!(project_view(&mut other, id), project_view(&mut server, id));
     }
 }

@@ -12,29 +12,29 @@ use rustix::fs::{Mode, OFlags};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::{Termios, Winsize, tcgetattr, tcsetwinsize};
 
-use crate::process::{DEADLINE, fluxway};
+use crate::process::{TEST_TIMEOUT, fluxway};
 
 /// The program in a terminal of 24 lines. Its questions are on the screen; its answer goes to a pipe.
-pub(crate) struct Terminal {
-    child: Program,
+pub(crate) struct PtyTerminal {
+    child: PtyChild,
     keyboard: File,
     /// The program's end, kept open so that its state can be looked at.
-    line: OwnedFd,
-    shown: mpsc::Receiver<Vec<u8>>,
+    tty: OwnedFd,
+    output_chunks: mpsc::Receiver<Vec<u8>>,
     answer: mpsc::Receiver<String>,
     screen: vt100::Parser,
     written: Vec<u8>,
     /// How the terminal was before the program came.
-    pub(crate) before: Termios,
+    pub(crate) initial_modes: Termios,
 }
 
-impl Terminal {
+impl PtyTerminal {
     pub(crate) fn start(args: &[&str]) -> Self {
         Self::start_with(fluxway(args).env("TERM", "xterm-256color").env_remove("NO_COLOR"))
     }
 
     /// The same, with the answer on the screen as well.
-    pub(crate) fn whole(command: &mut Command) -> Self {
+    pub(crate) fn start_with_stdout(command: &mut Command) -> Self {
         Self::attach(command, true)
     }
 
@@ -43,26 +43,36 @@ impl Terminal {
     }
 
     fn attach(command: &mut Command, shows_answer: bool) -> Self {
-        let (keyboard, line) = open();
-        let before = tcgetattr(&line).unwrap();
-        let end = || Stdio::from(line.try_clone().unwrap());
+        let (keyboard, tty) = open_pty();
+        let initial_modes = tcgetattr(&tty).unwrap();
+        let end = || Stdio::from(tty.try_clone().unwrap());
         let out = if shows_answer { end() } else { Stdio::piped() };
         let mut child = command.stdin(end()).stderr(end()).stdout(out).spawn().unwrap();
         // The command would keep its end open.
         command.stdin(Stdio::null()).stderr(Stdio::null()).stdout(Stdio::null());
-        let shown = pieces(keyboard.try_clone().unwrap());
-        let answer = child.stdout.take().map_or_else(|| whole(std::io::empty()), whole);
+        let output_chunks = spawn_chunk_reader(keyboard.try_clone().unwrap());
+        let answer =
+            child.stdout.take().map_or_else(|| spawn_text_reader(std::io::empty()), spawn_text_reader);
         let screen = vt100::Parser::new(NonZero::new(24).unwrap(), NonZero::new(80).unwrap(), 0);
-        Self { child: Program(child), keyboard, line, shown, answer, screen, written: Vec::new(), before }
+        Self {
+            child: PtyChild(child),
+            keyboard,
+            tty,
+            output_chunks,
+            answer,
+            screen,
+            written: Vec::new(),
+            initial_modes,
+        }
     }
 
     /// Waits until a text is on the screen.
     #[track_caller]
     pub(crate) fn expect(&mut self, text: &str) {
-        let deadline = Instant::now() + DEADLINE;
+        let deadline = Instant::now() + TEST_TIMEOUT;
         while !self.screen().contains(text) {
             let left = deadline.saturating_duration_since(Instant::now());
-            let Ok(bytes) = self.shown.recv_timeout(left) else {
+            let Ok(bytes) = self.output_chunks.recv_timeout(left) else {
                 panic!("{text:?} is not on the screen:\n{}", self.screen());
             };
             self.screen.process(&bytes);
@@ -81,24 +91,24 @@ impl Terminal {
     /// Makes the window narrower or wider.
     pub(crate) fn resize(&mut self, columns: u16) {
         self.screen.screen_mut().set_size(NonZero::new(24).unwrap(), NonZero::new(columns).unwrap());
-        set_size(&self.line, columns);
+        set_size(&self.tty, columns);
     }
 
     /// How the terminal treats what is typed and printed.
     pub(crate) fn modes(&self) -> Termios {
-        tcgetattr(&self.line).unwrap()
+        tcgetattr(&self.tty).unwrap()
     }
 
     /// Waits for the end of the program.
     #[track_caller]
-    pub(crate) fn end(mut self) -> Ended {
-        let answer = self.answer.recv_timeout(DEADLINE).expect("an end in time");
+    pub(crate) fn wait_for_exit(mut self) -> PtyExit {
+        let answer = self.answer.recv_timeout(TEST_TIMEOUT).expect("an end in time");
         let code = self.child.code();
         let modes = self.modes();
         // Nobody writes any more once this end is closed too, so all of the rest can be read.
-        drop(self.line);
+        drop(self.tty);
         loop {
-            match self.shown.recv_timeout(DEADLINE) {
+            match self.output_chunks.recv_timeout(TEST_TIMEOUT) {
                 Ok(bytes) => {
                     self.screen.process(&bytes);
                     self.written.extend_from_slice(&bytes);
@@ -108,23 +118,23 @@ impl Terminal {
             }
         }
         let written = String::from_utf8(self.written).unwrap();
-        Ended { code, answer, modes, screen: self.screen.screen().contents(), written }
+        PtyExit { code, answer, modes, screen: self.screen.screen().contents(), written }
     }
 
     /// Takes the terminal away, as when its window is closed, and waits for the end of the program.
     #[track_caller]
-    pub(crate) fn close(mut self) -> (i32, String) {
+    pub(crate) fn hang_up(mut self) -> (i32, String) {
         // Whoever reads the screen holds the terminal too, and goes when there is something that nobody wants.
-        drop(self.shown);
+        drop(self.output_chunks);
         self.keyboard.write_all(b"x").unwrap();
         drop(self.keyboard);
-        let answer = self.answer.recv_timeout(DEADLINE).expect("an end in time");
+        let answer = self.answer.recv_timeout(TEST_TIMEOUT).expect("an end in time");
         (self.child.code(), answer)
     }
 }
 
 /// What is left when the program has ended.
-pub(crate) struct Ended {
+pub(crate) struct PtyExit {
     pub(crate) code: i32,
     pub(crate) answer: String,
     pub(crate) modes: Termios,
@@ -133,15 +143,15 @@ pub(crate) struct Ended {
 }
 
 /// The program, which does not outlive its test.
-struct Program(Child);
+struct PtyChild(Child);
 
-impl Program {
+impl PtyChild {
     fn code(&mut self) -> i32 {
         self.0.wait().unwrap().code().unwrap()
     }
 }
 
-impl Drop for Program {
+impl Drop for PtyChild {
     fn drop(&mut self) {
         let _ = self.0.kill();
         let _ = self.0.wait();
@@ -149,7 +159,7 @@ impl Drop for Program {
 }
 
 /// Both ends: the keyboard with its screen, and the line that a program gets.
-fn open() -> (File, OwnedFd) {
+fn open_pty() -> (File, OwnedFd) {
     let mut flags = OpenptFlags::RDWR | OpenptFlags::NOCTTY;
     // Other tests start programs too, and none of them may hold this terminal open.
     #[cfg(target_os = "linux")]
@@ -168,7 +178,7 @@ fn set_size(line: &OwnedFd, columns: u16) {
     tcsetwinsize(line, Winsize { ws_row: 24, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 }).unwrap();
 }
 
-fn pieces(mut source: File) -> mpsc::Receiver<Vec<u8>> {
+fn spawn_chunk_reader(mut source: File) -> mpsc::Receiver<Vec<u8>> {
     let (sender, receiver) = mpsc::channel();
     std::thread::spawn(move || {
         let mut bytes = [0; 4096];
@@ -181,7 +191,7 @@ fn pieces(mut source: File) -> mpsc::Receiver<Vec<u8>> {
     receiver
 }
 
-fn whole(mut source: impl Read + Send + 'static) -> mpsc::Receiver<String> {
+fn spawn_text_reader(mut source: impl Read + Send + 'static) -> mpsc::Receiver<String> {
     let (sender, receiver) = mpsc::channel();
     std::thread::spawn(move || {
         let mut text = String::new();

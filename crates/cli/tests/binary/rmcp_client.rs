@@ -15,23 +15,23 @@ use rmcp::{ClientLifecycleMode, ClientServiceExt};
 use serde_json::json;
 
 use crate::process::{BINARY, fluxway};
-use traveller::{Client, Traveller, call, connect, eras, wishes};
+use traveller::{RmcpClient, Traveller, booking_arguments, call_params, connect, lifecycles};
 
-fn server() -> tokio::process::Command {
+fn server_command() -> tokio::process::Command {
     let mut command = tokio::process::Command::new(BINARY);
     command.args(["--config", "/dev/null", "--toolsets", "reference,diagnostics"]);
     command
 }
 
 /// The server over HTTP, with a key that opens it.
-struct Hosted {
+struct RmcpHttpFixture {
     child: Child,
     url: String,
     key: String,
     _folder: tempfile::TempDir,
 }
 
-impl Hosted {
+impl RmcpHttpFixture {
     fn start() -> Self {
         let folder = tempfile::tempdir().unwrap();
         let database = format!("sqlite:{}", folder.path().join("keys.db").display());
@@ -49,7 +49,7 @@ impl Hosted {
         Self { child, url, key, _folder: folder }
     }
 
-    async fn connect(&self, lifecycle: ClientLifecycleMode) -> (Client, Traveller) {
+    async fn connect(&self, lifecycle: ClientLifecycleMode) -> (RmcpClient, Traveller) {
         let config =
             StreamableHttpClientTransportConfig::with_uri(self.url.as_str()).auth_header(self.key.as_str());
         let transport = StreamableHttpClientTransport::from_config(config);
@@ -59,7 +59,7 @@ impl Hosted {
     }
 }
 
-impl Drop for Hosted {
+impl Drop for RmcpHttpFixture {
     fn drop(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();
@@ -67,10 +67,10 @@ impl Drop for Hosted {
 }
 
 /// Every era over every wire.
-async fn connections(hosted: &Hosted) -> Vec<(String, &'static str, Client, Traveller)> {
+async fn connect_all(hosted: &RmcpHttpFixture) -> Vec<(String, &'static str, RmcpClient, Traveller)> {
     let mut all = Vec::new();
-    for (era, version, lifecycle) in eras() {
-        let (client, traveller) = connect(server(), lifecycle.clone()).await;
+    for (era, version, lifecycle) in lifecycles() {
+        let (client, traveller) = connect(server_command(), lifecycle.clone()).await;
         all.push((format!("pipe {era}"), version, client, traveller));
         let (client, traveller) = hosted.connect(lifecycle).await;
         all.push((format!("http {era}"), version, client, traveller));
@@ -80,8 +80,8 @@ async fn connections(hosted: &Hosted) -> Vec<(String, &'static str, Client, Trav
 
 #[tokio::test]
 async fn lists_calls_and_completes() {
-    let hosted = Hosted::start();
-    for (era, version, client, traveller) in connections(&hosted).await {
+    let hosted = RmcpHttpFixture::start();
+    for (era, version, client, traveller) in connect_all(&hosted).await {
         assert_eq!(client.peer_info().unwrap().protocol_version.as_str(), version);
         let tools = client.list_all_tools().await.unwrap();
         assert_eq!(
@@ -89,13 +89,15 @@ async fn lists_calls_and_completes() {
             ["tell_fortune", "booking"]
         );
 
-        let told = client.call_tool(call("tell_fortune", json!({ "category": "career" }))).await.unwrap();
+        let told =
+            client.call_tool(call_params("tell_fortune", json!({ "category": "career" }))).await.unwrap();
         assert_eq!(told.structured_content.unwrap()["category"], "career");
-        let refused = client.call_tool(call("tell_fortune", json!({ "category": "weather" }))).await.unwrap();
+        let refused =
+            client.call_tool(call_params("tell_fortune", json!({ "category": "weather" }))).await.unwrap();
         assert_eq!(refused.is_error, Some(true));
-        client.call_tool(call("nope", json!({}))).await.unwrap_err();
-        client.call_tool(call("wait", json!({ "steps": 3, "step_ms": 5 }))).await.unwrap();
-        let progress = traveller.heard(2).await;
+        client.call_tool(call_params("nope", json!({}))).await.unwrap_err();
+        client.call_tool(call_params("wait", json!({ "steps": 3, "step_ms": 5 }))).await.unwrap();
+        let progress = traveller.wait_for_progress(2).await;
         assert_eq!(progress, [1.0, 2.0], "{era}: the third step is the answer");
 
         let completed = client.complete_prompt_simple("fortune", "category", "c").await.unwrap();
@@ -108,21 +110,27 @@ async fn lists_calls_and_completes() {
 
 #[tokio::test]
 async fn answers_the_questions_of_an_interactive_tool() {
-    let hosted = Hosted::start();
-    for (era, _, client, traveller) in connections(&hosted).await {
-        let booked = client.call_tool(call("booking", json!({}))).await.unwrap().structured_content.unwrap();
+    let hosted = RmcpHttpFixture::start();
+    for (era, _, client, traveller) in connect_all(&hosted).await {
+        let booked =
+            client.call_tool(call_params("booking", json!({}))).await.unwrap().structured_content.unwrap();
         assert_eq!(
             (&booked["destination"], &booked["class"]),
             (&json!("Lisbon"), &json!("business")),
             "{era}"
         );
-        assert_eq!(traveller.asked.load(Ordering::Relaxed), 5);
-        let plain = client.call_tool(call("booking", wishes())).await.unwrap().structured_content.unwrap();
+        assert_eq!(traveller.question_count.load(Ordering::Relaxed), 5);
+        let plain = client
+            .call_tool(call_params("booking", booking_arguments()))
+            .await
+            .unwrap()
+            .structured_content
+            .unwrap();
         assert_eq!(plain["price"], booked["price"]);
-        assert_eq!(traveller.asked.load(Ordering::Relaxed), 5, "arguments leave nothing to ask");
+        assert_eq!(traveller.question_count.load(Ordering::Relaxed), 5, "arguments leave nothing to ask");
 
         traveller.declines.store(true, Ordering::Relaxed);
-        let declined = client.call_tool(call("booking", json!({}))).await.unwrap();
+        let declined = client.call_tool(call_params("booking", json!({}))).await.unwrap();
         assert_eq!(declined.is_error, Some(true));
         client.cancel().await.unwrap();
     }

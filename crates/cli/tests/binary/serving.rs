@@ -1,7 +1,7 @@
 //! The server over HTTP, as whoever runs it meets it: keys, stores, signals, logs.
 
+pub(crate) mod access_control;
 mod crashes;
-pub(crate) mod doors;
 pub(crate) mod host;
 pub(crate) mod http;
 pub(crate) mod keys;

@@ -6,34 +6,34 @@ use std::process::{Command, Stdio};
 
 use serde_json::{Value, json};
 
-use crate::process::{BINARY, DEADLINE, Server, fluxway, lines};
+use crate::process::{BINARY, StdioServer, TEST_TIMEOUT, fluxway, spawn_line_reader};
 
-const ALL: &[&str] = &["--toolsets", "reference,diagnostics"];
+const TEST_TOOLSETS: &[&str] = &["--toolsets", "reference,diagnostics"];
 
 #[test]
 fn the_end_of_input_lets_calls_finish() {
-    let mut server = Server::greeted(ALL);
+    let mut server = StdioServer::start_initialized(TEST_TOOLSETS);
     server.call(1, "wait", json!({ "steps": 3, "step_ms": 100 }));
     server.input = None;
     assert_eq!(server.receive()["result"]["structuredContent"]["steps"], 3);
-    assert!(server.ended());
+    assert!(server.is_stdout_closed());
     assert!(server.child.wait().unwrap().success());
 }
 
 #[test]
 fn sigterm_lets_calls_finish() {
-    let mut server = Server::greeted(ALL);
+    let mut server = StdioServer::start_initialized(TEST_TOOLSETS);
     server.call(1, "wait", json!({ "steps": 3, "step_ms": 1000 }));
     server.call(2, "echo", json!({ "text": "the call before me is running" }));
     assert_eq!(server.receive()["id"], 2);
     server.signal("-TERM");
     assert_eq!(server.receive()["result"]["structuredContent"]["steps"], 3);
-    assert!(server.ended());
+    assert!(server.is_stdout_closed());
     assert!(server.child.wait().unwrap().success());
 }
 
 #[test]
-fn a_server_whose_parent_died_goes_too() {
+fn server_exits_when_its_parent_dies() {
     // The shell dies; the pipe that it handed on stays open, so the end of input is no sign.
     let mut shell = Command::new("sh")
         .args(["-c", r#"exec 3<&0; "$0" <&3 & wait"#, BINARY])
@@ -42,12 +42,12 @@ fn a_server_whose_parent_died_goes_too() {
         .spawn()
         .unwrap();
     let mut held_open = shell.stdin.take().unwrap();
-    let output = lines(shell.stdout.take().unwrap());
+    let output = spawn_line_reader(shell.stdout.take().unwrap());
     held_open.write_all(b"{\"type\":\"handshake\"}\n").unwrap();
-    assert!(output.recv_timeout(DEADLINE).unwrap().contains("fluxloop-mcp"), "the server is up");
+    assert!(output.recv_timeout(TEST_TIMEOUT).unwrap().contains("fluxloop-mcp"), "the server is up");
     shell.kill().unwrap();
     shell.wait().unwrap();
-    let end = output.recv_timeout(DEADLINE);
+    let end = output.recv_timeout(TEST_TIMEOUT);
     assert_eq!(
         end,
         Err(std::sync::mpsc::RecvTimeoutError::Disconnected),
@@ -56,10 +56,10 @@ fn a_server_whose_parent_died_goes_too() {
 }
 
 #[test]
-fn sighup_reads_the_toolsets_again() {
+fn sighup_reloads_toolsets() {
     let mut settings = tempfile::NamedTempFile::new().unwrap();
     settings.write_all(b"toolsets = ['reference']").unwrap();
-    let mut server = Server::greeted(&["--config", settings.path().to_str().unwrap()]);
+    let mut server = StdioServer::start_initialized(&["--config", settings.path().to_str().unwrap()]);
     server.call(1, "echo", json!({ "text": "x" }));
     assert_eq!(server.receive()["error"]["data"]["kind"], "tool_not_found");
 
@@ -74,7 +74,7 @@ fn sighup_reads_the_toolsets_again() {
 
 #[test]
 fn a_gigabyte_without_a_newline_costs_one_answer_and_little_memory() {
-    let mut server = Server::greeted(ALL);
+    let mut server = StdioServer::start_initialized(TEST_TOOLSETS);
     let chunk = vec![b'x'; 1 << 20];
     for _ in 0..1024 {
         server.write(&chunk);
@@ -89,7 +89,7 @@ fn a_gigabyte_without_a_newline_costs_one_answer_and_little_memory() {
 /// A reader that stalls holds the server up and loses nothing.
 #[test]
 fn ten_thousand_requests_in_one_go_are_all_answered() {
-    let mut child = fluxway(ALL).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let mut child = fluxway(TEST_TOOLSETS).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
     let mut input = child.stdin.take().unwrap();
     let mut output = child.stdout.take().unwrap();
     let writer = std::thread::spawn(move || {
@@ -114,8 +114,8 @@ fn ten_thousand_requests_in_one_go_are_all_answered() {
 }
 
 #[test]
-fn a_tool_that_panics_harms_nothing_else() {
-    let mut server = Server::greeted(ALL);
+fn tool_panic_does_not_affect_other_calls() {
+    let mut server = StdioServer::start_initialized(TEST_TOOLSETS);
     server.call(1, "wait", json!({ "steps": 2, "step_ms": 100 }));
     server.call(2, "crash", json!({}));
     server.call(3, "echo", json!({ "text": "x" }));
@@ -130,14 +130,14 @@ fn a_tool_that_panics_harms_nothing_else() {
 /// Room for the server, but not for the stack of a thread that parses.
 #[cfg(target_os = "linux")]
 #[test]
-fn a_server_without_room_for_threads_says_so_and_goes_on() {
+fn thread_exhaustion_is_reported_and_survived() {
     let folder = tempfile::tempdir().unwrap();
     let root = folder.path().to_str().unwrap();
     let line = format!("ulimit -v {}; exec \"$@\"", 400 << 10);
     let mut command = Command::new("sh");
     command.args(["-c", &line, "sh", BINARY, "serve", "--root", root]);
     command.env_remove("FLUXWAY_CONFIG").env("XDG_CONFIG_HOME", "/nonexistent").env("XDG_DATA_HOME", root);
-    let mut server = Server::spawn(command.stderr(Stdio::piped()));
+    let mut server = StdioServer::spawn(command.stderr(Stdio::piped()));
     let about = json!({ "name": "test", "version": "1" });
     let hello = json!({ "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": about });
     server.send(&json!({ "jsonrpc": "2.0", "id": 0, "method": "initialize", "params": hello }));
@@ -169,7 +169,7 @@ fn a_client_that_stops_reading_ends_the_server() {
         &b"{\"type\":\"handshake\"}\n"[..],
         b"{\"type\":\"request\",\"tool\":\"wait\",\"steps\":1,\"step_ms\":100}\n",
     ] {
-        let mut child = fluxway(ALL).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        let mut child = fluxway(TEST_TOOLSETS).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
         drop(child.stdout.take());
         let mut input = child.stdin.take().unwrap();
         input.write_all(message).unwrap();

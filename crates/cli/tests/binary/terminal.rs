@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::process::fluxway;
-use crate::pty::Terminal;
+use crate::pty::PtyTerminal;
 
 const UP: &str = "\x1b[A";
 const DOWN: &str = "\x1b[B";
@@ -12,10 +12,10 @@ const ENTER: &str = "\r";
 const ESCAPE: &str = "\x1b";
 const CTRL_C: &str = "\x03";
 const CTRL_D: &str = "\x04";
-const HINT: &str = "Esc: back, Ctrl-C: stop";
+const KEY_HINT: &str = "Esc: back, Ctrl-C: stop";
 
 /// A call that has only the class and the price to ask for.
-const NEARLY_COMPLETE: [&str; 11] = [
+const NEARLY_COMPLETE_BOOKING: [&str; 11] = [
     "call",
     "booking",
     "--json",
@@ -31,7 +31,7 @@ const NEARLY_COMPLETE: [&str; 11] = [
 
 #[test]
 fn a_booking_is_made_with_arrows_and_typing() {
-    let mut terminal = Terminal::start(&["call", "booking", "--json"]);
+    let mut terminal = PtyTerminal::start(&["call", "booking", "--json"]);
     for (question, keys) in [
         ("A city, such as Lisbon", &["Lisbn", LEFT, "o", ENTER][..]),
         ("First day", &["2099-05-01", ENTER]),
@@ -45,7 +45,7 @@ fn a_booking_is_made_with_arrows_and_typing() {
         terminal.expect(question);
         terminal.press(&keys.concat());
     }
-    let ended = terminal.end();
+    let ended = terminal.wait_for_exit();
     let mut booked: Value = serde_json::from_str(&ended.answer).unwrap();
     let reference = booked["reference"].take();
     assert_eq!((ended.code, reference.as_str().map(str::len)), (0, Some(6)));
@@ -62,12 +62,12 @@ fn a_booking_is_made_with_arrows_and_typing() {
         ended.screen
     );
     assert!(ended.screen.contains("Shall I book?\n│  Yes"), "{}", ended.screen);
-    assert!(!ended.screen.contains(HINT), "{}", ended.screen);
+    assert!(!ended.screen.contains(KEY_HINT), "{}", ended.screen);
 }
 
 #[test]
-fn a_day_that_is_none_is_told_at_once_and_mended() {
-    let mut terminal = Terminal::start(&["call", "booking", "--destination", "Lisbon"]);
+fn invalid_date_is_reported_and_can_be_corrected() {
+    let mut terminal = PtyTerminal::start(&["call", "booking", "--destination", "Lisbon"]);
     terminal.expect("First day");
     terminal.press("2099-02-30\r");
     // These are the words of the terminal; those of the server are others.
@@ -76,12 +76,12 @@ fn a_day_that_is_none_is_told_at_once_and_mended() {
     terminal.expect("◇  First day\n│  2099-02-28\n│\n◆  Last day");
     assert!(!terminal.screen().contains("not a day"), "{}", terminal.screen());
     terminal.press(CTRL_C);
-    assert_eq!(terminal.end().code, 130);
+    assert_eq!(terminal.wait_for_exit().code, 130);
 }
 
 #[test]
-fn what_the_server_refuses_is_asked_again_with_what_was_typed() {
-    let mut terminal = Terminal::start(&["call", "booking", "--destination", "Lisbon"]);
+fn rejected_answers_are_asked_again_with_the_input() {
+    let mut terminal = PtyTerminal::start(&["call", "booking", "--destination", "Lisbon"]);
     terminal.expect("First day");
     // A day of the calendar, but one that has passed: only the server knows that.
     terminal.press("2001-05-01\r");
@@ -92,12 +92,12 @@ fn what_the_server_refuses_is_asked_again_with_what_was_typed() {
     terminal.press(&format!("{}\x7f\x7f\x7f091{ENTER}", LEFT.repeat(6)));
     terminal.expect("│  2091-05-01\n│\n◆  Last day");
     terminal.press(CTRL_C);
-    assert_eq!(terminal.end().code, 130);
+    assert_eq!(terminal.wait_for_exit().code, 130);
 }
 
 #[test]
-fn escape_goes_back_to_the_question_before() {
-    let mut terminal = Terminal::start(&["call", "booking", "--json", "--destination", "Lisbon"]);
+fn escape_returns_to_the_previous_question() {
+    let mut terminal = PtyTerminal::start(&["call", "booking", "--json", "--destination", "Lisbon"]);
     terminal.expect("First day");
     terminal.press("2099-05-01\r");
     terminal.expect("optional");
@@ -113,14 +113,14 @@ fn escape_goes_back_to_the_question_before() {
     terminal.press(ENTER);
     terminal.expect("3 to Lisbon on 2099-05-01");
     terminal.press("y\r");
-    let booked: Value = serde_json::from_str(&terminal.end().answer).unwrap();
+    let booked: Value = serde_json::from_str(&terminal.wait_for_exit().answer).unwrap();
     assert_eq!(booked["travellers"], json!(3));
 }
 
 #[test]
 fn ctrl_c_stops_and_leaves_the_terminal_as_it_was() {
-    let mut terminal = Terminal::start(&["call", "booking", "--json"]);
-    let before = terminal.before.clone();
+    let mut terminal = PtyTerminal::start(&["call", "booking", "--json"]);
+    let before = terminal.initial_modes.clone();
     terminal.expect("A city, such as Lisbon");
     terminal.press("Lisbon\r");
     terminal.expect("First day");
@@ -128,7 +128,7 @@ fn ctrl_c_stops_and_leaves_the_terminal_as_it_was() {
     terminal.expect("│  2099-");
     assert_ne!(terminal.modes().local_modes, before.local_modes);
     terminal.press(CTRL_C);
-    let ended = terminal.end();
+    let ended = terminal.wait_for_exit();
     assert_eq!((ended.code, ended.answer.as_str()), (130, ""));
     assert_eq!(ended.modes.local_modes, before.local_modes);
     assert_eq!(ended.modes.input_modes, before.input_modes);
@@ -144,39 +144,39 @@ fn ctrl_c_stops_and_leaves_the_terminal_as_it_was() {
 }
 
 #[test]
-fn a_window_is_resized_and_pasted_into() {
-    let mut terminal = Terminal::start(&["call", "booking"]);
-    terminal.expect(HINT);
+fn resize_and_paste_are_handled() {
+    let mut terminal = PtyTerminal::start(&["call", "booking"]);
+    terminal.expect(KEY_HINT);
     terminal.resize(20);
     terminal.expect("└  Esc: back,\n   Ctrl-C: stop");
     // A line break that is pasted is no Enter.
     terminal.press("\x1b[200~Rio de\nJaneiro\n\x1b[201~");
     terminal.expect("│  Rio de Janeiro\n");
     terminal.press(CTRL_C);
-    assert_eq!(terminal.end().code, 130);
+    assert_eq!(terminal.wait_for_exit().code, 130);
 }
 
 #[test]
-fn the_end_of_input_is_a_refusal() {
-    let mut terminal = Terminal::start(&["call", "booking"]);
-    terminal.expect(HINT);
+fn end_of_input_dismisses_the_question() {
+    let mut terminal = PtyTerminal::start(&["call", "booking"]);
+    terminal.expect(KEY_HINT);
     terminal.press(CTRL_D);
-    let ended = terminal.end();
+    let ended = terminal.wait_for_exit();
     assert_eq!((ended.code, ended.answer.as_str()), (1, ""));
     assert!(ended.screen.contains("error: the user dismissed the question"), "{}", ended.screen);
 }
 
 #[test]
-fn a_terminal_that_goes_away_ends_the_call() {
-    let mut terminal = Terminal::start(&["call", "booking"]);
-    terminal.expect(HINT);
-    let (code, answer) = terminal.close();
+fn closed_terminal_ends_the_call() {
+    let mut terminal = PtyTerminal::start(&["call", "booking"]);
+    terminal.expect(KEY_HINT);
+    let (code, answer) = terminal.hang_up();
     assert!(code != 0 && answer.is_empty(), "{code}: {answer}");
 }
 
 #[test]
-fn enter_takes_the_default() {
-    let mut terminal = Terminal::start(&NEARLY_COMPLETE);
+fn enter_accepts_the_default() {
+    let mut terminal = PtyTerminal::start(&NEARLY_COMPLETE_BOOKING);
     terminal.expect("● Economy (default)");
     terminal.press(ENTER);
     terminal.expect("Shall I book?");
@@ -184,22 +184,22 @@ fn enter_takes_the_default() {
     terminal.press(ENTER);
     terminal.expect("Press y or n.");
     terminal.press("y\r");
-    let ended = terminal.end();
+    let ended = terminal.wait_for_exit();
     let booked: Value = serde_json::from_str(&ended.answer).unwrap();
     assert_eq!((ended.code, &booked["class"]), (0, &json!("economy")));
 }
 
 #[test]
-fn colours_are_there_unless_they_are_not_wanted() {
+fn no_color_disables_colours() {
     for (no_color, expected) in [("", true), ("1", false)] {
-        let mut command = fluxway(&NEARLY_COMPLETE);
+        let mut command = fluxway(&NEARLY_COMPLETE_BOOKING);
         let mut terminal =
-            Terminal::start_with(command.env("TERM", "xterm-256color").env("NO_COLOR", no_color));
+            PtyTerminal::start_with(command.env("TERM", "xterm-256color").env("NO_COLOR", no_color));
         terminal.expect("● Economy (default)");
         terminal.press(DOWN);
         terminal.expect("● Business");
         terminal.press(CTRL_C);
-        let written = terminal.end().written;
+        let written = terminal.wait_for_exit().written;
         let codes = written.split("\x1b[").skip(1);
         let has_colours =
             codes.filter_map(|code| code.chars().find(|c| c.is_alphabetic())).any(|end| end == 'm');
@@ -209,15 +209,15 @@ fn colours_are_there_unless_they_are_not_wanted() {
 
 #[test]
 fn questions_are_asked_line_by_line_on_request() {
-    let args: Vec<_> = ["--plain-prompts"].into_iter().chain(NEARLY_COMPLETE).collect();
-    let mut terminal = Terminal::start(&args);
+    let args: Vec<_> = ["--plain-prompts"].into_iter().chain(NEARLY_COMPLETE_BOOKING).collect();
+    let mut terminal = PtyTerminal::start(&args);
     terminal.expect("  3. First class\nAnswer (a number or a name; default economy):");
     terminal.press("4\n");
     terminal.expect("`4` is not one of the options.");
     terminal.press("2\n");
     terminal.expect("Answer (y or n):");
     terminal.press("y\n");
-    let ended = terminal.end();
+    let ended = terminal.wait_for_exit();
     let booked: Value = serde_json::from_str(&ended.answer).unwrap();
     assert_eq!((ended.code, &booked["class"]), (0, &json!("business")));
     assert!(!ended.written.contains(['◆', '│']), "{:?}", ended.written);
@@ -225,12 +225,12 @@ fn questions_are_asked_line_by_line_on_request() {
 
 #[test]
 fn a_dumb_terminal_is_asked_line_by_line() {
-    let mut terminal = Terminal::start_with(fluxway(&NEARLY_COMPLETE).env("TERM", "dumb"));
+    let mut terminal = PtyTerminal::start_with(fluxway(&NEARLY_COMPLETE_BOOKING).env("TERM", "dumb"));
     terminal.expect("Answer (a number or a name; default economy):");
     terminal.press("3\n");
     terminal.expect("Answer (y or n):");
     terminal.press("y\n");
-    let ended = terminal.end();
+    let ended = terminal.wait_for_exit();
     let booked: Value = serde_json::from_str(&ended.answer).unwrap();
     assert_eq!((ended.code, &booked["class"]), (0, &json!("first")));
     assert!(!ended.written.contains('\x1b'), "{:?}", ended.written);

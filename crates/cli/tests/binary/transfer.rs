@@ -1,6 +1,6 @@
 //! Projects out of a database and into another one: whole or not at all, with their past, for nobody else to read.
 
-mod stopped;
+mod interrupted;
 
 use std::fs;
 use std::io::{BufRead as _, BufReader, PipeReader, PipeWriter, Write as _};
@@ -14,28 +14,28 @@ use std::time::{Duration, Instant};
 use rustix::io::ioctl_fionbio;
 use serde_json::{Value, json};
 
-use crate::process::{Server, fluxway};
-use crate::projects::{Place, call, prepared};
+use crate::process::{StdioServer, fluxway};
+use crate::projects::{ProjectsFixture, call, create_sample_project};
 
 /// What the owner sees of a database.
-fn listed(place: &Place, database: &str) -> Value {
-    let (code, out, err) = place.projects(database, &["list", "--json"]);
+fn list_projects(fixture: &ProjectsFixture, database: &str) -> Value {
+    let (code, out, err) = fixture.run_projects(database, &["list", "--json"]);
     assert_eq!(code, 0, "{err}");
     serde_json::from_str::<Value>(&out).unwrap()["projects"].take()
 }
 
 #[track_caller]
-fn done(place: &Place, database: &str, args: &[&str]) -> (Vec<String>, String) {
-    let (code, out, err) = place.projects(database, args);
+fn run_projects_ok(fixture: &ProjectsFixture, database: &str, args: &[&str]) -> (Vec<String>, String) {
+    let (code, out, err) = fixture.run_projects(database, args);
     assert_eq!(code, 0, "{args:?}: {err}");
     (out.lines().map(str::to_owned).collect(), err)
 }
 
 #[test]
-fn a_project_comes_with_its_past() {
-    let place = Place::new();
-    let mut server = place.server("store.db");
-    let id = prepared(&mut server);
+fn import_preserves_project_history() {
+    let place = ProjectsFixture::new();
+    let mut server = place.start_server("store.db");
+    let id = create_sample_project(&mut server);
     call(&mut server, "publish_project", json!({ "projectId": id }));
     for gone in [3, 1] {
         let unpublish = json!({ "projectId": id, "action": "unpublish" });
@@ -45,12 +45,12 @@ fn a_project_comes_with_its_past() {
         call(&mut server, "publish_project", json!({ "projectId": id, "action": "delete", "version": gone }));
     }
     let site = place.path("site");
-    done(&place, "store.db", &["export", &id, "--out", &site]);
-    done(&place, "other.db", &["import", &site]);
+    run_projects_ok(&place, "store.db", &["export", &id, "--out", &site]);
+    run_projects_ok(&place, "other.db", &["import", &site]);
     // Times, revisions and usage, too.
-    assert_eq!(listed(&place, "other.db"), listed(&place, "store.db"));
-    let mut other = place.server("other.db");
-    let versions = |server: &mut Server| call(server, "list_versions", json!({ "projectId": id }));
+    assert_eq!(list_projects(&place, "other.db"), list_projects(&place, "store.db"));
+    let mut other = place.start_server("other.db");
+    let versions = |server: &mut StdioServer| call(server, "list_versions", json!({ "projectId": id }));
     assert_eq!(versions(&mut other), versions(&mut server));
     assert_eq!(versions(&mut other)["versions"].as_array().unwrap().len(), 1);
     // A number that was deleted there does not come again here.
@@ -58,12 +58,12 @@ fn a_project_comes_with_its_past() {
     assert_eq!(versions(&mut other)["versions"][0]["version"], 4);
     // What came from somewhere can go on from there.
     let again = place.path("again");
-    done(&place, "other.db", &["export", &id, "--out", &again]);
-    done(&place, "third.db", &["import", &again]);
-    assert_eq!(listed(&place, "third.db"), listed(&place, "other.db"));
+    run_projects_ok(&place, "other.db", &["export", &id, "--out", &again]);
+    run_projects_ok(&place, "third.db", &["import", &again]);
+    assert_eq!(list_projects(&place, "third.db"), list_projects(&place, "other.db"));
     // A copy is new, with the same past.
-    let (copy, _) = done(&place, "other.db", &["import", &site, "--copy"]);
-    let projects = listed(&place, "other.db");
+    let (copy, _) = run_projects_ok(&place, "other.db", &["import", &site, "--copy"]);
+    let projects = list_projects(&place, "other.db");
     assert_eq!((&projects[1]["id"], projects[1]["slug"] == projects[0]["slug"]), (&json!(copy[0]), false));
     // As texts they cannot be compared: a second without a fraction comes after those with one.
     let created = |at: usize| projects[at]["createdAt"].as_str().unwrap().parse::<jiff::Timestamp>().unwrap();
@@ -71,89 +71,90 @@ fn a_project_comes_with_its_past() {
 }
 
 #[test]
-fn a_backup_can_be_imported_again_and_again() {
-    let place = Place::new();
-    let mut server = place.server("store.db");
-    let ids = [(); 3].map(|()| prepared(&mut server));
+fn backup_import_is_idempotent() {
+    let place = ProjectsFixture::new();
+    let mut server = place.start_server("store.db");
+    let ids = [(); 3].map(|()| create_sample_project(&mut server));
     let backup = place.path("backup");
-    done(&place, "store.db", &["backup", &backup]);
+    run_projects_ok(&place, "store.db", &["backup", &backup]);
     let damaged = Path::new(&backup).join("local").join(&ids[1]).join("content.json");
     let content = fs::read(&damaged).unwrap();
     fs::write(&damaged, "{").unwrap();
 
     // One that is damaged keeps no other out.
-    let (code, out, err) = place.projects("other.db", &["import", &backup]);
+    let (code, out, err) = place.run_projects("other.db", &["import", &backup]);
     assert_eq!((code, out.lines().count()), (1, 2), "{err}");
     assert!(err.contains("not imported: ") && err.contains(&ids[1]), "{err}");
     assert!(err.ends_with("error: 1 of 3 projects were not imported\n"), "{err}");
     // Once it is mended, the same command brings the rest.
     fs::write(&damaged, content).unwrap();
-    let (out, err) = done(&place, "other.db", &["import", &backup]);
+    let (out, err) = run_projects_ok(&place, "other.db", &["import", &backup]);
     assert_eq!((out.len(), err.matches("is there already, and the same").count()), (3, 2), "{err}");
-    assert_eq!(listed(&place, "other.db"), listed(&place, "store.db"));
+    assert_eq!(list_projects(&place, "other.db"), list_projects(&place, "store.db"));
 
     // What somebody has worked on since is not touched.
-    let mut other = place.server("other.db");
+    let mut other = place.start_server("other.db");
     call(&mut other, "update_project", json!({ "projectId": ids[0], "name": "Mine" }));
-    let before = listed(&place, "other.db");
-    let (code, _, err) = place.projects("other.db", &["import", &backup]);
+    let before = list_projects(&place, "other.db");
+    let (code, _, err) = place.run_projects("other.db", &["import", &backup]);
     assert_eq!(code, 1);
     assert!(err.contains(&format!("{} is there already and not the same", ids[0])), "{err}");
     assert!(err.contains("import it with --copy"), "{err}");
-    assert_eq!(listed(&place, "other.db"), before);
+    assert_eq!(list_projects(&place, "other.db"), before);
 }
 
 #[test]
-fn a_backup_of_nothing_is_a_backup() {
-    let place = Place::new();
-    call(&mut place.server("store.db"), "list_projects", json!({}));
+fn empty_backup_can_be_imported() {
+    let place = ProjectsFixture::new();
+    call(&mut place.start_server("store.db"), "list_projects", json!({}));
     let backup = place.path("backup");
-    let (_, err) = done(&place, "store.db", &["backup", &backup]);
+    let (_, err) = run_projects_ok(&place, "store.db", &["backup", &backup]);
     assert!(err.starts_with("Backed up 0 projects to "), "{err}");
-    let (out, err) = done(&place, "other.db", &["import", &backup]);
+    let (out, err) = run_projects_ok(&place, "other.db", &["import", &backup]);
     assert_eq!(
         (out.len(), err),
         (0, format!("{backup} is a backup without projects: there is nothing to import.\n"))
     );
-    assert_eq!(listed(&place, "other.db"), json!([]));
+    assert_eq!(list_projects(&place, "other.db"), json!([]));
 }
 
 #[test]
-fn an_account_of_a_backup_comes_alone() {
-    let place = Place::new();
-    let id = prepared(&mut place.server("store.db"));
+fn one_account_of_a_backup_can_be_imported() {
+    let place = ProjectsFixture::new();
+    let id = create_sample_project(&mut place.start_server("store.db"));
     let (site, backup) = (place.path("site"), place.path("backup"));
-    done(&place, "store.db", &["export", &id, "--out", &site]);
-    done(&place, "store.db", &["import", &site, "--copy", "--account", "acme"]);
-    done(&place, "store.db", &["backup", &backup]);
-    let (brought, _) = done(&place, "other.db", &["import", &format!("{backup}/local")]);
+    run_projects_ok(&place, "store.db", &["export", &id, "--out", &site]);
+    run_projects_ok(&place, "store.db", &["import", &site, "--copy", "--account", "acme"]);
+    run_projects_ok(&place, "store.db", &["backup", &backup]);
+    let (brought, _) = run_projects_ok(&place, "other.db", &["import", &format!("{backup}/local")]);
     assert_eq!(brought, [id]);
     // Backups of earlier versions have no file that says so.
     fs::remove_file(Path::new(&backup).join("backup.json")).unwrap();
-    let (brought, _) = done(&place, "other.db", &["import", &backup]);
+    let (brought, _) = run_projects_ok(&place, "other.db", &["import", &backup]);
     assert_eq!(brought.len(), 2);
-    assert_eq!(listed(&place, "other.db"), listed(&place, "store.db"));
+    assert_eq!(list_projects(&place, "other.db"), list_projects(&place, "store.db"));
 }
 
-fn modes(folder: &Path) -> Vec<(String, u32)> {
+fn permission_modes(folder: &Path) -> Vec<(String, u32)> {
     let mut found =
         vec![(folder.display().to_string(), folder.metadata().unwrap().permissions().mode() & 0o777)];
     if folder.is_dir() {
         for entry in fs::read_dir(folder).unwrap() {
-            found.extend(modes(&entry.unwrap().path()));
+            found.extend(permission_modes(&entry.unwrap().path()));
         }
     }
     found
 }
 
 #[test]
-fn exports_are_for_their_owner_as_the_database_is() {
-    let place = Place::new();
-    let id = prepared(&mut place.server("store.db"));
+fn exports_are_private_to_their_owner() {
+    let place = ProjectsFixture::new();
+    let id = create_sample_project(&mut place.start_server("store.db"));
     let (site, backup) = (place.path("site"), place.path("backup"));
-    done(&place, "store.db", &["export", &id, "--out", &site]);
-    done(&place, "store.db", &["backup", &backup]);
-    let found: Vec<_> = [site, backup].iter().flat_map(|folder| modes(Path::new(folder))).collect();
+    run_projects_ok(&place, "store.db", &["export", &id, "--out", &site]);
+    run_projects_ok(&place, "store.db", &["backup", &backup]);
+    let found: Vec<_> =
+        [site, backup].iter().flat_map(|folder| permission_modes(Path::new(folder))).collect();
     assert!(found.len() > 10);
     for (path, mode) in found {
         let expected = if Path::new(&path).is_dir() { 0o700 } else { 0o600 };
@@ -162,37 +163,37 @@ fn exports_are_for_their_owner_as_the_database_is() {
 }
 
 #[test]
-fn accounts_are_names() {
-    let place = Place::new();
-    let id = prepared(&mut place.server("store.db"));
+fn invalid_account_names_are_rejected() {
+    let place = ProjectsFixture::new();
+    let id = create_sample_project(&mut place.start_server("store.db"));
     let site = place.path("site");
-    done(&place, "store.db", &["export", &id, "--out", &site]);
+    run_projects_ok(&place, "store.db", &["export", &id, "--out", &site]);
     for account in ["", "a\u{1b}[2Jb", &"x".repeat(1001)] {
         for args in [&["list"][..], &["export", &id], &["import", &site, "--copy"]] {
-            let (code, out, err) = place.projects("store.db", &[args, &["--account", account]].concat());
+            let (code, out, err) = place.run_projects("store.db", &[args, &["--account", account]].concat());
             assert_eq!((code, out.as_str()), (2, ""), "{args:?} {account:?}: {err}");
             assert!(err.starts_with("error: --account takes a name"), "{err}");
         }
     }
     // The tenant of a token may be long, and may hold what turns a line around.
     let long = format!("https://issuer.example {}\u{202e}", "x".repeat(256));
-    let (_, told) = done(&place, "store.db", &["import", &site, "--copy", "--account", &long]);
-    let (rows, _) = done(&place, "store.db", &["list"]);
+    let (_, told) = run_projects_ok(&place, "store.db", &["import", &site, "--copy", "--account", &long]);
+    let (rows, _) = run_projects_ok(&place, "store.db", &["list"]);
     for shown in [told, rows.join("\n")] {
         assert!(shown.contains("x\\u{202e}") && !shown.contains('\u{202e}'), "{shown}");
     }
     let backup = place.path("backup");
-    done(&place, "store.db", &["backup", &backup]);
-    done(&place, "other.db", &["import", &backup]);
-    assert_eq!(listed(&place, "other.db"), listed(&place, "store.db"));
+    run_projects_ok(&place, "store.db", &["backup", &backup]);
+    run_projects_ok(&place, "other.db", &["import", &backup]);
+    assert_eq!(list_projects(&place, "other.db"), list_projects(&place, "store.db"));
 }
 
 /// While somebody writes: every export is of one moment, and a backup has what is there from its beginning to its end.
 #[test]
-fn exports_are_of_one_moment() {
-    let place = Place::new();
-    let mut server = place.server("store.db");
-    let id = prepared(&mut server);
+fn exports_are_consistent_during_writes() {
+    let place = ProjectsFixture::new();
+    let mut server = place.start_server("store.db");
+    let id = create_sample_project(&mut server);
     let put = json!({ "projectId": id, "action": "put", "name": "x.txt", "content": "QUFB" });
     let asset = call(&mut server, "edit_asset", put)["asset"]["id"].take();
     let is_over = AtomicBool::new(false);
@@ -223,22 +224,22 @@ fn exports_are_of_one_moment() {
             }
         });
         // It is over also if something of this fails.
-        let _end = End(&is_over);
+        let _end = EndWriterOnDrop(&is_over);
         for round in 0..15 {
             let (site, backup) =
                 (place.path(&format!("site-{round}")), place.path(&format!("backup-{round}")));
-            done(&place, "store.db", &["export", &id, "--out", &site]);
-            done(&place, "store.db", &["backup", &backup]);
+            run_projects_ok(&place, "store.db", &["export", &id, "--out", &site]);
+            run_projects_ok(&place, "store.db", &["backup", &backup]);
             // Whatever does not belong together is refused here.
-            done(&place, &format!("{round}.db"), &["import", &site]);
-            done(&place, &format!("{round}-all.db"), &["import", &backup]);
+            run_projects_ok(&place, &format!("{round}.db"), &["import", &site]);
+            run_projects_ok(&place, &format!("{round}-all.db"), &["import", &backup]);
         }
     });
 }
 
-struct End<'a>(&'a AtomicBool);
+struct EndWriterOnDrop<'a>(&'a AtomicBool);
 
-impl Drop for End<'_> {
+impl Drop for EndWriterOnDrop<'_> {
     fn drop(&mut self) {
         self.0.store(true, Ordering::Relaxed);
     }
@@ -254,9 +255,9 @@ fn full_pipe() -> (PipeReader, PipeWriter) {
 }
 
 /// The most memory that an import has had, in kilobytes. It is done, and cannot print that: so it is there to be looked at.
-fn peak_of_import(place: &Place, site: &str, database: &str) -> u64 {
+fn peak_import_memory(fixture: &ProjectsFixture, site: &str, database: &str) -> u64 {
     let (reader, writer) = full_pipe();
-    let mut import = fluxway(&["projects", "import", site, "--database", &place.database(database)]);
+    let mut import = fluxway(&["projects", "import", site, "--database", &fixture.database_url(database)]);
     let mut child = import.stdout(writer).stderr(Stdio::piped()).spawn().unwrap();
     let mut told = BufReader::new(child.stderr.take().unwrap());
     let mut line = String::new();
@@ -273,9 +274,9 @@ fn peak_of_import(place: &Place, site: &str, database: &str) -> u64 {
 /// However many versions there are, only one of them is in memory.
 #[test]
 #[cfg(target_os = "linux")]
-fn versions_come_one_by_one() {
-    let place = Place::new();
-    let mut server = place.server("store.db");
+fn import_keeps_one_version_in_memory() {
+    let place = ProjectsFixture::new();
+    let mut server = place.start_server("store.db");
     let made = call(&mut server, "create_project", json!({ "name": "Long", "template": "page" }));
     let id = made["id"].clone();
     let text = json!({ "type": "text", "props": { "text": "x".repeat(45_000) } });
@@ -288,8 +289,8 @@ fn versions_come_one_by_one() {
             call(&mut server, "publish_project", json!({ "projectId": id }));
         }
         let site = place.path(&format!("site-{round}"));
-        done(&place, "store.db", &["export", id.as_str().unwrap(), "--out", &site]);
-        peaks.push(peak_of_import(&place, &site, &format!("other-{round}.db")));
+        run_projects_ok(&place, "store.db", &["export", id.as_str().unwrap(), "--out", &site]);
+        peaks.push(peak_import_memory(&place, &site, &format!("other-{round}.db")));
     }
     // All of them would be 120 MB.
     assert!(peaks[1] < peaks[0] + 50_000, "{peaks:?}");

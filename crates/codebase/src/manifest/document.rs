@@ -5,68 +5,68 @@ use jsonc_parser::{CollectOptions, ParseOptions, ast, parse_to_ast};
 use quick_xml::events::{BytesStart, Event};
 use saphyr::{LoadableYamlNode, MarkedYaml, Scalar, YamlData};
 
-use crate::source::Lines;
+use crate::source::SourceLineIndex;
 
 /// A value and the line it begins at.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Node {
+pub(crate) struct DocumentNode {
     pub(crate) line: u32,
-    data: Data,
+    data: NodeValue,
 }
 
 #[derive(Debug, Clone, PartialEq)]
-enum Data {
+enum NodeValue {
     /// A string; numbers, booleans and null are written out.
     Text(String),
-    List(Vec<Node>),
+    List(Vec<DocumentNode>),
     /// Keys in the order of the text. XML may have one several times.
-    Map(Vec<(String, Node)>),
+    Map(Vec<(String, DocumentNode)>),
 }
 
-static NOTHING: Node = Node { line: 0, data: Data::List(Vec::new()) };
+static EMPTY_NODE: DocumentNode = DocumentNode { line: 0, data: NodeValue::List(Vec::new()) };
 
-impl Node {
-    fn text(line: u32, text: impl Into<String>) -> Self {
-        Self { line, data: Data::Text(text.into()) }
+impl DocumentNode {
+    fn from_text(line: u32, text: impl Into<String>) -> Self {
+        Self { line, data: NodeValue::Text(text.into()) }
     }
 
     /// What stands under a key; something empty if nothing does.
-    pub(crate) fn get(&self, key: &str) -> &Node {
-        self.entries().find(|(name, _)| *name == key).map_or(&NOTHING, |(_, node)| node)
+    pub(crate) fn get(&self, key: &str) -> &DocumentNode {
+        self.entries().find(|(name, _)| *name == key).map_or(&EMPTY_NODE, |(_, node)| node)
     }
 
     /// What stands at the end of a way of keys.
-    pub(crate) fn at<const N: usize>(&self, keys: [&str; N]) -> &Node {
+    pub(crate) fn get_path<const N: usize>(&self, keys: [&str; N]) -> &DocumentNode {
         keys.iter().fold(self, |node, key| node.get(key))
     }
 
     /// All that stand under a key.
-    pub(crate) fn all<'a>(&'a self, key: &'a str) -> impl Iterator<Item = &'a Node> {
+    pub(crate) fn get_all<'a>(&'a self, key: &'a str) -> impl Iterator<Item = &'a DocumentNode> {
         self.entries().filter(move |(name, _)| *name == key).map(|(_, node)| node)
     }
 
     /// Keys and values, if it has any.
-    pub(crate) fn entries(&self) -> impl Iterator<Item = (&str, &Node)> {
+    pub(crate) fn entries(&self) -> impl Iterator<Item = (&str, &DocumentNode)> {
         let entries = match &self.data {
-            Data::Map(entries) => entries.as_slice(),
-            Data::Text(_) | Data::List(_) => &[],
+            NodeValue::Map(entries) => entries.as_slice(),
+            NodeValue::Text(_) | NodeValue::List(_) => &[],
         };
         entries.iter().map(|(key, node)| (key.as_str(), node))
     }
 
     /// The items of a list.
-    pub(crate) fn items(&self) -> &[Node] {
+    pub(crate) fn items(&self) -> &[DocumentNode] {
         match &self.data {
-            Data::List(items) => items,
-            Data::Text(_) | Data::Map(_) => &[],
+            NodeValue::List(items) => items,
+            NodeValue::Text(_) | NodeValue::Map(_) => &[],
         }
     }
 
     /// A text, if it is one.
     pub(crate) fn as_text(&self) -> Option<&str> {
         match &self.data {
-            Data::Text(text) => Some(text),
-            Data::List(_) | Data::Map(_) => None,
+            NodeValue::Text(text) => Some(text),
+            NodeValue::List(_) | NodeValue::Map(_) => None,
         }
     }
 
@@ -78,113 +78,121 @@ impl Node {
 
 /// What is wrong with a document, and where.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Broken {
+pub(crate) struct DocumentSyntaxError {
     pub(crate) line: u32,
     pub(crate) reason: String,
 }
 
-fn broken(line: u32, reason: impl ToString) -> Broken {
+fn syntax_error(line: u32, reason: impl ToString) -> DocumentSyntaxError {
     // One line, since it ends up in a list of warnings.
     let reason = reason.to_string();
-    Broken { line, reason: reason.lines().next().unwrap_or_default().chars().take(200).collect() }
+    DocumentSyntaxError {
+        line,
+        reason: reason.lines().next().unwrap_or_default().chars().take(200).collect(),
+    }
 }
 
 /// JSON, with comments and trailing commas.
-pub(crate) fn json(text: &str) -> Result<Node, Broken> {
-    let lines = Lines::new(text);
+pub(crate) fn parse_json(text: &str) -> Result<DocumentNode, DocumentSyntaxError> {
+    let lines = SourceLineIndex::new(text);
     let parsed = parse_to_ast(text, &CollectOptions::default(), &ParseOptions::default())
-        .map_err(|error| broken(lines.at(error.range().start), error.kind()))?;
-    parsed.value.as_ref().map(|value| from_json(value, &lines)).ok_or_else(|| broken(1, "the file is empty"))
+        .map_err(|error| syntax_error(lines.line_at(error.range().start), error.kind()))?;
+    parsed
+        .value
+        .as_ref()
+        .map(|value| from_json(value, &lines))
+        .ok_or_else(|| syntax_error(1, "the file is empty"))
 }
 
-fn from_json(value: &ast::Value<'_>, lines: &Lines) -> Node {
-    let line = lines.at(value.range().start);
+fn from_json(value: &ast::Value<'_>, lines: &SourceLineIndex) -> DocumentNode {
+    let line = lines.line_at(value.range().start);
     let data = match value {
-        ast::Value::StringLit(text) => Data::Text(text.value.to_string()),
-        ast::Value::NumberLit(number) => Data::Text(number.value.to_owned()),
-        ast::Value::BooleanLit(truth) => Data::Text(truth.value.to_string()),
-        ast::Value::NullKeyword(_) => Data::Text(String::new()),
+        ast::Value::StringLit(text) => NodeValue::Text(text.value.to_string()),
+        ast::Value::NumberLit(number) => NodeValue::Text(number.value.to_owned()),
+        ast::Value::BooleanLit(truth) => NodeValue::Text(truth.value.to_string()),
+        ast::Value::NullKeyword(_) => NodeValue::Text(String::new()),
         ast::Value::Array(list) => {
-            Data::List(list.elements.iter().map(|item| from_json(item, lines)).collect())
+            NodeValue::List(list.elements.iter().map(|item| from_json(item, lines)).collect())
         }
         ast::Value::Object(object) => {
             let pair = |property: &ast::ObjectProp<'_>| {
                 (property.name.clone().into_string(), from_json(&property.value, lines))
             };
-            Data::Map(object.properties.iter().map(pair).collect())
+            NodeValue::Map(object.properties.iter().map(pair).collect())
         }
     };
-    Node { line, data }
+    DocumentNode { line, data }
 }
 
 /// TOML.
-pub(crate) fn toml(text: &str) -> Result<Node, Broken> {
-    let lines = Lines::new(text);
-    let parsed = toml_edit::Document::parse(text)
-        .map_err(|error| broken(lines.at(error.span().map_or(0, |span| span.start)), error.message()))?;
-    Ok(Node { line: 1, data: from_table(parsed.as_table(), &lines) })
+pub(crate) fn parse_toml(text: &str) -> Result<DocumentNode, DocumentSyntaxError> {
+    let lines = SourceLineIndex::new(text);
+    let parsed = toml_edit::Document::parse(text).map_err(|error| {
+        syntax_error(lines.line_at(error.span().map_or(0, |span| span.start)), error.message())
+    })?;
+    Ok(DocumentNode { line: 1, data: from_table(parsed.as_table(), &lines) })
 }
 
-fn from_table(table: &dyn toml_edit::TableLike, lines: &Lines) -> Data {
+fn from_table(table: &dyn toml_edit::TableLike, lines: &SourceLineIndex) -> NodeValue {
     let entry = |(key, item): (&str, &toml_edit::Item)| {
         // The line of the key, not of a value that may be lines below.
         let at = table.get_key_value(key).and_then(|(key, _)| key.span()).or_else(|| item.span());
-        (key.to_owned(), from_item(item, lines.at(at.map_or(0, |span| span.start)), lines))
+        (key.to_owned(), from_item(item, lines.line_at(at.map_or(0, |span| span.start)), lines))
     };
-    Data::Map(table.iter().map(entry).collect())
+    NodeValue::Map(table.iter().map(entry).collect())
 }
 
-fn from_item(item: &toml_edit::Item, line: u32, lines: &Lines) -> Node {
+fn from_item(item: &toml_edit::Item, line: u32, lines: &SourceLineIndex) -> DocumentNode {
     let data = match item {
-        toml_edit::Item::None => Data::List(Vec::new()),
+        toml_edit::Item::None => NodeValue::List(Vec::new()),
         toml_edit::Item::Value(value) => return from_value(value, line, lines),
         toml_edit::Item::Table(table) => from_table(table, lines),
         toml_edit::Item::ArrayOfTables(tables) => {
-            let one = |table: &toml_edit::Table| Node {
-                line: table.span().map_or(line, |span| lines.at(span.start)),
+            let one = |table: &toml_edit::Table| DocumentNode {
+                line: table.span().map_or(line, |span| lines.line_at(span.start)),
                 data: from_table(table, lines),
             };
-            Data::List(tables.iter().map(one).collect())
+            NodeValue::List(tables.iter().map(one).collect())
         }
     };
-    Node { line, data }
+    DocumentNode { line, data }
 }
 
-fn from_value(value: &toml_edit::Value, line: u32, lines: &Lines) -> Node {
+fn from_value(value: &toml_edit::Value, line: u32, lines: &SourceLineIndex) -> DocumentNode {
     let data = match value {
-        toml_edit::Value::String(text) => Data::Text(text.value().clone()),
-        toml_edit::Value::Integer(number) => Data::Text(number.value().to_string()),
-        toml_edit::Value::Float(number) => Data::Text(number.value().to_string()),
-        toml_edit::Value::Boolean(truth) => Data::Text(truth.value().to_string()),
-        toml_edit::Value::Datetime(time) => Data::Text(time.value().to_string()),
+        toml_edit::Value::String(text) => NodeValue::Text(text.value().clone()),
+        toml_edit::Value::Integer(number) => NodeValue::Text(number.value().to_string()),
+        toml_edit::Value::Float(number) => NodeValue::Text(number.value().to_string()),
+        toml_edit::Value::Boolean(truth) => NodeValue::Text(truth.value().to_string()),
+        toml_edit::Value::Datetime(time) => NodeValue::Text(time.value().to_string()),
         toml_edit::Value::Array(list) => {
             let one = |value: &toml_edit::Value| {
-                from_value(value, value.span().map_or(line, |span| lines.at(span.start)), lines)
+                from_value(value, value.span().map_or(line, |span| lines.line_at(span.start)), lines)
             };
-            Data::List(list.iter().map(one).collect())
+            NodeValue::List(list.iter().map(one).collect())
         }
         toml_edit::Value::InlineTable(table) => from_table(table, lines),
     };
-    Node { line, data }
+    DocumentNode { line, data }
 }
 
 /// YAML: the first document.
-pub(crate) fn yaml(text: &str) -> Result<Node, Broken> {
-    if let Some(reason) = strange(text) {
-        return Err(broken(1, reason));
+pub(crate) fn parse_yaml(text: &str) -> Result<DocumentNode, DocumentSyntaxError> {
+    if let Some(reason) = yaml_complexity_problem(text) {
+        return Err(syntax_error(1, reason));
     }
     let documents = MarkedYaml::load_from_str(text)
-        .map_err(|error| broken(u32::try_from(error.marker().line()).unwrap_or(0), error.info()))?;
-    documents.first().map(from_yaml).ok_or_else(|| broken(1, "the file is empty"))
+        .map_err(|error| syntax_error(u32::try_from(error.marker().line()).unwrap_or(0), error.info()))?;
+    documents.first().map(from_yaml).ok_or_else(|| syntax_error(1, "the file is empty"))
 }
 
 /// What no manifest needs, and what makes the parser copy or nest without end: many anchors or aliases (each anchor keeps
 /// a copy of what it names), keys that are no names, and lists nested in one line or far to the right.
-fn strange(text: &str) -> Option<&'static str> {
-    const REFERENCES: usize = 20;
-    const DEEPEST: usize = 64;
+fn yaml_complexity_problem(text: &str) -> Option<&'static str> {
+    const MAX_REFERENCES: usize = 20;
+    const MAX_DEPTH: usize = 64;
     let words = text.split([' ', '[', ',', '\n', '\t', '{']);
-    if words.filter(|word| word.starts_with(['*', '&'])).count() > REFERENCES {
+    if words.filter(|word| word.starts_with(['*', '&'])).count() > MAX_REFERENCES {
         return Some("more anchors and aliases than any manifest needs");
     }
     for line in text.lines() {
@@ -192,8 +200,8 @@ fn strange(text: &str) -> Option<&'static str> {
         if inner.starts_with("? ") || inner == "?" {
             return Some("keys that are not names");
         }
-        if line.len() - inner.len() > 2 * DEEPEST
-            || line.matches("- ").count() > DEEPEST && inner.len() < line.len() / 2
+        if line.len() - inner.len() > 2 * MAX_DEPTH
+            || line.matches("- ").count() > MAX_DEPTH && inner.len() < line.len() / 2
         {
             return Some("nested too deep");
         }
@@ -201,45 +209,49 @@ fn strange(text: &str) -> Option<&'static str> {
     None
 }
 
-fn from_yaml(node: &MarkedYaml<'_>) -> Node {
+fn from_yaml(node: &MarkedYaml<'_>) -> DocumentNode {
     let line = u32::try_from(node.span.start.line()).unwrap_or(u32::MAX);
     let data = match &node.data {
         YamlData::Representation(text, ..) | YamlData::Value(Scalar::String(text)) => {
-            Data::Text(text.to_string())
+            NodeValue::Text(text.to_string())
         }
-        YamlData::Value(Scalar::Integer(number)) => Data::Text(number.to_string()),
-        YamlData::Value(Scalar::FloatingPoint(number)) => Data::Text(number.to_string()),
-        YamlData::Value(Scalar::Boolean(truth)) => Data::Text(truth.to_string()),
-        YamlData::Sequence(items) => Data::List(items.iter().map(from_yaml).collect()),
+        YamlData::Value(Scalar::Integer(number)) => NodeValue::Text(number.to_string()),
+        YamlData::Value(Scalar::FloatingPoint(number)) => NodeValue::Text(number.to_string()),
+        YamlData::Value(Scalar::Boolean(truth)) => NodeValue::Text(truth.to_string()),
+        YamlData::Sequence(items) => NodeValue::List(items.iter().map(from_yaml).collect()),
         YamlData::Mapping(entries) => {
             let entry = |(key, value): (&MarkedYaml<'_>, &MarkedYaml<'_>)| {
                 let (key, mut value) = (from_yaml(key), from_yaml(value));
                 value.line = key.line;
                 (key.as_text().unwrap_or_default().to_owned(), value)
             };
-            Data::Map(entries.iter().map(entry).collect())
+            NodeValue::Map(entries.iter().map(entry).collect())
         }
         YamlData::Tagged(_, inner) => return from_yaml(inner),
-        _ => Data::Text(String::new()),
+        _ => NodeValue::Text(String::new()),
     };
-    Node { line, data }
+    DocumentNode { line, data }
 }
 
 /// XML: elements are keys, attributes are keys with `@`, an element with text alone is that text.
-pub(crate) fn xml(text: &str) -> Result<Node, Broken> {
-    const DEEPEST: usize = 64;
-    let lines = Lines::new(text);
+pub(crate) fn parse_xml(text: &str) -> Result<DocumentNode, DocumentSyntaxError> {
+    const MAX_DEPTH: usize = 64;
+    let lines = SourceLineIndex::new(text);
     let mut reader = quick_xml::Reader::from_str(text);
-    let mut open: Vec<Element> = vec![Element::default()];
+    let mut open: Vec<XmlElement> = vec![XmlElement::default()];
     loop {
         let at = usize::try_from(reader.buffer_position()).unwrap_or(0);
-        let event = reader.read_event().map_err(|error| broken(lines.at(at), xml_words(&error)))?;
+        let event = reader
+            .read_event()
+            .map_err(|error| syntax_error(lines.line_at(at), xml_error_message(&error)))?;
         match event {
-            Event::Start(start) if open.len() < DEEPEST => open.push(Element::of(&start, lines.at(at + 1))),
-            Event::Start(_) => return Err(broken(lines.at(at), "nested too deep")),
+            Event::Start(start) if open.len() < MAX_DEPTH => {
+                open.push(XmlElement::from_start_tag(&start, lines.line_at(at + 1)));
+            }
+            Event::Start(_) => return Err(syntax_error(lines.line_at(at), "nested too deep")),
             Event::Empty(start) => {
-                let element = Element::of(&start, lines.at(at + 1));
-                close(&mut open, element);
+                let element = XmlElement::from_start_tag(&start, lines.line_at(at + 1));
+                close_element(&mut open, element);
             }
             Event::Text(words) => {
                 if let Some(element) = open.last_mut() {
@@ -248,7 +260,7 @@ pub(crate) fn xml(text: &str) -> Result<Node, Broken> {
             }
             Event::End(_) => {
                 if let Some(element) = open.pop() {
-                    close(&mut open, element);
+                    close_element(&mut open, element);
                 }
             }
             Event::Eof => break,
@@ -256,11 +268,11 @@ pub(crate) fn xml(text: &str) -> Result<Node, Broken> {
         }
     }
     let root = open.into_iter().next().unwrap_or_default();
-    Ok(Node { line: 1, data: Data::Map(root.children) })
+    Ok(DocumentNode { line: 1, data: NodeValue::Map(root.children) })
 }
 
 /// What is wrong, without the words of the file that the parser repeats.
-fn xml_words(error: &quick_xml::Error) -> &'static str {
+fn xml_error_message(error: &quick_xml::Error) -> &'static str {
     match error {
         quick_xml::Error::Syntax(_) => "a tag, comment or declaration does not end",
         quick_xml::Error::IllFormed(_) => "elements are not closed in the order in which they begin",
@@ -269,28 +281,34 @@ fn xml_words(error: &quick_xml::Error) -> &'static str {
 }
 
 #[derive(Default)]
-struct Element {
+struct XmlElement {
     name: String,
     line: u32,
     text: String,
-    children: Vec<(String, Node)>,
+    children: Vec<(String, DocumentNode)>,
 }
 
-impl Element {
-    fn of(start: &BytesStart<'_>, line: u32) -> Self {
+impl XmlElement {
+    fn from_start_tag(start: &BytesStart<'_>, line: u32) -> Self {
         let attribute = |attribute: quick_xml::events::attributes::Attribute<'_>| {
-            (format!("@{}", attribute.key.local_name().as_ref()), Node::text(line, attribute.value))
+            (
+                format!("@{}", attribute.key.local_name().as_ref()),
+                DocumentNode::from_text(line, attribute.value),
+            )
         };
         let children = start.attributes().flatten().map(attribute).collect();
         Self { name: start.local_name().as_ref().to_owned(), line, text: String::new(), children }
     }
 }
 
-fn close(open: &mut [Element], element: Element) {
+fn close_element(open: &mut [XmlElement], element: XmlElement) {
     let Some(parent) = open.last_mut() else { return };
-    let data =
-        if element.children.is_empty() { Data::Text(element.text) } else { Data::Map(element.children) };
-    parent.children.push((element.name, Node { line: element.line, data }));
+    let data = if element.children.is_empty() {
+        NodeValue::Text(element.text)
+    } else {
+        NodeValue::Map(element.children)
+    };
+    parent.children.push((element.name, DocumentNode { line: element.line, data }));
 }
 
 #[cfg(test)]
@@ -298,46 +316,46 @@ mod tests {
     use super::*;
 
     /// Every text in a document, with its way and its line.
-    fn flat(node: &Node, way: &str, found: &mut Vec<String>) {
+    fn flatten(node: &DocumentNode, way: &str, found: &mut Vec<String>) {
         found.extend(node.as_text().map(|text| format!("{way}={text}@{}", node.line)));
-        node.entries().for_each(|(key, value)| flat(value, &format!("{way}.{key}"), found));
-        node.items().iter().for_each(|item| flat(item, &format!("{way}[]"), found));
+        node.entries().for_each(|(key, value)| flatten(value, &format!("{way}.{key}"), found));
+        node.items().iter().for_each(|item| flatten(item, &format!("{way}[]"), found));
     }
 
     #[track_caller]
-    fn check(parsed: Result<Node, Broken>, expected: &[&str]) {
+    fn check(parsed: Result<DocumentNode, DocumentSyntaxError>, expected: &[&str]) {
         let mut found = Vec::new();
-        flat(&parsed.unwrap(), "", &mut found);
+        flatten(&parsed.unwrap(), "", &mut found);
         assert_eq!(found, expected);
     }
 
     #[test]
-    fn four_formats_one_tree() {
-        check(json("{\n// c\n\"a\": {\"b\": [1,\n true,]}}"), &[".a.b[]=1@3", ".a.b[]=true@4"]);
+    fn all_formats_parse_to_one_tree() {
+        check(parse_json("{\n// c\n\"a\": {\"b\": [1,\n true,]}}"), &[".a.b[]=1@3", ".a.b[]=true@4"]);
         check(
-            toml("[a]\nb = [\n 1,\n \"x\"]\n[[c]]\nd.e = 1\n"),
+            parse_toml("[a]\nb = [\n 1,\n \"x\"]\n[[c]]\nd.e = 1\n"),
             &[".a.b[]=1@3", ".a.b[]=x@4", ".c[].d.e=1@6"],
         );
         check(
-            yaml("a:\n  b: [1, x]\n  c: &z\n    d: 1.5\n  e: *z\n"),
+            parse_yaml("a:\n  b: [1, x]\n  c: &z\n    d: 1.5\n  e: *z\n"),
             &[".a.b[]=1@2", ".a.b[]=x@2", ".a.c.d=1.5@4", ".a.e.d=1.5@4"],
         );
         check(
-            xml("<?xml version='1.0'?>\n<p x='1'>\n <a>t</a>\n <a/>\n</p>"),
+            parse_xml("<?xml version='1.0'?>\n<p x='1'>\n <a>t</a>\n <a/>\n</p>"),
             &[".p.@x=1@2", ".p.a=t@3", ".p.a=@4"],
         );
     }
 
     #[test]
-    fn broken_documents_say_where() {
-        let line = |parsed: Result<Node, Broken>| parsed.unwrap_err().line;
-        assert_eq!(line(json("{\n\"a\": }")), 2);
-        assert_eq!(line(toml("a = 1\nb = =\n")), 2);
-        assert_eq!(line(yaml("a: 1\nb: [\n")), 3);
-        assert_eq!(line(xml("<a>\n<b>\n</a>")), 3);
-        assert_eq!(line(json("")), 1);
+    fn syntax_errors_report_their_line() {
+        let line = |parsed: Result<DocumentNode, DocumentSyntaxError>| parsed.unwrap_err().line;
+        assert_eq!(line(parse_json("{\n\"a\": }")), 2);
+        assert_eq!(line(parse_toml("a = 1\nb = =\n")), 2);
+        assert_eq!(line(parse_yaml("a: 1\nb: [\n")), 3);
+        assert_eq!(line(parse_xml("<a>\n<b>\n</a>")), 3);
+        assert_eq!(line(parse_json("")), 1);
         for text in ["<a></b EVIL>", "<a EVIL", "<a><!-- EVIL", "<a></a></EVIL>", "<!EVIL"] {
-            let reason = xml(text).unwrap_err().reason;
+            let reason = parse_xml(text).unwrap_err().reason;
             assert!(!reason.is_empty() && !reason.contains("EVIL"), "{text}: {reason}");
         }
         let bomb: Vec<String> =
@@ -349,9 +367,12 @@ mod tests {
             "? ".repeat(100_000),
             format!("{}a", " ".repeat(500)),
         ] {
-            assert!(yaml(&text).is_err(), "{text:.20}");
+            assert!(parse_yaml(&text).is_err(), "{text:.20}");
         }
-        assert!(json(&"[".repeat(100_000)).is_err() && yaml(&"[".repeat(100_000)).is_err());
-        assert!(toml(&format!("a={}", "[".repeat(100_000))).is_err() && xml(&"<a>".repeat(100_000)).is_err());
+        assert!(parse_json(&"[".repeat(100_000)).is_err() && parse_yaml(&"[".repeat(100_000)).is_err());
+        assert!(
+            parse_toml(&format!("a={}", "[".repeat(100_000))).is_err()
+                && parse_xml(&"<a>".repeat(100_000)).is_err()
+        );
     }
 }

@@ -1,27 +1,34 @@
 //! `MSBuild` projects.
 
-use super::{Broken, Dependency, Ecosystem, Manifest, Node, Program, Scope, Weight, xml};
-use crate::manager::Manager;
+use super::{
+    DeclaredProgram, Dependency, DependencyScope, DocumentNode, DocumentSyntaxError, Ecosystem, HintStrength,
+    Manifest, parse_xml,
+};
+use crate::package_manager::PackageManager;
 
-pub(super) fn project(path: &str, text: &str) -> Result<Manifest, Broken> {
-    let document = xml(text)?;
+pub(super) fn parse_project(path: &str, text: &str) -> Result<Manifest, DocumentSyntaxError> {
+    let document = parse_xml(text)?;
     let project = document.get("Project");
     let mut manifest = Manifest::new(path, Ecosystem::Dotnet);
-    manifest.hint_by_file(Manager::Nuget, Weight::Own, 1);
-    manifest.name = super::name_of(path).rsplit_once('.').map(|(stem, _)| stem.to_owned());
+    manifest.add_file_hint(PackageManager::Nuget, HintStrength::OwnFile, 1);
+    manifest.name = super::file_name(path).rsplit_once('.').map(|(stem, _)| stem.to_owned());
     // `Sdk="Microsoft.NET.Sdk.Web"` is what makes it a web project.
     let sdk = project.get("@Sdk");
     manifest
         .dependencies
-        .extend(sdk.as_text().map(|name| Dependency::new(name, None, Scope::Main, sdk.line)));
-    for group in project.all("ItemGroup") {
+        .extend(sdk.as_text().map(|name| Dependency::new(name, None, DependencyScope::Main, sdk.line)));
+    for group in project.get_all("ItemGroup") {
         for kind in ["PackageReference", "FrameworkReference"] {
-            manifest.dependencies.extend(group.all(kind).filter_map(reference));
+            manifest.dependencies.extend(group.get_all(kind).filter_map(parse_reference));
         }
     }
-    let output = project.all("PropertyGroup").find_map(|group| group.get("OutputType").as_text());
+    let output = project.get_all("PropertyGroup").find_map(|group| group.get("OutputType").as_text());
     if output == Some("Exe") || sdk.as_text().is_some_and(builds_program) {
-        manifest.programs.push(Program::file("Program.cs", sdk.line.max(1), "the project builds a program"));
+        manifest.programs.push(DeclaredProgram::for_file(
+            "Program.cs",
+            sdk.line.max(1),
+            "the project builds a program",
+        ));
     }
     Ok(manifest)
 }
@@ -31,18 +38,18 @@ fn builds_program(sdk: &str) -> bool {
     [".Web", ".BlazorWebAssembly", ".Worker"].iter().any(|kind| sdk.ends_with(kind))
 }
 
-fn reference(node: &Node) -> Option<Dependency> {
+fn parse_reference(node: &DocumentNode) -> Option<Dependency> {
     let version = node.get("@Version").as_text().or_else(|| node.get("Version").as_text());
-    Some(Dependency::new(node.get("@Include").as_text()?, version, Scope::Main, node.line))
+    Some(Dependency::new(node.get("@Include").as_text()?, version, DependencyScope::Main, node.line))
 }
 
 /// `Directory.Packages.props`: versions for all projects beneath.
-pub(super) fn central(path: &str, text: &str) -> Result<Manifest, Broken> {
-    let document = xml(text)?;
+pub(super) fn parse_central_packages(path: &str, text: &str) -> Result<Manifest, DocumentSyntaxError> {
+    let document = parse_xml(text)?;
     let mut manifest = Manifest::new(path, Ecosystem::Dotnet);
     manifest.is_workspace = true;
-    for group in document.get("Project").all("ItemGroup") {
-        manifest.shared.extend(group.all("PackageVersion").filter_map(reference));
+    for group in document.get("Project").get_all("ItemGroup") {
+        manifest.shared_versions.extend(group.get_all("PackageVersion").filter_map(parse_reference));
     }
     Ok(manifest)
 }

@@ -2,19 +2,22 @@
 
 use std::collections::BTreeMap;
 
-use super::text::{numbered, quoted, without_comments};
-use super::{Broken, Dependency, Ecosystem, Manifest, Node, Scope, Weight, toml, xml};
-use crate::manager::Manager;
+use super::line_syntax::{blank_comments, numbered_lines, quoted_strings};
+use super::{
+    Dependency, DependencyScope, DocumentNode, DocumentSyntaxError, Ecosystem, HintStrength, Manifest,
+    parse_toml, parse_xml,
+};
+use crate::package_manager::PackageManager;
 
-pub(super) fn pom(path: &str, text: &str) -> Result<Manifest, Broken> {
-    let document = xml(text)?;
+pub(super) fn parse_pom(path: &str, text: &str) -> Result<Manifest, DocumentSyntaxError> {
+    let document = parse_xml(text)?;
     let project = document.get("project");
     let mut manifest = Manifest::new(path, Ecosystem::Jvm);
-    manifest.hint(Manager::Maven, Weight::Own, 1, "pom.xml");
+    manifest.add_hint(PackageManager::Maven, HintStrength::OwnFile, 1, "pom.xml");
     manifest.name = project.get("artifactId").as_text().map(str::to_owned);
     manifest.is_workspace = project.get("packaging").as_text() == Some("pom");
-    let properties: BTreeMap<&str, &Node> = project.get("properties").entries().collect();
-    let version = |node: &Node| {
+    let properties: BTreeMap<&str, &DocumentNode> = project.get("properties").entries().collect();
+    let version = |node: &DocumentNode| {
         let text = node.get("version").as_text()?;
         // `${spring.version}` stands among the properties.
         match text.strip_prefix("${").and_then(|name| name.strip_suffix('}')) {
@@ -22,43 +25,49 @@ pub(super) fn pom(path: &str, text: &str) -> Result<Manifest, Broken> {
             None => Some(text.to_owned()),
         }
     };
-    let one = |node: &Node| {
-        let name = coordinates(node)?;
-        let scope = if node.get("scope").as_text() == Some("test") { Scope::Dev } else { Scope::Main };
+    let one = |node: &DocumentNode| {
+        let name = maven_coordinates(node)?;
+        let scope = if node.get("scope").as_text() == Some("test") {
+            DependencyScope::Dev
+        } else {
+            DependencyScope::Main
+        };
         Some(Dependency::new(name, version(node).as_deref(), scope, node.line))
     };
     let parent = project.get("parent");
-    manifest.parent = coordinates(parent);
+    manifest.parent = maven_coordinates(parent);
     let group =
         project.get("groupId").as_text().or_else(|| parent.get("groupId").as_text()).unwrap_or_default();
     manifest.coordinates = manifest.name.as_ref().map(|artifact| format!("{group}:{artifact}"));
     manifest.dependencies.extend(one(parent));
-    manifest.dependencies.extend(project.get("dependencies").all("dependency").filter_map(one));
-    manifest.dependencies.extend(project.at(["build", "plugins"]).all("plugin").filter_map(one));
-    let managed = project.at(["dependencyManagement", "dependencies"]);
-    manifest.shared.extend(managed.all("dependency").filter_map(one));
+    manifest.dependencies.extend(project.get("dependencies").get_all("dependency").filter_map(one));
+    manifest.dependencies.extend(project.get_path(["build", "plugins"]).get_all("plugin").filter_map(one));
+    let managed = project.get_path(["dependencyManagement", "dependencies"]);
+    manifest.shared_versions.extend(managed.get_all("dependency").filter_map(one));
     Ok(manifest)
 }
 
-fn coordinates(node: &Node) -> Option<String> {
+fn maven_coordinates(node: &DocumentNode) -> Option<String> {
     Some(format!("{}:{}", node.get("groupId").as_text()?, node.get("artifactId").as_text()?))
 }
 
-pub(super) fn gradle(path: &str, text: &str) -> Result<Manifest, Broken> {
+pub(super) fn parse_gradle(path: &str, text: &str) -> Result<Manifest, DocumentSyntaxError> {
     let mut manifest = Manifest::new(path, Ecosystem::Jvm);
-    manifest.hint_by_file(Manager::Gradle, Weight::Own, 1);
-    let text = without_comments(text, "//", Some(("/*", "*/")));
-    for (line, written) in numbered(&text) {
+    manifest.add_file_hint(PackageManager::Gradle, HintStrength::OwnFile, 1);
+    let text = blank_comments(text, "//", Some(("/*", "*/")));
+    for (line, written) in numbered_lines(&text) {
         let written = written.trim();
         let word = written.split(|c: char| !c.is_alphanumeric()).next().unwrap_or_default();
-        let strings = quoted(written);
+        let strings = quoted_strings(written);
         let dependency = match word {
-            "id" => plugin(written, &strings, line),
-            "apply" => strings.first().map(|name| Dependency::new(*name, None, Scope::Main, line)),
-            "alias" => catalog_reference(written, Scope::Main, line),
-            _ if word.ends_with("mplementation") || is_configuration(word) => {
-                let scope = if word.starts_with("test") { Scope::Dev } else { Scope::Main };
-                artifact(&strings, scope, line).or_else(|| catalog_reference(written, scope, line))
+            "id" => parse_plugin(written, &strings, line),
+            "apply" => strings.first().map(|name| Dependency::new(*name, None, DependencyScope::Main, line)),
+            "alias" => parse_catalog_reference(written, DependencyScope::Main, line),
+            _ if word.ends_with("mplementation") || is_dependency_configuration(word) => {
+                let scope =
+                    if word.starts_with("test") { DependencyScope::Dev } else { DependencyScope::Main };
+                parse_artifact(&strings, scope, line)
+                    .or_else(|| parse_catalog_reference(written, scope, line))
             }
             _ => None,
         };
@@ -67,7 +76,7 @@ pub(super) fn gradle(path: &str, text: &str) -> Result<Manifest, Broken> {
     Ok(manifest)
 }
 
-fn is_configuration(word: &str) -> bool {
+fn is_dependency_configuration(word: &str) -> bool {
     matches!(
         word,
         "api" | "compile" | "compileOnly" | "runtimeOnly" | "developmentOnly" | "classpath" | "kapt"
@@ -75,13 +84,13 @@ fn is_configuration(word: &str) -> bool {
 }
 
 /// `id 'org.springframework.boot' version '3.3.0'`.
-fn plugin(written: &str, strings: &[&str], line: u32) -> Option<Dependency> {
+fn parse_plugin(written: &str, strings: &[&str], line: u32) -> Option<Dependency> {
     let version = written.contains("version").then(|| strings.get(1).copied()).flatten();
-    strings.first().map(|name| Dependency::new(*name, version, Scope::Main, line))
+    strings.first().map(|name| Dependency::new(*name, version, DependencyScope::Main, line))
 }
 
 /// `"group:name:version"`, or the three one by one.
-fn artifact(strings: &[&str], scope: Scope, line: u32) -> Option<Dependency> {
+fn parse_artifact(strings: &[&str], scope: DependencyScope, line: u32) -> Option<Dependency> {
     match strings {
         [group, name, rest @ ..] if !group.contains(':') && group.contains('.') => {
             Some(Dependency::new(format!("{group}:{name}"), rest.first().copied(), scope, line))
@@ -96,7 +105,7 @@ fn artifact(strings: &[&str], scope: Scope, line: u32) -> Option<Dependency> {
 }
 
 /// `libs.plugins.spring.boot`: its real name stands in the version catalog, under `spring-boot`.
-fn catalog_reference(written: &str, scope: Scope, line: u32) -> Option<Dependency> {
+fn parse_catalog_reference(written: &str, scope: DependencyScope, line: u32) -> Option<Dependency> {
     let (_, reference) = written.split_once("libs.")?;
     let end =
         reference.find(|c: char| !(c.is_alphanumeric() || c == '.' || c == '_')).unwrap_or(reference.len());
@@ -105,13 +114,13 @@ fn catalog_reference(written: &str, scope: Scope, line: u32) -> Option<Dependenc
 }
 
 /// `gradle/libs.versions.toml`.
-pub(super) fn catalog(path: &str, text: &str) -> Result<Manifest, Broken> {
-    let document = toml(text)?;
+pub(super) fn parse_version_catalog(path: &str, text: &str) -> Result<Manifest, DocumentSyntaxError> {
+    let document = parse_toml(text)?;
     let mut manifest = Manifest::new(path, Ecosystem::Jvm);
     manifest.is_workspace = true;
-    manifest.hint(Manager::Gradle, Weight::Own, 1, "libs.versions.toml");
-    let versions: BTreeMap<&str, &Node> = document.get("versions").entries().collect();
-    let version = |node: &Node| {
+    manifest.add_hint(PackageManager::Gradle, HintStrength::OwnFile, 1, "libs.versions.toml");
+    let versions: BTreeMap<&str, &DocumentNode> = document.get("versions").entries().collect();
+    let version = |node: &DocumentNode| {
         let version = node.get("version");
         let by_name = || versions.get(version.get("ref").as_text()?)?.as_text();
         version.as_text().or_else(by_name).map(str::to_owned)
@@ -127,7 +136,12 @@ pub(super) fn catalog(path: &str, text: &str) -> Result<Manifest, Broken> {
     });
     for (alias, name, node) in plugins.chain(libraries) {
         let name = format!("libs:{}={name}", alias.replace(['_', '.'], "-"));
-        manifest.shared.push(Dependency::new(name, version(node).as_deref(), Scope::Main, node.line));
+        manifest.shared_versions.push(Dependency::new(
+            name,
+            version(node).as_deref(),
+            DependencyScope::Main,
+            node.line,
+        ));
     }
     Ok(manifest)
 }

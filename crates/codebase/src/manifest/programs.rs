@@ -1,88 +1,93 @@
 //! What starts, as a manifest or a command line says.
 
-use crate::repository_text::{NameKind, RepositoryTexts};
+use crate::name_redaction::{NameKind, NameRedactor};
 
 /// Something that can be started.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Program {
-    pub(crate) start: Start,
+pub(crate) struct DeclaredProgram {
+    pub(crate) target: ProgramTarget,
     pub(crate) line: u32,
     /// What says so.
-    pub(crate) says: Says,
+    pub(crate) origin: ProgramOrigin,
     /// It is what others import, not what anybody starts.
     pub(crate) is_imported: bool,
 }
 
 /// What says that something is started: "script `start`".
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Says {
-    what: &'static str,
+pub(crate) struct ProgramOrigin {
+    source: &'static str,
     /// Its name, as it is written in the repository.
     name: Option<String>,
 }
 
-impl Says {
-    pub(crate) fn named(what: &'static str, name: &str) -> Self {
-        Self { what, name: Some(name.to_owned()) }
+impl ProgramOrigin {
+    pub(crate) fn with_name(source: &'static str, name: &str) -> Self {
+        Self { source, name: Some(name.to_owned()) }
     }
 
     /// In words, for a sentence. `path` and `line` say where it is written.
-    pub(crate) fn words(&self, texts: &RepositoryTexts, path: &str, line: u32) -> String {
+    pub(crate) fn describe(&self, texts: &NameRedactor, path: &str, line: u32) -> String {
         match &self.name {
-            Some(name) => format!("{} `{}`", self.what, texts.name(NameKind::Script, name, path, line)),
-            None => self.what.to_owned(),
+            Some(name) => format!("{} `{}`", self.source, texts.name(NameKind::Script, name, path, line)),
+            None => self.source.to_owned(),
         }
     }
 }
 
-impl From<&'static str> for Says {
+impl From<&'static str> for ProgramOrigin {
     fn from(what: &'static str) -> Self {
-        Self { what, name: None }
+        Self { source: what, name: None }
     }
 }
 
 /// How it is named.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Start {
+pub(crate) enum ProgramTarget {
     /// A file, from the manifest's folder.
     File(String),
     /// A Python module, dotted.
     Module(String),
 }
 
-impl Program {
-    pub(crate) fn file(path: &str, line: u32, says: impl Into<Says>) -> Self {
+impl DeclaredProgram {
+    pub(crate) fn for_file(path: &str, line: u32, says: impl Into<ProgramOrigin>) -> Self {
         Self {
-            start: Start::File(path.trim_start_matches("./").to_owned()),
+            target: ProgramTarget::File(path.trim_start_matches("./").to_owned()),
             line,
-            says: says.into(),
+            origin: says.into(),
             is_imported: false,
         }
     }
 
     /// `package.module:function`.
-    pub(crate) fn module(target: &str, line: u32, says: impl Into<Says>) -> Self {
+    pub(crate) fn for_module(target: &str, line: u32, says: impl Into<ProgramOrigin>) -> Self {
         let module = target.split([':', '[']).next().unwrap_or(target).trim();
-        Self { start: Start::Module(module.to_owned()), line, says: says.into(), is_imported: false }
+        Self {
+            target: ProgramTarget::Module(module.to_owned()),
+            line,
+            origin: says.into(),
+            is_imported: false,
+        }
     }
 
     /// What a command line starts, as far as its words tell.
-    pub(crate) fn of_command(command: &str, line: u32, says: impl Into<Says>) -> Vec<Self> {
+    pub(crate) fn from_command(command: &str, line: u32, says: impl Into<ProgramOrigin>) -> Vec<Self> {
         let says = says.into();
         command
             .split(['&', '|', ';'])
-            .filter_map(|part| started(&words(part)))
-            .map(|start| Self { start, line, says: says.clone(), is_imported: false })
+            .filter_map(|part| parse_command_target(&split_words(part)))
+            .map(|start| Self { target: start, line, origin: says.clone(), is_imported: false })
             .collect()
     }
 }
 
-fn words(command: &str) -> Vec<&str> {
+fn split_words(command: &str) -> Vec<&str> {
     let quotes = ['"', '\'', '[', ']', ','];
     command.split_whitespace().map(|word| word.trim_matches(quotes)).filter(|word| !word.is_empty()).collect()
 }
 
-fn started(words: &[&str]) -> Option<Start> {
+fn parse_command_target(words: &[&str]) -> Option<ProgramTarget> {
     let (first, rest) = words.split_first()?;
     let name = first.rsplit('/').next().unwrap_or(first);
     match name {
@@ -109,69 +114,71 @@ fn started(words: &[&str]) -> Option<Start> {
         | "wait-for-it"
         | "sh"
         | "bash"
-        | "-c" => started(rest),
-        "uv" | "poetry" | "pdm" | "pipenv" | "rye" | "hatch" => {
-            started(rest.iter().position(|word| *word == "run").map_or(&[][..], |at| &rest[at + 1..]))
-        }
-        _ if name.contains('=') => started(rest),
+        | "-c" => parse_command_target(rest),
+        "uv" | "poetry" | "pdm" | "pipenv" | "rye" | "hatch" => parse_command_target(
+            rest.iter().position(|word| *word == "run").map_or(&[][..], |at| &rest[at + 1..]),
+        ),
+        _ if name.contains('=') => parse_command_target(rest),
         "node" | "nodemon" | "tsx" | "ts-node" | "ts-node-dev" | "ts-node-esm" | "babel-node" | "bun"
-        | "deno" | "esno" | "swc-node" | "node-dev" | "electron" | "forever" => script(rest).map(file),
+        | "deno" | "esno" | "swc-node" | "node-dev" | "electron" | "forever" => {
+            script_argument(rest).map(file_target)
+        }
         "python" | "python3" | "python3.11" | "python3.12" | "python3.13" | "pypy3" => match rest {
-            ["-m", module, rest @ ..] => started_module(module, rest),
-            _ => rest.iter().find(|word| word.ends_with(".py")).map(|word| file(word)),
+            ["-m", module, rest @ ..] => python_module_target(module, rest),
+            _ => rest.iter().find(|word| word.ends_with(".py")).map(|word| file_target(word)),
         },
-        "ruby" => rest.iter().find(|word| word.ends_with(".rb")).map(|word| file(word)),
+        "ruby" => rest.iter().find(|word| word.ends_with(".rb")).map(|word| file_target(word)),
         "fastapi" | "streamlit" | "chainlit" => {
-            rest.iter().find(|word| word.ends_with(".py")).map(|word| file(word))
+            rest.iter().find(|word| word.ends_with(".py")).map(|word| file_target(word))
         }
         "flask" => {
             let at = rest.iter().position(|word| matches!(*word, "--app" | "-A"))?;
-            python(rest.get(at + 1)?)
+            python_target(rest.get(at + 1)?)
         }
         "uvicorn" | "gunicorn" | "hypercorn" | "granian" | "daphne" | "waitress-serve" | "litestar"
         | "celery" => rest
             .iter()
-            .find(|word| word.contains(':') && !word.starts_with('-') && is_target(word))
-            .and_then(|w| python(w)),
-        _ if is_script(first) || first.ends_with(".py") => Some(file(first)),
+            .find(|word| word.contains(':') && !word.starts_with('-') && is_module_target(word))
+            .and_then(|w| python_target(w)),
+        _ if is_script(first) || first.ends_with(".py") => Some(file_target(first)),
         _ => None,
     }
 }
 
 /// The script among the words behind `node`: not what an option takes.
-fn script<'a>(words: &[&'a str]) -> Option<&'a str> {
+fn script_argument<'a>(words: &[&'a str]) -> Option<&'a str> {
     let preloads =
         |word: &str| matches!(word, "-r" | "--require" | "--import" | "--loader" | "--env-file" | "-P");
     let behind_option = |at: usize| at > 0 && preloads(words[at - 1]);
     words.iter().enumerate().find(|(at, word)| is_script(word) && !behind_option(*at)).map(|(_, word)| *word)
 }
 
-fn started_module(module: &str, rest: &[&str]) -> Option<Start> {
+fn python_module_target(module: &str, rest: &[&str]) -> Option<ProgramTarget> {
     match module {
         "uvicorn" | "gunicorn" | "hypercorn" | "flask" => {
             let words: Vec<_> = std::iter::once(module).chain(rest.iter().copied()).collect();
-            started(&words)
+            parse_command_target(&words)
         }
         "pytest" | "http.server" | "pip" | "venv" | "celery" => None,
-        _ => Some(Start::Module(module.to_owned())),
+        _ => Some(ProgramTarget::Module(module.to_owned())),
     }
 }
 
 /// `package.module:app`, not `127.0.0.1:80` and not a URL.
-fn is_target(word: &str) -> bool {
+fn is_module_target(word: &str) -> bool {
     let module = word.split(':').next().unwrap_or_default();
     !module.is_empty()
         && module.split('.').all(|part| part.starts_with(|c: char| c.is_alphabetic() || c == '_'))
         && !word.contains("//")
 }
 
-fn python(target: &str) -> Option<Start> {
+fn python_target(target: &str) -> Option<ProgramTarget> {
     let module = target.split([':', '(']).next()?;
-    Some(if module.ends_with(".py") { file(module) } else { Start::Module(module.to_owned()) })
+    Some(if module.ends_with(".py") { file_target(module) } else { ProgramTarget::Module(module.to_owned()) })
 }
 
-fn file(word: &str) -> Start {
-    Start::File(word.trim_start_matches("./").to_owned())
+fn file_target(word: &str) -> ProgramTarget {
+    ProgramTarget::File(word.trim_start_matches("./").to_owned())
 }
 
 fn is_script(word: &str) -> bool {

@@ -1,13 +1,16 @@
 //! Python's many manifests.
 
-use super::text::numbered;
-use super::{Broken, Dependency, Ecosystem, Manifest, Node, Program, Says, Scope, Weight, toml, yaml};
+use super::line_syntax::numbered_lines;
+use super::{
+    DeclaredProgram, Dependency, DependencyScope, DocumentNode, DocumentSyntaxError, Ecosystem, HintStrength,
+    Manifest, ProgramOrigin, parse_toml, parse_yaml,
+};
 use crate::language::Language;
-use crate::manager::Manager;
-use crate::source::{self, Argument};
+use crate::package_manager::PackageManager;
+use crate::source::{self, CallArgument};
 
 /// A name as package indexes compare it.
-pub(crate) fn normal(name: &str) -> String {
+pub(crate) fn normalize_package_name(name: &str) -> String {
     let mut normal = String::with_capacity(name.len());
     for c in name.chars() {
         let c = if matches!(c, '_' | '.') { '-' } else { c.to_ascii_lowercase() };
@@ -19,7 +22,7 @@ pub(crate) fn normal(name: &str) -> String {
 }
 
 /// `name[extra]>=1; marker`: the name and the versions.
-fn requirement(text: &str, scope: Scope, line: u32) -> Option<Dependency> {
+fn parse_requirement(text: &str, scope: DependencyScope, line: u32) -> Option<Dependency> {
     let text = text.split(';').next().unwrap_or(text).trim();
     let end = text.find(|c: char| !(c.is_ascii_alphanumeric() || "._-".contains(c))).unwrap_or(text.len());
     let (name, rest) = text.split_at(end);
@@ -31,130 +34,146 @@ fn requirement(text: &str, scope: Scope, line: u32) -> Option<Dependency> {
         Some(extras) => extras.split_once(']').map_or("", |(_, versions)| versions),
         None => rest,
     };
-    Some(Dependency::new(normal(name), Some(versions.trim_matches(['(', ')', ' '])), scope, line))
+    Some(Dependency::new(
+        normalize_package_name(name),
+        Some(versions.trim_matches(['(', ')', ' '])),
+        scope,
+        line,
+    ))
 }
 
-pub(super) fn pyproject(path: &str, text: &str) -> Result<Manifest, Broken> {
-    let document = toml(text)?;
+pub(super) fn parse_pyproject(path: &str, text: &str) -> Result<Manifest, DocumentSyntaxError> {
+    let document = parse_toml(text)?;
     let mut manifest = Manifest::new(path, Ecosystem::Python);
     let (project, tool) = (document.get("project"), document.get("tool"));
     let poetry = tool.get("poetry");
     let name = project.get("name").as_text().or_else(|| poetry.get("name").as_text());
     manifest.name = name.map(str::to_owned);
-    requirements_of(project.get("dependencies"), Scope::Main, &mut manifest);
+    add_requirements(project.get("dependencies"), DependencyScope::Main, &mut manifest);
     for (_, extra) in project.get("optional-dependencies").entries() {
-        requirements_of(extra, Scope::Optional, &mut manifest);
+        add_requirements(extra, DependencyScope::Optional, &mut manifest);
     }
     for (_, group) in document.get("dependency-groups").entries() {
-        requirements_of(group, Scope::Dev, &mut manifest);
+        add_requirements(group, DependencyScope::Dev, &mut manifest);
     }
-    requirements_of(tool.at(["uv", "dev-dependencies"]), Scope::Dev, &mut manifest);
-    for (_, group) in tool.at(["pdm", "dev-dependencies"]).entries() {
-        requirements_of(group, Scope::Dev, &mut manifest);
+    add_requirements(tool.get_path(["uv", "dev-dependencies"]), DependencyScope::Dev, &mut manifest);
+    for (_, group) in tool.get_path(["pdm", "dev-dependencies"]).entries() {
+        add_requirements(group, DependencyScope::Dev, &mut manifest);
     }
-    table_of(poetry.get("dependencies"), Scope::Main, &mut manifest);
-    table_of(poetry.get("dev-dependencies"), Scope::Dev, &mut manifest);
+    add_dependency_table(poetry.get("dependencies"), DependencyScope::Main, &mut manifest);
+    add_dependency_table(poetry.get("dev-dependencies"), DependencyScope::Dev, &mut manifest);
     for (_, group) in poetry.get("group").entries() {
-        table_of(group.get("dependencies"), Scope::Dev, &mut manifest);
+        add_dependency_table(group.get("dependencies"), DependencyScope::Dev, &mut manifest);
     }
     for scripts in [project.get("scripts"), project.get("gui-scripts"), poetry.get("scripts")] {
         for (name, target) in scripts.entries() {
             let target_text =
                 target.as_text().or_else(|| target.get("callable").as_text()).unwrap_or_default();
-            manifest.programs.push(Program::module(
+            manifest.programs.push(DeclaredProgram::for_module(
                 target_text,
                 target.line,
-                Says::named("console script", name),
+                ProgramOrigin::with_name("console script", name),
             ));
         }
     }
-    manifest.is_workspace = tool.at(["uv", "workspace"]).exists();
-    for manager in [Manager::Uv, Manager::Poetry, Manager::Pdm] {
+    manifest.is_workspace = tool.get_path(["uv", "workspace"]).exists();
+    for manager in [PackageManager::Uv, PackageManager::Poetry, PackageManager::Pdm] {
         let own = tool.get(manager.name());
         if own.exists() {
-            manifest.hint(manager, Weight::Own, own.line, format!("[tool.{}]", manager.name()));
+            manifest.add_hint(manager, HintStrength::OwnFile, own.line, format!("[tool.{}]", manager.name()));
         }
     }
-    let backend = document.at(["build-system", "build-backend"]);
+    let backend = document.get_path(["build-system", "build-backend"]);
     let builder = match backend.as_text().unwrap_or_default() {
-        text if text.starts_with("poetry") => Some(Manager::Poetry),
-        text if text.starts_with("pdm") => Some(Manager::Pdm),
-        text if text.starts_with("uv_build") => Some(Manager::Uv),
+        text if text.starts_with("poetry") => Some(PackageManager::Poetry),
+        text if text.starts_with("pdm") => Some(PackageManager::Pdm),
+        text if text.starts_with("uv_build") => Some(PackageManager::Uv),
         _ => None,
     };
     if let Some(manager) = builder {
-        manifest.hint(manager, Weight::Configured, backend.line, "the build backend");
+        manifest.add_hint(manager, HintStrength::Configured, backend.line, "the build backend");
     }
     if project.exists() || poetry.exists() || document.get("build-system").exists() {
-        manifest.hint(Manager::Pip, Weight::Default, 1, "pyproject.toml without a manager's own section");
+        manifest.add_hint(
+            PackageManager::Pip,
+            HintStrength::Default,
+            1,
+            "pyproject.toml without a manager's own section",
+        );
     }
     Ok(manifest)
 }
 
 /// A list of requirement strings.
-fn requirements_of(list: &Node, scope: Scope, manifest: &mut Manifest) {
-    let found = list.items().iter().filter_map(|item| requirement(item.as_text()?, scope, item.line));
+fn add_requirements(list: &DocumentNode, scope: DependencyScope, manifest: &mut Manifest) {
+    let found = list.items().iter().filter_map(|item| parse_requirement(item.as_text()?, scope, item.line));
     manifest.dependencies.extend(found);
 }
 
 /// A table of names and versions, as Poetry and Pipenv write them.
-fn table_of(table: &Node, scope: Scope, manifest: &mut Manifest) {
+fn add_dependency_table(table: &DocumentNode, scope: DependencyScope, manifest: &mut Manifest) {
     for (name, value) in table.entries().filter(|(name, _)| *name != "python") {
         let version = value.as_text().or_else(|| value.get("version").as_text());
         let optional = value.get("optional").as_text() == Some("true");
-        let scope = if optional && scope == Scope::Main { Scope::Optional } else { scope };
-        manifest.dependencies.push(Dependency::new(normal(name), version, scope, value.line));
+        let scope =
+            if optional && scope == DependencyScope::Main { DependencyScope::Optional } else { scope };
+        manifest.dependencies.push(Dependency::new(normalize_package_name(name), version, scope, value.line));
     }
 }
 
-pub(super) fn pipfile(path: &str, text: &str) -> Result<Manifest, Broken> {
-    let document = toml(text)?;
+pub(super) fn parse_pipfile(path: &str, text: &str) -> Result<Manifest, DocumentSyntaxError> {
+    let document = parse_toml(text)?;
     let mut manifest = Manifest::new(path, Ecosystem::Python);
-    manifest.hint(Manager::Pipenv, Weight::Own, 1, "Pipfile");
-    table_of(document.get("packages"), Scope::Main, &mut manifest);
-    table_of(document.get("dev-packages"), Scope::Dev, &mut manifest);
+    manifest.add_hint(PackageManager::Pipenv, HintStrength::OwnFile, 1, "Pipfile");
+    add_dependency_table(document.get("packages"), DependencyScope::Main, &mut manifest);
+    add_dependency_table(document.get("dev-packages"), DependencyScope::Dev, &mut manifest);
     for (name, script) in document.get("scripts").entries() {
         let command = script.as_text().unwrap_or_default();
-        manifest.programs.extend(Program::of_command(command, script.line, Says::named("script", name)));
+        manifest.programs.extend(DeclaredProgram::from_command(
+            command,
+            script.line,
+            ProgramOrigin::with_name("script", name),
+        ));
     }
     Ok(manifest)
 }
 
-pub(super) fn conda(path: &str, text: &str) -> Result<Manifest, Broken> {
-    let document = yaml(text)?;
+pub(super) fn parse_conda_environment(path: &str, text: &str) -> Result<Manifest, DocumentSyntaxError> {
+    let document = parse_yaml(text)?;
     let mut manifest = Manifest::new(path, Ecosystem::Python);
     let dependencies = document.get("dependencies");
     if !dependencies.exists() {
         return Ok(manifest); // a file of that name for something else
     }
     manifest.name = document.get("name").as_text().map(str::to_owned);
-    manifest.hint_by_file(Manager::Conda, Weight::Own, dependencies.line);
+    manifest.add_file_hint(PackageManager::Conda, HintStrength::OwnFile, dependencies.line);
     for item in dependencies.items() {
         if let Some(text) = item.as_text() {
             let plain = text.rsplit("::").next().unwrap_or(text);
-            let mut found = requirement(plain, Scope::Main, item.line).filter(|d| d.name != "python");
+            let mut found =
+                parse_requirement(plain, DependencyScope::Main, item.line).filter(|d| d.name != "python");
             // To conda, `=3.1` is every 3.1.
             let fuzzy =
                 found.as_mut().and_then(|d| d.requirement.as_mut()).filter(|text| !text.starts_with("=="));
             fuzzy.into_iter().filter(|text| text.starts_with('=')).for_each(|text| text.push_str(".*"));
             manifest.dependencies.extend(found);
         }
-        requirements_of(item.get("pip"), Scope::Main, &mut manifest);
+        add_requirements(item.get("pip"), DependencyScope::Main, &mut manifest);
     }
     Ok(manifest)
 }
 
-pub(super) fn requirements(path: &str, text: &str) -> Result<Manifest, Broken> {
+pub(super) fn parse_requirements(path: &str, text: &str) -> Result<Manifest, DocumentSyntaxError> {
     let mut manifest = Manifest::new(path, Ecosystem::Python);
-    let name = super::name_of(path).to_ascii_lowercase();
+    let name = super::file_name(path).to_ascii_lowercase();
     let dev = ["dev", "test", "lint", "doc", "ci", "format"].iter().any(|word| name.contains(word));
     let scope = match dev {
-        true => Scope::Dev,
-        false if path.contains("extras/") || name.contains("optional") => Scope::Optional,
-        false => Scope::Main,
+        true => DependencyScope::Dev,
+        false if path.contains("extras/") || name.contains("optional") => DependencyScope::Optional,
+        false => DependencyScope::Main,
     };
-    manifest.hint_by_file(Manager::Pip, Weight::Default, 1);
-    for (line, written) in numbered(text) {
+    manifest.add_file_hint(PackageManager::Pip, HintStrength::Default, 1);
+    for (line, written) in numbered_lines(text) {
         let written = written.split(" #").next().unwrap_or(written).trim();
         if written.starts_with('#') || written.is_empty() {
             continue;
@@ -166,18 +185,18 @@ pub(super) fn requirements(path: &str, text: &str) -> Result<Manifest, Broken> {
                 .map(|rest| rest.trim_start_matches('=').trim())
         };
         if let Some(file) = option(["--requirement", "-r"]) {
-            manifest.includes.push(join(super::folder_of(path), file));
+            manifest.includes.push(join_path(super::parent_folder(path), file));
         } else if let Some((_, egg)) = written.split_once("#egg=") {
-            manifest.dependencies.extend(requirement(egg, scope, line));
+            manifest.dependencies.extend(parse_requirement(egg, scope, line));
         } else if !written.starts_with('-') {
-            manifest.dependencies.extend(requirement(written.trim_end_matches('\\'), scope, line));
+            manifest.dependencies.extend(parse_requirement(written.trim_end_matches('\\'), scope, line));
         }
     }
     Ok(manifest)
 }
 
 /// A path seen from a folder, without `.` and `..`; one that climbs out stays so and is refused when it is opened.
-pub(crate) fn join(folder: &str, path: &str) -> String {
+pub(crate) fn join_path(folder: &str, path: &str) -> String {
     let mut parts: Vec<&str> = if path.starts_with('/') { Vec::new() } else { folder.split('/').collect() };
     for part in path.split('/') {
         match part {
@@ -192,10 +211,10 @@ pub(crate) fn join(folder: &str, path: &str) -> String {
     parts.join("/")
 }
 
-pub(super) fn setup_cfg(path: &str, text: &str) -> Result<Manifest, Broken> {
+pub(super) fn parse_setup_cfg(path: &str, text: &str) -> Result<Manifest, DocumentSyntaxError> {
     let mut manifest = Manifest::new(path, Ecosystem::Python);
     let (mut section, mut key) = (String::new(), String::new());
-    for (line, written) in numbered(text) {
+    for (line, written) in numbered_lines(text) {
         let content = written.split(" #").next().unwrap_or(written).trim();
         if content.is_empty() || content.starts_with(['#', ';']) {
             continue;
@@ -212,62 +231,62 @@ pub(super) fn setup_cfg(path: &str, text: &str) -> Result<Manifest, Broken> {
             name.trim().clone_into(&mut key);
             value.trim()
         };
-        setup_value(&section, &key, value, line, &mut manifest);
+        apply_setup_option(&section, &key, value, line, &mut manifest);
     }
     Ok(manifest)
 }
 
-fn setup_value(section: &str, key: &str, value: &str, line: u32, manifest: &mut Manifest) {
+fn apply_setup_option(section: &str, key: &str, value: &str, line: u32, manifest: &mut Manifest) {
     match (section, key) {
         ("metadata", "name") => {
             manifest.name = Some(value.to_owned());
-            manifest.hint(Manager::Pip, Weight::Default, line, "setup.cfg");
+            manifest.add_hint(PackageManager::Pip, HintStrength::Default, line, "setup.cfg");
         }
         ("options", "install_requires") => {
-            manifest.dependencies.extend(requirement(value, Scope::Main, line));
+            manifest.dependencies.extend(parse_requirement(value, DependencyScope::Main, line));
         }
         ("options.extras_require", _) => {
-            manifest.dependencies.extend(requirement(value, Scope::Optional, line));
+            manifest.dependencies.extend(parse_requirement(value, DependencyScope::Optional, line));
         }
         ("options.entry_points", "console_scripts") => {
             if let Some((name, target)) = value.split_once('=') {
-                let says = Says::named("console script", name.trim());
-                manifest.programs.push(Program::module(target, line, says));
+                let says = ProgramOrigin::with_name("console script", name.trim());
+                manifest.programs.push(DeclaredProgram::for_module(target, line, says));
             }
         }
         _ => {}
     }
 }
 
-pub(super) fn setup_py(path: &str, text: &str) -> Result<Manifest, Broken> {
+pub(super) fn parse_setup_py(path: &str, text: &str) -> Result<Manifest, DocumentSyntaxError> {
     let mut manifest = Manifest::new(path, Ecosystem::Python);
     let Ok(source) = source::parse(path, text, Language::Python) else {
-        return Err(Broken { line: 1, reason: "it does not parse".to_owned() });
+        return Err(DocumentSyntaxError { line: 1, reason: "it does not parse".to_owned() });
     };
     let Some(setup) = source.calls.iter().find(|call| call.callee.rsplit('.').next() == Some("setup")) else {
         return Ok(manifest);
     };
-    manifest.hint(Manager::Pip, Weight::Default, setup.line, "setup.py");
-    if let Some(Argument::Text(name)) = setup.named("name") {
+    manifest.add_hint(PackageManager::Pip, HintStrength::Default, setup.line, "setup.py");
+    if let Some(CallArgument::Text(name)) = setup.keyword_argument("name") {
         manifest.name = Some(name.clone());
     }
-    let texts = |argument: Option<&Argument>| match argument {
-        Some(Argument::List(items)) => items.clone(),
+    let texts = |argument: Option<&CallArgument>| match argument {
+        Some(CallArgument::List(items)) => items.clone(),
         _ => Vec::new(),
     };
-    for item in texts(setup.named("install_requires")) {
-        if let Argument::Text(text) = item {
-            manifest.dependencies.extend(requirement(&text, Scope::Main, setup.line));
+    for item in texts(setup.keyword_argument("install_requires")) {
+        if let CallArgument::Text(text) = item {
+            manifest.dependencies.extend(parse_requirement(&text, DependencyScope::Main, setup.line));
         }
     }
-    if let Some(Argument::Map(entries)) = setup.named("entry_points") {
+    if let Some(CallArgument::Map(entries)) = setup.keyword_argument("entry_points") {
         let scripts = entries.iter().find(|(name, _)| name == "console_scripts").map(|(_, value)| value);
         for item in texts(scripts) {
-            if let Argument::Text(text) = item
+            if let CallArgument::Text(text) = item
                 && let Some((name, target)) = text.split_once('=')
             {
-                let says = Says::named("console script", name.trim());
-                manifest.programs.push(Program::module(target, setup.line, says));
+                let says = ProgramOrigin::with_name("console script", name.trim());
+                manifest.programs.push(DeclaredProgram::for_module(target, setup.line, says));
             }
         }
     }

@@ -5,36 +5,36 @@ use std::ops::Range;
 use regex::RegexBuilder;
 
 use super::document::Anchor;
-use super::finding::{Finding, quoted};
-use super::outline::Outline;
-use super::text::Text;
+use super::finding::{PlanFinding, quote};
+use super::outline::CodeOutline;
+use super::text_file::TextFile;
 
-const LONGEST_PATTERN: usize = 1024;
-const REGEX_BYTES: usize = 64 * 1024;
-const NESTED: u32 = 50;
+const MAX_PATTERN_BYTES: usize = 1024;
+const MAX_REGEX_BYTES: usize = 64 * 1024;
+const MAX_REGEX_NESTING: u32 = 50;
 /// The most matches that are looked for. Each may cost a look at the whole rest of the file.
-const MOST_MATCHES: usize = 64;
+const MAX_MATCHES: usize = 64;
 
 /// Every place where a pattern matches. Where it occurs literally, it is literal.
-pub(crate) fn matches(pattern: &str, content: &str) -> Result<Vec<Range<usize>>, Finding> {
+pub(crate) fn find_matches(pattern: &str, content: &str) -> Result<Vec<Range<usize>>, PlanFinding> {
     let bad = |reason: &str| {
-        Finding::blocks("bad_pattern", format!("the anchor pattern {} {reason}", quoted(pattern)))
+        PlanFinding::blocking("bad_pattern", format!("the anchor pattern {} {reason}", quote(pattern)))
     };
     if pattern.trim().is_empty() {
-        return Err(bad("is empty").fix("give the text of the statement that the edit belongs to"));
+        return Err(bad("is empty").with_fix("give the text of the statement that the edit belongs to"));
     }
-    if pattern.len() > LONGEST_PATTERN {
-        return Err(bad("is longer than 1024 bytes").fix("one line of the statement is enough"));
+    if pattern.len() > MAX_PATTERN_BYTES {
+        return Err(bad("is longer than 1024 bytes").with_fix("one line of the statement is enough"));
     }
     let literal: Vec<_> =
-        content.match_indices(pattern).take(MOST_MATCHES).map(|(at, found)| at..at + found.len()).collect();
+        content.match_indices(pattern).take(MAX_MATCHES).map(|(at, found)| at..at + found.len()).collect();
     if !literal.is_empty() {
         return Ok(literal);
     }
     let regex = RegexBuilder::new(pattern)
-        .size_limit(REGEX_BYTES)
-        .dfa_size_limit(8 * REGEX_BYTES)
-        .nest_limit(NESTED)
+        .size_limit(MAX_REGEX_BYTES)
+        .dfa_size_limit(8 * MAX_REGEX_BYTES)
+        .nest_limit(MAX_REGEX_NESTING)
         .multi_line(true)
         .crlf(true)
         .build();
@@ -42,23 +42,23 @@ pub(crate) fn matches(pattern: &str, content: &str) -> Result<Vec<Range<usize>>,
         Ok(regex) => regex,
         Err(regex::Error::CompiledTooBig(_)) => {
             return Err(
-                bad("is too costly as a regular expression").fix("write it without large repetitions")
+                bad("is too costly as a regular expression").with_fix("write it without large repetitions")
             );
         }
         // A text that does not occur, and no expression either: it is simply not there.
         Err(_) => return Ok(Vec::new()),
     };
-    let found = regex.find_iter(content).take(MOST_MATCHES).map(|found| found.range());
+    let found = regex.find_iter(content).take(MAX_MATCHES).map(|found| found.range());
     Ok(found.filter(|range| !range.is_empty()).collect())
 }
 
 /// Whether a pattern is neither a text of the file nor a regular expression that can be used.
 pub(crate) fn is_invalid_regex(pattern: &str) -> bool {
-    RegexBuilder::new(pattern).size_limit(REGEX_BYTES).nest_limit(NESTED).build().is_err()
+    RegexBuilder::new(pattern).size_limit(MAX_REGEX_BYTES).nest_limit(MAX_REGEX_NESTING).build().is_err()
 }
 
 /// Of several places the one that is meant. `same` says what two places have in common if they are one.
-pub(crate) fn choose<T: PartialEq>(
+pub(crate) fn choose_match<T: PartialEq>(
     anchor: &Anchor,
     places: Vec<Range<usize>>,
     same: impl Fn(&Range<usize>) -> T,
@@ -74,8 +74,12 @@ pub(crate) fn choose<T: PartialEq>(
 }
 
 /// The whole statement that holds a place; whole lines where nobody knows statements.
-pub(crate) fn statement(text: &Text, outline: Option<&Outline>, place: &Range<usize>) -> Range<usize> {
-    let found = outline.and_then(|outline| outline.statement(place));
+pub(crate) fn enclosing_statement(
+    text: &TextFile,
+    outline: Option<&CodeOutline>,
+    place: &Range<usize>,
+) -> Range<usize> {
+    let found = outline.and_then(|outline| outline.enclosing_statement(place));
     found.unwrap_or_else(|| {
         let line = text.line_start(place.start);
         let indent = text.content[line..].len() - text.content[line..].trim_start_matches([' ', '\t']).len();

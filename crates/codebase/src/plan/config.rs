@@ -7,7 +7,7 @@ mod yaml;
 use super::document::Setting;
 
 /// The text with these values in it. YAML, TOML and JSON are known by the ending of the name.
-pub(crate) fn set(path: &str, content: &str, settings: &[Setting]) -> Result<String, String> {
+pub(crate) fn apply_settings(path: &str, content: &str, settings: &[Setting]) -> Result<String, String> {
     let write = match path.rsplit('.').next().unwrap_or_default() {
         "yaml" | "yml" => yaml::set,
         "toml" => toml::set,
@@ -35,6 +35,6 @@ pub(crate) fn set(path: &str, content: &str, settings: &[Setting]) -> Result<Str
 }
 
 /// The way to a value, for people.
-fn shown(key: &[String]) -> String {
+fn format_key(key: &[String]) -> String {
     format!("`{}`", key.join("."))
 }

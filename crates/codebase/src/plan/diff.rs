@@ -3,17 +3,17 @@
 use diffy::{DiffOptions, PatchFormatter};
 
 /// Beyond this many pairs of lines nobody reads a difference, and looking for a small one takes long.
-const MOST_PAIRS: usize = 4_000_000;
+const MAX_LINE_PAIRS: usize = 4_000_000;
 
 /// A unified diff, as `git apply` takes it. A file that is not there is `/dev/null`.
-pub fn unified(path: &str, old: Option<&str>, new: Option<&str>) -> String {
+pub fn unified_diff(path: &str, old: Option<&str>, new: Option<&str>) -> String {
     let name = |side: &str, text: Option<&str>| match text {
         Some(_) => format!("{side}/{path}"),
         None => "/dev/null".to_owned(),
     };
     let (from, to) = (name("a", old), name("b", new));
     let (old, new) = (old.unwrap_or_default(), new.unwrap_or_default());
-    if too_different(old, new) {
+    if is_too_different(old, new) {
         return format!("--- {from}\n+++ {to}\n@@ too different to be shown line by line @@\n");
     }
     if old == new {
@@ -25,9 +25,9 @@ pub fn unified(path: &str, old: Option<&str>, new: Option<&str>) -> String {
     PatchFormatter::new().suppress_blank_empty(false).fmt_patch(&changes).to_string()
 }
 
-fn too_different(old: &str, new: &str) -> bool {
+fn is_too_different(old: &str, new: &str) -> bool {
     let (old, new): (Vec<&str>, Vec<&str>) = (old.lines().collect(), new.lines().collect());
     let head = old.iter().zip(&new).take_while(|(a, b)| a == b).count();
     let tail = old[head..].iter().rev().zip(new[head..].iter().rev()).take_while(|(a, b)| a == b).count();
-    (old.len() - head - tail).saturating_mul(new.len() - head - tail) > MOST_PAIRS
+    (old.len() - head - tail).saturating_mul(new.len() - head - tail) > MAX_LINE_PAIRS
 }

@@ -3,12 +3,12 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::text::{Eol, Indent};
+use super::text_file::{Eol, Indent};
 
 /// Proposed edits, and all that is needed to judge, apply and reverse them.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Plan {
+pub struct EditPlan {
     /// The version of this format.
     pub schema: u32,
     /// The digest of everything else.
@@ -31,11 +31,11 @@ pub struct Plan {
     pub prerequisites: Vec<String>,
 }
 
-impl Plan {
+impl EditPlan {
     /// All changes of a file, in the order of the text.
-    pub(crate) fn changes(&self, path: &str) -> Vec<Change> {
+    pub(crate) fn changes_in_file(&self, path: &str) -> Vec<TextChange> {
         let own = self.edits.iter().filter(|edit| edit.filepath == path);
-        let mut changes: Vec<Change> = own.flat_map(|edit| edit.changes.clone()).collect();
+        let mut changes: Vec<TextChange> = own.flat_map(|edit| edit.changes.clone()).collect();
         changes.sort_by_key(|change| (change.start, change.end));
         changes
     }
@@ -58,7 +58,7 @@ pub struct Edit {
     pub rationale: String,
     /// What it comes to in the file as it is.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub changes: Vec<Change>,
+    pub changes: Vec<TextChange>,
 }
 
 /// The kinds of edits.
@@ -148,7 +148,7 @@ pub struct Payload {
     pub code: Option<String>,
     /// Where the code goes, if the anchor alone does not say it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub location: Option<Location>,
+    pub location: Option<InsertLocation>,
     /// Values to set in a YAML, TOML or JSON file.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub set: Vec<Setting>,
@@ -169,7 +169,7 @@ pub struct Setting {
 /// Where code goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Location {
+pub enum InsertLocation {
     /// Above the function that the anchor is in, or the next one; below its other decorators.
     AboveFunction,
     /// After the anchor's statement.
@@ -185,11 +185,11 @@ pub enum Location {
 }
 
 /// The names of the locations.
-pub const LOCATIONS: [&str; 6] =
+pub const LOCATION_NAMES: [&str; 6] =
     ["above_function", "after_anchor", "before_anchor", "top_of_file", "after_imports", "end_of_file"];
 
-impl Location {
-    /// All of them, in the order of [`LOCATIONS`].
+impl InsertLocation {
+    /// All of them, in the order of [`LOCATION_NAMES`].
     pub(crate) const ALL: [Self; 6] = [
         Self::AboveFunction,
         Self::AfterAnchor,
@@ -203,13 +203,13 @@ impl Location {
 /// An exact change: this range becomes that text.
 #[derive(Debug, Default, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Change {
+pub struct TextChange {
     /// In bytes.
     pub start: usize,
     /// In bytes; the first that is not replaced.
     pub end: usize,
     /// As editors count.
-    pub range: Range,
+    pub range: LspRange,
     /// What stands there.
     pub old_text: String,
     /// What will.
@@ -218,16 +218,16 @@ pub struct Change {
 
 /// A range as the Language Server Protocol counts.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Range {
+pub struct LspRange {
     /// Where it begins.
-    pub start: Position,
+    pub start: LspPosition,
     /// Where it ends.
-    pub end: Position,
+    pub end: LspPosition,
 }
 
 /// A line, and the UTF-16 units before a place in it; both from 0.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Position {
+pub struct LspPosition {
     /// The line.
     pub line: u32,
     /// The place in it.
@@ -241,7 +241,7 @@ pub struct FileChange {
     /// The file, from the root.
     pub path: String,
     /// How it must be before; nothing: it must not be there.
-    pub before: Option<Before>,
+    pub before: Option<OriginalFile>,
     /// The digest of what it will be.
     pub sha256: String,
     /// The size that it will have.
@@ -252,7 +252,7 @@ pub struct FileChange {
 
 /// What a file is before it is edited.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Before {
+pub struct OriginalFile {
     /// Its digest.
     pub sha256: String,
     /// Its size in bytes.

@@ -1,22 +1,22 @@
 //! What is said about a plan.
 
-use crate::invisible::reveal;
-use crate::repository_text::{NameKind, RepositoryTexts};
+use crate::invisible_chars::replace_invisible_chars;
+use crate::name_redaction::{NameKind, NameRedactor};
 
 /// Whether it can be applied all the same.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Severity {
+pub enum PlanSeverity {
     /// It cannot.
-    Blocks,
+    Blocking,
     /// It can, but should be looked at.
-    Warns,
+    Warning,
 }
 
 /// One thing that is wrong with a plan, or may be.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Finding {
+pub struct PlanFinding {
     /// Whether it blocks.
-    pub severity: Severity,
+    pub severity: PlanSeverity,
     /// A stable name for programs.
     pub code: &'static str,
     /// The edit, counted from 0.
@@ -26,61 +26,61 @@ pub struct Finding {
     /// The line in it, counted from 1.
     pub line: Option<u32>,
     /// What is wrong, without the number of the edit.
-    pub says: String,
+    pub text: String,
     /// What to do about it.
     pub fix: String,
 }
 
-impl Finding {
-    pub(crate) fn blocks(code: &'static str, says: impl Into<String>) -> Self {
+impl PlanFinding {
+    pub(crate) fn blocking(code: &'static str, says: impl Into<String>) -> Self {
         Self {
-            severity: Severity::Blocks,
+            severity: PlanSeverity::Blocking,
             code,
             edit: None,
             path: None,
             line: None,
-            says: says.into(),
+            text: says.into(),
             fix: String::new(),
         }
     }
 
-    pub(crate) fn warns(code: &'static str, says: impl Into<String>) -> Self {
-        Self { severity: Severity::Warns, ..Self::blocks(code, says) }
+    pub(crate) fn warning(code: &'static str, says: impl Into<String>) -> Self {
+        Self { severity: PlanSeverity::Warning, ..Self::blocking(code, says) }
     }
 
-    pub(crate) fn fix(mut self, fix: impl Into<String>) -> Self {
+    pub(crate) fn with_fix(mut self, fix: impl Into<String>) -> Self {
         self.fix = fix.into();
         self
     }
 
-    pub(crate) fn at(mut self, path: &str, line: u32) -> Self {
+    pub(crate) fn with_location(mut self, path: &str, line: u32) -> Self {
         (self.path, self.line) = (Some(path.to_owned()), Some(line));
         self
     }
 
-    pub(crate) fn of(mut self, edit: usize) -> Self {
+    pub(crate) fn for_edit(mut self, edit: usize) -> Self {
         self.edit = Some(edit);
         self
     }
 
     /// Whether it stands in the way.
     pub fn is_blocking(&self) -> bool {
-        self.severity == Severity::Blocks
+        self.severity == PlanSeverity::Blocking
     }
 
     /// The whole sentence, and what to do about it.
-    pub fn advice(&self) -> String {
+    pub fn sentence_with_fix(&self) -> String {
         match self.fix.as_str() {
             "" => self.sentence(),
-            fix => format!("{} ({})", self.sentence(), self.in_words(fix)),
+            fix => format!("{} ({})", self.sentence(), self.redact_path(fix)),
         }
     }
 
     /// A sentence about its file, which is named by a stand-in if it has no plain name.
-    fn in_words(&self, sentence: &str) -> String {
+    fn redact_path(&self, sentence: &str) -> String {
         match &self.path {
-            Some(path) if !path.is_empty() && !NameKind::File.is_plain(path) => {
-                sentence.replace(path, &RepositoryTexts::default().file(path))
+            Some(path) if !path.is_empty() && !NameKind::File.is_safe_name(path) => {
+                sentence.replace(path, &NameRedactor::default().file(path))
             }
             _ => sentence.to_owned(),
         }
@@ -88,7 +88,7 @@ impl Finding {
 
     /// What is wrong, without the number of the edit, and with a stand-in for a file that has no plain name.
     pub fn message(&self) -> String {
-        self.in_words(&self.says)
+        self.redact_path(&self.text)
     }
 
     /// The whole sentence: `Edit #0: …`.
@@ -102,9 +102,9 @@ impl Finding {
 }
 
 /// Something that a plan says, in a sentence: in one line, and not too long.
-pub(crate) fn quoted(text: &str) -> String {
+pub(crate) fn quote(text: &str) -> String {
     let (kept, more) = text.char_indices().nth(200).map_or((text, ""), |(end, _)| (&text[..end], "…"));
-    format!("'{}{more}'", reveal(kept, |_| " ".to_owned()))
+    format!("'{}{more}'", replace_invisible_chars(kept, |_| " ".to_owned()))
 }
 
 #[cfg(test)]
@@ -112,7 +112,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_file_without_a_plain_name_has_a_stand_in() {
+    fn unsafe_file_name_is_replaced_by_a_placeholder() {
         for (path, expected) in [
             ("app/main.py", "Edit #1: app/main.py is not there (make app/main.py)"),
             (
@@ -120,8 +120,9 @@ mod tests {
                 "Edit #1: (file 3114ca in app/) is not there (make (file 3114ca in app/))",
             ),
         ] {
-            let finding = Finding::blocks("x", format!("{path} is not there")).fix(format!("make {path}"));
-            assert_eq!(finding.at(path, 1).of(1).advice(), expected);
+            let finding =
+                PlanFinding::blocking("x", format!("{path} is not there")).with_fix(format!("make {path}"));
+            assert_eq!(finding.with_location(path, 1).for_edit(1).sentence_with_fix(), expected);
         }
     }
 }

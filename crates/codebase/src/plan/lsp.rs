@@ -4,10 +4,10 @@ use std::fmt::Write;
 
 use serde_json::{Value, json};
 
-use super::document::Plan;
+use super::document::EditPlan;
 
 /// The `WorkspaceEdit`. `root` is the URI of the repository's folder, without a slash at its end.
-pub fn workspace_edit(plan: &Plan, root: &str) -> Value {
+pub fn workspace_edit(plan: &EditPlan, root: &str) -> Value {
     let mut documents = Vec::new();
     for file in &plan.files {
         let uri = format!("{root}/{}", uri_path(&file.path));

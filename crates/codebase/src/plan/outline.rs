@@ -3,64 +3,64 @@
 mod python;
 mod script;
 
-pub(super) use python::{defines, only_decorators, only_imports};
+pub(super) use python::{parse_decorators_only, parse_imports_only, starts_with_definition};
 
 use std::collections::BTreeSet;
 use std::ops::Range;
 
 use crate::language::{self, Language};
 use crate::manifest::document;
-use crate::source::{self, Unparsed};
+use crate::source::{self, SourceParseError};
 
 /// The places in one file.
 #[derive(Debug, Default, Clone)]
-pub(crate) struct Outline {
+pub(crate) struct CodeOutline {
     /// Every statement, nested ones too.
     pub(crate) statements: Vec<Range<usize>>,
     /// The functions that can be decorated.
-    pub(crate) functions: Vec<FunctionPlace>,
+    pub(crate) functions: Vec<OutlineFunction>,
     /// The imports at the top level.
-    pub(crate) imports: Vec<ImportPlace>,
+    pub(crate) imports: Vec<OutlineImport>,
     /// Where the first code may stand: after shebang, docstring, directives.
-    pub(crate) head: usize,
+    pub(crate) body_start: usize,
     /// Names that the file gives to something else at its top level.
-    pub(crate) names: BTreeSet<String>,
+    pub(crate) top_level_names: BTreeSet<String>,
 }
 
 /// A function and what is above it.
 #[derive(Debug, Clone)]
-pub(crate) struct FunctionPlace {
+pub(crate) struct OutlineFunction {
     /// `Class.method` for a method.
     pub(crate) name: String,
     /// With its decorators.
     pub(crate) span: Range<usize>,
     /// Where `def` or `async def` begins.
-    pub(crate) def: usize,
+    pub(crate) def_start: usize,
     /// What its decorators call.
     pub(crate) decorators: Vec<String>,
 }
 
 /// An import statement.
 #[derive(Debug, Clone)]
-pub(crate) struct ImportPlace {
+pub(crate) struct OutlineImport {
     pub(crate) span: Range<usize>,
     pub(crate) module: String,
     /// What is taken (nothing: the module itself) and what it is called here.
     pub(crate) names: Vec<(Option<String>, String)>,
     /// No other statement stands between it and the imports before it.
-    pub(crate) run: usize,
+    pub(crate) import_block: usize,
 }
 
-impl Outline {
+impl CodeOutline {
     /// The innermost statement that holds a range.
-    pub(crate) fn statement(&self, range: &Range<usize>) -> Option<Range<usize>> {
+    pub(crate) fn enclosing_statement(&self, range: &Range<usize>) -> Option<Range<usize>> {
         let holds = |s: &&Range<usize>| s.start <= range.start && range.end <= s.end;
         self.statements.iter().filter(holds).min_by_key(|s| s.end - s.start).cloned()
     }
 
     /// The innermost function that holds a range, or the first after it.
-    pub(crate) fn function(&self, range: &Range<usize>) -> Option<&FunctionPlace> {
-        let holds = |f: &&FunctionPlace| f.span.start <= range.start && range.end <= f.span.end;
+    pub(crate) fn enclosing_or_next_function(&self, range: &Range<usize>) -> Option<&OutlineFunction> {
+        let holds = |f: &&OutlineFunction| f.span.start <= range.start && range.end <= f.span.end;
         let inner = self.functions.iter().filter(holds).min_by_key(|f| f.span.end - f.span.start);
         let next =
             || self.functions.iter().filter(|f| f.span.start >= range.end).min_by_key(|f| f.span.start);
@@ -68,7 +68,7 @@ impl Outline {
     }
 
     /// The full name of what a decorator calls: `fl.agent` is `fluxloop.agent` after `import fluxloop as fl`.
-    pub(crate) fn full_name(&self, callee: &str) -> String {
+    pub(crate) fn qualified_name(&self, callee: &str) -> String {
         let (first, rest) = callee.split_once('.').map_or((callee, ""), |(first, rest)| (first, rest));
         for import in &self.imports {
             if let Some((name, _)) = import.names.iter().find(|(_, local)| local == first) {
@@ -83,57 +83,60 @@ impl Outline {
 
 /// Why a file has no outline.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Broken {
+pub(crate) struct OutlineError {
     pub(crate) line: u32,
     pub(crate) reason: String,
 }
 
 /// Reads a file; nothing for languages that have no parser here. Call it on a thread with a large stack.
-pub(crate) fn outline(path: &str, content: &str) -> Result<Option<Outline>, Broken> {
-    let broken = |reason: &str| Err(Broken { line: 1, reason: reason.to_owned() });
-    let language = language::of(path);
+pub(crate) fn parse_outline(path: &str, content: &str) -> Result<Option<CodeOutline>, OutlineError> {
+    let broken = |reason: &str| Err(OutlineError { line: 1, reason: reason.to_owned() });
+    let language = language::detect_language(path);
     if !matches!(language, Some(Language::Python | Language::JavaScript | Language::TypeScript)) {
         return Ok(None);
     }
-    match source::bearable(content) {
-        Err(Unparsed::TooLarge) => return broken("it is too large to be parsed"),
+    match source::check_parse_limits(content) {
+        Err(SourceParseError::TooLarge) => return broken("it is too large to be parsed"),
         Err(_) => return broken("it is nested too deep to be parsed"),
         Ok(()) => {}
     }
     let skipped = if content.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
     let text = &content[skipped..];
-    let found =
-        if language == Some(Language::Python) { python::outline(text) } else { script::outline(path, text) };
-    found.map(|outline| Some(outline.shifted(skipped)))
+    let found = if language == Some(Language::Python) {
+        python::parse_outline(text)
+    } else {
+        script::parse_outline(path, text)
+    };
+    found.map(|outline| Some(outline.shift_by(skipped)))
 }
 
 /// Whether a document has the form that its name promises: JSON, TOML, YAML. Nothing if nobody can say.
-pub(crate) fn well_formed(path: &str, content: &str) -> Option<Result<(), Broken>> {
+pub(crate) fn check_well_formed(path: &str, content: &str) -> Option<Result<(), OutlineError>> {
     let text = content.strip_prefix('\u{feff}').unwrap_or(content);
     let parsed = match path.rsplit('.').next().unwrap_or_default() {
-        "json" | "jsonc" => document::json(text),
-        "toml" => document::toml(text),
-        "yaml" | "yml" => document::yaml(text),
+        "json" | "jsonc" => document::parse_json(text),
+        "toml" => document::parse_toml(text),
+        "yaml" | "yml" => document::parse_yaml(text),
         _ => return None,
     };
-    Some(parsed.map(drop).map_err(|broken| Broken { line: broken.line, reason: broken.reason }))
+    Some(parsed.map(drop).map_err(|broken| OutlineError { line: broken.line, reason: broken.reason }))
 }
 
-impl Outline {
-    fn shifted(mut self, by: usize) -> Self {
+impl CodeOutline {
+    fn shift_by(mut self, by: usize) -> Self {
         let shift = |range: &mut Range<usize>| *range = range.start + by..range.end + by;
         self.statements.iter_mut().for_each(shift);
         self.imports.iter_mut().for_each(|import| shift(&mut import.span));
         for function in &mut self.functions {
             shift(&mut function.span);
-            function.def += by;
+            function.def_start += by;
         }
-        self.head += by;
+        self.body_start += by;
         self
     }
 }
 
 /// Where the line after this place begins.
-fn next_line(text: &str, at: usize) -> usize {
+fn next_line_start(text: &str, at: usize) -> usize {
     text[at..].find('\n').map_or(text.len(), |end| at + end + 1)
 }

@@ -1,13 +1,13 @@
 //! Trees are written as texts: `=== path` begins a file.
 
 mod apply;
-mod guards;
-mod hidden;
-mod placing;
+mod edge_cases;
+mod hidden_chars;
+mod insertion;
+mod protection;
+mod redaction;
 mod settings;
-mod traps;
-mod verdicts;
-mod view;
+mod validation;
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -20,7 +20,7 @@ use super::*;
 
 /// A folder with these files.
 #[expect(clippy::disallowed_methods, reason = "tests make their own trees")]
-pub(crate) fn folder(files: &[(&str, &str)]) -> TempDir {
+pub(crate) fn temp_folder(files: &[(&str, &str)]) -> TempDir {
     let folder = tempfile::tempdir().unwrap();
     for (path, content) in files {
         let path = folder.path().join(path);
@@ -30,13 +30,13 @@ pub(crate) fn folder(files: &[(&str, &str)]) -> TempDir {
     folder
 }
 
-pub(crate) fn open(folder: &TempDir) -> Tree {
+pub(crate) fn open_tree(folder: &TempDir) -> Tree {
     Tree::open(folder.path()).unwrap()
 }
 
 /// Every file and folder, with content and mode.
 #[expect(clippy::disallowed_methods, reason = "tests look for themselves")]
-pub(crate) fn contents(folder: &Path) -> BTreeMap<String, (u32, Vec<u8>)> {
+pub(crate) fn snapshot_files(folder: &Path) -> BTreeMap<String, (u32, Vec<u8>)> {
     use std::os::unix::fs::PermissionsExt;
     let mut found = BTreeMap::new();
     let mut open = vec![folder.to_path_buf()];
@@ -56,11 +56,11 @@ pub(crate) fn contents(folder: &Path) -> BTreeMap<String, (u32, Vec<u8>)> {
 }
 
 /// A key for journals: the digest says who signed.
-pub(crate) struct TestKey(pub(crate) &'static str);
+pub(crate) struct TestSigner(pub(crate) &'static str);
 
-impl Signer for TestKey {
+impl Signer for TestSigner {
     fn sign(&self, purpose: &str, text: &[u8]) -> String {
-        digest::sha256(&[self.0.as_bytes(), purpose.as_bytes(), text].concat())
+        digest::sha256_hex(&[self.0.as_bytes(), purpose.as_bytes(), text].concat())
     }
 
     fn verify(&self, purpose: &str, text: &[u8], signature: &str) -> bool {
@@ -68,53 +68,58 @@ impl Signer for TestKey {
     }
 }
 
-pub(crate) const ADA: Actor<'static> = Actor { tenant: "ada", subject: "key:1", signer: &TestKey("ours") };
+pub(crate) const TEST_ACTOR: Actor<'static> =
+    Actor { tenant: "ada", subject: "key:1", signer: &TestSigner("ours") };
 
-fn apply(tree: &Tree, plan: &Plan, files: &[Resolved]) -> Result<Applied, ApplyError> {
-    super::apply(tree, plan, files, &ADA)
+fn apply(tree: &Tree, plan: &EditPlan, files: &[ResolvedFile]) -> Result<ApplyResult, ApplyError> {
+    super::apply(tree, plan, files, &TEST_ACTOR)
 }
 
 /// The plan of this id, or the last one.
-fn undo(tree: &Tree, id: Option<&str>) -> Result<Undone, ApplyError> {
-    let last = undoable(tree, &ADA)?.0.into_iter().next().map(|last| last.plan);
-    super::undo(tree, id.map(str::to_owned).or(last).as_deref().unwrap_or_default(), &ADA)
+fn undo(tree: &Tree, id: Option<&str>) -> Result<UndoResult, ApplyError> {
+    let last = list_undoable_plans(tree, &TEST_ACTOR)?.0.into_iter().next().map(|last| last.plan);
+    super::undo(tree, id.map(str::to_owned).or(last).as_deref().unwrap_or_default(), &TEST_ACTOR)
 }
 
-fn undo_by_plan(tree: &Tree, plan: &Plan, consent: &[String]) -> Result<Undone, ApplyError> {
-    super::undo_by_plan(tree, plan, consent, &ADA)
+fn undo_by_plan(tree: &Tree, plan: &EditPlan, consent: &[String]) -> Result<UndoResult, ApplyError> {
+    super::undo_by_plan(tree, plan, consent, &TEST_ACTOR)
 }
 
 fn recover(tree: &Tree) -> Result<Vec<String>, ApplyError> {
-    super::recover(tree, ADA.signer)
+    super::recover(tree, TEST_ACTOR.signer)
 }
 
-fn nothing(_: &[&str]) -> bool {
+fn no_extra_commands(_: &[&str]) -> bool {
     false
 }
 
-pub(crate) static UNLIMITED: std::sync::LazyLock<tree::Budget> =
-    std::sync::LazyLock::new(tree::Budget::unlimited);
+pub(crate) static UNLIMITED_BUDGET: std::sync::LazyLock<tree::WorkBudget> =
+    std::sync::LazyLock::new(tree::WorkBudget::unlimited);
 
-pub(crate) fn rules() -> Rules<'static> {
-    Rules {
+pub(crate) fn validation_rules() -> ValidationRules<'static> {
+    ValidationRules {
         consent: &[],
         wrong_imports: &[WrongImport {
             wrong: "from sdk import sdk",
             right: "import sdk",
             why: "there is no such name",
         }],
-        commands: nothing,
-        budget: &UNLIMITED,
+        is_extra_command: no_extra_commands,
+        budget: &UNLIMITED_BUDGET,
     }
 }
 
-pub(crate) fn judged(tree: &Tree, edits: Value) -> Verdict {
-    validate(tree, &json!({ "summary": "s", "edits": edits, "rollback": { "instruction": "x" } }), &rules())
-        .unwrap()
+pub(crate) fn validate_edits(tree: &Tree, edits: Value) -> PlanValidation {
+    validate_plan(
+        tree,
+        &json!({ "summary": "s", "edits": edits, "rollback": { "instruction": "x" } }),
+        &validation_rules(),
+    )
+    .unwrap()
 }
 
 /// `code` of every finding that blocks.
-pub(crate) fn blocking(verdict: &Verdict) -> Vec<&'static str> {
-    let blocks = verdict.findings.iter().filter(|finding| finding.severity == Severity::Blocks);
+pub(crate) fn blocking_codes(validation: &PlanValidation) -> Vec<&'static str> {
+    let blocks = validation.findings.iter().filter(|finding| finding.severity == PlanSeverity::Blocking);
     blocks.map(|finding| finding.code).collect()
 }

@@ -3,24 +3,24 @@
 use std::io;
 
 use serde_json::Value;
-use tree::{Budget, Tree};
+use tree::{Tree, WorkBudget};
 
-use super::check;
 use super::digest;
-use super::document::{Edit, Plan, Rollback};
-use super::explain;
-use super::finding::{Finding, quoted};
-use super::hidden;
-use super::read::{Draft, read};
-use super::resolve::{Over, Resolution, resolve_over};
-use super::{LARGEST_FILE, diff::unified};
-use crate::source::with_stack;
+use super::document::{Edit, EditPlan, Rollback};
+use super::finding::{PlanFinding, quote};
+use super::hidden_chars;
+use super::original_texts;
+use super::parse::{PlanDraft, parse_plan};
+use super::post_check;
+use super::resolve::{FileOverlay, Resolution, resolve_edits_with_overlay};
+use super::{MAX_EDITED_FILE_BYTES, diff::unified_diff};
+use crate::source::run_with_parser_stack;
 
 /// The version of the format.
-const SCHEMA: u32 = 1;
+const PLAN_SCHEMA_VERSION: u32 = 1;
 
 /// What is looked at, in words: the documented checks, and ours.
-pub const CHECKS: [&str; 12] = [
+pub const CHECK_NAMES: [&str; 12] = [
     "Plan structure validation",
     "File existence checks",
     "Anchor pattern verification",
@@ -48,130 +48,147 @@ pub struct WrongImport {
 
 /// What whoever asks knows beyond this crate.
 #[derive(Clone, Copy)]
-pub struct Rules<'a> {
+pub struct ValidationRules<'a> {
     /// Guarded paths that may be written to all the same.
     pub consent: &'a [String],
     /// Imports that do not work.
     pub wrong_imports: &'a [WrongImport],
     /// Further commands that may be run as a check.
-    pub commands: fn(&[&str]) -> bool,
+    pub is_extra_command: fn(&[&str]) -> bool,
     /// How long it may take.
-    pub budget: &'a Budget,
+    pub budget: &'a WorkBudget,
 }
 
 /// What is to be said about a plan.
 #[derive(Debug, Default)]
-pub struct Verdict {
+pub struct PlanValidation {
     /// What is wrong, or may be.
-    pub findings: Vec<Finding>,
+    pub findings: Vec<PlanFinding>,
     /// The plan with everything in it that is needed to apply it, if nothing blocks.
-    pub plan: Option<Plan>,
+    pub plan: Option<EditPlan>,
     /// What it comes to, as far as that could be found out.
     pub resolution: Resolution,
     /// Everything that it would do is done.
     pub already_applied: bool,
 }
 
-impl Verdict {
+impl PlanValidation {
     /// Whether nothing blocks.
     pub fn is_valid(&self) -> bool {
-        !self.findings.iter().any(Finding::is_blocking)
+        !self.findings.iter().any(PlanFinding::is_blocking)
     }
 }
 
 /// Judges a plan: any JSON.
-pub fn validate(tree: &Tree, plan: &Value, rules: &Rules<'_>) -> io::Result<Verdict> {
-    with_stack(|| Judge { tree, rules, verdict: Verdict::default() }.judge(plan))
+pub fn validate_plan(tree: &Tree, plan: &Value, rules: &ValidationRules<'_>) -> io::Result<PlanValidation> {
+    run_with_parser_stack(|| {
+        PlanValidator { tree, rules, validation: PlanValidation::default() }.validate(plan)
+    })
 }
 
-struct Judge<'a> {
+struct PlanValidator<'a> {
     tree: &'a Tree,
-    rules: &'a Rules<'a>,
-    verdict: Verdict,
+    rules: &'a ValidationRules<'a>,
+    validation: PlanValidation,
 }
 
-impl Judge<'_> {
-    fn judge(mut self, plan: &Value) -> Verdict {
-        let draft = read(plan, &mut self.verdict.findings);
-        self.post_checks(&draft);
-        self.rollback(&draft);
+impl PlanValidator<'_> {
+    fn validate(mut self, plan: &Value) -> PlanValidation {
+        let draft = parse_plan(plan, &mut self.validation.findings);
+        self.check_post_checks(&draft);
+        self.check_rollback(&draft);
         for (at, edit) in &draft.edits {
-            self.imports(*at, edit);
+            self.check_imports(*at, edit);
         }
-        if let Some(whole) = &draft.whole
+        if let Some(whole) = &draft.full_plan
             && self.is_applied(whole)
         {
             let says = "everything that this plan does is done already";
-            self.verdict.findings.push(Finding::warns("already_applied", says));
-            self.verdict.already_applied = true;
-            self.verdict.plan = Some(whole.clone());
-            self.verdict.findings.extend(hidden::findings(&draft, &[]));
-            return self.verdict;
+            self.validation.findings.push(PlanFinding::warning("already_applied", says));
+            self.validation.already_applied = true;
+            self.validation.plan = Some(whole.clone());
+            self.validation.findings.extend(hidden_chars::find_hidden_chars(&draft, &[]));
+            return self.validation;
         }
-        if draft.edits.is_empty() && self.verdict.is_valid() {
-            let finding = Finding::blocks("no_edits", "the plan has no edits: there is nothing to apply");
-            self.verdict.findings.push(finding.fix("its `warnings` may say why; propose another plan"));
+        if draft.edits.is_empty() && self.validation.is_valid() {
+            let finding =
+                PlanFinding::blocking("no_edits", "the plan has no edits: there is nothing to apply");
+            self.validation
+                .findings
+                .push(finding.with_fix("its `warnings` may say why; propose another plan"));
         }
         self.resolve(&draft);
-        self.verdict.findings.extend(hidden::findings(&draft, &self.verdict.resolution.edits));
-        self.claims(&draft);
-        self.verdict.findings.sort_by_key(|finding| (finding.edit.is_some(), finding.edit, finding.severity));
-        if self.verdict.is_valid() {
-            self.verdict.plan = Some(self.whole(draft));
+        self.validation
+            .findings
+            .extend(hidden_chars::find_hidden_chars(&draft, &self.validation.resolution.edits));
+        self.check_claims(&draft);
+        self.validation
+            .findings
+            .sort_by_key(|finding| (finding.edit.is_some(), finding.edit, finding.severity));
+        if self.validation.is_valid() {
+            self.validation.plan = Some(self.complete_plan(draft));
         }
-        self.verdict
+        self.validation
     }
 
-    fn resolve(&mut self, draft: &Draft) {
+    fn resolve(&mut self, draft: &PlanDraft) {
         let (numbers, edits): (Vec<usize>, Vec<Edit>) = draft.edits.iter().cloned().unzip();
-        let mut resolution = self.resolved(edits, &Over::new());
+        let mut resolution = self.resolve_with_overlay(edits, &FileOverlay::new());
         for finding in std::mem::take(&mut resolution.findings) {
             let edit = finding.edit.and_then(|at| numbers.get(at).copied());
-            self.verdict.findings.push(Finding { edit, ..finding });
+            self.validation.findings.push(PlanFinding { edit, ..finding });
         }
         let did_something = !resolution.edits.is_empty() && resolution.files.is_empty();
-        self.verdict.already_applied = did_something && self.verdict.is_valid();
-        if self.verdict.is_valid() {
-            self.twice(&resolution, &numbers);
+        self.validation.already_applied = did_something && self.validation.is_valid();
+        if self.validation.is_valid() {
+            self.check_idempotency(&resolution, &numbers);
         }
-        self.verdict.resolution = resolution;
+        self.validation.resolution = resolution;
     }
 
-    fn resolved(&self, edits: Vec<Edit>, over: &Over) -> Resolution {
-        resolve_over(self.tree, edits, self.rules.consent, over, self.rules.budget)
+    fn resolve_with_overlay(&self, edits: Vec<Edit>, over: &FileOverlay) -> Resolution {
+        resolve_edits_with_overlay(self.tree, edits, self.rules.consent, over, self.rules.budget)
     }
 
     /// Applying it again must change nothing.
-    fn twice(&mut self, resolution: &Resolution, numbers: &[usize]) {
+    fn check_idempotency(&mut self, resolution: &Resolution, numbers: &[usize]) {
         let plain =
             resolution.edits.iter().cloned().map(|edit| Edit { changes: Vec::new(), ..edit }).collect();
         let outline = |path: &String| resolution.outlines.get(path).cloned();
-        let file = |file: &super::Resolved| {
+        let file = |file: &super::ResolvedFile| {
             let path = file.change.path.clone();
             let outline = outline(&path);
             (path, (file.new.clone(), outline))
         };
-        let done: Over = resolution.files.iter().map(file).collect();
-        let again = self.resolved(plain, &done);
+        let done: FileOverlay = resolution.files.iter().map(file).collect();
+        let again = self.resolve_with_overlay(plain, &done);
         for (at, edit) in again.edits.iter().enumerate().filter(|(_, edit)| !edit.changes.is_empty()) {
             let says = format!("a second time it would change {} again", edit.filepath);
-            let finding = Finding::warns("not_idempotent", says).of(numbers.get(at).copied().unwrap_or(at));
-            self.verdict.findings.push(finding.fix("do not apply it twice by hand; this server does not"));
+            let finding =
+                PlanFinding::warning("not_idempotent", says).for_edit(numbers.get(at).copied().unwrap_or(at));
+            self.validation
+                .findings
+                .push(finding.with_fix("do not apply it twice by hand; this server does not"));
         }
     }
 
     /// What a plan of ours says about itself must be true.
-    fn claims(&mut self, draft: &Draft) {
-        let Some(whole) = &draft.whole else { return };
-        let mut say = |finding: Finding| self.verdict.findings.push(finding);
-        if digest::id(whole) != whole.id {
+    fn check_claims(&mut self, draft: &PlanDraft) {
+        let Some(whole) = &draft.full_plan else { return };
+        let mut say = |finding: PlanFinding| self.validation.findings.push(finding);
+        if digest::plan_id(whole) != whole.id {
             let says = "the plan is not the one that its `id` stands for: it has been changed";
-            say(Finding::blocks("changed_plan", says)
-                .fix("propose it anew, or take out `id`, `schema` and `files` to have it resolved again"));
+            say(PlanFinding::blocking("changed_plan", says).with_fix(
+                "propose it anew, or take out `id`, `schema` and `files` to have it resolved again",
+            ));
         }
-        let resolved = &self.verdict.resolution.files;
+        let resolved = &self.validation.resolution.files;
         for file in &whole.files {
-            let now = self.tree.read_plain(&file.path, LARGEST_FILE).ok().map(|bytes| digest::sha256(&bytes));
+            let now = self
+                .tree
+                .read_nofollow(&file.path, MAX_EDITED_FILE_BYTES)
+                .ok()
+                .map(|bytes| digest::sha256_hex(&bytes));
             let before = file.before.as_ref().map(|before| before.sha256.clone());
             if now != before {
                 let says = match (&now, &before) {
@@ -179,102 +196,108 @@ impl Judge<'_> {
                     (Some(_), None) => format!("{} has come into being since the plan was made", file.path),
                     _ => format!("{} has changed since the plan was made", file.path),
                 };
-                let known = self.verdict.findings.iter().any(|finding| finding.code == "stale_file");
+                let known = self.validation.findings.iter().any(|finding| finding.code == "stale_file");
                 if !known {
-                    let finding = Finding::blocks("stale_file", says).at(&file.path, 1);
-                    self.verdict.findings.push(finding.fix("propose a new plan"));
+                    let finding = PlanFinding::blocking("stale_file", says).with_location(&file.path, 1);
+                    self.validation.findings.push(finding.with_fix("propose a new plan"));
                 }
                 continue;
             }
             let found = resolved.iter().find(|resolved| resolved.change.path == file.path);
             if found.is_none_or(|found| found.change != *file) {
                 let says = format!("what the plan says about {} is not what its edits do", file.path);
-                self.verdict.findings.push(Finding::blocks("lying_plan", says).fix("propose a new plan"));
+                self.validation
+                    .findings
+                    .push(PlanFinding::blocking("lying_plan", says).with_fix("propose a new plan"));
             }
         }
         let unsaid =
             resolved.iter().find(|file| whole.files.iter().all(|known| known.path != file.change.path));
         if let Some(file) = unsaid {
             let says = format!("the plan does not say that it changes {}", file.change.path);
-            self.verdict.findings.push(Finding::blocks("lying_plan", says).fix("propose a new plan"));
+            self.validation
+                .findings
+                .push(PlanFinding::blocking("lying_plan", says).with_fix("propose a new plan"));
         }
-        if self.verdict.is_valid() && self.made_anew(whole) != *whole {
+        if self.validation.is_valid() && self.rebuild_plan(whole) != *whole {
             let says = "what the plan says about commands or its way back is not what this server would say";
-            self.verdict.findings.push(Finding::blocks("lying_plan", says).fix("propose a new plan"));
+            self.validation
+                .findings
+                .push(PlanFinding::blocking("lying_plan", says).with_fix("propose a new plan"));
         }
     }
 
     /// The plan as this server would write it.
-    fn made_anew(&self, whole: &Plan) -> Plan {
-        let facts = Facts {
+    fn rebuild_plan(&self, whole: &EditPlan) -> EditPlan {
+        let facts = PlanDetails {
             post_checks: whole.post_checks.clone(),
             warnings: whole.warnings.clone(),
             prerequisites: whole.prerequisites.clone(),
         };
-        complete(whole.summary.clone(), &self.verdict.resolution, facts, self.rules.commands)
+        build_plan(whole.summary.clone(), &self.validation.resolution, facts, self.rules.is_extra_command)
     }
 
     /// Every file is as the plan would leave it, and its edits explain that.
-    fn is_applied(&self, whole: &Plan) -> bool {
+    fn is_applied(&self, whole: &EditPlan) -> bool {
         let is_done = |file: &super::FileChange| {
-            super::path::problem(&file.path).is_none()
-                && self.tree.find(&file.path).is_ok_and(|found| found.is_some_and(|found| found.is_file))
+            super::path_check::find_path_problem(&file.path).is_none()
+                && self.tree.metadata(&file.path).is_ok_and(|found| found.is_some_and(|found| found.is_file))
                 && self
                     .tree
-                    .read_plain(&file.path, LARGEST_FILE)
-                    .is_ok_and(|now| digest::sha256(&now) == file.sha256)
+                    .read_nofollow(&file.path, MAX_EDITED_FILE_BYTES)
+                    .is_ok_and(|now| digest::sha256_hex(&now) == file.sha256)
         };
         !whole.files.is_empty()
             && whole.files.iter().all(is_done)
-            && explain::before(self.tree, whole, self.rules.consent).is_ok()
+            && original_texts::reconstruct_original_texts(self.tree, whole, self.rules.consent).is_ok()
     }
 
-    fn imports(&mut self, at: usize, edit: &Edit) {
+    fn check_imports(&mut self, at: usize, edit: &Edit) {
         let texts = [edit.payload.import.as_deref(), edit.payload.code.as_deref()];
         for line in texts.into_iter().flatten().flat_map(str::lines) {
             if let Some(wrong) = self.rules.wrong_imports.iter().find(|wrong| line.trim() == wrong.wrong) {
-                let says = format!("{} does not work: {}", quoted(wrong.wrong), wrong.why);
-                let finding = Finding::blocks("wrong_import", says).of(at);
-                self.verdict.findings.push(finding.fix(format!("write `{}`", wrong.right)));
+                let says = format!("{} does not work: {}", quote(wrong.wrong), wrong.why);
+                let finding = PlanFinding::blocking("wrong_import", says).for_edit(at);
+                self.validation.findings.push(finding.with_fix(format!("write `{}`", wrong.right)));
             }
         }
     }
 
-    fn post_checks(&mut self, draft: &Draft) {
+    fn check_post_checks(&mut self, draft: &PlanDraft) {
         for command in &draft.post_checks {
-            if let Err(reason) = check::judge(command, self.rules.commands) {
-                let says = format!("post-check {} is not safe to run: {reason}", quoted(command));
+            if let Err(reason) = post_check::parse_check_command(command, self.rules.is_extra_command) {
+                let says = format!("post-check {} is not safe to run: {reason}", quote(command));
                 let fix = "take it out, or use a plain test command such as `pytest tests/` or `npm test`";
-                self.verdict.findings.push(Finding::blocks("unsafe_command", says).fix(fix));
+                self.validation.findings.push(PlanFinding::blocking("unsafe_command", says).with_fix(fix));
             }
         }
     }
 
-    fn rollback(&mut self, draft: &Draft) {
+    fn check_rollback(&mut self, draft: &PlanDraft) {
         let warning = match draft.rollback.as_deref().map(str::trim) {
             None | Some("") => {
                 "Rollback instructions missing; `undo_edit_plan` reverses what is applied here".to_owned()
             }
-            Some(text) if sweeps(text) => format!(
+            Some(text) if discards_other_work(text) => format!(
                 "the rollback {} would throw away work that is not the plan's; it is never run, `undo_edit_plan` is used",
-                quoted(text)
+                quote(text)
             ),
             Some(_) => return,
         };
-        self.verdict.findings.push(Finding::warns("rollback", warning));
+        self.validation.findings.push(PlanFinding::warning("rollback", warning));
     }
 
     /// The plan with everything in it.
-    fn whole(&self, draft: Draft) -> Plan {
-        draft.whole.unwrap_or_else(|| {
-            let facts = Facts { post_checks: draft.post_checks, ..Facts::default() };
-            complete(draft.summary, &self.verdict.resolution, facts, self.rules.commands)
+    fn complete_plan(&self, draft: PlanDraft) -> EditPlan {
+        draft.full_plan.unwrap_or_else(|| {
+            let facts = PlanDetails { post_checks: draft.post_checks, ..PlanDetails::default() };
+            build_plan(draft.summary, &self.validation.resolution, facts, self.rules.is_extra_command)
         })
     }
 }
 
 /// Commands that reset more than a plan wrote.
-fn sweeps(text: &str) -> bool {
+fn discards_other_work(text: &str) -> bool {
     let text = text.to_lowercase();
     ["git restore", "git reset", "git checkout", "git clean", "git stash", "rm "]
         .iter()
@@ -283,7 +306,7 @@ fn sweeps(text: &str) -> bool {
 
 /// What a plan says besides its edits.
 #[derive(Debug, Clone, Default)]
-pub struct Facts {
+pub struct PlanDetails {
     /// Commands that show whether it worked.
     pub post_checks: Vec<String>,
     /// What to look at first.
@@ -293,18 +316,21 @@ pub struct Facts {
 }
 
 /// A plan of edits that have been resolved. `commands` says which further commands are checks.
-pub fn complete(
+pub fn build_plan(
     summary: String,
     resolution: &Resolution,
-    facts: Facts,
+    facts: PlanDetails,
     commands: fn(&[&str]) -> bool,
-) -> Plan {
-    let Facts { post_checks, warnings, prerequisites } = facts;
-    let reverse = |file: &super::Resolved| unified(&file.change.path, Some(&file.new), file.old.as_deref());
-    let commands =
-        post_checks.iter().map(|command| check::judge(command, commands).unwrap_or_default()).collect();
-    let mut plan = Plan {
-        schema: SCHEMA,
+) -> EditPlan {
+    let PlanDetails { post_checks, warnings, prerequisites } = facts;
+    let reverse =
+        |file: &super::ResolvedFile| unified_diff(&file.change.path, Some(&file.new), file.old.as_deref());
+    let commands = post_checks
+        .iter()
+        .map(|command| post_check::parse_check_command(command, commands).unwrap_or_default())
+        .collect();
+    let mut plan = EditPlan {
+        schema: PLAN_SCHEMA_VERSION,
         id: String::new(),
         summary,
         edits: resolution.edits.clone(),
@@ -323,7 +349,7 @@ pub fn complete(
         warnings,
         prerequisites,
     };
-    plan.id = digest::id(&plan);
+    plan.id = digest::plan_id(&plan);
     plan.rollback.instruction = if plan.edits.is_empty() {
         "There is nothing to undo: this plan has no edits.".to_owned()
     } else {

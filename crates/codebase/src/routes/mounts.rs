@@ -1,9 +1,9 @@
 //! Routers that are mounted under a prefix: `app.include_router(router, prefix="/api")`, `app.use("/api", router)`.
 
-use super::glue;
-use crate::modules;
-use crate::names::Names;
-use crate::source::{Argument, CallSite, Import};
+use super::join_route_path;
+use crate::import_resolution;
+use crate::source::{CallArgument, CallSite, SourceImport};
+use crate::symbols::SymbolIndex;
 
 /// A router, and where it is mounted.
 pub(super) struct Mount {
@@ -12,89 +12,107 @@ pub(super) struct Mount {
     file: usize,
     router: Option<String>,
     /// What it is mounted at.
-    at_file: usize,
-    at: Option<String>,
+    parent_file: usize,
+    parent_router: Option<String>,
 }
 
 /// All mounts in all files.
-pub(super) fn all(names: &Names<'_, '_>) -> Vec<Mount> {
-    let files = 0..names.files.len();
+pub(super) fn find_mounts(symbols: &SymbolIndex<'_, '_>) -> Vec<Mount> {
+    let files = 0..symbols.files.len();
     let calls = |file: usize| {
-        names.files[file].source.calls.iter().enumerate().map(move |(at, call)| (file, at, call))
+        symbols.files[file].source.calls.iter().enumerate().map(move |(at, call)| (file, at, call))
     };
-    files.flat_map(calls).filter_map(|(file, at, call)| mount(names, file, at, call)).collect()
+    files.flat_map(calls).filter_map(|(file, at, call)| parse_mount(symbols, file, at, call)).collect()
 }
 
 /// The prefix of a router, with those of the routers around it.
-pub(super) fn prefix(names: &Names<'_, '_>, mounts: &[Mount], file: usize, router: Option<&str>) -> String {
+pub(super) fn mount_prefix(
+    symbols: &SymbolIndex<'_, '_>,
+    mounts: &[Mount],
+    file: usize,
+    router: Option<&str>,
+) -> String {
     let (mut prefix, mut file, mut router) = (String::new(), file, router);
     // Three levels are more than anybody has; a router that is mounted at itself must end somewhere.
     for _ in 0..3 {
         let fits = |mount: &&Mount| {
             let same = mount.router.is_none()
                 || router.is_none()
-                || same_router(names, file, mount.router.as_deref(), router);
-            mount.file == file && same && (mount.at_file, mount.at.as_deref()) != (file, router)
+                || is_same_router(symbols, file, mount.router.as_deref(), router);
+            mount.file == file
+                && same
+                && (mount.parent_file, mount.parent_router.as_deref()) != (file, router)
         };
         let Some(mount) = mounts.iter().find(fits) else { break };
-        prefix = if prefix.is_empty() { mount.prefix.clone() } else { glue(&mount.prefix, &prefix) };
-        (file, router) = (mount.at_file, mount.at.as_deref());
+        prefix =
+            if prefix.is_empty() { mount.prefix.clone() } else { join_route_path(&mount.prefix, &prefix) };
+        (file, router) = (mount.parent_file, mount.parent_router.as_deref());
         // A router in between may have a prefix of its own.
-        let own = router.map(|router| super::prefix_of(names.files[file].source, router)).unwrap_or_default();
+        let own =
+            router.map(|router| super::router_prefix(symbols.files[file].source, router)).unwrap_or_default();
         if !own.is_empty() {
-            prefix = glue(&own, &prefix);
+            prefix = join_route_path(&own, &prefix);
         }
     }
     prefix
 }
 
 /// Whether two names mean one router: `chat_router = r = APIRouter()`.
-fn same_router(names: &Names<'_, '_>, file: usize, one: Option<&str>, other: Option<&str>) -> bool {
+fn is_same_router(
+    symbols: &SymbolIndex<'_, '_>,
+    file: usize,
+    one: Option<&str>,
+    other: Option<&str>,
+) -> bool {
     let made = |name: Option<&str>| {
         let binding =
-            names.files[file].source.bindings.iter().find(|binding| Some(binding.name.as_str()) == name)?;
+            symbols.files[file].source.bindings.iter().find(|binding| Some(binding.name.as_str()) == name)?;
         Some((binding.line, binding.callee.as_str()))
     };
     one == other || made(one).is_some() && made(one) == made(other)
 }
 
-fn mount(names: &Names<'_, '_>, file: usize, at: usize, call: &CallSite) -> Option<Mount> {
+fn parse_mount(symbols: &SymbolIndex<'_, '_>, file: usize, at: usize, call: &CallSite) -> Option<Mount> {
     let (object, verb) = call.callee.rsplit_once('.').unwrap_or(("", &call.callee));
-    let text_of = |name: &str| match call.named(name) {
-        Some(Argument::Text(text)) => text.clone(),
+    let text_of = |name: &str| match call.keyword_argument(name) {
+        Some(CallArgument::Text(text)) => text.clone(),
         None => String::new(),
-        Some(_) => super::COMPUTED.to_owned(),
+        Some(_) => super::COMPUTED_PATH.to_owned(),
     };
     let (prefix, (target, router)) = match (verb, call.arguments.as_slice()) {
-        ("include_router", [Argument::Name(name), ..]) => (text_of("prefix"), target(names, file, name)),
-        ("register_blueprint", [Argument::Name(name), ..]) => {
-            (text_of("url_prefix"), target(names, file, name))
+        ("include_router", [CallArgument::Name(name), ..]) => {
+            (text_of("prefix"), resolve_router(symbols, file, name))
         }
-        ("use" | "route" | "mount", [Argument::Text(prefix), .., Argument::Name(name)]) => {
-            (prefix.clone(), target(names, file, name))
+        ("register_blueprint", [CallArgument::Name(name), ..]) => {
+            (text_of("url_prefix"), resolve_router(symbols, file, name))
         }
-        ("register", [Argument::Name(name), Argument::Map(options)]) => {
+        ("use" | "route" | "mount", [CallArgument::Text(prefix), .., CallArgument::Name(name)]) => {
+            (prefix.clone(), resolve_router(symbols, file, name))
+        }
+        ("register", [CallArgument::Name(name), CallArgument::Map(options)]) => {
             let prefix = options.iter().find_map(|(key, value)| match (key.as_str(), value) {
-                ("prefix", Argument::Text(text)) => Some(text.clone()),
+                ("prefix", CallArgument::Text(text)) => Some(text.clone()),
                 _ => None,
             })?;
-            (prefix, target(names, file, name))
+            (prefix, resolve_router(symbols, file, name))
         }
-        ("path" | "re_path", [Argument::Text(prefix), Argument::Call(include)]) if include == "include" => {
+        ("path" | "re_path", [CallArgument::Text(prefix), CallArgument::Call(include)])
+            if include == "include" =>
+        {
             // The call within the call is the next one.
-            let included = names.files[file].source.calls.get(at + 1)?.first_text()?;
-            (prefix.clone(), (module(names, file, included)?, None))
+            let included = symbols.files[file].source.calls.get(at + 1)?.first_string()?;
+            (prefix.clone(), (resolve_module_file(symbols, file, included)?, None))
         }
         _ => return None,
     };
     let at = (!object.is_empty()).then(|| object.to_owned());
-    Some(Mount { prefix, file: target, router, at_file: file, at })
+    Some(Mount { prefix, file: target, router, parent_file: file, parent_router: at })
 }
 
 /// The file and the name of a router that is mounted by this name.
-fn target(names: &Names<'_, '_>, file: usize, name: &str) -> (usize, Option<String>) {
+fn resolve_router(symbols: &SymbolIndex<'_, '_>, file: usize, name: &str) -> (usize, Option<String>) {
     let (object, rest) = name.split_once('.').unwrap_or((name, ""));
-    match names.imported(file, object) {
+    match symbols.imported_from(file, object) {
         // `users.router`: a module, and the router in it.
         Some((other, _)) if !rest.is_empty() => (other, Some(rest.to_owned())),
         Some((other, there)) => {
@@ -105,7 +123,11 @@ fn target(names: &Names<'_, '_>, file: usize, name: &str) -> (usize, Option<Stri
 }
 
 /// The file of a Python module.
-fn module(names: &Names<'_, '_>, file: usize, module: &str) -> Option<usize> {
-    let import = Import { module: module.to_owned(), name: None, local: String::new(), line: 0 };
-    names.file(&modules::file_of(names.looks, names.files[file].path, &import)?)
+fn resolve_module_file(symbols: &SymbolIndex<'_, '_>, file: usize, module: &str) -> Option<usize> {
+    let import = SourceImport { module: module.to_owned(), name: None, local: String::new(), line: 0 };
+    symbols.file_index(&import_resolution::resolve_import(
+        symbols.sources,
+        symbols.files[file].path,
+        &import,
+    )?)
 }

@@ -33,10 +33,10 @@ const TOOLCHAINS: [Toolchain; 21] = [
 ];
 
 /// What else is handed on as it is.
-const KEPT: [&str; 6] = ["LANG", "LC_ALL", "LC_CTYPE", "LOGNAME", "TZ", "USER"];
+const INHERITED_VARIABLES: [&str; 6] = ["LANG", "LC_ALL", "LC_CTYPE", "LOGNAME", "TZ", "USER"];
 
 /// The environment of a program.
-pub(super) struct Environment {
+pub(super) struct ProgramEnvironment {
     /// All its variables.
     pub(super) variables: Vec<(OsString, OsString)>,
     /// The folders in which programs are looked for. The repository's own come first.
@@ -44,23 +44,25 @@ pub(super) struct Environment {
     /// The folders of toolchains that programs need.
     pub(super) toolchains: Vec<PathBuf>,
     /// The user's own home, which the program gets no view of.
-    pub(super) real_home: Option<PathBuf>,
+    pub(super) user_home: Option<PathBuf>,
 }
 
-impl Environment {
+impl ProgramEnvironment {
     /// Takes what is needed of ours, for a program that runs in `tree` and has `home` as its home.
     #[expect(clippy::disallowed_methods, reason = "toolchains lie in no tree")]
-    pub(super) fn gather(tree: &Path, home: &Path) -> Self {
+    pub(super) fn collect(tree: &Path, home: &Path) -> Self {
         let ours: Vec<(OsString, OsString)> = std::env::vars_os().collect();
         let value = |wanted: &str| {
             ours.iter().find(|(name, value)| name == wanted && !value.is_empty()).map(|(_, value)| value)
         };
-        let real_home = value("HOME").map(PathBuf::from).filter(|path| path.is_absolute());
-        let mut variables: Vec<(OsString, OsString)> =
-            KEPT.iter().filter_map(|name| Some(((*name).into(), value(name)?.clone()))).collect();
+        let user_home = value("HOME").map(PathBuf::from).filter(|path| path.is_absolute());
+        let mut variables: Vec<(OsString, OsString)> = INHERITED_VARIABLES
+            .iter()
+            .filter_map(|name| Some(((*name).into(), value(name)?.clone())))
+            .collect();
         let mut toolchains = Vec::new();
         for Toolchain(name, usual, parts) in TOOLCHAINS {
-            let below_home = || Some(real_home.as_ref()?.join(usual?));
+            let below_home = || Some(user_home.as_ref()?.join(usual?));
             let folder = value(name).map(PathBuf::from).or_else(below_home);
             let Some(folder) = folder.filter(|folder| folder.is_absolute() && folder.is_dir()) else {
                 continue;
@@ -89,7 +91,7 @@ impl Environment {
             set(name, folder.into());
         }
         set("PYTHONDONTWRITEBYTECODE", "1".into());
-        Self { variables, path, toolchains, real_home }
+        Self { variables, path, toolchains, user_home }
     }
 }
 

@@ -16,15 +16,15 @@ use rustix::process::{
 };
 use rustix::thread::set_no_new_privs;
 
-use super::places::{Place, Right};
+use super::file_access::{AccessRight, FileAccess};
 
 /// The newest version of Landlock that this was written for. An older kernel enforces what it knows of it.
-const NEWEST: ABI = ABI::V9;
+const SUPPORTED_ABI: ABI = ABI::V9;
 
 /// The version of Landlock that the kernel enforces, 0 if it has none.
-pub(super) fn landlock() -> i32 {
+pub(super) fn landlock_version() -> i32 {
     // Only a thread that is restricted gets to know; this one ends at once.
-    let restrict = || ruleset().and_then(|rules| rules.restrict_self().map_err(io::Error::other));
+    let restrict = || create_ruleset().and_then(|rules| rules.restrict_self().map_err(io::Error::other));
     let Ok(thread) = std::thread::Builder::new().spawn(restrict) else { return 0 };
     match thread.join() {
         Ok(Ok(status)) if status.ruleset != RulesetStatus::NotEnforced => match status.landlock {
@@ -35,10 +35,10 @@ pub(super) fn landlock() -> i32 {
     }
 }
 
-fn ruleset() -> io::Result<RulesetCreated> {
+fn create_ruleset() -> io::Result<RulesetCreated> {
     Ruleset::default()
-        .handle_access(AccessFs::from_all(NEWEST))
-        .and_then(|rules| rules.scope(Scope::from_all(NEWEST)))
+        .handle_access(AccessFs::from_all(SUPPORTED_ABI))
+        .and_then(|rules| rules.scope(Scope::from_all(SUPPORTED_ABI)))
         .and_then(Ruleset::create)
         .map_err(io::Error::other)
 }
@@ -46,18 +46,22 @@ fn ruleset() -> io::Result<RulesetCreated> {
 /// Restricts this thread, and all that is started from it, to these places. It gains no privileges any more, looks into
 /// no process that is not restricted as well, and sends none a signal. There is no way back.
 #[expect(clippy::disallowed_methods, reason = "these places lie in no tree")]
-pub(super) fn restrict_thread(places: &[Place], is_offered: bool) -> io::Result<()> {
+pub(super) fn restrict_thread(places: &[FileAccess], is_offered: bool) -> io::Result<()> {
     set_no_new_privs(true)?;
     if !is_offered {
         return Ok(());
     }
-    let mut rules = ruleset()?;
-    for Place(path, right) in places {
+    let mut rules = create_ruleset()?;
+    for FileAccess(path, right) in places {
         let Ok(file) = PathFd::new(path) else {
             continue; // it is not there, and so it is closed
         };
         let is_folder = fs::metadata(path).is_ok_and(|about| about.is_dir());
-        let access = if is_folder { access(*right) } else { access(*right) & AccessFs::from_file(NEWEST) };
+        let access = if is_folder {
+            access_flags(*right)
+        } else {
+            access_flags(*right) & AccessFs::from_file(SUPPORTED_ABI)
+        };
         rules = rules.add_rule(PathBeneath::new(file, access)).map_err(io::Error::other)?;
     }
     let status = rules.restrict_self().map_err(io::Error::other)?;
@@ -67,34 +71,35 @@ pub(super) fn restrict_thread(places: &[Place], is_offered: bool) -> io::Result<
     Ok(())
 }
 
-fn access(right: Right) -> BitFlags<AccessFs> {
+fn access_flags(right: AccessRight) -> BitFlags<AccessFs> {
     let read = AccessFs::ReadFile | AccessFs::ReadDir;
     match right {
-        Right::Read => read | AccessFs::ResolveUnix,
-        Right::Run => read | AccessFs::Execute,
-        Right::Device => AccessFs::ReadFile | AccessFs::WriteFile | AccessFs::Truncate,
-        Right::All => {
-            AccessFs::from_all(NEWEST) & !(AccessFs::MakeBlock | AccessFs::MakeChar | AccessFs::IoctlDev)
+        AccessRight::Read => read | AccessFs::ResolveUnix,
+        AccessRight::Execute => read | AccessFs::Execute,
+        AccessRight::Device => AccessFs::ReadFile | AccessFs::WriteFile | AccessFs::Truncate,
+        AccessRight::Full => {
+            AccessFs::from_all(SUPPORTED_ABI)
+                & !(AccessFs::MakeBlock | AccessFs::MakeChar | AccessFs::IoctlDev)
         }
     }
 }
 
 /// Memory of one process that is its own. Not its addresses: Go, Node and Java reserve far more than they use.
-const MEMORY: u64 = 4 << 30;
-const FILE: u64 = 1 << 30;
-const FILES: u64 = 8192;
+const MAX_MEMORY_BYTES: u64 = 4 << 30;
+const MAX_FILE_BYTES: u64 = 1 << 30;
+const MAX_OPEN_FILES: u64 = 8192;
 /// Processes and threads, beyond those that the user has already.
-const PROCESSES: u64 = 512;
+const MAX_PROCESSES: u64 = 512;
 
 /// Sets the limits of a process that has started nothing yet.
-pub(super) fn limit(process: u32) -> io::Result<()> {
+pub(super) fn set_resource_limits(process: u32) -> io::Result<()> {
     let process = pid(process)?;
     for (resource, most) in [
-        (Resource::Data, MEMORY),
-        (Resource::Fsize, FILE),
+        (Resource::Data, MAX_MEMORY_BYTES),
+        (Resource::Fsize, MAX_FILE_BYTES),
         (Resource::Core, 0),
-        (Resource::Nofile, FILES),
-        (Resource::Nproc, tasks_of_user() + PROCESSES),
+        (Resource::Nofile, MAX_OPEN_FILES),
+        (Resource::Nproc, count_user_tasks() + MAX_PROCESSES),
     ] {
         let most = getrlimit(resource).maximum.map_or(most, |ours| ours.min(most));
         prlimit(Some(process), resource, Rlimit { current: Some(most), maximum: Some(most) })?;
@@ -104,7 +109,7 @@ pub(super) fn limit(process: u32) -> io::Result<()> {
 
 /// How many tasks this user has: the kernel counts threads against the limit of processes.
 #[expect(clippy::disallowed_methods, reason = "this is about processes, not about a tree")]
-fn tasks_of_user() -> u64 {
+fn count_user_tasks() -> u64 {
     let user = getuid().as_raw().to_string();
     let field = |status: &str, name: &str| {
         let line = status.lines().find_map(|line| line.strip_prefix(name))?;
@@ -119,9 +124,9 @@ fn tasks_of_user() -> u64 {
 }
 
 /// The first process of a namespace. All others in it end with it.
-pub(super) struct Init(OwnedFd);
+pub(super) struct NamespaceInit(OwnedFd);
 
-impl Init {
+impl NamespaceInit {
     /// Finds the one that a process made.
     #[expect(clippy::disallowed_methods, reason = "this is about processes, not about a tree")]
     pub(super) fn find(parent: u32) -> io::Result<Self> {

@@ -3,27 +3,27 @@
 use std::io;
 use std::path::Path;
 
-use super::places::Place;
+use super::file_access::FileAccess;
 
 /// There is none.
-pub(super) fn landlock() -> i32 {
+pub(super) fn landlock_version() -> i32 {
     0
 }
 
 /// Nothing to do.
-pub(super) fn restrict_thread(_: &[Place], _: bool) -> io::Result<()> {
+pub(super) fn restrict_thread(_: &[FileAccess], _: bool) -> io::Result<()> {
     Ok(())
 }
 
 /// Nothing to do.
-pub(super) fn limit(_: u32) -> io::Result<()> {
+pub(super) fn set_resource_limits(_: u32) -> io::Result<()> {
     Ok(())
 }
 
 /// The first process of a namespace: there are no namespaces.
-pub(super) struct Init;
+pub(super) struct NamespaceInit;
 
-impl Init {
+impl NamespaceInit {
     /// There is none.
     pub(super) fn find(_: u32) -> io::Result<Self> {
         Err(io::ErrorKind::Unsupported.into())

@@ -5,25 +5,25 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-const MOST: usize = 16 * 1024;
+const MAX_OUTPUT_BYTES: usize = 16 * 1024;
 
 /// Reads streams on threads of their own, so that the program never waits for us.
 #[derive(Default)]
-pub(super) struct Output {
-    kept: Arc<Mutex<Vec<u8>>>,
+pub(super) struct OutputTail {
+    tail: Arc<Mutex<Vec<u8>>>,
     readers: Vec<JoinHandle<()>>,
 }
 
-impl Output {
+impl OutputTail {
     /// Reads all of a stream and keeps the end.
-    pub(super) fn gather(&mut self, mut from: impl Read + Send + 'static) -> io::Result<()> {
-        let kept = Arc::clone(&self.kept);
+    pub(super) fn read_stream(&mut self, mut from: impl Read + Send + 'static) -> io::Result<()> {
+        let kept = Arc::clone(&self.tail);
         self.readers.push(thread::Builder::new().spawn(move || {
             let mut piece = [0; 4096];
             while let Ok(count @ 1..) = from.read(&mut piece) {
                 let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
                 kept.extend_from_slice(&piece[..count]);
-                let excess = kept.len().saturating_sub(MOST);
+                let excess = kept.len().saturating_sub(MAX_OUTPUT_BYTES);
                 kept.drain(..excess);
             }
         })?);
@@ -31,14 +31,14 @@ impl Output {
     }
 
     /// What was said. Where a process can leave the group, it may hold a stream open: it is not waited for long.
-    pub(super) fn text(self) -> String {
+    pub(super) fn into_text(self) -> String {
         for _ in 0..50 {
             if self.readers.iter().all(JoinHandle::is_finished) {
                 break;
             }
             thread::sleep(Duration::from_millis(20));
         }
-        let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let kept = self.tail.lock().unwrap_or_else(PoisonError::into_inner);
         String::from_utf8_lossy(&kept).into_owned()
     }
 }

@@ -13,12 +13,12 @@ use std::thread;
 use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process_group};
-use tree::Budget;
+use tree::WorkBudget;
 
-use super::Ended;
-use super::output::Output;
-use super::places::Place;
-use super::system::{self, Init};
+use super::RunOutcome;
+use super::file_access::FileAccess;
+use super::output::OutputTail;
+use super::system::{self, NamespaceInit};
 
 /// How a program is kept apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,38 +33,38 @@ pub(super) struct Isolation {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Namespaces {
     /// Those that it started itself, in a user namespace without rights over this system.
-    Own,
+    UserAndPid,
     /// Those that it started itself. Only root gets this.
-    OwnProcesses,
+    PidOnly,
     /// All.
     Shared,
 }
 
 /// All that is needed to start a program.
-pub(super) struct Order<'a> {
+pub(super) struct LaunchSpec<'a> {
     pub(super) program: &'a Path,
     pub(super) arguments: &'a [String],
     pub(super) folder: &'a Path,
     pub(super) environment: &'a [(OsString, OsString)],
-    pub(super) places: &'a [Place],
+    pub(super) file_access: &'a [FileAccess],
     pub(super) isolation: Isolation,
 }
 
 /// Where `unshare` is. It is not looked for elsewhere: the repository could bring one of its own.
-pub(super) const UNSHARE: &str = "/usr/bin/unshare";
+pub(super) const UNSHARE_PATH: &str = "/usr/bin/unshare";
 
-const SHELL: &str = "/bin/sh";
+const SHELL_PATH: &str = "/bin/sh";
 /// Closes what we may have inherited ourselves and would hand on, then says that it is there and waits.
 macro_rules! wait_then {
     ($what:literal) => {
         concat!("exec 3<&- 4<&- 5<&- 6<&- 7<&- 8<&- 9<&-\necho; read -r _ || exit 125\n", $what)
     };
 }
-const WAIT_THEN_BECOME: &str = wait_then!(r#"exec "$@""#);
-const WAIT_THEN_BECOME_WITHOUT_INPUT: &str = wait_then!(r#"exec "$@" </dev/null"#);
+const WAIT_THEN_EXEC: &str = wait_then!(r#"exec "$@""#);
+const WAIT_THEN_EXEC_WITHOUT_INPUT: &str = wait_then!(r#"exec "$@" </dev/null"#);
 /// The first process of the namespaces. Should we be killed, it loses its input and ends the others, again and again: the
 /// program may be about to start.
-const WAIT_THEN_GUARD: &str = wait_then!(
+const WAIT_THEN_RUN_AS_INIT: &str = wait_then!(
     r#"[ "$$" -eq 1 ] || exit 125
 exec 3<&0 </dev/null
 { read -r _ <&3; while :; do kill -KILL -1; sleep 1; done; } >/dev/null 2>&1 &
@@ -73,86 +73,87 @@ exit $?"#
 );
 
 /// A program that runs.
-pub(super) struct Running {
+pub(super) struct RunningProgram {
     child: Child,
     input: Option<ChildStdin>,
-    init: Option<Init>,
-    output: Output,
+    init: Option<NamespaceInit>,
+    output: OutputTail,
 }
 
-impl Running {
+impl RunningProgram {
     /// Starts the program. Whatever was started is ended again if something fails.
-    pub(super) fn start(order: &Order) -> io::Result<Self> {
-        let mut command = command(order);
+    pub(super) fn start(spec: &LaunchSpec) -> io::Result<Self> {
+        let mut command = build_command(spec);
         // A thread that is restricted stays so: it is one of its own, and ends here.
         let spawned = thread::scope(|scope| {
             let start = || {
-                system::restrict_thread(order.places, order.isolation.landlock)?;
+                system::restrict_thread(spec.file_access, spec.isolation.landlock)?;
                 command.spawn()
             };
             let starter = thread::Builder::new().spawn_scoped(scope, start)?;
             starter.join().unwrap_or_else(|_| Err(io::Error::other("a thread failed")))
         });
         let mut child = spawned?;
-        let mut running = Self { input: child.stdin.take(), child, init: None, output: Output::default() };
-        let released = running.release(order);
+        let mut running =
+            Self { input: child.stdin.take(), child, init: None, output: OutputTail::default() };
+        let released = running.release_program(spec);
         if let Err(error) = released {
-            running.end()?;
+            running.kill_all()?;
             return Err(error);
         }
         Ok(running)
     }
 
     /// Lets the program begin, step by step.
-    fn release(&mut self, order: &Order) -> io::Result<()> {
+    fn release_program(&mut self, spec: &LaunchSpec) -> io::Result<()> {
         let (Some(mut said), Some(errors)) = (self.child.stdout.take(), self.child.stderr.take()) else {
             return Err(io::ErrorKind::BrokenPipe.into());
         };
-        self.output.gather(errors)?;
+        self.output.read_stream(errors)?;
         let process = self.child.id();
-        await_sign(&mut said)?;
-        system::limit(process)?;
-        if order.isolation.namespaces != Namespaces::Shared {
-            self.go_on()?;
-            await_sign(&mut said)?;
-            self.init = Some(Init::find(process)?);
-            if order.isolation.namespaces == Namespaces::Own {
-                system::map_identity(process, order.folder)?;
+        await_ready_line(&mut said)?;
+        system::set_resource_limits(process)?;
+        if spec.isolation.namespaces != Namespaces::Shared {
+            self.send_continue()?;
+            await_ready_line(&mut said)?;
+            self.init = Some(NamespaceInit::find(process)?);
+            if spec.isolation.namespaces == Namespaces::UserAndPid {
+                system::map_identity(process, spec.folder)?;
             }
         }
-        self.go_on()?;
-        self.output.gather(said)?;
+        self.send_continue()?;
+        self.output.read_stream(said)?;
         Ok(())
     }
 
-    fn go_on(&mut self) -> io::Result<()> {
+    fn send_continue(&mut self) -> io::Result<()> {
         self.input.as_mut().map_or(Ok(()), |input| input.write_all(b"\n"))
     }
 
     /// Closes our end of its input, as the kernel does when we are killed.
     #[cfg(test)]
-    pub(super) fn let_go(&mut self) {
+    pub(super) fn close_input(&mut self) {
         self.input = None;
     }
 
     /// Waits until the program ends by itself or the budget is over.
-    pub(super) fn finish(mut self, budget: &Budget) -> io::Result<Ended> {
+    pub(super) fn finish(mut self, budget: &WorkBudget) -> io::Result<RunOutcome> {
         let waited = self.wait(budget);
-        self.end()?;
+        self.kill_all()?;
         let status = waited?;
-        Ok(Ended {
+        Ok(RunOutcome {
             code: status.and_then(|status| status.code().or_else(|| Some(128 + status.signal()?))),
             timed_out: status.is_none(),
-            output: self.output.text(),
+            output: self.output.into_text(),
         })
     }
 
-    fn wait(&mut self, budget: &Budget) -> io::Result<Option<ExitStatus>> {
+    fn wait(&mut self, budget: &WorkBudget) -> io::Result<Option<ExitStatus>> {
         loop {
             if let Some(status) = self.child.try_wait()? {
                 return Ok(Some(status));
             }
-            if budget.is_over() || budget.is_stopped() {
+            if budget.is_expired() || budget.is_cancelled() {
                 return Ok(None);
             }
             thread::sleep(Duration::from_millis(20));
@@ -160,7 +161,7 @@ impl Running {
     }
 
     /// Ends all processes of the program.
-    fn end(&mut self) -> io::Result<()> {
+    fn kill_all(&mut self) -> io::Result<()> {
         if let Some(init) = &self.init {
             init.kill();
         }
@@ -172,31 +173,41 @@ impl Running {
 }
 
 /// Waits for the line that a shell writes when it is there.
-fn await_sign(from: &mut impl Read) -> io::Result<()> {
+fn await_ready_line(from: &mut impl Read) -> io::Result<()> {
     let mut sign = [0];
     from.read_exact(&mut sign)
 }
 
 #[expect(clippy::disallowed_methods, reason = "this is where programs are started, confined")]
-fn command(order: &Order) -> Command {
-    let mut command = Command::new(SHELL);
+fn build_command(spec: &LaunchSpec) -> Command {
+    let mut command = Command::new(SHELL_PATH);
     let unshare = |command: &mut Command, options: &[&str]| {
-        command.args(["-c", WAIT_THEN_BECOME, SHELL, UNSHARE]).args(options);
-        command.args(["--pid", "--ipc", "--fork", "--kill-child", "--", SHELL, "-c", WAIT_THEN_GUARD, SHELL]);
+        command.args(["-c", WAIT_THEN_EXEC, SHELL_PATH, UNSHARE_PATH]).args(options);
+        command.args([
+            "--pid",
+            "--ipc",
+            "--fork",
+            "--kill-child",
+            "--",
+            SHELL_PATH,
+            "-c",
+            WAIT_THEN_RUN_AS_INIT,
+            SHELL_PATH,
+        ]);
     };
-    match order.isolation.namespaces {
-        Namespaces::Own => unshare(&mut command, &["--user"]),
-        Namespaces::OwnProcesses => unshare(&mut command, &[]),
+    match spec.isolation.namespaces {
+        Namespaces::UserAndPid => unshare(&mut command, &["--user"]),
+        Namespaces::PidOnly => unshare(&mut command, &[]),
         Namespaces::Shared => {
-            command.args(["-c", WAIT_THEN_BECOME_WITHOUT_INPUT, SHELL]);
+            command.args(["-c", WAIT_THEN_EXEC_WITHOUT_INPUT, SHELL_PATH]);
         }
     }
     command
-        .arg(order.program)
-        .args(order.arguments)
-        .current_dir(order.folder)
+        .arg(spec.program)
+        .args(spec.arguments)
+        .current_dir(spec.folder)
         .env_clear()
-        .envs(order.environment.iter().map(|(name, value)| (name, value)))
+        .envs(spec.environment.iter().map(|(name, value)| (name, value)))
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())

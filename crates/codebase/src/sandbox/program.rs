@@ -6,14 +6,15 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 /// Links and interpreters that are followed before we give up.
-const MOST_STEPS: usize = 24;
+const MAX_RESOLVE_STEPS: usize = 24;
 
 /// What a program needs of the folder it is installed in. Not all of that folder: the repository can name any, by a link or the
 /// first line of a script, and it may hold other things as well.
-const PARTS: [&str; 9] = ["bin", "lib", "lib64", "libexec", "include", "shims", "ssl", "conf", "pyvenv.cfg"];
+const INSTALL_SUBPATHS: [&str; 9] =
+    ["bin", "lib", "lib64", "libexec", "include", "shims", "ssl", "conf", "pyvenv.cfg"];
 
 /// Finds a program as `execvp` does, with names that have a slash in them taken from the folder it will run in.
-pub(super) fn find(name: &str, folder: &Path, path: &[PathBuf]) -> io::Result<PathBuf> {
+pub(super) fn find_program(name: &str, folder: &Path, path: &[PathBuf]) -> io::Result<PathBuf> {
     let mut refused = false;
     let candidates: Vec<PathBuf> = if name.contains('/') {
         vec![folder.join(name)]
@@ -21,7 +22,7 @@ pub(super) fn find(name: &str, folder: &Path, path: &[PathBuf]) -> io::Result<Pa
         path.iter().map(|place| place.join(name)).collect()
     };
     for candidate in candidates {
-        match is_program(&candidate) {
+        match is_executable(&candidate) {
             Some(true) => return Ok(candidate),
             Some(false) => refused = true,
             None => {}
@@ -33,34 +34,36 @@ pub(super) fn find(name: &str, folder: &Path, path: &[PathBuf]) -> io::Result<Pa
 
 /// Whether a file is a program; nothing, if there is no file.
 #[expect(clippy::disallowed_methods, reason = "programs lie in no tree")]
-fn is_program(path: &Path) -> Option<bool> {
+fn is_executable(path: &Path) -> Option<bool> {
     let file = fs::metadata(path).ok().filter(fs::Metadata::is_file)?;
     Some(file.permissions().mode() & 0o111 != 0)
 }
 
 /// The same file by a path without links and `..` before its name. The file itself may be a link.
 #[expect(clippy::disallowed_methods, reason = "programs lie in no tree")]
-pub(super) fn real_place(path: &Path) -> Option<PathBuf> {
+pub(super) fn canonicalize_parent(path: &Path) -> Option<PathBuf> {
     Some(path.parent()?.canonicalize().ok()?.join(path.file_name()?))
 }
 
 /// What has to be readable for a program to start: itself, where its links lead, its interpreter, and what is installed
 /// with each of them.
-pub(super) fn needs(program: &Path, path: &[PathBuf]) -> Vec<PathBuf> {
+pub(super) fn required_paths(program: &Path, path: &[PathBuf]) -> Vec<PathBuf> {
     let mut needed = Vec::new();
     let mut queue = vec![program.to_owned()];
-    for _ in 0..MOST_STEPS {
+    for _ in 0..MAX_RESOLVE_STEPS {
         let Some(file) = queue.pop() else { break };
         // What only looks like a program, such as a link to a database, is not opened by being named.
-        let Some(file) = real_place(&file).filter(|file| is_program(file) == Some(true)) else { continue };
-        if let Some(prefix) = prefix(&file) {
-            needed.extend(PARTS.map(|part| prefix.join(part)));
-            queue.extend(base_of_environment(prefix));
+        let Some(file) = canonicalize_parent(&file).filter(|file| is_executable(file) == Some(true)) else {
+            continue;
+        };
+        if let Some(prefix) = install_prefix(&file) {
+            needed.extend(INSTALL_SUBPATHS.map(|part| prefix.join(part)));
+            queue.extend(venv_base_interpreter(prefix));
         }
         if let Ok(target) = fs::read_link(&file) {
             queue.push(file.parent().unwrap_or(Path::new("/")).join(target));
         } else {
-            queue.extend(interpreter(&file, path));
+            queue.extend(script_interpreter(&file, path));
         }
         needed.push(file);
     }
@@ -68,36 +71,36 @@ pub(super) fn needs(program: &Path, path: &[PathBuf]) -> Vec<PathBuf> {
 }
 
 /// The folder in which a program is installed, if it lies in one of the usual form.
-fn prefix(program: &Path) -> Option<&Path> {
+fn install_prefix(program: &Path) -> Option<&Path> {
     let folder = program.parent()?;
     let is_usual = matches!(folder.file_name()?.to_str()?, "bin" | "sbin" | "shims" | "libexec");
     folder.parent().filter(|_| is_usual)
 }
 
 /// The interpreter that a Python environment was made from.
-fn base_of_environment(prefix: &Path) -> Option<PathBuf> {
-    let settings = beginning(&prefix.join("pyvenv.cfg"), 4096)?;
+fn venv_base_interpreter(prefix: &Path) -> Option<PathBuf> {
+    let settings = read_beginning(&prefix.join("pyvenv.cfg"), 4096)?;
     let home = settings.lines().find_map(|line| {
         let (name, value) = line.split_once('=')?;
         (name.trim() == "home").then(|| PathBuf::from(value.trim()))
     })?;
-    ["python3", "python"].map(|name| home.join(name)).into_iter().find(|it| is_program(it) == Some(true))
+    ["python3", "python"].map(|name| home.join(name)).into_iter().find(|it| is_executable(it) == Some(true))
 }
 
 /// The program that the first line of a script names.
-fn interpreter(script: &Path, path: &[PathBuf]) -> Option<PathBuf> {
-    let line = beginning(script, 512)?;
+fn script_interpreter(script: &Path, path: &[PathBuf]) -> Option<PathBuf> {
+    let line = read_beginning(script, 512)?;
     let mut words = line.strip_prefix("#!")?.lines().next()?.split_whitespace();
     let named = PathBuf::from(words.next()?);
     if named.file_name()? != "env" {
         return Some(named);
     }
     let name = words.find(|word| !word.starts_with('-') && !word.contains('='))?;
-    find(name, Path::new("/"), path).ok()
+    find_program(name, Path::new("/"), path).ok()
 }
 
 #[expect(clippy::disallowed_methods, reason = "programs lie in no tree")]
-fn beginning(path: &Path, most: u64) -> Option<String> {
+fn read_beginning(path: &Path, most: u64) -> Option<String> {
     // A pipe would keep us waiting.
     fs::metadata(path).ok().filter(fs::Metadata::is_file)?;
     let mut text = Vec::new();

@@ -3,9 +3,9 @@
 #![expect(clippy::disallowed_methods, reason = "tests make their own trees, and look at what is beside them")]
 
 mod attacks;
-mod ends;
-mod flows;
-mod places;
+mod commands;
+mod file_access;
+mod termination;
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -13,19 +13,19 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use tempfile::TempDir;
-use tree::Budget;
+use tree::WorkBudget;
 
 use super::process::{Isolation, Namespaces};
-use super::{Ended, confinement, run_in};
+use super::{RunOutcome, detect_confinement, run_isolated};
 
 /// A repository, and beside it a folder that is none of its business.
-struct Site {
+struct SandboxFixture {
     _place: TempDir,
     tree: PathBuf,
     outside: PathBuf,
 }
 
-impl Site {
+impl SandboxFixture {
     fn new() -> Self {
         let place = tempfile::tempdir().unwrap();
         let path = place.path().canonicalize().unwrap();
@@ -36,28 +36,28 @@ impl Site {
         Self { _place: place, tree, outside }
     }
 
-    fn secret(&self) -> PathBuf {
+    fn secret_path(&self) -> PathBuf {
         self.outside.join("secret")
     }
 
     /// Writes a file of the repository.
-    fn file(&self, path: &str, text: &str) -> &Self {
+    fn write_file(&self, path: &str, text: &str) -> &Self {
         write(&self.tree.join(path), text, 0o644);
         self
     }
 
-    fn script(&self, path: &str, text: &str) -> &Self {
+    fn write_script(&self, path: &str, text: &str) -> &Self {
         write(&self.tree.join(path), text, 0o755);
         self
     }
 
-    fn run(&self, command: &str) -> Ended {
-        self.run_as(command, confinement().isolation)
+    fn run(&self, command: &str) -> RunOutcome {
+        self.run_with_isolation(command, detect_confinement().isolation)
     }
 
-    fn run_as(&self, command: &str, isolation: Isolation) -> Ended {
+    fn run_with_isolation(&self, command: &str, isolation: Isolation) -> RunOutcome {
         let words: Vec<String> = command.split_whitespace().map(str::to_owned).collect();
-        run_in(&self.tree, &words, &minute(), isolation).unwrap()
+        run_isolated(&self.tree, &words, &one_minute_budget(), isolation).unwrap()
     }
 }
 
@@ -67,24 +67,24 @@ fn write(path: &Path, text: &str, mode: u32) {
     fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
 }
 
-fn minute() -> Budget {
-    Budget::unlimited().within(Duration::from_mins(1))
+fn one_minute_budget() -> WorkBudget {
+    WorkBudget::unlimited().with_timeout(Duration::from_mins(1))
 }
 
 /// The ways of keeping a program apart that work here: the best, and the one for machines that have no namespaces.
-fn isolations() -> Vec<Isolation> {
-    let best = confinement().isolation;
+fn available_isolations() -> Vec<Isolation> {
+    let best = detect_confinement().isolation;
     let shared = Isolation { namespaces: Namespaces::Shared, ..best };
     if best == shared { vec![best] } else { vec![best, shared] }
 }
 
 /// The home of the user who runs the tests.
-fn real_home() -> String {
+fn user_home() -> String {
     std::env::var("HOME").unwrap_or("/root".to_owned())
 }
 
 /// Whether a program is installed where a sandbox finds it.
-fn has(program: &str) -> bool {
+fn is_installed(program: &str) -> bool {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let has = std::env::split_paths(&path).any(|folder| folder.join(program).is_file());
     if !has {
@@ -94,8 +94,8 @@ fn has(program: &str) -> bool {
 }
 
 /// Whether the kernel confines files.
-fn is_sandbox() -> bool {
-    let is_sandbox = confinement().is_sandbox();
+fn has_landlock() -> bool {
+    let is_sandbox = detect_confinement().confines_files();
     if !is_sandbox {
         println!("not tested: this kernel has no Landlock");
     }

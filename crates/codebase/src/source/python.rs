@@ -8,43 +8,44 @@ use ruff_python_parser::parse_module;
 use ruff_text_size::{Ranged, TextSize};
 
 use super::{
-    Argument, Binding, CallSite, Class, Function, Given, Import, Lines, Parameter, Source, Unparsed,
+    CallArgument, CallBinding, CallSite, ParameterKind, ParsedSource, SourceClass, SourceFunction,
+    SourceImport, SourceLineIndex, SourceParameter, SourceParseError,
 };
 
-pub(super) fn parse(text: &str) -> Result<Source, Unparsed> {
-    let parsed = parse_module(text).map_err(|_| Unparsed::Broken)?;
-    let mut reader = Reader::new(text);
+pub(super) fn parse(text: &str) -> Result<ParsedSource, SourceParseError> {
+    let parsed = parse_module(text).map_err(|_| SourceParseError::Syntax)?;
+    let mut reader = PythonVisitor::new(text);
     for statement in &parsed.syntax().body {
-        reader.export(statement);
+        reader.record_exports(statement);
         reader.visit_stmt(statement);
     }
     Ok(reader.source)
 }
 
-struct Reader<'t> {
+struct PythonVisitor<'t> {
     text: &'t str,
-    lines: Lines,
-    source: Source,
+    lines: SourceLineIndex,
+    source: ParsedSource,
     functions: Vec<usize>,
     classes: Vec<String>,
 }
 
-impl<'t> Reader<'t> {
+impl<'t> PythonVisitor<'t> {
     fn new(text: &'t str) -> Self {
         let (source, functions, classes) = Default::default();
-        Self { text, lines: Lines::new(text), source, functions, classes }
+        Self { text, lines: SourceLineIndex::new(text), source, functions, classes }
     }
 
     fn line(&self, at: TextSize) -> u32 {
-        self.lines.at(at.to_usize())
+        self.lines.line_at(at.to_usize())
     }
 
     /// A type as it is written.
-    fn typed(&self, node: &impl Ranged) -> String {
-        super::as_type(self.text.get(node.range().to_std_range()).unwrap_or_default())
+    fn type_text(&self, node: &impl Ranged) -> String {
+        super::normalize_type(self.text.get(node.range().to_std_range()).unwrap_or_default())
     }
 
-    fn export(&mut self, statement: &Stmt) {
+    fn record_exports(&mut self, statement: &Stmt) {
         match statement {
             Stmt::FunctionDef(def) => self.source.exports.push(def.name.to_string()),
             Stmt::ClassDef(def) => self.source.exports.push(def.name.to_string()),
@@ -56,26 +57,25 @@ impl<'t> Reader<'t> {
         }
     }
 
-    fn call(&self, call: &ExprCall) -> CallSite {
-        let named = call
-            .arguments
-            .keywords
-            .iter()
-            .filter_map(|keyword| Some((keyword.arg.as_ref()?.to_string(), argument(&keyword.value))));
+    fn call_site(&self, call: &ExprCall) -> CallSite {
+        let named =
+            call.arguments.keywords.iter().filter_map(|keyword| {
+                Some((keyword.arg.as_ref()?.to_string(), call_argument(&keyword.value)))
+            });
         CallSite {
-            callee: dotted(&call.func).unwrap_or_default(),
+            callee: dotted_name(&call.func).unwrap_or_default(),
             line: self.line(call.start()),
-            arguments: call.arguments.args.iter().map(argument).collect(),
-            named: named.collect(),
+            arguments: call.arguments.args.iter().map(call_argument).collect(),
+            keyword_arguments: named.collect(),
             within: self.functions.last().copied(),
         }
     }
 
-    fn decorators(&self, decorators: &[Decorator]) -> Vec<CallSite> {
+    fn decorator_calls(&self, decorators: &[Decorator]) -> Vec<CallSite> {
         let one = |decorator: &Decorator| match &decorator.expression {
-            Expr::Call(call) => self.call(call),
+            Expr::Call(call) => self.call_site(call),
             other => CallSite {
-                callee: dotted(other).unwrap_or_default(),
+                callee: dotted_name(other).unwrap_or_default(),
                 line: self.line(decorator.start()),
                 ..CallSite::default()
             },
@@ -83,32 +83,32 @@ impl<'t> Reader<'t> {
         decorators.iter().map(one).collect()
     }
 
-    fn function(&mut self, def: &StmtFunctionDef) {
+    fn record_function(&mut self, def: &StmtFunctionDef) {
         let method = self.functions.is_empty() && !self.classes.is_empty();
         let kinds = [
-            (&def.parameters.posonlyargs, Given::ByPlace),
-            (&def.parameters.args, Given::Either),
-            (&def.parameters.kwonlyargs, Given::ByName),
+            (&def.parameters.posonlyargs, ParameterKind::PositionalOnly),
+            (&def.parameters.args, ParameterKind::PositionalOrKeyword),
+            (&def.parameters.kwonlyargs, ParameterKind::KeywordOnly),
         ];
         let parameters = kinds.into_iter().flat_map(|(all, given)| all.iter().map(move |one| (one, given)));
-        let parameters = parameters.map(|(one, given)| Parameter {
+        let parameters = parameters.map(|(one, given)| SourceParameter {
             name: one.name().to_string(),
-            annotation: one.parameter.annotation().map(|annotation| self.typed(annotation)),
+            annotation: one.parameter.annotation().map(|annotation| self.type_text(annotation)),
             optional: one.default().is_some(),
-            given,
+            kind: given,
             injected: one.default().is_some_and(is_injected)
-                || one.parameter.annotation().is_some_and(|given| self.typed(given).contains("Depends(")),
+                || one.parameter.annotation().is_some_and(|given| self.type_text(given).contains("Depends(")),
         });
-        let function = Function {
+        let function = SourceFunction {
             name: def.name.to_string(),
             owner: method.then(|| self.classes.last().cloned()).flatten(),
             outer: self.functions.last().copied(),
             line: self.line(def.name.start()),
             is_async: def.is_async,
             parameters: parameters.filter(|p| !matches!(p.name.as_str(), "self" | "cls")).collect(),
-            returns: def.returns.as_ref().map(|returns| self.typed(returns.as_ref())),
-            decorators: self.decorators(&def.decorator_list),
-            ..Function::default()
+            returns: def.returns.as_ref().map(|returns| self.type_text(returns.as_ref())),
+            decorators: self.decorator_calls(&def.decorator_list),
+            ..SourceFunction::default()
         };
         self.source.functions.push(function);
         self.functions.push(self.source.functions.len() - 1);
@@ -118,22 +118,22 @@ impl<'t> Reader<'t> {
         self.functions.pop();
     }
 
-    fn class(&mut self, def: &StmtClassDef) {
+    fn record_class(&mut self, def: &StmtClassDef) {
         let fields = def.body.iter().filter_map(|statement| match statement {
-            Stmt::AnnAssign(field) => Some(Parameter {
+            Stmt::AnnAssign(field) => Some(SourceParameter {
                 name: field.target.as_name_expr()?.id.to_string(),
-                annotation: Some(self.typed(field.annotation.as_ref())),
-                optional: field.value.as_deref().is_some_and(is_default),
-                ..Parameter::default()
+                annotation: Some(self.type_text(field.annotation.as_ref())),
+                optional: field.value.as_deref().is_some_and(is_default_value),
+                ..SourceParameter::default()
             }),
             _ => None,
         });
-        let bases = def.arguments.iter().flat_map(|arguments| arguments.args.iter()).filter_map(dotted);
-        let class = Class {
+        let bases = def.arguments.iter().flat_map(|arguments| arguments.args.iter()).filter_map(dotted_name);
+        let class = SourceClass {
             name: def.name.to_string(),
             bases: bases.collect(),
             fields: fields.collect(),
-            decorators: self.decorators(&def.decorator_list),
+            decorators: self.decorator_calls(&def.decorator_list),
             line: self.line(def.name.start()),
         };
         self.source.classes.push(class);
@@ -145,45 +145,46 @@ impl<'t> Reader<'t> {
         self.classes.pop();
     }
 
-    fn bind(&mut self, target: &Expr, value: &Expr) {
+    fn record_binding(&mut self, target: &Expr, value: &Expr) {
         let value = match value {
             Expr::Await(awaited) => awaited.value.as_ref(),
             other => other,
         };
         let callee = match value {
-            Expr::Call(call) => dotted(&call.func),
+            Expr::Call(call) => dotted_name(&call.func),
             Expr::BinOp(operation) => {
-                piped(operation).and_then(|(object, method)| chained(object, vec![method]))
+                pipe_call(operation).and_then(|(object, method)| dotted_chain(object, vec![method]))
             }
             _ => None,
         };
-        let (Some(name), Some(callee)) = (dotted(target), callee) else { return };
+        let (Some(name), Some(callee)) = (dotted_name(target), callee) else { return };
         let (line, within) = (self.line(target.start()), self.functions.last().copied());
-        self.source.bindings.push(Binding { name, callee, line, within });
+        self.source.bindings.push(CallBinding { name, callee, line, within });
     }
 
     /// The function at work reads or writes this field of a request or an answer.
-    fn field(&mut self, field: &str, choose: fn(&mut Function) -> &mut Vec<String>) {
-        self.source.note_field(self.functions.last().copied(), field, choose);
+    fn record_field(&mut self, field: &str, choose: fn(&mut SourceFunction) -> &mut Vec<String>) {
+        self.source.add_field(self.functions.last().copied(), field, choose);
     }
 
-    fn answer(&mut self, value: &Expr) {
+    fn record_response(&mut self, value: &Expr) {
         match value {
             Expr::Dict(dict) => {
                 for item in &dict.items {
                     if let Some(Expr::StringLiteral(key)) = &item.key {
-                        self.field(key.value.to_str(), |function| &mut function.writes);
+                        self.record_field(key.value.to_str(), |function| &mut function.response_fields);
                     }
                 }
             }
-            Expr::Call(call) if is_error(call) => {}
-            Expr::Call(call) if dotted(&call.func).is_some_and(|callee| answers(&callee)) => {
+            Expr::Call(call) if is_error_response(call) => {}
+            Expr::Call(call) if dotted_name(&call.func).is_some_and(|callee| builds_response(&callee)) => {
                 for keyword in &call.arguments.keywords {
-                    if let Some(name) = keyword.arg.as_ref().filter(|name| !is_option(name.as_str())) {
-                        self.field(name.as_str(), |function| &mut function.writes);
+                    if let Some(name) = keyword.arg.as_ref().filter(|name| !is_response_option(name.as_str()))
+                    {
+                        self.record_field(name.as_str(), |function| &mut function.response_fields);
                     }
                 }
-                call.arguments.args.first().into_iter().for_each(|first| self.answer(first));
+                call.arguments.args.first().into_iter().for_each(|first| self.record_response(first));
             }
             _ => {}
         }
@@ -191,9 +192,9 @@ impl<'t> Reader<'t> {
 }
 
 /// Whether what stands behind a field is a default: `field(metadata=…)` and `Field(...)` are none.
-fn is_default(value: &Expr) -> bool {
+fn is_default_value(value: &Expr) -> bool {
     let Expr::Call(call) = value else { return !value.is_ellipsis_literal_expr() };
-    let callee = dotted(&call.func).unwrap_or_default();
+    let callee = dotted_name(&call.func).unwrap_or_default();
     if !matches!(callee.rsplit('.').next(), Some("field" | "Field")) {
         return true;
     }
@@ -205,7 +206,7 @@ fn is_default(value: &Expr) -> bool {
 /// Defaults by which a framework knows what to fill in.
 fn is_injected(default: &Expr) -> bool {
     let Expr::Call(call) = default else { return false };
-    let callee = dotted(&call.func).unwrap_or_default();
+    let callee = dotted_name(&call.func).unwrap_or_default();
     let name = callee.rsplit('.').next().unwrap_or_default();
     matches!(
         name,
@@ -223,7 +224,7 @@ fn is_injected(default: &Expr) -> bool {
 }
 
 /// Whether an answer is one that tells of an error.
-fn is_error(call: &ExprCall) -> bool {
+fn is_error_response(call: &ExprCall) -> bool {
     call.arguments.keywords.iter().any(|keyword| {
         let named =
             keyword.arg.as_ref().is_some_and(|name| matches!(name.as_str(), "status_code" | "status"));
@@ -233,18 +234,18 @@ fn is_error(call: &ExprCall) -> bool {
 }
 
 /// Calls that make an answer of what they are given.
-fn answers(callee: &str) -> bool {
+fn builds_response(callee: &str) -> bool {
     let name = callee.rsplit('.').next().unwrap_or(callee);
     matches!(name, "jsonify" | "JsonResponse" | "JSONResponse" | "ORJSONResponse" | "Response")
         || name.ends_with("Response")
 }
 
-fn is_option(name: &str) -> bool {
+fn is_response_option(name: &str) -> bool {
     matches!(name, "status" | "status_code" | "headers" | "content" | "media_type" | "safe" | "mimetype")
 }
 
 /// Names under which the body of a request goes.
-fn is_body(name: &str) -> bool {
+fn is_request_body(name: &str) -> bool {
     let name = name.trim_end_matches("()");
     matches!(
         name,
@@ -252,18 +253,18 @@ fn is_body(name: &str) -> bool {
     )
 }
 
-impl<'a> Visitor<'a> for Reader<'_> {
+impl<'a> Visitor<'a> for PythonVisitor<'_> {
     fn visit_stmt(&mut self, statement: &'a Stmt) {
         match statement {
-            Stmt::FunctionDef(def) => return self.function(def),
-            Stmt::ClassDef(def) => return self.class(def),
+            Stmt::FunctionDef(def) => return self.record_function(def),
+            Stmt::ClassDef(def) => return self.record_class(def),
             Stmt::Import(import) => {
                 for alias in &import.names {
                     let module = alias.name.to_string();
                     // `import a.b` binds `a`; what is called is `a.b.c`.
                     let local = alias.asname.as_ref().map_or_else(|| module.clone(), ToString::to_string);
                     let line = self.line(alias.start());
-                    self.source.imports.push(Import { module, name: None, local, line });
+                    self.source.imports.push(SourceImport { module, name: None, local, line });
                 }
             }
             Stmt::ImportFrom(import) => {
@@ -273,7 +274,7 @@ impl<'a> Visitor<'a> for Reader<'_> {
                     let name = alias.name.to_string();
                     let local = alias.asname.as_ref().map_or_else(|| name.clone(), ToString::to_string);
                     let line = self.line(import.start());
-                    self.source.imports.push(Import {
+                    self.source.imports.push(SourceImport {
                         module: module.clone(),
                         name: Some(name),
                         local,
@@ -282,29 +283,29 @@ impl<'a> Visitor<'a> for Reader<'_> {
                 }
             }
             Stmt::If(branch) if self.functions.is_empty() && is_main_guard(&branch.test) => {
-                self.source.main_guard.get_or_insert(self.lines.at(branch.start().to_usize()));
+                self.source.main_guard.get_or_insert(self.lines.line_at(branch.start().to_usize()));
             }
             Stmt::Expr(statement)
                 if self.functions.is_empty()
                     && self.classes.is_empty()
-                    && self.source.runs.is_none()
-                    && runs(&statement.value) =>
+                    && self.source.first_run_line.is_none()
+                    && is_run_call(&statement.value) =>
             {
-                self.source.runs = Some(self.line(statement.start()));
+                self.source.first_run_line = Some(self.line(statement.start()));
             }
             Stmt::Assign(assign) => {
                 for target in &assign.targets {
-                    self.bind(target, &assign.value);
+                    self.record_binding(target, &assign.value);
                 }
             }
             Stmt::AnnAssign(assign) => {
                 if let Some(value) = &assign.value {
-                    self.bind(&assign.target, value);
+                    self.record_binding(&assign.target, value);
                 }
             }
             Stmt::Return(returned) => {
                 if let Some(value) = &returned.value {
-                    self.answer(value);
+                    self.record_response(value);
                 }
             }
             _ => {}
@@ -322,20 +323,20 @@ impl<'a> Visitor<'a> for Reader<'_> {
                 }
             }
             Expr::Call(call) => {
-                let site = self.call(call);
-                let reads = site.callee.strip_suffix(".get").filter(|body| is_body(body));
-                if let (Some(_), Some(field)) = (reads, site.first_text()) {
+                let site = self.call_site(call);
+                let reads = site.callee.strip_suffix(".get").filter(|body| is_request_body(body));
+                if let (Some(_), Some(field)) = (reads, site.first_string()) {
                     let field = field.to_owned();
-                    self.field(&field, |function| &mut function.reads);
+                    self.record_field(&field, |function| &mut function.request_fields);
                 }
                 self.source.calls.push(site);
             }
             Expr::Subscript(subscript) => {
                 if let (Some(body), Expr::StringLiteral(key)) =
-                    (dotted(&subscript.value), subscript.slice.as_ref())
-                    && is_body(&body)
+                    (dotted_name(&subscript.value), subscript.slice.as_ref())
+                    && is_request_body(&body)
                 {
-                    self.field(key.value.to_str(), |function| &mut function.reads);
+                    self.record_field(key.value.to_str(), |function| &mut function.request_fields);
                 }
             }
             _ => {}
@@ -345,9 +346,9 @@ impl<'a> Visitor<'a> for Reader<'_> {
 }
 
 /// A call that a file makes when it is the program, not when it is imported.
-fn runs(expression: &Expr) -> bool {
+fn is_run_call(expression: &Expr) -> bool {
     let Expr::Call(call) = expression else { return false };
-    let callee = dotted(&call.func).unwrap_or_default();
+    let callee = dotted_name(&call.func).unwrap_or_default();
     let verb = callee.rsplit('.').next().unwrap_or_default();
     matches!(
         verb,
@@ -365,28 +366,28 @@ fn is_main_guard(condition: &Expr) -> bool {
             .any(|side| matches!(side, Expr::StringLiteral(literal) if literal.value.to_str() == "__main__"))
 }
 
-fn argument(expression: &Expr) -> Argument {
+fn call_argument(expression: &Expr) -> CallArgument {
     match expression {
-        Expr::StringLiteral(text) => Argument::Text(text.value.to_str().to_owned()),
-        Expr::Call(call) => dotted(&call.func).map_or(Argument::Other, Argument::Call),
-        Expr::List(list) => Argument::List(list.elts.iter().map(argument).collect()),
+        Expr::StringLiteral(text) => CallArgument::Text(text.value.to_str().to_owned()),
+        Expr::Call(call) => dotted_name(&call.func).map_or(CallArgument::Other, CallArgument::Call),
+        Expr::List(list) => CallArgument::List(list.elts.iter().map(call_argument).collect()),
         Expr::Dict(dict) => {
             let pair = |item: &ruff_python_ast::DictItem| match &item.key {
                 Some(Expr::StringLiteral(key)) => {
-                    Some((key.value.to_str().to_owned(), argument(&item.value)))
+                    Some((key.value.to_str().to_owned(), call_argument(&item.value)))
                 }
                 _ => None,
             };
-            Argument::Map(dict.items.iter().filter_map(pair).collect())
+            CallArgument::Map(dict.items.iter().filter_map(pair).collect())
         }
-        Expr::Tuple(list) => Argument::List(list.elts.iter().map(argument).collect()),
-        other => dotted(other).map_or(Argument::Other, Argument::Name),
+        Expr::Tuple(list) => CallArgument::List(list.elts.iter().map(call_argument).collect()),
+        other => dotted_name(other).map_or(CallArgument::Other, CallArgument::Name),
     }
 }
 
 /// The method that `a | b` calls, and of what: this is how `LangChain` joins a prompt and a model. What a dictionary is
 /// joined with does the joining, since a dictionary knows only its like.
-fn piped(operation: &ExprBinOp) -> Option<(&Expr, &'static str)> {
+fn pipe_call(operation: &ExprBinOp) -> Option<(&Expr, &'static str)> {
     let ExprBinOp { left, right, op, .. } = operation;
     match left.as_ref() {
         _ if *op != Operator::BitOr => None,
@@ -396,12 +397,12 @@ fn piped(operation: &ExprBinOp) -> Option<(&Expr, &'static str)> {
 }
 
 /// `a.b().c` as text, if it is nothing else.
-pub(crate) fn dotted(expression: &Expr) -> Option<String> {
-    chained(expression, Vec::new())
+pub(crate) fn dotted_name(expression: &Expr) -> Option<String> {
+    dotted_chain(expression, Vec::new())
 }
 
 /// The same with what stands behind it, last things first.
-fn chained<'e>(mut expression: &'e Expr, mut parts: Vec<&'e str>) -> Option<String> {
+fn dotted_chain<'e>(mut expression: &'e Expr, mut parts: Vec<&'e str>) -> Option<String> {
     loop {
         match expression {
             Expr::Name(name) => {
@@ -420,7 +421,7 @@ fn chained<'e>(mut expression: &'e Expr, mut parts: Vec<&'e str>) -> Option<Stri
             Expr::Await(awaited) => expression = &awaited.value,
             Expr::Subscript(subscript) => expression = &subscript.value,
             Expr::BinOp(operation) if !parts.is_empty() => {
-                let (object, method) = piped(operation)?;
+                let (object, method) = pipe_call(operation)?;
                 parts.extend(["()", method]);
                 expression = object;
             }

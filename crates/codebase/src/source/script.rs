@@ -2,7 +2,7 @@
 
 use oxc_allocator::Allocator;
 use oxc_ast::ast::{
-    Argument as Given, ArrowFunctionExpression, BindingPattern, CallExpression, Class as ClassNode,
+    Argument as ArgumentNode, ArrowFunctionExpression, BindingPattern, CallExpression, Class as ClassNode,
     Declaration, Decorator, ExportDeclaration, ExportDefaultDeclaration, ExportDefaultDeclarationKind,
     ExportFromDeclaration, ExportNamedDeclaration, Expression, FormalParameter, FormalParameters,
     Function as FunctionNode, ImportDeclaration, ImportDeclarationSpecifier, ImportExpression,
@@ -15,10 +15,13 @@ use oxc_parser::Parser;
 use oxc_span::{GetSpan, SourceType, Span};
 use oxc_syntax::scope::ScopeFlags;
 
-use super::{Argument, Binding, CallSite, Class, Function, Import, Lines, Parameter, Source, Unparsed};
+use super::{
+    CallArgument, CallBinding, CallSite, ParsedSource, SourceClass, SourceFunction, SourceImport,
+    SourceLineIndex, SourceParameter, SourceParseError,
+};
 
 /// What a file of this name is written in.
-pub(crate) fn kind(path: &str) -> SourceType {
+pub(crate) fn source_type(path: &str) -> SourceType {
     match path.rsplit('.').next() {
         Some("ts" | "mts" | "cts") => SourceType::ts(),
         // `.js` may hold JSX, which oxc leaves off for it.
@@ -27,35 +30,35 @@ pub(crate) fn kind(path: &str) -> SourceType {
     }
 }
 
-pub(super) fn parse(path: &str, text: &str) -> Result<Source, Unparsed> {
+pub(super) fn parse(path: &str, text: &str) -> Result<ParsedSource, SourceParseError> {
     let allocator = Allocator::default();
-    let parsed = Parser::new(&allocator, text, kind(path)).parse();
+    let parsed = Parser::new(&allocator, text, source_type(path)).parse();
     if parsed.panicked {
-        return Err(Unparsed::Broken);
+        return Err(SourceParseError::Syntax);
     }
-    let mut reader = Reader::new(text);
+    let mut reader = ScriptVisitor::new(text);
     reader.visit_program(&parsed.program);
     Ok(reader.source)
 }
 
 /// The script in a component file, at the lines where it stands.
-pub(super) fn parse_embedded(path: &str, text: &str) -> Result<Source, Unparsed> {
+pub(super) fn parse_embedded(path: &str, text: &str) -> Result<ParsedSource, SourceParseError> {
     let (start, end) = if path.ends_with(".astro") {
-        let start = text.strip_prefix("---").map(|_| 3).ok_or(Unparsed::Broken)?;
+        let start = text.strip_prefix("---").map(|_| 3).ok_or(SourceParseError::Syntax)?;
         (start, text[start..].find("\n---").map_or(text.len(), |at| start + at))
     } else {
-        let tag = text.find("<script").ok_or(Unparsed::Broken)?;
-        let start = tag + text[tag..].find('>').ok_or(Unparsed::Broken)? + 1;
+        let tag = text.find("<script").ok_or(SourceParseError::Syntax)?;
+        let start = tag + text[tag..].find('>').ok_or(SourceParseError::Syntax)? + 1;
         (start, text[start..].find("</script").map_or(text.len(), |at| start + at))
     };
     let before = "\n".repeat(memchr::memchr_iter(b'\n', &text.as_bytes()[..start]).count());
     parse("embedded.ts", &format!("{before}{}", &text[start..end]))
 }
 
-struct Reader<'t> {
+struct ScriptVisitor<'t> {
     text: &'t str,
-    lines: Lines,
-    source: Source,
+    lines: SourceLineIndex,
+    source: ParsedSource,
     functions: Vec<usize>,
     classes: Vec<String>,
     /// The name that the next function gets, if it has none of its own.
@@ -63,12 +66,12 @@ struct Reader<'t> {
     decorators: Vec<CallSite>,
 }
 
-impl<'t> Reader<'t> {
+impl<'t> ScriptVisitor<'t> {
     fn new(text: &'t str) -> Self {
         Self {
             text,
-            lines: Lines::new(text),
-            source: Source::default(),
+            lines: SourceLineIndex::new(text),
+            source: ParsedSource::default(),
             functions: Vec::new(),
             classes: Vec::new(),
             name: None,
@@ -77,16 +80,16 @@ impl<'t> Reader<'t> {
     }
 
     fn line(&self, span: Span) -> u32 {
-        self.lines.at(span.start as usize)
+        self.lines.line_at(span.start as usize)
     }
 
     fn annotation(&self, annotation: Option<&TSTypeAnnotation<'_>>) -> Option<String> {
         let span = annotation?.type_annotation.span();
-        Some(super::as_type(self.text.get(span.start as usize..span.end as usize)?))
+        Some(super::normalize_type(self.text.get(span.start as usize..span.end as usize)?))
     }
 
     /// Enters a function; the caller leaves it with `self.functions.pop()`.
-    fn enter(
+    fn enter_function(
         &mut self,
         own: Option<(String, Span)>,
         at: Span,
@@ -96,13 +99,13 @@ impl<'t> Reader<'t> {
     ) {
         let outer_name = self.name.take();
         let (name, span) = own.or(outer_name).unwrap_or((String::new(), at));
-        let parameters = given.items.iter().map(|parameter| Parameter {
-            name: names_of(&parameter.pattern),
+        let parameters = given.items.iter().map(|parameter| SourceParameter {
+            name: pattern_text(&parameter.pattern),
             annotation: self.annotation(parameter.type_annotation.as_deref()),
             optional: parameter.optional || parameter.initializer.is_some(),
-            ..Parameter::default()
+            ..SourceParameter::default()
         });
-        let function = Function {
+        let function = SourceFunction {
             parameters: parameters.collect(),
             owner: if self.functions.is_empty() { self.classes.last().cloned() } else { None },
             outer: self.functions.last().copied(),
@@ -111,47 +114,53 @@ impl<'t> Reader<'t> {
             decorators: std::mem::take(&mut self.decorators),
             name,
             is_async,
-            ..Function::default()
+            ..SourceFunction::default()
         };
         self.source.functions.push(function);
         self.functions.push(self.source.functions.len() - 1);
-        self.read_parameters(&given.items);
+        self.record_parameter_fields(&given.items);
     }
 
     /// `@Body('message') message: string` of `NestJS`: a parameter that is a field of the request.
-    fn read_parameters(&mut self, parameters: &[FormalParameter<'_>]) {
-        for decorator in
-            parameters.iter().flat_map(|parameter| self.decorated(&parameter.decorators)).collect::<Vec<_>>()
+    fn record_parameter_fields(&mut self, parameters: &[FormalParameter<'_>]) {
+        for decorator in parameters
+            .iter()
+            .flat_map(|parameter| self.decorator_calls(&parameter.decorators))
+            .collect::<Vec<_>>()
         {
-            if let ("Body" | "Query", Some(field)) = (decorator.callee.as_str(), decorator.first_text()) {
-                self.field(field, |function| &mut function.reads);
+            if let ("Body" | "Query", Some(field)) = (decorator.callee.as_str(), decorator.first_string()) {
+                self.record_field(field, |function| &mut function.request_fields);
             }
         }
     }
 
     /// Whether an answer is one that tells of an error: `res.status(400).json(…)`, `json(…, { status: 500 })`.
-    fn is_error(&self, span: Span) -> bool {
+    fn is_error_response(&self, span: Span) -> bool {
         let written = self.text.get(span.start as usize..span.end as usize).unwrap_or_default();
         ["status(4", "status(5", "status: 4", "status: 5", "code(4", "code(5"]
             .iter()
             .any(|code| written.contains(code))
     }
 
-    fn call(&self, callee: &Expression<'_>, span: Span, arguments: &[Given<'_>]) -> CallSite {
+    fn call_site(&self, callee: &Expression<'_>, span: Span, arguments: &[ArgumentNode<'_>]) -> CallSite {
         CallSite {
-            callee: dotted(callee).unwrap_or_default(),
+            callee: dotted_name(callee).unwrap_or_default(),
             line: self.line(span),
             arguments: arguments
                 .iter()
-                .map(|given| given.as_expression().map_or(Argument::Other, argument))
+                .map(|given| given.as_expression().map_or(CallArgument::Other, call_argument))
                 .collect(),
-            named: arguments.first().and_then(Given::as_expression).map(named).unwrap_or_default(),
+            keyword_arguments: arguments
+                .first()
+                .and_then(ArgumentNode::as_expression)
+                .map(object_entries)
+                .unwrap_or_default(),
             within: self.functions.last().copied(),
         }
     }
 
     /// Visits arguments; a function that is written among them becomes one of the call's.
-    fn arguments(&mut self, mut site: CallSite, arguments: &[Given<'_>]) {
+    fn visit_call_arguments(&mut self, mut site: CallSite, arguments: &[ArgumentNode<'_>]) {
         let at = self.source.calls.len();
         self.source.calls.push(CallSite::default());
         for (place, given) in arguments.iter().enumerate() {
@@ -159,20 +168,22 @@ impl<'t> Reader<'t> {
             self.visit_argument(given);
             let wraps = matches!(
                 given,
-                Given::FunctionExpression(_) | Given::ArrowFunctionExpression(_) | Given::CallExpression(_)
+                ArgumentNode::FunctionExpression(_)
+                    | ArgumentNode::ArrowFunctionExpression(_)
+                    | ArgumentNode::CallExpression(_)
             );
             if wraps && self.source.functions.len() > before {
-                site.arguments[place] = Argument::Function(before);
+                site.arguments[place] = CallArgument::Function(before);
             }
         }
         self.source.calls[at] = site;
     }
 
-    fn decorated(&self, decorators: &[Decorator<'_>]) -> Vec<CallSite> {
+    fn decorator_calls(&self, decorators: &[Decorator<'_>]) -> Vec<CallSite> {
         let one = |decorator: &Decorator<'_>| match &decorator.expression {
-            Expression::CallExpression(call) => self.call(&call.callee, call.span, &call.arguments),
+            Expression::CallExpression(call) => self.call_site(&call.callee, call.span, &call.arguments),
             other => CallSite {
-                callee: dotted(other).unwrap_or_default(),
+                callee: dotted_name(other).unwrap_or_default(),
                 line: self.line(decorator.span),
                 ..CallSite::default()
             },
@@ -180,48 +191,55 @@ impl<'t> Reader<'t> {
         decorators.iter().map(one).collect()
     }
 
-    fn import(&mut self, module: &str, name: Option<&str>, local: &str, span: Span) {
+    fn record_import(&mut self, module: &str, name: Option<&str>, local: &str, span: Span) {
         let (module, name, local) = (module.to_owned(), name.map(str::to_owned), local.to_owned());
         let line = self.line(span);
-        self.source.imports.push(Import { module, name, local, line });
+        self.source.imports.push(SourceImport { module, name, local, line });
     }
 
     /// `const {a, b: c} = require("m")`.
-    fn require(&mut self, pattern: &BindingPattern<'_>, module: &str, span: Span) {
+    fn record_require(&mut self, pattern: &BindingPattern<'_>, module: &str, span: Span) {
         match pattern {
             BindingPattern::ObjectPattern(object) => {
                 for property in &object.properties {
-                    if let (Some(name), Some(local)) = (property.key.static_name(), bound(&property.value)) {
-                        self.import(module, Some(&name), &local, span);
+                    if let (Some(name), Some(local)) =
+                        (property.key.static_name(), bound_name(&property.value))
+                    {
+                        self.record_import(module, Some(&name), &local, span);
                     }
                 }
             }
-            other => self.import(module, None, &bound(other).unwrap_or_default(), span),
+            other => self.record_import(module, None, &bound_name(other).unwrap_or_default(), span),
         }
     }
 
-    fn field(&mut self, field: &str, choose: fn(&mut Function) -> &mut Vec<String>) {
-        self.source.note_field(self.functions.last().copied(), field, choose);
+    fn record_field(&mut self, field: &str, choose: fn(&mut SourceFunction) -> &mut Vec<String>) {
+        self.source.add_field(self.functions.last().copied(), field, choose);
     }
 
-    fn class_of_signatures(&mut self, name: &str, span: Span, members: &[TSSignature<'_>]) {
+    fn record_interface(&mut self, name: &str, span: Span, members: &[TSSignature<'_>]) {
         let fields = members.iter().filter_map(|member| match member {
-            TSSignature::TSPropertySignature(property) => Some(Parameter {
+            TSSignature::TSPropertySignature(property) => Some(SourceParameter {
                 name: property.key.static_name()?.into_owned(),
                 annotation: self.annotation(property.type_annotation.as_deref()),
                 optional: property.optional,
-                ..Parameter::default()
+                ..SourceParameter::default()
             }),
             _ => None,
         });
         let (fields, line) = (fields.collect(), self.line(span));
-        self.source.classes.push(Class { name: name.to_owned(), fields, line, ..Class::default() });
+        self.source.classes.push(SourceClass {
+            name: name.to_owned(),
+            fields,
+            line,
+            ..SourceClass::default()
+        });
     }
 
-    fn export_names(&mut self, declaration: &Declaration<'_>) {
+    fn record_exports(&mut self, declaration: &Declaration<'_>) {
         match declaration {
             Declaration::VariableDeclaration(variables) => {
-                let names = variables.declarations.iter().filter_map(|variable| bound(&variable.id));
+                let names = variables.declarations.iter().filter_map(|variable| bound_name(&variable.id));
                 self.source.exports.extend(names);
             }
             other => self.source.exports.extend(other.id().map(|id| id.name.to_string())),
@@ -229,16 +247,16 @@ impl<'t> Reader<'t> {
     }
 }
 
-impl<'a> Visit<'a> for Reader<'_> {
+impl<'a> Visit<'a> for ScriptVisitor<'_> {
     fn visit_function(&mut self, node: &FunctionNode<'a>, flags: ScopeFlags) {
         let own = node.id.as_ref().map(|id| (id.name.to_string(), id.span));
-        self.enter(own, node.span, node.r#async, &node.params, node.return_type.as_deref());
+        self.enter_function(own, node.span, node.r#async, &node.params, node.return_type.as_deref());
         walk::walk_function(self, node, flags);
         self.functions.pop();
     }
 
     fn visit_arrow_function_expression(&mut self, node: &ArrowFunctionExpression<'a>) {
-        self.enter(None, node.span, node.r#async, &node.params, node.return_type.as_deref());
+        self.enter_function(None, node.span, node.r#async, &node.params, node.return_type.as_deref());
         walk::walk_arrow_function_expression(self, node);
         self.functions.pop();
     }
@@ -248,18 +266,18 @@ impl<'a> Visit<'a> for Reader<'_> {
             node.id.as_ref().map(|id| id.name.to_string()).or_else(|| self.name.take().map(|(name, _)| name));
         let name = name.unwrap_or_default();
         let fields = node.body.body.iter().filter_map(|element| match element {
-            oxc_ast::ast::ClassElement::PropertyDefinition(property) => Some(Parameter {
+            oxc_ast::ast::ClassElement::PropertyDefinition(property) => Some(SourceParameter {
                 name: property.key.static_name()?.into_owned(),
                 annotation: self.annotation(property.type_annotation.as_deref()),
                 optional: property.optional,
-                ..Parameter::default()
+                ..SourceParameter::default()
             }),
             _ => None,
         });
-        let class = Class {
+        let class = SourceClass {
             fields: fields.collect(),
-            bases: node.heritage.iter().filter_map(|heritage| dotted(&heritage.expression)).collect(),
-            decorators: self.decorated(&node.decorators),
+            bases: node.heritage.iter().filter_map(|heritage| dotted_name(&heritage.expression)).collect(),
+            decorators: self.decorator_calls(&node.decorators),
             line: self.line(node.id.as_ref().map_or(node.span, |id| id.span)),
             name: name.clone(),
         };
@@ -272,7 +290,7 @@ impl<'a> Visit<'a> for Reader<'_> {
     }
 
     fn visit_method_definition(&mut self, node: &MethodDefinition<'a>) {
-        self.decorators = self.decorated(&node.decorators);
+        self.decorators = self.decorator_calls(&node.decorators);
         self.name = node.key.static_name().map(|name| (name.into_owned(), node.key.span()));
         self.visit_function(&node.value, ScopeFlags::Function);
     }
@@ -285,9 +303,11 @@ impl<'a> Visit<'a> for Reader<'_> {
             self.visit_expression(value);
             return;
         }
-        if let (Some(name), Some(callee)) = (node.key.static_name(), node.value.as_ref().and_then(called)) {
+        if let (Some(name), Some(callee)) =
+            (node.key.static_name(), node.value.as_ref().and_then(called_name))
+        {
             let (name, line) = (format!("this.{name}"), self.line(node.span));
-            self.source.bindings.push(Binding { name, callee, line, within: None });
+            self.source.bindings.push(CallBinding { name, callee, line, within: None });
         }
         walk::walk_property_definition(self, node);
     }
@@ -301,19 +321,19 @@ impl<'a> Visit<'a> for Reader<'_> {
 
     fn visit_variable_declarator(&mut self, node: &VariableDeclarator<'a>) {
         let Some(init) = &node.init else { return walk::walk_variable_declarator(self, node) };
-        if let Some(module) = required(init) {
-            self.require(&node.id, module, node.span);
+        if let Some(module) = required_module(init) {
+            self.record_require(&node.id, module, node.span);
         }
-        if let (Some(name), Some(callee)) = (bound(&node.id), called(init)) {
+        if let (Some(name), Some(callee)) = (bound_name(&node.id), called_name(init)) {
             let (line, within) = (self.line(node.span), self.functions.last().copied());
-            self.source.bindings.push(Binding { name, callee, line, within });
+            self.source.bindings.push(CallBinding { name, callee, line, within });
         }
         if let BindingPattern::ObjectPattern(object) = &node.id
-            && dotted(init).is_some_and(|body| is_body(&body))
+            && dotted_name(init).is_some_and(|body| is_request_body(&body))
         {
             for property in &object.properties {
                 if let Some(field) = property.key.static_name() {
-                    self.field(&field, |function| &mut function.reads);
+                    self.record_field(&field, |function| &mut function.request_fields);
                 }
             }
         }
@@ -323,43 +343,43 @@ impl<'a> Visit<'a> for Reader<'_> {
                 | Expression::FunctionExpression(_)
                 | Expression::ClassExpression(_)
         ) {
-            self.name = bound(&node.id).map(|name| (name, node.id.span()));
+            self.name = bound_name(&node.id).map(|name| (name, node.id.span()));
         }
         walk::walk_variable_declarator(self, node);
     }
 
     fn visit_call_expression(&mut self, node: &CallExpression<'a>) {
-        let site = self.call(&node.callee, node.span, &node.arguments);
-        if let (true, Some(module)) = (site.callee == "require", site.first_text().map(str::to_owned)) {
+        let site = self.call_site(&node.callee, node.span, &node.arguments);
+        if let (true, Some(module)) = (site.callee == "require", site.first_string().map(str::to_owned)) {
             // Bound ones were seen by their declaration; this is for those that are used on the spot.
             if !self.source.imports.iter().any(|import| import.module == module) {
-                self.import(&module, None, "", node.span);
+                self.record_import(&module, None, "", node.span);
             }
         }
-        if answers(&site.callee) && !self.is_error(node.span) {
-            for (name, _) in &site.named {
-                self.field(name, |function| &mut function.writes);
+        if sends_response(&site.callee) && !self.is_error_response(node.span) {
+            for (name, _) in &site.keyword_arguments {
+                self.record_field(name, |function| &mut function.response_fields);
             }
         }
         self.visit_expression(&node.callee);
-        self.arguments(site, &node.arguments);
+        self.visit_call_arguments(site, &node.arguments);
     }
 
     fn visit_new_expression(&mut self, node: &NewExpression<'a>) {
-        let site = self.call(&node.callee, node.span, &node.arguments);
-        self.arguments(site, &node.arguments);
+        let site = self.call_site(&node.callee, node.span, &node.arguments);
+        self.visit_call_arguments(site, &node.arguments);
     }
 
     fn visit_return_statement(&mut self, node: &ReturnStatement<'a>) {
-        for (name, _) in node.argument.as_ref().map(named).unwrap_or_default() {
-            self.field(&name, |function| &mut function.writes);
+        for (name, _) in node.argument.as_ref().map(object_entries).unwrap_or_default() {
+            self.record_field(&name, |function| &mut function.response_fields);
         }
         walk::walk_return_statement(self, node);
     }
 
     fn visit_static_member_expression(&mut self, node: &StaticMemberExpression<'a>) {
-        if dotted(&node.object).is_some_and(|body| is_body(&body)) {
-            self.field(&node.property.name, |function| &mut function.reads);
+        if dotted_name(&node.object).is_some_and(|body| is_request_body(&body)) {
+            self.record_field(&node.property.name, |function| &mut function.request_fields);
         }
         walk::walk_static_member_expression(self, node);
     }
@@ -367,19 +387,24 @@ impl<'a> Visit<'a> for Reader<'_> {
     fn visit_import_declaration(&mut self, node: &ImportDeclaration<'a>) {
         let module = node.source.value.as_str();
         match &node.specifiers {
-            None => self.import(module, None, "", node.span),
-            Some(specifiers) if specifiers.is_empty() => self.import(module, None, "", node.span),
+            None => self.record_import(module, None, "", node.span),
+            Some(specifiers) if specifiers.is_empty() => self.record_import(module, None, "", node.span),
             Some(specifiers) => {
                 for specifier in specifiers {
                     match specifier {
                         ImportDeclarationSpecifier::ImportSpecifier(one) => {
-                            self.import(module, Some(&one.imported.name()), &one.local.name, node.span);
+                            self.record_import(
+                                module,
+                                Some(&one.imported.name()),
+                                &one.local.name,
+                                node.span,
+                            );
                         }
                         ImportDeclarationSpecifier::ImportDefaultSpecifier(one) => {
-                            self.import(module, Some("default"), &one.local.name, node.span);
+                            self.record_import(module, Some("default"), &one.local.name, node.span);
                         }
                         ImportDeclarationSpecifier::ImportNamespaceSpecifier(one) => {
-                            self.import(module, None, &one.local.name, node.span);
+                            self.record_import(module, None, &one.local.name, node.span);
                         }
                     }
                 }
@@ -389,13 +414,13 @@ impl<'a> Visit<'a> for Reader<'_> {
 
     fn visit_import_expression(&mut self, node: &ImportExpression<'a>) {
         if let Expression::StringLiteral(module) = &node.source {
-            self.import(&module.value, None, "", node.span);
+            self.record_import(&module.value, None, "", node.span);
         }
         walk::walk_import_expression(self, node);
     }
 
     fn visit_export_declaration(&mut self, node: &ExportDeclaration<'a>) {
-        self.export_names(&node.declaration);
+        self.record_exports(&node.declaration);
         walk::walk_export_declaration(self, node);
     }
 
@@ -406,7 +431,7 @@ impl<'a> Visit<'a> for Reader<'_> {
     fn visit_export_from_declaration(&mut self, node: &ExportFromDeclaration<'a>) {
         for one in &node.specifiers {
             self.source.exports.push(one.exported.name().to_string());
-            self.import(&node.source.value, Some(&one.local.name()), &one.exported.name(), node.span);
+            self.record_import(&node.source.value, Some(&one.local.name()), &one.exported.name(), node.span);
         }
     }
 
@@ -430,18 +455,18 @@ impl<'a> Visit<'a> for Reader<'_> {
     }
 
     fn visit_ts_interface_declaration(&mut self, node: &TSInterfaceDeclaration<'a>) {
-        self.class_of_signatures(&node.id.name, node.id.span, &node.body.body);
+        self.record_interface(&node.id.name, node.id.span, &node.body.body);
     }
 
     fn visit_ts_type_alias_declaration(&mut self, node: &TSTypeAliasDeclaration<'a>) {
         if let TSType::TSTypeLiteral(literal) = &node.type_annotation {
-            self.class_of_signatures(&node.id.name, node.id.span, &literal.members);
+            self.record_interface(&node.id.name, node.id.span, &literal.members);
         }
     }
 }
 
 /// Names under which the body of a request goes: `req.body`, `await request.json()`, `ctx.request.body`.
-fn is_body(name: &str) -> bool {
+fn is_request_body(name: &str) -> bool {
     let request = |name: &str| {
         matches!(name, "req" | "request" | "ctx.request" | "c.req" | "ctx.req" | "event.request" | "this.req")
     };
@@ -449,7 +474,7 @@ fn is_body(name: &str) -> bool {
 }
 
 /// Calls that answer with the object they are given.
-fn answers(callee: &str) -> bool {
+fn sends_response(callee: &str) -> bool {
     let (object, method) = callee.rsplit_once('.').unwrap_or(("", callee));
     method == "json" && !object.is_empty() && !object.ends_with("req") && !object.ends_with("request")
         || (method == "send" && (object.starts_with("res") || object.starts_with("reply")))
@@ -457,72 +482,76 @@ fn answers(callee: &str) -> bool {
 }
 
 /// What an object literal names.
-fn named(expression: &Expression<'_>) -> Vec<(String, Argument)> {
+fn object_entries(expression: &Expression<'_>) -> Vec<(String, CallArgument)> {
     let Expression::ObjectExpression(object) = expression.get_inner_expression() else { return Vec::new() };
     let pair = |property: &ObjectPropertyKind<'_>| match property {
         ObjectPropertyKind::ObjectProperty(property) => {
-            Some((property.key.static_name()?.into_owned(), argument(&property.value)))
+            Some((property.key.static_name()?.into_owned(), call_argument(&property.value)))
         }
         ObjectPropertyKind::SpreadProperty(_) => None,
     };
     object.properties.iter().filter_map(pair).collect()
 }
 
-fn argument(expression: &Expression<'_>) -> Argument {
+fn call_argument(expression: &Expression<'_>) -> CallArgument {
     match expression.get_inner_expression() {
-        Expression::StringLiteral(text) => Argument::Text(text.value.to_string()),
+        Expression::StringLiteral(text) => CallArgument::Text(text.value.to_string()),
         Expression::TemplateLiteral(text) if text.expressions.is_empty() => {
-            Argument::Text(text.quasis.iter().map(|part| part.value.raw.as_str()).collect())
+            CallArgument::Text(text.quasis.iter().map(|part| part.value.raw.as_str()).collect())
         }
-        Expression::CallExpression(call) => dotted(&call.callee).map_or(Argument::Other, Argument::Call),
-        Expression::NewExpression(call) => dotted(&call.callee).map_or(Argument::Other, Argument::Call),
-        Expression::ArrayExpression(list) => Argument::List(
-            list.elements.iter().filter_map(|item| item.as_expression()).map(argument).collect(),
+        Expression::CallExpression(call) => {
+            dotted_name(&call.callee).map_or(CallArgument::Other, CallArgument::Call)
+        }
+        Expression::NewExpression(call) => {
+            dotted_name(&call.callee).map_or(CallArgument::Other, CallArgument::Call)
+        }
+        Expression::ArrayExpression(list) => CallArgument::List(
+            list.elements.iter().filter_map(|item| item.as_expression()).map(call_argument).collect(),
         ),
-        Expression::ObjectExpression(_) => Argument::Map(named(expression)),
-        other => dotted(other).map_or(Argument::Other, Argument::Name),
+        Expression::ObjectExpression(_) => CallArgument::Map(object_entries(expression)),
+        other => dotted_name(other).map_or(CallArgument::Other, CallArgument::Name),
     }
 }
 
 /// The module of `require("module")`.
-fn required<'e>(expression: &'e Expression<'_>) -> Option<&'e str> {
+fn required_module<'e>(expression: &'e Expression<'_>) -> Option<&'e str> {
     match expression.get_inner_expression() {
         Expression::CallExpression(call) if call.callee.is_specific_id("require") => {
             match call.arguments.first() {
-                Some(Given::StringLiteral(module)) => Some(module.value.as_str()),
+                Some(ArgumentNode::StringLiteral(module)) => Some(module.value.as_str()),
                 _ => None,
             }
         }
-        Expression::StaticMemberExpression(member) => required(&member.object),
+        Expression::StaticMemberExpression(member) => required_module(&member.object),
         _ => None,
     }
 }
 
 /// What is called to make this value.
-fn called(expression: &Expression<'_>) -> Option<String> {
+fn called_name(expression: &Expression<'_>) -> Option<String> {
     match expression.get_inner_expression() {
-        Expression::CallExpression(call) => dotted(&call.callee),
-        Expression::NewExpression(call) => dotted(&call.callee),
-        Expression::AwaitExpression(awaited) => called(&awaited.argument),
+        Expression::CallExpression(call) => dotted_name(&call.callee),
+        Expression::NewExpression(call) => dotted_name(&call.callee),
+        Expression::AwaitExpression(awaited) => called_name(&awaited.argument),
         _ => None,
     }
 }
 
 /// The names that a pattern binds; without defaults, which may be secret.
-fn names_of(pattern: &BindingPattern<'_>) -> String {
-    bound(pattern).unwrap_or_else(|| {
+fn pattern_text(pattern: &BindingPattern<'_>) -> String {
+    bound_name(pattern).unwrap_or_else(|| {
         let names: Vec<_> = pattern.get_binding_identifiers().iter().map(|id| id.name.to_string()).collect();
         format!("{{ {} }}", names.join(", "))
     })
 }
 
 /// The name that a pattern binds, if it is only a name.
-fn bound(pattern: &BindingPattern<'_>) -> Option<String> {
+fn bound_name(pattern: &BindingPattern<'_>) -> Option<String> {
     pattern.get_binding_identifier().map(|id| id.name.to_string())
 }
 
 /// `a.b().c` as text, if it is nothing else.
-fn dotted(mut expression: &Expression<'_>) -> Option<String> {
+fn dotted_name(mut expression: &Expression<'_>) -> Option<String> {
     let mut parts: Vec<&str> = Vec::new();
     loop {
         match expression.get_inner_expression() {

@@ -2,7 +2,7 @@ use super::*;
 
 /// Facts in one line each, so that a test shows what it is about.
 fn facts(path: &str, text: &str) -> Vec<String> {
-    let language = crate::language::of(path).unwrap();
+    let language = crate::language::detect_language(path).unwrap();
     let source = parse(path, text, language).unwrap();
     let mut facts = Vec::new();
     for import in &source.imports {
@@ -19,12 +19,12 @@ fn facts(path: &str, text: &str) -> Vec<String> {
         let decorators: Vec<_> = f
             .decorators
             .iter()
-            .map(|d| format!(" @{}({})", d.callee, d.first_text().unwrap_or("")))
+            .map(|d| format!(" @{}({})", d.callee, d.first_string().unwrap_or("")))
             .collect();
         let decorators = decorators.concat();
         facts.push(format!("{} fn {owner}{}({}){decorators}", f.line, f.name, parameters.join(", ")));
-        if !f.reads.is_empty() || !f.writes.is_empty() {
-            facts.push(format!("  reads {:?} writes {:?}", f.reads, f.writes));
+        if !f.request_fields.is_empty() || !f.response_fields.is_empty() {
+            facts.push(format!("  reads {:?} writes {:?}", f.request_fields, f.response_fields));
         }
     }
     for class in &source.classes {
@@ -48,7 +48,7 @@ fn check(path: &str, text: &str, expected: &[&str]) {
 }
 
 #[test]
-fn python() {
+fn python_facts_are_extracted() {
     check(
         "a.py",
         r#"
@@ -90,7 +90,7 @@ if __name__ == "__main__":
 }
 
 #[test]
-fn python_pipes() {
+fn python_pipe_operators_are_calls() {
     check(
         "a.py",
         r#"
@@ -115,7 +115,7 @@ ask(prompt | model)
 }
 
 #[test]
-fn typescript() {
+fn typescript_facts_are_extracted() {
     check(
         "a.ts",
         r#"import express, { Router as R, type Request } from "express";
@@ -163,7 +163,7 @@ const ask = async (m: string) => new OpenAI().chat.completions.create({ m });
 }
 
 #[test]
-fn scripts_in_components_keep_their_lines() {
+fn component_scripts_keep_line_numbers() {
     check(
         "a.svelte",
         "<h1>x</h1>\n<script lang=\"ts\">\nimport x from 'y';\n</script>",
@@ -179,14 +179,14 @@ fn scripts_in_components_keep_their_lines() {
 }
 
 #[test]
-fn nothing_that_is_nested_brings_a_parser_down() {
+fn deep_nesting_does_not_crash_parsers() {
     let verdicts = |path: &'static str, text: String| {
-        let language = crate::language::of(path).unwrap();
-        let worker = std::thread::Builder::new().stack_size(STACK);
+        let language = crate::language::detect_language(path).unwrap();
+        let worker = std::thread::Builder::new().stack_size(PARSER_STACK_BYTES);
         let worker = worker.spawn(move || parse(path, &text, language).map(|_| ())).unwrap();
         worker.join().unwrap()
     };
-    let fill = |piece: &str| piece.repeat(LARGEST / piece.len());
+    let fill = |piece: &str| piece.repeat(MAX_SOURCE_BYTES / piece.len());
     for (path, piece) in [
         ("a.py", "not "),
         ("a.py", "lambda:"),
@@ -212,14 +212,14 @@ fn nothing_that_is_nested_brings_a_parser_down() {
         let _ = verdicts(path, format!("{}a", fill(piece)));
     }
     for piece in ["a<", "let a:A<", "a<a,"] {
-        assert_eq!(verdicts("a.ts", fill(piece)), Err(Unparsed::TooDeep));
+        assert_eq!(verdicts("a.ts", fill(piece)), Err(SourceParseError::TooDeep));
     }
-    assert_eq!(verdicts("a.py", "def f():f()\n".repeat(20_000)), Err(Unparsed::TooLarge));
+    assert_eq!(verdicts("a.py", "def f():f()\n".repeat(20_000)), Err(SourceParseError::TooLarge));
     for piece in ["(", "[", "{", "-", "- ", "!"] {
-        assert_eq!(verdicts("a.js", fill(piece)), Err(Unparsed::TooDeep));
+        assert_eq!(verdicts("a.js", fill(piece)), Err(SourceParseError::TooDeep));
     }
-    assert_eq!(verdicts("a.py", "x = 1\n".repeat(LARGEST)), Err(Unparsed::TooLarge));
-    assert_eq!(verdicts("a.py", "def f(:".into()), Err(Unparsed::Broken));
-    assert_eq!(verdicts("a.js", "function (".into()), Err(Unparsed::Broken));
-    assert_eq!(verdicts("a.go", String::new()), Err(Unparsed::Language));
+    assert_eq!(verdicts("a.py", "x = 1\n".repeat(MAX_SOURCE_BYTES)), Err(SourceParseError::TooLarge));
+    assert_eq!(verdicts("a.py", "def f(:".into()), Err(SourceParseError::Syntax));
+    assert_eq!(verdicts("a.js", "function (".into()), Err(SourceParseError::Syntax));
+    assert_eq!(verdicts("a.go", String::new()), Err(SourceParseError::UnsupportedLanguage));
 }

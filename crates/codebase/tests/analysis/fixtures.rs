@@ -7,19 +7,19 @@ use std::fmt::Write;
 use std::fs;
 use std::path::Path;
 
-use codebase::{CANDIDATE, Profile, Reading, Request, analyze};
-use tree::Budget;
+use codebase::{AnalysisRequest, MIN_CANDIDATE_CONFIDENCE, Profile, ScanDepth, analyze};
+use tree::WorkBudget;
 
-use crate::unpack;
+use crate::write_repository;
 
 /// What a head may say, besides the sentence on its first line.
-const HEADS: &[&str] = &["frameworks", "managers", "entries", "risks", "version", "agents", "routes"];
+const HEADER_KEYS: &[&str] = &["frameworks", "managers", "entries", "risks", "version", "agents", "routes"];
 
 #[test]
-fn every_fixture_is_understood() {
+fn every_fixture_matches_its_header() {
     let mut wrong = String::new();
-    for (name, text) in texts() {
-        for problem in check(&text) {
+    for (name, text) in read_fixtures() {
+        for problem in check_fixture(&text) {
             writeln!(wrong, "{name}: {problem}").unwrap();
         }
     }
@@ -30,9 +30,10 @@ fn every_fixture_is_understood() {
 #[test]
 fn every_framework_has_a_fixture_in_every_language() {
     let mut tried = BTreeSet::new();
-    for (_, fixture) in texts() {
-        let (_folder, tree) = unpack(&fixture);
-        let profile = analyze(&Request::new(&tree, Reading::Contents), &Budget::unlimited()).unwrap();
+    for (_, fixture) in read_fixtures() {
+        let (_folder, tree) = write_repository(&fixture);
+        let profile =
+            analyze(&AnalysisRequest::new(&tree, ScanDepth::Contents), &WorkBudget::unlimited()).unwrap();
         tried.extend(profile.frameworks.iter().map(|found| (found.name, found.ecosystem)));
     }
     let rules = codebase::rules::RULES.iter().filter(|rule| rule.is_framework());
@@ -45,15 +46,16 @@ fn every_framework_has_a_fixture_in_every_language() {
 #[test]
 fn detection_agrees_with_analysis() {
     let mut wrong = Vec::new();
-    for (name, fixture) in texts() {
-        let (_folder, tree) = unpack(&fixture);
+    for (name, fixture) in read_fixtures() {
+        let (_folder, tree) = write_repository(&fixture);
         let found_by = |reading| {
-            let profile = analyze(&Request::new(&tree, reading), &Budget::unlimited()).unwrap();
-            let candidates = profile.frameworks.iter().filter(|found| found.confidence >= CANDIDATE);
+            let profile = analyze(&AnalysisRequest::new(&tree, reading), &WorkBudget::unlimited()).unwrap();
+            let candidates =
+                profile.frameworks.iter().filter(|found| found.confidence >= MIN_CANDIDATE_CONFIDENCE);
             let names: BTreeSet<_> = candidates.map(|found| found.name).collect();
             (names, profile.managers.iter().map(|(manager, _)| *manager).collect::<Vec<_>>())
         };
-        if found_by(Reading::Names) != found_by(Reading::Contents) {
+        if found_by(ScanDepth::Names) != found_by(ScanDepth::Contents) {
             wrong.push(name);
         }
     }
@@ -61,7 +63,7 @@ fn detection_agrees_with_analysis() {
 }
 
 /// The fixtures, each with the name of its file. An empty folder would let every test pass, so there is a floor.
-fn texts() -> BTreeMap<String, String> {
+fn read_fixtures() -> BTreeMap<String, String> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures");
     let text = |entry: fs::DirEntry| {
         (entry.file_name().into_string().unwrap(), fs::read_to_string(entry.path()).unwrap())
@@ -72,13 +74,14 @@ fn texts() -> BTreeMap<String, String> {
 }
 
 /// What differs from the head of a fixture. A head that is absent says that there is nothing of the kind.
-fn check(fixture: &str) -> Vec<String> {
-    let (_folder, tree) = unpack(fixture);
-    let profile = analyze(&Request::new(&tree, Reading::Contents), &Budget::unlimited()).unwrap();
-    let candidates = profile.frameworks.iter().filter(|found| found.confidence >= CANDIDATE);
-    let mut problems: Vec<String> = unknown_heads(fixture).collect();
+fn check_fixture(fixture: &str) -> Vec<String> {
+    let (_folder, tree) = write_repository(fixture);
+    let profile =
+        analyze(&AnalysisRequest::new(&tree, ScanDepth::Contents), &WorkBudget::unlimited()).unwrap();
+    let candidates = profile.frameworks.iter().filter(|found| found.confidence >= MIN_CANDIDATE_CONFIDENCE);
+    let mut problems: Vec<String> = unknown_headers(fixture).collect();
     let mut sets = |name: &str, found: BTreeSet<String>| {
-        let expected: BTreeSet<String> = names(fixture, name).collect();
+        let expected: BTreeSet<String> = header_items(fixture, name).collect();
         if found != expected {
             problems.push(format!("{name} {found:?}, expected {expected:?}"));
         }
@@ -87,13 +90,13 @@ fn check(fixture: &str) -> Vec<String> {
     sets("managers", profile.managers.iter().map(|(manager, _)| manager.name().to_owned()).collect());
     sets("entries", profile.entry_points.iter().map(|point| point.path.clone()).collect());
     sets("risks", profile.risks.iter().map(|risk| risk.name().to_owned()).collect());
-    problems.extend(lines(fixture, &profile));
-    problems.extend(false_evidence(fixture, &profile));
+    problems.extend(compare_with_header(fixture, &profile));
+    problems.extend(find_false_evidence(fixture, &profile));
     problems
 }
 
 /// Expectations of which there may be several: versions, agents, routes. What is found twice is found once too often.
-fn lines(fixture: &str, profile: &Profile) -> Vec<String> {
+fn compare_with_header(fixture: &str, profile: &Profile) -> Vec<String> {
     let versions =
         profile.frameworks.iter().filter_map(|f| Some(format!("{} {}", f.name, f.version.as_ref()?)));
     let agents = profile.agents.iter().map(|agent| format!("{} {}", agent.path, agent.name));
@@ -107,7 +110,7 @@ fn lines(fixture: &str, profile: &Profile) -> Vec<String> {
         ("routes", routes.collect()),
     ];
     let differs = |(name, mut found): (&str, Vec<String>)| {
-        let mut expected: Vec<String> = head(fixture, name).collect();
+        let mut expected: Vec<String> = header_lines(fixture, name).collect();
         expected.sort();
         found.sort();
         (found != expected).then(|| format!("{name} {found:?}, expected {expected:?}"))
@@ -116,17 +119,17 @@ fn lines(fixture: &str, profile: &Profile) -> Vec<String> {
 }
 
 /// A head that is misspelt would expect nothing.
-fn unknown_heads(fixture: &str) -> impl Iterator<Item = String> {
+fn unknown_headers(fixture: &str) -> impl Iterator<Item = String> {
     let lines = fixture.lines().take_while(|line| line.starts_with('#')).skip(1);
     let is_known = |line: &str| {
         let name = line.strip_prefix("# ").and_then(|line| line.split_once(':'));
-        name.is_some_and(|(name, _)| HEADS.contains(&name))
+        name.is_some_and(|(name, _)| HEADER_KEYS.contains(&name))
     };
     lines.filter(move |line| !is_known(line)).map(|line| format!("`{line}` is no head"))
 }
 
 /// Evidence has to stand where it says: the file exists and has that line, and an anchor's pattern matches there.
-fn false_evidence(fixture: &str, profile: &Profile) -> Vec<String> {
+fn find_false_evidence(fixture: &str, profile: &Profile) -> Vec<String> {
     let text_of = |path: &str| {
         let files = fixture.split("\n=== ").skip(1).filter_map(|file| file.split_once('\n'));
         files.filter(|(name, _)| *name == path).map(|(_, text)| text.to_owned()).next()
@@ -134,7 +137,7 @@ fn false_evidence(fixture: &str, profile: &Profile) -> Vec<String> {
     let frameworks = profile.frameworks.iter().flat_map(|framework| &framework.evidence);
     let others = profile.managers.iter().map(|(_, evidence)| evidence);
     let entries = profile.entry_points.iter().map(|point| &point.evidence);
-    let entries = entries.chain(profile.agents.iter().map(|agent| &agent.why));
+    let entries = entries.chain(profile.agents.iter().map(|agent| &agent.evidence));
     let mut wrong = Vec::new();
     for evidence in frameworks.chain(others).chain(entries) {
         let lines = text_of(&evidence.path).map_or(0, |text| text.lines().count().max(1));
@@ -150,7 +153,7 @@ fn false_evidence(fixture: &str, profile: &Profile) -> Vec<String> {
     }
     // An agent stands in the line that has its name; a handler may have none.
     let agents = profile.agents.iter().map(|agent| (&agent.path, agent.line, &agent.name));
-    let parts = profile.agents.iter().flat_map(|agent| &agent.parts);
+    let parts = profile.agents.iter().flat_map(|agent| &agent.functions);
     let parts = parts.map(|part| (&part.path, part.line, &part.name));
     let handlers = profile.routes.iter().map(|route| (&route.file, route.line, &route.handler));
     for (path, line, name) in agents.chain(parts).chain(handlers) {
@@ -165,14 +168,14 @@ fn false_evidence(fixture: &str, profile: &Profile) -> Vec<String> {
 }
 
 /// The lines of the head that begin with this name.
-fn head<'f>(fixture: &'f str, name: &'f str) -> impl Iterator<Item = String> + 'f {
+fn header_lines<'f>(fixture: &'f str, name: &'f str) -> impl Iterator<Item = String> + 'f {
     let lines = fixture.lines().take_while(|line| line.starts_with('#'));
     lines.filter_map(move |line| {
         Some(line.strip_prefix("# ")?.strip_prefix(name)?.strip_prefix(':')?.trim().to_owned())
     })
 }
 
-fn names<'f>(fixture: &'f str, name: &'f str) -> impl Iterator<Item = String> + 'f {
+fn header_items<'f>(fixture: &'f str, name: &'f str) -> impl Iterator<Item = String> + 'f {
     let split = |line: String| line.split(',').map(|name| name.trim().to_owned()).collect::<Vec<_>>();
-    head(fixture, name).flat_map(split).filter(|name| !name.is_empty())
+    header_lines(fixture, name).flat_map(split).filter(|name| !name.is_empty())
 }

@@ -4,13 +4,13 @@
 #![expect(clippy::disallowed_methods, reason = "tests prepare the folders that they analyse")]
 
 mod fixtures;
-mod hostile;
+mod robustness;
 
 use tempfile::TempDir;
 use tree::Tree;
 
 /// Writes a repository that is given as a text, in which `=== path` begins a file.
-fn unpack(text: &str) -> (TempDir, Tree) {
+fn write_repository(text: &str) -> (TempDir, Tree) {
     let folder = tempfile::tempdir().unwrap();
     for file in format!("\n{text}").split("\n=== ").skip(1) {
         let (name, content) = file.split_once('\n').unwrap_or((file, ""));

@@ -2,96 +2,104 @@
 
 use std::collections::HashSet;
 
-use super::{EditError, Edited, NewToken, check_path, look_up};
-use crate::budget::Budget;
-use crate::document::{Document, ParseError, find_mut, make_group, written};
-use crate::finding::{Finding, Findings, Told};
-use crate::flat::{Found, MAX_LOOKED_UP};
-use crate::follow::Values;
-use crate::json::{Json, Map};
-use crate::kind::Kind;
-use crate::limits::{MAX_BYTES, MAX_NAME};
-use crate::model::Model;
-use crate::reference::Reference;
-use crate::validate::{judge_all, renew};
+use super::{EditError, EditOutcome, NewToken, check_path, locate_path};
+use crate::budget::CostBudget;
+use crate::document::{ParseError, TokenDocument, ensure_group, find_mut, find_written};
+use crate::evaluate::ModeValues;
+use crate::finding::{FindingCollector, SeenFindings, TokenFinding};
+use crate::flatten::{MAX_LOOKUP_EXTENDS, PathLookup};
+use crate::json::{Json, JsonMap};
+use crate::kind::TokenKind;
+use crate::limits::{MAX_DOCUMENT_BYTES, MAX_NAME_BYTES};
+use crate::model::TokenModel;
+use crate::reference::TokenReference;
+use crate::validate::{normalise_value, validate_with};
 
 /// Creates a token, or replaces its value. The document afterwards has no error that it had not before.
-pub fn set(document: &Document, path: &str, new: &NewToken) -> Result<Edited, EditError> {
-    set_all(document, &[(path, new)])
+pub fn set_token(document: &TokenDocument, path: &str, new: &NewToken) -> Result<EditOutcome, EditError> {
+    set_tokens(document, &[(path, new)])
 }
 
 /// Creates tokens or replaces their values, one after the other. They are judged together, so that they may refer to one
 /// another in any order.
-pub fn set_all(document: &Document, tokens: &[(&str, &NewToken)]) -> Result<Edited, EditError> {
+pub fn set_tokens(document: &TokenDocument, tokens: &[(&str, &NewToken)]) -> Result<EditOutcome, EditError> {
     let mut changed = document.clone();
-    let mut means = Means { steps: Budget::of(MAX_LOOKED_UP), copies: Budget::of(MAX_BYTES) };
+    let mut means = SetBudget {
+        steps: CostBudget::new(MAX_LOOKUP_EXTENDS),
+        copied_bytes: CostBudget::new(MAX_DOCUMENT_BYTES),
+    };
     for (path, new) in tokens {
-        put(changed.root_mut(), path, new, &mut means)?;
+        write_token(changed.root_mut(), path, new, &mut means)?;
     }
-    let kinds = kinds(&changed, tokens)?;
+    let kinds = resolve_kinds(&changed, tokens)?;
     for ((path, new), kind) in tokens.iter().zip(kinds) {
         if let (Some(kind), Some(token)) = (kind, find_mut(changed.root_mut(), path)) {
-            renew_token(token, new, kind);
+            normalise_token(token, new, kind);
         }
     }
-    let changed = Document::from_map(changed.into_root())?;
-    judge(document, &changed, tokens).map_err(|findings| {
+    let changed = TokenDocument::from_map(changed.into_root())?;
+    check_edit(document, &changed, tokens).map_err(|findings| {
         let is_set = |path: &&str| tokens.iter().any(|(known, _)| known == path);
-        let first = findings.iter().map(Finding::token).find(is_set);
+        let first = findings.iter().map(TokenFinding::token_path).find(is_set);
         let path = first.or_else(|| tokens.first().map(|(path, _)| *path)).unwrap_or_default().to_owned();
-        EditError::Wrong { path, findings }
+        EditError::InvalidValue { path, findings }
     })?;
     let mut touched = Vec::new();
     let mut seen = HashSet::new();
     touched.extend(tokens.iter().filter(|(path, _)| seen.insert(*path)).map(|(path, _)| (*path).to_owned()));
-    Ok(Edited { document: changed, touched })
+    Ok(EditOutcome { document: changed, touched })
 }
 
 /// What all tokens that are set together may take.
-struct Means {
+struct SetBudget {
     /// Steps to where they belong.
-    steps: Budget,
+    steps: CostBudget,
     /// Bytes of inherited tokens that are written down. A small document can inherit a large token very often.
-    copies: Budget,
+    copied_bytes: CostBudget,
 }
 
-impl Means {
-    fn copy(&mut self, token: &Map) -> Result<Map, EditError> {
-        let bytes = token.bytes();
-        let all = MAX_BYTES - self.copies.left() + bytes;
-        self.copies.take(bytes).ok_or(ParseError::TooLarge { bytes: all })?;
+impl SetBudget {
+    fn copy_inherited(&mut self, token: &JsonMap) -> Result<JsonMap, EditError> {
+        let bytes = token.encoded_len();
+        let all = MAX_DOCUMENT_BYTES - self.copied_bytes.remaining() + bytes;
+        self.copied_bytes.spend(bytes).ok_or(ParseError::TooLarge { bytes: all })?;
         Ok(token.clone())
     }
 }
 
-fn put(root: &mut Map, path: &str, new: &NewToken, means: &mut Means) -> Result<(), EditError> {
+fn write_token(
+    root: &mut JsonMap,
+    path: &str,
+    new: &NewToken,
+    means: &mut SetBudget,
+) -> Result<(), EditError> {
     check_path(path)?;
-    if let Some(mode) = new.mode.as_ref().filter(|mode| mode.is_empty() || mode.len() > MAX_NAME) {
-        return Err(EditError::BadMode { mode: mode.clone() });
+    if let Some(mode) = new.mode.as_ref().filter(|mode| mode.is_empty() || mode.len() > MAX_NAME_BYTES) {
+        return Err(EditError::InvalidMode { mode: mode.clone() });
     }
-    let inherited = match look_up(root, path, &mut means.steps)? {
-        Found::Group => {
-            return Err(EditError::Misplaced { path: path.to_owned(), found: "group", wanted: "token" });
+    let inherited = match locate_path(root, path, &mut means.steps)? {
+        PathLookup::Group => {
+            return Err(EditError::WrongNodeType { path: path.to_owned(), found: "group", wanted: "token" });
         }
         // One that is inherited is written down here, with all that it has.
-        Found::Token(token) if written(root, path).is_none() => Some(means.copy(token)?),
+        PathLookup::Token(token) if find_written(root, path).is_none() => Some(means.copy_inherited(token)?),
         _ => None,
     };
     let (group, name) = path.rsplit_once('.').unwrap_or(("", path));
-    let group = make_group(root, group);
+    let group = ensure_group(root, group);
     if let Some(token) = inherited {
         group.set(name, token);
     }
-    fill(group.object_mut(name), new);
+    fill_token(group.object_entry(name), new);
     Ok(())
 }
 
-pub(super) fn fill(token: &mut Map, new: &NewToken) {
+pub(super) fn fill_token(token: &mut JsonMap, new: &NewToken) {
     if let Some(kind) = new.kind {
         token.set("$type", kind.as_str());
     }
     if let Some(mode) = &new.mode {
-        token.object_mut("$extensions").object_mut("mode").set(mode.as_str(), new.value.clone());
+        token.object_entry("$extensions").object_entry("mode").set(mode.as_str(), new.value.clone());
         // A token that exists in one mode only has that value in the others too.
         if !token.contains("$value") && !token.contains("$ref") {
             token.set("$value", new.value.clone());
@@ -106,13 +114,16 @@ pub(super) fn fill(token: &mut Map, new: &NewToken) {
 }
 
 /// The types that tokens have after they were put where they belong.
-fn kinds(changed: &Document, tokens: &[(&str, &NewToken)]) -> Result<Vec<Option<Kind>>, EditError> {
-    let model = Model::of(changed);
+fn resolve_kinds(
+    changed: &TokenDocument,
+    tokens: &[(&str, &NewToken)],
+) -> Result<Vec<Option<TokenKind>>, EditError> {
+    let model = TokenModel::new(changed);
     let kind = |(path, new): &(&str, &NewToken)| {
         let kind = model.index().get(*path).map(|at| model.kinds[*at]);
         match kind {
-            Some(None) if Reference::of(&new.value).is_none() => {
-                Err(EditError::NoKind { path: (*path).to_owned() })
+            Some(None) if TokenReference::from_value(&new.value).is_none() => {
+                Err(EditError::MissingType { path: (*path).to_owned() })
             }
             kind => Ok(kind.flatten()),
         }
@@ -121,64 +132,64 @@ fn kinds(changed: &Document, tokens: &[(&str, &NewToken)]) -> Result<Vec<Option<
 }
 
 /// Writes what was put into a token as 2025.10 has it.
-pub(super) fn renew_token(token: &mut Map, new: &NewToken, kind: Kind) {
+pub(super) fn normalise_token(token: &mut JsonMap, new: &NewToken, kind: TokenKind) {
     let is_new = |value: &&mut Json| **value == new.value;
     if let Some(value) = token.get_mut("$value").filter(is_new) {
-        renew(kind, value);
+        normalise_value(kind, value);
     }
     if let Some(mode) = &new.mode {
-        let modes = token.object_mut("$extensions").object_mut("mode");
+        let modes = token.object_entry("$extensions").object_entry("mode");
         if let Some(value) = modes.get_mut(mode).filter(is_new) {
-            renew(kind, value);
+            normalise_value(kind, value);
         }
     }
 }
 
 /// Refuses what brings errors, and what leaves a token that was set without a value.
-pub(super) fn judge(
-    before: &Document,
-    after: &Document,
+pub(super) fn check_edit(
+    before: &TokenDocument,
+    after: &TokenDocument,
     tokens: &[(&str, &NewToken)],
-) -> Result<(), Vec<Finding>> {
-    let model = Model::of(after);
+) -> Result<(), Vec<TokenFinding>> {
+    let model = TokenModel::new(after);
     let mut has_errors = false;
     let mut without: Vec<&str> = Vec::new();
-    let mut look = |mode: Option<&str>, values: &Values| {
+    let mut look = |mode: Option<&str>, values: &ModeValues| {
         let set_here = tokens.iter().filter(|(_, new)| new.mode.as_deref() == mode);
         let has_none = |path: &str| model.index().get(path).is_none_or(|at| values.get(*at).is_none());
         without.extend(set_here.map(|(path, _)| *path).filter(|path| has_none(path)));
     };
-    judge_all(after, &model, &mut |finding| has_errors |= finding.is_error(), &mut look);
+    validate_with(after, &model, &mut |finding| has_errors |= finding.is_error(), &mut look);
     // Rare: most documents have no error at all, and then what was there before need not be judged.
     let mut findings = if has_errors { new_errors(before, after, &model, tokens) } else { Vec::new() };
     if findings.is_empty() {
         let message = "it would have no value, for what it refers to has none; mend that first";
-        findings.extend(without.into_iter().map(|path| Finding::error(path, message)));
+        findings.extend(without.into_iter().map(|path| TokenFinding::error(path, message)));
     }
     if findings.is_empty() { Ok(()) } else { Err(findings) }
 }
 
 /// The errors of what was set, and those that were not there before.
 fn new_errors(
-    before: &Document,
-    after: &Document,
-    model: &Model<'_>,
+    before: &TokenDocument,
+    after: &TokenDocument,
+    model: &TokenModel<'_>,
     tokens: &[(&str, &NewToken)],
-) -> Vec<Finding> {
+) -> Vec<TokenFinding> {
     let paths: HashSet<&str> = tokens.iter().map(|(path, _)| *path).collect();
-    let mut known = Told::default();
-    let mut remember = |finding: Finding| {
-        if finding.is_error() && !paths.contains(finding.token()) {
-            known.is_new(&finding);
+    let mut known = SeenFindings::default();
+    let mut remember = |finding: TokenFinding| {
+        if finding.is_error() && !paths.contains(finding.token_path()) {
+            known.insert(&finding);
         }
     };
-    judge_all(before, &Model::of(before), &mut remember, &mut |_, _| {});
-    let mut wrong = Findings::default();
-    let mut compare = |finding: Finding| {
-        if finding.is_error() && known.is_new(&finding) {
+    validate_with(before, &TokenModel::new(before), &mut remember, &mut |_, _| {});
+    let mut wrong = FindingCollector::default();
+    let mut compare = |finding: TokenFinding| {
+        if finding.is_error() && known.insert(&finding) {
             wrong.push(finding);
         }
     };
-    judge_all(after, model, &mut compare, &mut |_, _| {});
+    validate_with(after, model, &mut compare, &mut |_, _| {});
     wrong.into_vec()
 }

@@ -3,11 +3,11 @@ use std::fmt::Write as _;
 use super::*;
 use crate::resolve::resolve;
 
-fn parse(text: &str) -> Document {
-    Document::parse(text).unwrap()
+fn parse(text: &str) -> TokenDocument {
+    TokenDocument::parse(text).unwrap()
 }
 
-fn system() -> Document {
+fn sample_document() -> TokenDocument {
     parse(
         r##"{
           "n": { "$type": "number", "one": { "$value": 1 }, "two": { "$value": "{n.one}" } },
@@ -19,12 +19,15 @@ fn system() -> Document {
 }
 
 #[test]
-fn a_token_is_created_and_replaced() {
-    let new =
-        set(&system(), "n.four", &NewToken { kind: None, value: 4.0.into(), mode: None, description: None })
-            .unwrap();
+fn token_is_created_and_replaced() {
+    let new = set_token(
+        &sample_document(),
+        "n.four",
+        &NewToken { kind: None, value: 4.0.into(), mode: None, description: None },
+    )
+    .unwrap();
     assert_eq!(new.touched, ["n.four"]);
-    let new = set(
+    let new = set_token(
         &new.document,
         "n.four",
         &NewToken {
@@ -38,18 +41,18 @@ fn a_token_is_created_and_replaced() {
     assert_eq!(new.document.get("n.four").unwrap().get("$value"), Some(&Json::number(4.0)));
     assert_eq!(resolve(&new.document, Some("big")).get("n.four").unwrap().value, Json::number(1.0));
     assert_eq!(resolve(&new.document, None).get("n.four").unwrap().description.as_deref(), Some("more"));
-    let rooted = set(&new.document, "n.$root", &NewToken::new(Kind::Number, 7.0)).unwrap();
+    let rooted = set_token(&new.document, "n.$root", &NewToken::new(TokenKind::Number, 7.0)).unwrap();
     assert!(resolve(&rooted.document, None).get("n.$root").is_some());
 }
 
 #[test]
-fn a_wrong_token_is_refused() {
+fn invalid_token_is_rejected() {
     for (path, kind, value, expected) in [
         ("n.x", None, Json::from("{n.nope}"), "{n.nope} is nowhere"),
         ("n.one", None, Json::from("{n.two}"), "circle: n.one → n.two → n.one"),
-        ("n.x", Some(Kind::Color), Json::from("{n.one}"), "is a number, and here a color is needed"),
+        ("n.x", Some(TokenKind::Color), Json::from("{n.one}"), "is a number, and here a color is needed"),
         // Fine for the token itself, but not for what reads it as a number.
-        ("n.one", Some(Kind::Color), Json::from("#fff"), "is a color, and here a number is needed"),
+        ("n.one", Some(TokenKind::Color), Json::from("#fff"), "is a color, and here a number is needed"),
         ("n.x", None, Json::from("soon"), "is no number"),
         ("x", None, Json::number(1.0), "would have no type"),
         ("n", None, Json::number(1.0), "`n` is a group, and here a token is needed"),
@@ -58,13 +61,13 @@ fn a_wrong_token_is_refused() {
         ("n..x", None, Json::number(1.0), "a name is empty"),
     ] {
         let new = NewToken { kind, value, mode: None, description: None };
-        let error = set(&system(), path, &new).unwrap_err().to_string();
+        let error = set_token(&sample_document(), path, &new).unwrap_err().to_string();
         assert!(error.contains(expected), "{path}: {error}");
     }
 }
 
 /// Sets tokens, given as `path mode value`, in a document of numbers, and gives the document or the error.
-fn set_in(document: &str, changes: &[(&str, Option<&str>, &str)]) -> String {
+fn set_and_render(document: &str, changes: &[(&str, Option<&str>, &str)]) -> String {
     let new: Vec<_> = changes
         .iter()
         .map(|(_, mode, value)| NewToken {
@@ -77,14 +80,14 @@ fn set_in(document: &str, changes: &[(&str, Option<&str>, &str)]) -> String {
     let tokens: Vec<_> = changes.iter().map(|(path, ..)| *path).zip(&new).collect();
     let comma = if document.is_empty() { "" } else { "," };
     let document = parse(&format!(r#"{{"$type":"number"{comma}{document}}}"#));
-    match set_all(&document, &tokens) {
+    match set_tokens(&document, &tokens) {
         Ok(edited) => edited.document.to_string().replace(r#""$type":"number","#, ""),
         Err(error) => error.to_string(),
     }
 }
 
 #[test]
-fn what_is_set_is_what_comes_out() {
+fn set_tokens_writes_the_given_values() {
     for (document, changes, expected) in [
         // One that is inherited keeps its usual value.
         (
@@ -152,27 +155,27 @@ fn what_is_set_is_what_comes_out() {
         (r#""a":{"$value":1},"a/b":{"$value":"x"}"#, vec![("a", None, "2")], r#""a":{"$value":2}"#),
         (r#""a":{"$value":1}"#, vec![("a", Some(""), "2")], "a mode needs a name of 1 to 128 bytes"),
     ] {
-        let found = set_in(document, &changes);
+        let found = set_and_render(document, &changes);
         assert!(found.contains(expected), "{document} {changes:?}\n{found}\n{expected}");
     }
 }
 
 #[test]
-fn many_are_set_in_one_go() {
+fn many_tokens_are_set_in_one_call() {
     let text: Vec<_> = (0..2_000).map(|at| format!(r#""t{at}":{{"$value":{at}}}"#)).collect();
     let document = parse(&format!(r#"{{"$type":"number",{}}}"#, text.join(",")));
     let new = NewToken { kind: None, value: 1.0.into(), mode: Some("m".into()), description: None };
     let paths: Vec<_> = (0..1_000).map(|at| format!("t{at}")).collect();
     let start = std::time::Instant::now();
     let edited =
-        set_all(&document, &paths.iter().map(|path| (path.as_str(), &new)).collect::<Vec<_>>()).unwrap();
+        set_tokens(&document, &paths.iter().map(|path| (path.as_str(), &new)).collect::<Vec<_>>()).unwrap();
     assert_eq!(edited.touched.len(), 1_000);
     // One by one it takes minutes.
     assert!(start.elapsed().as_secs() < 60, "{:?}", start.elapsed());
 }
 
 #[test]
-fn looking_up_many_takes_no_longer_than_it_may() {
+fn lookup_work_is_bounded() {
     // To know what one group extends, those before it have to be known twice.
     let mut text = r#""g0":{"a":{"b":{"t":{"$value":1}}}}"#.to_owned();
     for at in 1..30 {
@@ -183,8 +186,8 @@ fn looking_up_many_takes_no_longer_than_it_may() {
     let new = NewToken { kind: None, value: 1.0.into(), mode: None, description: None };
     let paths: Vec<_> = (0..100).map(|at| format!("g29.a{}.x{at}", ".x".repeat(25))).collect();
     let start = std::time::Instant::now();
-    let error =
-        set_all(&document, &paths.iter().map(|path| (path.as_str(), &new)).collect::<Vec<_>>()).unwrap_err();
+    let error = set_tokens(&document, &paths.iter().map(|path| (path.as_str(), &new)).collect::<Vec<_>>())
+        .unwrap_err();
     // With a look at every beginning of every path it takes minutes.
     assert!(start.elapsed().as_secs() < 60, "{:?}", start.elapsed());
     assert!(
@@ -194,7 +197,7 @@ fn looking_up_many_takes_no_longer_than_it_may() {
 }
 
 #[test]
-fn a_large_token_is_not_written_down_wherever_it_is_inherited() {
+fn copies_of_inherited_tokens_are_bounded() {
     let large = "x".repeat(400_000);
     let heirs: Vec<_> = (0..300).map(|at| format!(r#""h{at}":{{"$extends":"{{g}}"}}"#)).collect();
     let text =
@@ -204,22 +207,23 @@ fn a_large_token_is_not_written_down_wherever_it_is_inherited() {
     for (count, expected) in [(1, None), (300, Some("has 1200"))] {
         let paths: Vec<_> = (0..count).map(|at| format!("h{at}.a")).collect();
         let tokens: Vec<_> = paths.iter().map(|path| (path.as_str(), &new)).collect();
-        let error = set_all(&document, &tokens).err().map(|error| error.to_string());
+        let error = set_tokens(&document, &tokens).err().map(|error| error.to_string());
         assert_eq!(error.is_some(), expected.is_some(), "{error:?}");
         assert!(error.unwrap_or_default().contains(expected.unwrap_or_default()), "{count}");
     }
 }
 
 #[test]
-fn no_path_is_deeper_than_a_document_may_be() {
+fn too_deep_paths_are_rejected() {
     let deep = |names: usize| vec!["n"; names].join(".");
     for (path, expected) in [
         (deep(200_000), "it has 400000 bytes and may have 512"),
         (deep(200), "nested more than 32 levels deep"),
     ] {
         for error in [
-            set(&system(), &format!("x{path}"), &NewToken::new(Kind::Number, 1.0)).unwrap_err(),
-            rename(&system(), "sum", &format!("x{path}")).unwrap_err(),
+            set_token(&sample_document(), &format!("x{path}"), &NewToken::new(TokenKind::Number, 1.0))
+                .unwrap_err(),
+            rename_path(&sample_document(), "sum", &format!("x{path}")).unwrap_err(),
         ] {
             assert!(error.to_string().contains(expected), "{error}");
         }
@@ -227,23 +231,27 @@ fn no_path_is_deeper_than_a_document_may_be() {
 }
 
 #[test]
-fn members_of_the_format_are_no_paths() {
+fn reserved_names_are_rejected_as_paths() {
     let document = parse(
         r#"{"a":{"$type":"number","$value":1,"$extensions":{"x":{"y":1}}},"s":{"$root":{"$type":"number","$value":1}}}"#,
     );
     for path in ["a.$extensions", "a.$value", "a.$extensions.x", "$type", "s.$root.x"] {
-        for error in [rename(&document, path, "b").unwrap_err(), delete(&document, path, true).unwrap_err()] {
-            assert!(matches!(error, EditError::BadPath { .. }), "{path}: {error}");
+        for error in
+            [rename_path(&document, path, "b").unwrap_err(), delete_path(&document, path, true).unwrap_err()]
+        {
+            assert!(matches!(error, EditError::InvalidPath { .. }), "{path}: {error}");
         }
     }
-    assert!(delete(&document, "s.$root", false).is_ok() && rename(&document, "s.$root", "s.x").is_ok());
+    assert!(
+        delete_path(&document, "s.$root", false).is_ok() && rename_path(&document, "s.$root", "s.x").is_ok()
+    );
     // Names that are wrong can be mended.
     let wrong = parse(r#"{"a{":{"$type":"number","$value":1}}"#);
-    assert!(rename(&wrong, "a{", "a").is_ok() && delete(&wrong, "a{", false).is_ok());
+    assert!(rename_path(&wrong, "a{", "a").is_ok() && delete_path(&wrong, "a{", false).is_ok());
 }
 
 #[test]
-fn what_is_used_is_not_deleted() {
+fn tokens_in_use_are_not_deleted() {
     for (path, users) in [
         ("n.one", vec!["n.two", "m.two", "sum", "part"]),
         ("n", vec!["sum", "part", "m"]),
@@ -251,20 +259,20 @@ fn what_is_used_is_not_deleted() {
         ("sum", vec![]),
         ("m.three", vec![]),
     ] {
-        match delete(&system(), path, false) {
+        match delete_path(&sample_document(), path, false) {
             Err(EditError::InUse { users: told, .. }) => assert_eq!(told, users, "{path}"),
             Ok(_) => assert!(users.is_empty(), "{path}"),
             Err(other) => panic!("{other}"),
         }
-        let forced = delete(&system(), path, true).unwrap();
+        let forced = delete_path(&sample_document(), path, true).unwrap();
         assert_eq!(forced.document.get(path), None);
         assert!(forced.touched.iter().any(|touched| touched == path));
     }
-    assert!(matches!(delete(&system(), "nope", true), Err(EditError::Missing { .. })));
+    assert!(matches!(delete_path(&sample_document(), "nope", true), Err(EditError::NotFound { .. })));
 }
 
 #[test]
-fn a_mode_is_taken_from_a_token() {
+fn mode_value_is_deleted() {
     let token = |extensions: &str| format!(r#"{{"$value":1{extensions}}}"#);
     let held = |holder: &str| token(&format!(r#","$extensions":{holder}"#));
     for (extensions, left) in [
@@ -275,14 +283,14 @@ fn a_mode_is_taken_from_a_token() {
         (r#"{"mode":{"dark":2},"v":{"mode":{"dark":3}}}"#, held(r#"{"v":{}}"#)),
     ] {
         let document = parse(&format!(r#"{{"$type":"number","a":{}}}"#, held(extensions)));
-        let edited = delete_mode(&document, "a", "dark", false).unwrap();
+        let edited = delete_mode_value(&document, "a", "dark", false).unwrap();
         assert_eq!(edited.document.to_string(), format!(r#"{{"$type":"number","a":{left}}}"#));
         assert_eq!(edited.touched, ["a"]);
     }
 }
 
 #[test]
-fn a_mode_that_is_needed_or_absent_is_not_taken() {
+fn required_or_missing_mode_value_is_not_deleted() {
     let document = parse(
         r#"{"$type":"number","g":{"a":{"$value":"{b}","$extensions":{"mode":{"dark":1}}}},
             "b":{"$value":2,"$extensions":{"mode":{"dark":"{g.a}"}}},"h":{"$extends":"{g}"}}"#,
@@ -295,14 +303,14 @@ fn a_mode_that_is_needed_or_absent_is_not_taken() {
         ("g.a.$extensions", "dark", "cannot be a path"),
         ("g.a", "dark", "the references go in a circle"),
     ] {
-        let error = delete_mode(&document, path, mode, false).unwrap_err().to_string();
+        let error = delete_mode_value(&document, path, mode, false).unwrap_err().to_string();
         assert!(error.contains(expected), "{path} {mode}: {error}");
     }
-    assert!(delete_mode(&document, "g.a", "dark", true).is_ok());
+    assert!(delete_mode_value(&document, "g.a", "dark", true).is_ok());
 }
 
 #[test]
-fn renaming_takes_references_along() {
+fn renaming_rewrites_references() {
     for (from, to, touched, expected) in [
         (
             "n.one",
@@ -330,14 +338,14 @@ fn renaming_takes_references_along() {
             r##"{"n":{"$type":"number","one":{"$value":1},"two":{"$value":"{n.one}"}},"m":{"$extends":"{n}"},"sum":{"$value":"{m.one}","$extensions":{"mode":{"big":"{n.two}"}}},"part":{"$type":"number","$value":{"$ref":"#/n/one/$value"}},"three":{"$value":3,"$type":"number"}}"##,
         ),
     ] {
-        let edited = rename(&system(), from, to).unwrap();
+        let edited = rename_path(&sample_document(), from, to).unwrap();
         assert_eq!(edited.document.to_string(), expected, "{from}");
         assert_eq!(edited.touched, touched, "{from}");
     }
 }
 
 #[test]
-fn renaming_keeps_what_groups_gave() {
+fn renaming_keeps_inherited_members() {
     for (text, from, to, expected) in [
         // What moves gets its type written down, and what refers to it has it from there.
         (
@@ -366,26 +374,26 @@ fn renaming_keeps_what_groups_gave() {
             r##"{"c":{"$type":"number","$value":1},"b":{"$type":"number","$value":1,"$extensions":{"x":{"of":["{c}"],"at":{"$ref":"#/c/$value"}}}}}"##,
         ),
     ] {
-        assert_eq!(rename(&parse(text), from, to).unwrap().document.to_string(), expected, "{from}");
+        assert_eq!(rename_path(&parse(text), from, to).unwrap().document.to_string(), expected, "{from}");
     }
 }
 
 #[test]
-fn a_long_reason_is_kept_whole_and_not_by_thousands() {
+fn long_deprecation_reasons_are_kept_within_limits() {
     let why = "x".repeat(400_000);
     let tokens: Vec<_> = (0..500).map(|at| format!(r#""t{at}":{{"$value":1}}"#)).collect();
     let tokens = tokens.join(",");
     let document = parse(&format!(
         r#"{{"$type":"number","old":{{"$deprecated":"{why}","a":{{"$value":1}},"b":{{{tokens}}}}}}}"#
     ));
-    let moved = rename(&document, "old.a", "a").unwrap().document;
+    let moved = rename_path(&document, "old.a", "a").unwrap().document;
     assert_eq!(moved.get("a").unwrap().get("$deprecated"), Some(&Json::from(why)));
-    let error = rename(&document, "old.b", "b").unwrap_err().to_string();
+    let error = rename_path(&document, "old.b", "b").unwrap_err().to_string();
     assert!(error.contains("has 1200000 bytes"), "{error}");
 }
 
 #[test]
-fn renaming_that_changes_meaning_is_refused() {
+fn renaming_that_changes_meaning_is_rejected() {
     for (from, to, expected) in [
         ("nope", "x", "there is no token or group `nope`"),
         ("n", "m", "`m` exists already"),
@@ -394,7 +402,7 @@ fn renaming_that_changes_meaning_is_refused() {
         ("n.one", "a{", "has a `{`"),
         ("n.one", "one", "groups inherit it through `$extends`"),
     ] {
-        let error = rename(&system(), from, to).unwrap_err().to_string();
+        let error = rename_path(&sample_document(), from, to).unwrap_err().to_string();
         assert!(error.contains(expected), "{from}: {error}");
     }
 }

@@ -15,7 +15,7 @@ pub(super) fn identifier(path: &str) -> String {
 ///
 /// Whatever is not a letter, a digit or plainly harmless is written by its number: quotes, line ends, `\`, but also `<`
 /// (the sheet may stand in HTML) and `#` (`#{` runs code in SCSS).
-pub(super) fn string(text: &str) -> String {
+pub(super) fn quote_string(text: &str) -> String {
     let mut quoted = String::with_capacity(text.len() + 2);
     quoted.push('"');
     for letter in text.chars() {
@@ -33,7 +33,7 @@ pub(super) fn string(text: &str) -> String {
 }
 
 /// A text for a comment: one line that cannot end it.
-pub(super) fn comment(text: &str) -> String {
+pub(super) fn escape_comment(text: &str) -> String {
     let mut line = String::with_capacity(text.len());
     for letter in text.chars() {
         let letter = if letter.is_control() || letter.is_whitespace() || "\u{2028}\u{2029}".contains(letter) {
@@ -57,7 +57,7 @@ pub(super) fn comment(text: &str) -> String {
 }
 
 /// Font families that are words of CSS and not names of fonts.
-const GENERIC: [&str; 14] = [
+const GENERIC_FAMILIES: [&str; 14] = [
     "serif",
     "sans-serif",
     "monospace",
@@ -75,8 +75,8 @@ const GENERIC: [&str; 14] = [
 ];
 
 /// A font name: a word of CSS as it is, any other in quotes.
-pub(super) fn font(name: &str) -> String {
-    if GENERIC.contains(&name) { name.to_owned() } else { string(name) }
+pub(super) fn quote_font_family(name: &str) -> String {
+    if GENERIC_FAMILIES.contains(&name) { name.to_owned() } else { quote_string(name) }
 }
 
 #[cfg(test)]
@@ -84,7 +84,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn strings_keep_their_meaning() {
+    fn strings_are_escaped() {
         for (text, expected) in [
             ("Fira Sans", r#""Fira Sans""#),
             ("a\"b", r#""a\22 b""#),
@@ -94,7 +94,7 @@ mod tests {
             ("é", "\"é\""),
             ("\0", "\"\u{fffd}\""),
         ] {
-            assert_eq!(string(text), expected, "{text:?}");
+            assert_eq!(quote_string(text), expected, "{text:?}");
         }
     }
 }

@@ -9,14 +9,14 @@ use super::escape::identifier;
 /// The prefix is kept once and put before a name when it is asked for: it is the same for all, so it makes no two names
 /// meet.
 #[derive(Debug, Default)]
-pub(super) struct Names {
-    given: HashMap<String, String>,
+pub(super) struct NameTable {
+    names: HashMap<String, String>,
     /// The names that are taken, and the last number that was put behind each.
     taken: HashMap<String, usize>,
     prefix: String,
 }
 
-impl Names {
+impl NameTable {
     pub(super) fn new(prefix: &str) -> Self {
         let prefix = if prefix.is_empty() { String::new() } else { format!("{}-", identifier(prefix)) };
         Self { prefix, ..Self::default() }
@@ -35,7 +35,7 @@ impl Names {
             self.taken.insert(plain(wanted), count);
         }
         self.taken.insert(plain(&name), 1);
-        self.given.insert(path.to_owned(), name);
+        self.names.insert(path.to_owned(), name);
     }
 
     /// Gives a path the name that is made of it.
@@ -44,15 +44,15 @@ impl Names {
     }
 
     /// The name of a path. A path without one gets what it would have got.
-    pub(super) fn of(&self, path: &str) -> String {
-        match self.given.get(path) {
+    pub(super) fn name(&self, path: &str) -> String {
+        match self.names.get(path) {
             Some(name) => format!("{}{name}", self.prefix),
             None => format!("{}{}", self.prefix, identifier(path)),
         }
     }
 
     /// The path by which a part of a token is known here. No token has it, for it has a brace.
-    pub(super) fn part(path: &str, part: &str) -> String {
+    pub(super) fn part_key(path: &str, part: &str) -> String {
         format!("{path}{{{part}}}")
     }
 }

@@ -2,76 +2,78 @@
 
 use std::fmt::Write as _;
 
-use super::css::remarks;
-use super::escape::{identifier, string};
-use super::names::Names;
-use super::paper::Paper;
-use super::sheet::{Different, Sheet, TEXT_PARTS, Writer};
-use super::{Exported, Options};
-use crate::document::Document;
-use crate::model::Model;
-use crate::value::Value;
+use super::css::token_comments;
+use super::escape::{identifier, quote_string};
+use super::names::NameTable;
+use super::stylesheet::{CssValueWriter, ExportModel, ModeOverride, TYPOGRAPHY_PROPERTIES};
+use super::writer::BoundedWriter;
+use super::{ExportOptions, ExportOutput};
+use crate::document::TokenDocument;
+use crate::model::TokenModel;
+use crate::value::TokenValue;
 
 /// The document as SCSS: a variable for each token, `$tokens` with all of them by path, and for each mode a map
 /// `$tokens-<mode>` with those that are different there. Values are final. A typography is a map of its parts, for its
 /// `/` would be a division.
-pub fn scss(document: &Document, options: &Options) -> Exported {
-    let model = Model::of(document);
-    let mut sheet = Sheet::of(document, &model);
-    let (prefix, note) = options.cut_prefix();
+pub fn scss(document: &TokenDocument, options: &ExportOptions) -> ExportOutput {
+    let model = TokenModel::new(document);
+    let mut sheet = ExportModel::new(document, &model);
+    let (prefix, note) = options.truncated_prefix();
     sheet.findings.extend(note);
-    let mut names = Names::new(&variable(prefix));
+    let mut names = NameTable::new(&variable_name(prefix));
     names.claim("{tokens}", "tokens");
     for (nth, mode) in sheet.modes.iter().enumerate() {
         names.claim(&format!("{{tokens}}{nth}"), &format!("tokens-{}", identifier(mode)));
     }
     for (at, _) in sheet.usable.iter().copied() {
         let path = &sheet.model.tokens()[at].path;
-        names.claim(path, &variable(path));
+        names.claim(path, &variable_name(path));
     }
-    let mut paper = Paper::new();
+    let mut paper = BoundedWriter::new();
     let mut map = String::new();
     for (at, _) in sheet.usable.iter().copied() {
         if paper.is_full() {
             break;
         }
         let token = &sheet.model.tokens()[at];
-        let Some(value) = sheet.literal(at) else { continue };
-        let name = names.of(&token.path);
+        let Some(value) = sheet.resolved_value(at) else { continue };
+        let name = names.name(&token.path);
         let mut piece = String::new();
-        for remark in remarks(token).iter().filter(|_| !options.bare) {
+        for remark in token_comments(token).iter().filter(|_| !options.omit_comments) {
             let _ = writeln!(piece, "// {remark}");
         }
-        let _ = writeln!(piece, "${name}: {};", written(&value));
-        let member = format!("  {}: ${name},\n", string(&token.path));
-        if paper.has_room(piece.len() + member.len(), &token.path) {
+        let _ = writeln!(piece, "${name}: {};", scss_value(&value));
+        let member = format!("  {}: ${name},\n", quote_string(&token.path));
+        if paper.reserve(piece.len() + member.len(), &token.path) {
             paper.text.push_str(&piece);
             map.push_str(&member);
         }
     }
-    let _ = write!(paper.text, "\n${}: (\n{map});\n", names.of("{tokens}"));
+    let _ = write!(paper.text, "\n${}: (\n{map});\n", names.name("{tokens}"));
     for (nth, mode) in sheet.modes.clone().iter().enumerate() {
         if paper.is_full() {
             break;
         }
         let mut members = String::new();
-        for Different { at, literal, .. } in sheet.different(mode).into_iter().filter(|one| one.is_other) {
+        for ModeOverride { at, resolved: literal, .. } in
+            sheet.mode_overrides(mode).into_iter().filter(|one| one.is_changed)
+        {
             let value = match &literal {
-                Value::Shadow(_) | Value::FontFamily(_) => format!("({})", written(&literal)),
-                _ => written(&literal),
+                TokenValue::Shadow(_) | TokenValue::FontFamily(_) => format!("({})", scss_value(&literal)),
+                _ => scss_value(&literal),
             };
-            let _ = writeln!(members, "  {}: {value},", string(&sheet.model.tokens()[at].path));
+            let _ = writeln!(members, "  {}: {value},", quote_string(&sheet.model.tokens()[at].path));
         }
         if !members.is_empty() {
-            let name = names.of(&format!("{{tokens}}{nth}"));
-            paper.add(&format!("\n${name}: (\n{members});\n"), mode);
+            let name = names.name(&format!("{{tokens}}{nth}"));
+            paper.append(&format!("\n${name}: (\n{members});\n"), mode);
         }
     }
-    paper.done(sheet.findings.into_vec())
+    paper.finish(sheet.findings.into_vec())
 }
 
 /// A variable's name may not begin with a digit.
-fn variable(path: &str) -> String {
+fn variable_name(path: &str) -> String {
     if path.is_empty() {
         return String::new();
     }
@@ -83,12 +85,12 @@ fn variable(path: &str) -> String {
     }
 }
 
-fn written(value: &Value) -> String {
+fn scss_value(value: &TokenValue) -> String {
     // Final values have no references; should there be one, it is no value of SCSS.
-    let writer = Writer(&|_| "null".to_owned());
+    let writer = CssValueWriter(&|_| "null".to_owned());
     match value {
-        Value::Typography(text) => {
-            let parts = TEXT_PARTS.into_iter().zip(writer.text_parts(text));
+        TokenValue::Typography(text) => {
+            let parts = TYPOGRAPHY_PROPERTIES.into_iter().zip(writer.typography_parts(text));
             let parts = parts.map(|(name, value)| {
                 if value.contains(',') { format!("{name}: ({value})") } else { format!("{name}: {value}") }
             });

@@ -1,12 +1,12 @@
 use super::*;
-use crate::{Document, Json, starter};
+use crate::{Json, TokenDocument, starter_document};
 
-fn parse(text: &str) -> Document {
-    Document::parse(text).unwrap()
+fn parse(text: &str) -> TokenDocument {
+    TokenDocument::parse(text).unwrap()
 }
 
 /// One token of every type, aliases, a mode, and what needs a remark.
-const EVERYTHING: &str = r##"{
+const ALL_TYPES_DOCUMENT: &str = r##"{
   "color": { "$type": "color",
     "brand": { "$root": { "$value": { "colorSpace": "srgb", "components": [0, 0.4, 0.8], "hex": "#0066cc" }, "$description": "Ours." },
       "glow": { "$value": { "colorSpace": "display-p3", "components": [0.1, 0.5, 1], "alpha": 0.5 } } },
@@ -34,32 +34,35 @@ const EVERYTHING: &str = r##"{
 
 #[test]
 fn every_type_is_exported() {
-    let document = parse(EVERYTHING);
-    let options = Options { prefix: "acme".to_owned(), bare: false };
+    let document = parse(ALL_TYPES_DOCUMENT);
+    let options = ExportOptions { prefix: "acme".to_owned(), omit_comments: false };
     insta::assert_snapshot!("everything.css", css(&document, &options).text);
-    insta::assert_snapshot!("everything.scss", scss(&document, &Options::default()).text);
-    insta::assert_snapshot!("everything.tailwind4.css", tailwind_v4(&document, &Options::default()).text);
+    insta::assert_snapshot!("everything.scss", scss(&document, &ExportOptions::default()).text);
+    insta::assert_snapshot!(
+        "everything.tailwind4.css",
+        tailwind_v4(&document, &ExportOptions::default()).text
+    );
     insta::assert_snapshot!("everything.tailwind3.json", tailwind_v3(&document).text);
-    insta::assert_snapshot!("everything.flat.json", flat(&document, Some("dark")).text);
+    insta::assert_snapshot!("everything.flat.json", resolved_json(&document, Some("dark")).text);
     let findings = css(&document, &options).findings;
     assert_eq!(findings.len(), 1, "{findings:?}");
     assert_eq!(findings[0].path, "fade");
 }
 
 #[test]
-fn the_starter_is_exported() {
-    let options = Options { prefix: String::new(), bare: true };
-    insta::assert_snapshot!("starter.css", css(&starter(), &options).text);
-    let plain = plain(&starter());
-    assert_eq!(Document::parse(&plain.text).unwrap(), starter());
+fn starter_document_is_exported() {
+    let options = ExportOptions { prefix: String::new(), omit_comments: true };
+    insta::assert_snapshot!("starter.css", css(&starter_document(), &options).text);
+    let plain = dtcg_json(&starter_document());
+    assert_eq!(TokenDocument::parse(&plain.text).unwrap(), starter_document());
 }
 
 #[test]
-fn names_never_meet() {
+fn exported_names_are_unique() {
     let document = parse(
         r#"{"$type":"number","a":{"b":{"$value":1},"b c":{"$value":2}},"a-b":{"$value":3},"a_b":{"$value":4},"a-b-c":{"$value":5}}"#,
     );
-    let text = css(&document, &Options::default()).text;
+    let text = css(&document, &ExportOptions::default()).text;
     assert_eq!(
         text,
         ":root {\n  --a-b: 1;\n  --a-b-c: 2;\n  --a-b-2: 3;\n  --a_b-3: 4;\n  --a-b-c-2: 5;\n}\n"
@@ -67,7 +70,7 @@ fn names_never_meet() {
 }
 
 #[test]
-fn hostile_texts_stay_where_they_are() {
+fn hostile_texts_are_escaped() {
     let document = parse(
         r##"{
           "x:red;}/*</style>*/ @import url(//e)": { "$type": "number", "$value": 1, "$description": "*/ } </style> body { \n } //  #{evil()} /*" },
@@ -78,13 +81,13 @@ fn hostile_texts_stay_where_they_are() {
     );
     insta::assert_snapshot!(
         "hostile.css",
-        css(&document, &Options { prefix: "} x".to_owned(), bare: false }).text
+        css(&document, &ExportOptions { prefix: "} x".to_owned(), omit_comments: false }).text
     );
-    insta::assert_snapshot!("hostile.scss", scss(&document, &Options::default()).text);
+    insta::assert_snapshot!("hostile.scss", scss(&document, &ExportOptions::default()).text);
 }
 
 /// Exports and gives the lines of the text, trimmed, and what was told.
-fn lines(exported: &Exported) -> Vec<String> {
+fn text_and_finding_lines(exported: &ExportOutput) -> Vec<String> {
     let text = exported.text.lines().map(|line| line.trim().trim_end_matches(['{', ';']).trim().to_owned());
     text.filter(|line| !["", "}"].contains(&line.as_str()))
         .chain(exported.findings.iter().map(ToString::to_string))
@@ -92,7 +95,7 @@ fn lines(exported: &Exported) -> Vec<String> {
 }
 
 #[test]
-fn a_mode_says_all_that_is_different() {
+fn mode_blocks_contain_every_override() {
     for (name, text, expected) in [
         (
             "the same value from elsewhere is another",
@@ -150,12 +153,12 @@ fn a_mode_says_all_that_is_different() {
             ],
         ),
     ] {
-        assert_eq!(lines(&css(&parse(text), &Options::default())), expected, "{name}");
+        assert_eq!(text_and_finding_lines(&css(&parse(text), &ExportOptions::default())), expected, "{name}");
     }
 }
 
 #[test]
-fn tailwind_loses_nothing_untold() {
+fn tailwind_reports_dropped_tokens() {
     let text = r##"{"color":{"$type":"color","a":{"b":{"$value":"#000001"}},"a-b":{"$value":"#000002"}},
         "colors":{"a-b":{"$type":"color","$value":"#000003"}},"line":{"$type":"strokeStyle","$value":"solid"},
         "screen":{"$type":"dimension","md":{"$value":"{screen.wide}"},"wide":{"$value":"40rem"}}}"##;
@@ -170,23 +173,23 @@ fn tailwind_loses_nothing_untold() {
     let told: Vec<_> = exported.findings.iter().map(ToString::to_string).collect();
     assert_eq!(told, ["warning: line: the token is not exported: Tailwind 3 has no place for a strokeStyle"]);
     // A media query knows no properties.
-    assert!(tailwind_v4(&parse(text), &Options::default()).text.contains("--breakpoint-md: 40rem;"));
+    assert!(tailwind_v4(&parse(text), &ExportOptions::default()).text.contains("--breakpoint-md: 40rem;"));
 }
 
 #[test]
-fn a_prefix_makes_good_names() {
+fn prefix_is_sanitized() {
     let document = parse(r#"{"$type":"number","1":{"$value":1}}"#);
     for (prefix, expected) in [("8x", "$t-8x-t-1: 1;"), ("acme", "$acme-t-1: 1;"), ("", "$t-1: 1;")] {
-        let text = scss(&document, &Options { prefix: prefix.to_owned(), bare: true }).text;
+        let text = scss(&document, &ExportOptions { prefix: prefix.to_owned(), omit_comments: true }).text;
         assert!(text.starts_with(expected), "{text}");
     }
 }
 
 #[test]
-fn a_long_prefix_is_cut_and_told() {
+fn long_prefix_is_truncated_with_warning() {
     let tokens: Vec<_> = (0..50).map(|at| format!(r#""t{at}":{{"$value":{at}}}"#)).collect();
     let document = parse(&format!(r#"{{"$type":"number",{}}}"#, tokens.join(",")));
-    let options = Options { prefix: "é".repeat(500_000), bare: true };
+    let options = ExportOptions { prefix: "é".repeat(500_000), omit_comments: true };
     let name = format!("{}-t0: 0;", "é".repeat(32));
     for exported in [css(&document, &options), scss(&document, &options)] {
         assert!(exported.text.len() < 50_000, "{}", exported.text.len());
@@ -194,16 +197,16 @@ fn a_long_prefix_is_cut_and_told() {
         let told: Vec<_> = exported.findings.iter().map(ToString::to_string).collect();
         assert!(matches!(told.as_slice(), [one] if one.contains("has 1000000 bytes and may have 64")));
     }
-    let longest = Options { prefix: "p".repeat(MAX_PREFIX), bare: true };
+    let longest = ExportOptions { prefix: "p".repeat(MAX_PREFIX_BYTES), omit_comments: true };
     assert_eq!(css(&document, &longest).findings, []);
 }
 
 #[test]
-fn remarks_are_brief() {
+fn comments_are_truncated() {
     let tokens: Vec<_> = (0..4_000).map(|at| format!(r#""t{at}":{{"$value":{at}}}"#)).collect();
     let why = "ab*/ ".repeat(100_000);
     let document = parse(&format!(r#"{{"$type":"number","$deprecated":"{why}",{}}}"#, tokens.join(",")));
-    let options = Options::default();
+    let options = ExportOptions::default();
     let start = std::time::Instant::now();
     for exported in [css(&document, &options), scss(&document, &options), tailwind_v4(&document, &options)] {
         assert_eq!(exported.findings, []);
@@ -215,13 +218,13 @@ fn remarks_are_brief() {
 }
 
 /// A document of one token.
-fn single(path: &str, kind: &str, value: &str) -> Document {
+fn single_token_document(path: &str, kind: &str, value: &str) -> TokenDocument {
     let token = format!(r#"{{"$type":"{kind}","$value":{value}}}"#);
     parse(&path.rsplit('.').fold(token, |inner, name| format!(r#"{{"{name}":{inner}}}"#)))
 }
 
 #[test]
-fn tailwind_calls_things_by_its_own_names() {
+fn tailwind_namespaces_are_used() {
     let shadow = r##"[{"color":"#000000","offsetX":"0px","offsetY":"1px","blur":"2px","spread":"3px"}]"##;
     let cast = "0px 1px 2px 3px #000000";
     let flat = "0px 1px 2px #000000";
@@ -257,8 +260,8 @@ fn tailwind_calls_things_by_its_own_names() {
             &*format!(r#""dropShadow":{{"x":["{flat}"]}}"#),
         ),
     ] {
-        let document = single(path, kind, value);
-        let text = tailwind_v4(&document, &Options::default()).text;
+        let document = single_token_document(path, kind, value);
+        let text = tailwind_v4(&document, &ExportOptions::default()).text;
         assert!(text.contains(&format!("  {v4}")), "{path}: {text}");
         let text = Json::parse(&tailwind_v3(&document).text).unwrap().to_string();
         assert!(text.contains(v3), "{path}: {text}");
@@ -266,7 +269,7 @@ fn tailwind_calls_things_by_its_own_names() {
 }
 
 #[test]
-fn tailwind_sees_shadows_of_modes() {
+fn mode_dependent_shadows_become_variables_in_tailwind() {
     let shadow = |color: &str| {
         format!(r#"{{"color":"{color}","offsetX":"0px","offsetY":"1px","blur":"2px","spread":"0px"}}"#)
     };
@@ -281,9 +284,9 @@ fn tailwind_sees_shadows_of_modes() {
         shadow("{ink}"),
         shadow("#00000c"),
     );
-    let exported = tailwind_v4(&parse(&text), &Options::default());
+    let exported = tailwind_v4(&parse(&text), &ExportOptions::default());
     assert_eq!(
-        lines(&exported),
+        text_and_finding_lines(&exported),
         [
             "@theme",
             "--shadow-card: var(--shadow-card-value-2)",
@@ -310,18 +313,18 @@ fn tailwind_sees_shadows_of_modes() {
 }
 
 #[test]
-fn tailwind_queries_know_no_properties() {
+fn tailwind_breakpoints_are_literal_values() {
     for (space, line) in [("screen", "--breakpoint-md: 40rem;"), ("container", "--container-md: 40rem;")] {
         let text = format!(
             r#"{{"{space}":{{"$type":"dimension","md":{{"$value":"{{{space}.w}}"}},"w":{{"$value":"40rem"}}}}}}"#
         );
-        let text = tailwind_v4(&parse(&text), &Options::default()).text;
+        let text = tailwind_v4(&parse(&text), &ExportOptions::default()).text;
         assert!(text.contains(line), "{text}");
     }
 }
 
 #[test]
-fn colours_of_tailwind_3_can_be_made_translucent() {
+fn tailwind_3_colors_have_an_alpha_placeholder() {
     for (color, expected) in [
         ("oklch(0.7 0.1 none)", "oklch(0.7 0.1 none / <alpha-value>)"),
         ("color(display-p3 0.1 0.5 1)", "color(display-p3 0.1 0.5 1 / <alpha-value>)"),
@@ -330,16 +333,16 @@ fn colours_of_tailwind_3_can_be_made_translucent() {
         ("rgb(0 0 0 / 0.5)", "rgb(0 0 0 / 0.5)"),
         ("#00aaff", "#00aaff"),
     ] {
-        let text = tailwind_v3(&single("color.x", "color", &format!("\"{color}\""))).text;
+        let text = tailwind_v3(&single_token_document("color.x", "color", &format!("\"{color}\""))).text;
         assert!(text.contains(&format!("\"x\": \"{expected}\"")), "{text}");
     }
 }
 
 #[test]
-fn what_a_format_has_no_place_for_is_told() {
+fn unsupported_features_are_reported() {
     let document =
         parse(r#"{"a":{"$type":"number","$value":1,"$extensions":{"mode":{"dim":2,"dark":3}}},"color":{}}"#);
-    let options = Options { prefix: "acme".to_owned(), bare: false };
+    let options = ExportOptions { prefix: "acme".to_owned(), omit_comments: false };
     let prefix = "warning: this format has no prefix: `acme` is left out; css and scss have one";
     let modes = "warning: this format has no modes: all values are those without one; left out is what is different in dim, dark";
     for (name, exported, expected) in [
@@ -348,17 +351,17 @@ fn what_a_format_has_no_place_for_is_told() {
         ("tailwind", tailwind_v4(&document, &options), vec![prefix]),
         (
             "tailwind-v3",
-            tailwind_v3(&document).without_prefix(&options),
+            tailwind_v3(&document).warn_if_prefix_ignored(&options),
             vec![
                 "warning: a: the token is not exported: Tailwind 3 has no place for a number",
                 modes,
                 prefix,
             ],
         ),
-        ("json", plain(&document).without_prefix(&options), vec![prefix]),
-        ("flat", flat(&document, None).without_prefix(&options), vec![modes, prefix]),
-        ("flat in a mode", flat(&document, Some("dim")), vec![]),
-        ("nothing wanted", plain(&document).without_prefix(&Options::default()), vec![]),
+        ("json", dtcg_json(&document).warn_if_prefix_ignored(&options), vec![prefix]),
+        ("flat", resolved_json(&document, None).warn_if_prefix_ignored(&options), vec![modes, prefix]),
+        ("flat in a mode", resolved_json(&document, Some("dim")), vec![]),
+        ("nothing wanted", dtcg_json(&document).warn_if_prefix_ignored(&ExportOptions::default()), vec![]),
     ] {
         let told: Vec<_> = exported.findings.iter().map(ToString::to_string).collect();
         assert_eq!(told, expected, "{name}");

@@ -1,17 +1,17 @@
 use super::*;
-use crate::export::{self, Options};
-use crate::{limits, resolve, starter};
+use crate::export::{self, ExportOptions};
+use crate::{limits, resolve, starter_document};
 
 /// Imports the properties of a `:root` and gives `path type value` for each, and then what was told.
-fn check(css_text: &str, expected: &[&str]) {
-    let imported = css(css_text).unwrap();
+fn check_import(css_text: &str, expected: &[&str]) {
+    let imported = css_allow_empty(css_text).unwrap();
     let resolved = |mode: Option<&str>| {
         let resolved = resolve(&imported.document, mode);
         let prefix = mode.map(|mode| format!("{mode} ")).unwrap_or_default();
         let tokens = resolved.tokens().iter();
         tokens
             .map(|token| {
-                let kind = token.kind.map_or("?", crate::Kind::as_str);
+                let kind = token.kind.map_or("?", crate::TokenKind::as_str);
                 format!("{prefix}{} {kind} {}", token.path, token.value)
             })
             .collect::<Vec<_>>()
@@ -30,7 +30,7 @@ fn check(css_text: &str, expected: &[&str]) {
 }
 
 #[test]
-fn values_are_typed_by_their_shape() {
+fn value_types_are_inferred() {
     for (text, expected) in [
         ("#0af", r##"x color {"colorSpace":"srgb","components":[0,0.6667,1],"hex":"#00aaff"}"##),
         (
@@ -74,9 +74,9 @@ fn values_are_typed_by_their_shape() {
         ("rgb(var(--y) 0 0)", "warning: --x:"),
         ("\"{a.b}\"", "warning: --x:"),
     ] {
-        check(&format!(":root {{ --x: {text}; }}"), &[expected]);
+        check_import(&format!(":root {{ --x: {text}; }}"), &[expected]);
     }
-    check(
+    check_import(
         ":root { --font-weight-strong: 600; --space-0: 0 }",
         &["font.weight.strong fontWeight 600", "space.0 dimension"],
     );
@@ -84,7 +84,7 @@ fn values_are_typed_by_their_shape() {
 
 #[test]
 fn selectors_become_modes() {
-    check(
+    check_import(
         r#"/* theme */
         :root, :host { --color-bg: #fff; --color-fg: #000; --color-text: var(--color-fg); --pad-md: 1rem }
         :root { --color-fg: #111 }
@@ -144,13 +144,13 @@ fn selectors_become_modes() {
         ("@supports (color: red) { :root{--x:2} }", &["x number 2"]),
     ];
     for (sheet, expected) in sheets {
-        check(sheet, expected);
+        check_import(sheet, expected);
     }
     let classes: Vec<_> = (0..40).map(|at| format!(".c{at}{{--x:{at}.5}}")).collect();
-    let imported = css(&format!(":root{{--x:1}}{}", classes.concat())).unwrap();
+    let imported = css_allow_empty(&format!(":root{{--x:1}}{}", classes.concat())).unwrap();
     assert_eq!(imported.document.modes().len(), limits::MAX_MODES);
     assert!(imported.findings[0].message.contains("what is set for 8 more is left out"));
-    check(
+    check_import(
         ":root { --a: light-dark(1px, var(--b)); --b: 2px; --c: light-dark(red) }",
         &[
             r#"a dimension {"value":1,"unit":"px"}"#,
@@ -159,30 +159,30 @@ fn selectors_become_modes() {
             "warning: --c: `light-dark(red)` is left out",
         ],
     );
-    check(
+    check_import(
         ".dark { --a: 3px } :root { --a: light-dark(1px, 2px) }",
         &[r#"a dimension {"value":1"#, r#"dark a dimension {"value":3"#],
     );
-    check(
+    check_import(
         "@theme { --a: 1 } @layer x { :root { --b: 2 } } .dark { --c: 3 }",
         &["a number 1", "b number 2", "c number 3"],
     );
 }
 
 #[test]
-fn long_modes_are_none() {
+fn too_long_mode_names_are_ignored() {
     let sheet = |length: usize| format!(":root{{--x:1}}.{}{{--x:2}}", "m".repeat(length));
-    assert_eq!(css(&sheet(limits::MAX_NAME)).unwrap().document.modes().len(), 1);
-    assert_eq!(css(&sheet(limits::MAX_NAME + 1)).unwrap().document.modes().len(), 0);
+    assert_eq!(css_allow_empty(&sheet(limits::MAX_NAME_BYTES)).unwrap().document.modes().len(), 1);
+    assert_eq!(css_allow_empty(&sheet(limits::MAX_NAME_BYTES + 1)).unwrap().document.modes().len(), 0);
     // However many declarations they stand before.
     let classes: Vec<_> = (0..60).map(|at| format!(".m{at}{}", "x".repeat(8_000))).collect();
     let start = std::time::Instant::now();
-    css(&format!("{}{{{}}}", classes.join(","), "--a:1;".repeat(92_000))).unwrap();
+    css_allow_empty(&format!("{}{{{}}}", classes.join(","), "--a:1;".repeat(92_000))).unwrap();
     assert!(start.elapsed().as_secs() < 60, "{:?}", start.elapsed());
 }
 
 #[test]
-fn what_has_no_tokens_is_refused() {
+fn input_without_tokens_is_rejected() {
     let no_properties = "no custom properties were found";
     for (text, expected) in [
         ("", no_properties),
@@ -198,7 +198,7 @@ fn what_has_no_tokens_is_refused() {
             "{error}"
         );
     }
-    assert_eq!(stylesheet(":root { --x: 1 }").unwrap(), css(":root { --x: 1 }").unwrap());
+    assert_eq!(stylesheet(":root { --x: 1 }").unwrap(), css_allow_empty(":root { --x: 1 }").unwrap());
     for text in [
         "{}",
         r#"{"name":"x","version":"1.0.0","dependencies":{"react":"^19.0.0"},"scripts":{"test":"jest"}}"#,
@@ -215,8 +215,8 @@ fn what_has_no_tokens_is_refused() {
 }
 
 #[test]
-fn names_become_paths() {
-    check(
+fn property_names_become_token_paths() {
+    check_import(
         r":root { --brand: 1; --brand-500: 2; --text-sm--line: 3; --w-0\.5: 4; --x: var(--brand); --y: var(--nope) }",
         &[
             "brand.$root number 1",
@@ -228,7 +228,7 @@ fn names_become_paths() {
         ],
     );
     let long = "n".repeat(129);
-    check(
+    check_import(
         &format!(
             r":root {{ --w-0\.5: 1; --w-0_5: 2; --{long}: 3; --b: var(--{long}); --c: var(--b); --d: 4 }}"
         ),
@@ -244,8 +244,8 @@ fn names_become_paths() {
 }
 
 #[test]
-fn what_is_left_out_takes_what_refers_to_it_along() {
-    check(
+fn dependents_of_dropped_properties_are_dropped() {
+    check_import(
         ":root { --a: var(--b); --b: var(--nope, 1px); --c: 1em; --d: 0 1px var(--a) red; --e: var(--c) }",
         &[
             r#"a dimension {"value":1,"unit":"px"}"#,
@@ -256,7 +256,7 @@ fn what_is_left_out_takes_what_refers_to_it_along() {
         ],
     );
     // What is there has a value, though no token can have it: what counts without it does not count.
-    check(
+    check_import(
         ":root { --c: 1em; --b: var(--c, 1px); --g: linear-gradient(var(--c, red), blue); --a: var(--b, 2px); --x: 1 }",
         &[
             "x number 1",
@@ -266,7 +266,7 @@ fn what_is_left_out_takes_what_refers_to_it_along() {
             "warning: --a: `var(--b, 2px)` is left out: it refers to `--b`, which is left out",
         ],
     );
-    check(
+    check_import(
         ":root { --g: linear-gradient(var(--nope, red), blue); --h: linear-gradient(var(--nope), blue) }",
         &[
             "g gradient",
@@ -274,7 +274,7 @@ fn what_is_left_out_takes_what_refers_to_it_along() {
         ],
     );
     // Nothing is taken from a direction.
-    check(
+    check_import(
         ":root { --space: in oklab; --g: linear-gradient(to right var(--space), red, blue) }",
         &[
             "g gradient",
@@ -288,7 +288,7 @@ fn what_is_left_out_takes_what_refers_to_it_along() {
         format!(":root{{--bg:{mix};--on:var(--bg);--x:1}}.dark{{--bg:#000;--on:#fff}}"),
         format!(".dark{{--bg:#000;--on:#fff}}:root{{--on:var(--bg);--bg:light-dark({mix},#000);--x:1}}"),
     ] {
-        let imported = css(&sheet).unwrap();
+        let imported = css_allow_empty(&sheet).unwrap();
         let resolved = resolve(&imported.document, Some("dark"));
         let paths: Vec<_> = resolved.tokens().iter().map(|token| token.path.as_str()).collect();
         assert_eq!(paths, ["x"], "{sheet}");
@@ -303,11 +303,11 @@ fn what_is_left_out_takes_what_refers_to_it_along() {
         }
     }
     // The style of a line makes a border, and nothing else does.
-    check(
+    check_import(
         ":root { --line: dashed; --b: 1px var(--line) red; --n: 2px; --s: 1px var(--n) red }",
         &["line strokeStyle", r#"b border {"color""#, "n dimension", r#"s shadow {"color""#],
     );
-    check(
+    check_import(
         ":root { --font-style: italic; --font-body: Inter; --font-size-sm: 1rem }",
         &["font.body fontFamily", "font.size.sm dimension", "warning: --font-style: `italic` is left out"],
     );
@@ -327,12 +327,12 @@ fn what_is_left_out_takes_what_refers_to_it_along() {
         ("font-family-style", "Inter", "font.family.style fontFamily"),
         ("font-size-code", "Menlo, monospace", r#"font.size.code fontFamily ["Menlo","monospace"]"#),
     ] {
-        check(&format!(":root {{ --{name}: {value} }}"), &[expected]);
+        check_import(&format!(":root {{ --{name}: {value} }}"), &[expected]);
     }
 }
 
 #[test]
-fn stops_of_gradients_are_where_css_has_them() {
+fn gradient_stops_are_positioned_as_in_css() {
     for (text, expected) in [
         ("red, blue", vec![0.0, 1.0]),
         ("red 20%, green, blue", vec![0.2, 0.6, 1.0]),
@@ -340,21 +340,21 @@ fn stops_of_gradients_are_where_css_has_them() {
         ("red 50%, green 20%, blue", vec![0.5, 0.5, 1.0]),
         ("red 0%, green, blue, white 90%, black", vec![0.0, 0.3, 0.6, 0.9, 1.0]),
     ] {
-        let imported = css(&format!(":root {{ --x: linear-gradient({text}) }}")).unwrap();
+        let imported = css_allow_empty(&format!(":root {{ --x: linear-gradient({text}) }}")).unwrap();
         let stops = resolve(&imported.document, None).get("x").unwrap().value.clone();
         let position = |stop: &crate::Json| stop.as_object()?.get("position")?.as_f64();
         let found: Vec<_> = stops.as_array().unwrap().iter().filter_map(position).collect();
         assert_eq!(found, expected, "{text}");
         assert_eq!(imported.findings, [], "{text}");
     }
-    check(
+    check_import(
         ":root { --x: linear-gradient(90deg, red, blue 40%) }",
         &[r#"x gradient [{"color""#, "warning: --x: its direction is left out"],
     );
 }
 
 #[test]
-fn broken_sheets_do_not_break_it() {
+fn malformed_stylesheets_are_tolerated() {
     for text in [
         "",
         "}",
@@ -372,32 +372,32 @@ fn broken_sheets_do_not_break_it() {
         ":root{--x:url(",
         ":is(",
     ] {
-        let _ = css(text).unwrap();
+        let _ = css_allow_empty(text).unwrap();
     }
     let deep = format!(":root {{ --x: {} }}", "f(".repeat(5_000));
-    assert_eq!(css(&deep).unwrap().findings.len(), 1);
-    let _ = css(&"a{".repeat(5_000)).unwrap();
+    assert_eq!(css_allow_empty(&deep).unwrap().findings.len(), 1);
+    let _ = css_allow_empty(&"a{".repeat(5_000)).unwrap();
 }
 
 #[test]
-fn what_is_exported_comes_in_again() {
-    let text = export::css(&starter(), &Options::default()).text;
-    let imported = css(&text).unwrap();
+fn exported_css_round_trips() {
+    let text = export::css(&starter_document(), &ExportOptions::default()).text;
+    let imported = css_allow_empty(&text).unwrap();
     for mode in [None, Some("dark")] {
-        let (old, new) = (resolve(&starter(), mode), resolve(&imported.document, mode));
+        let (old, new) = (resolve(&starter_document(), mode), resolve(&imported.document, mode));
         // Dashes are all that CSS has, so `primary` beside `primary-hover` comes back as the `$root` of a group.
         let plain = |path: &str| path.replace(".$root", "").replace('.', "-");
-        for token in old.tokens().iter().filter(|token| token.kind != Some(crate::Kind::Typography)) {
+        for token in old.tokens().iter().filter(|token| token.kind != Some(crate::TokenKind::Typography)) {
             let found = new.tokens().iter().find(|new| plain(&new.path) == plain(&token.path));
             let found = found.unwrap_or_else(|| panic!("{} is missing", token.path));
             assert_eq!(found.kind, token.kind, "{}", token.path);
-            assert_eq!(found.typed(), token.typed(), "{}", token.path);
+            assert_eq!(found.typed_value(), token.typed_value(), "{}", token.path);
         }
     }
 }
 
 #[test]
-fn names_that_no_reference_can_name_are_replaced() {
+fn unreferenceable_names_are_sanitized() {
     let renamed = "warning: 1 names had a `{`, `}` or `.`, which references are written with; it is `_` now";
     for (text, expected, told) in [
         (
@@ -424,7 +424,7 @@ fn names_that_no_reference_can_name_are_replaced() {
 }
 
 #[test]
-fn older_files_are_renewed() {
+fn legacy_files_are_converted() {
     let imported = json(
         r##"{
           "$metadata": { "tokenSetOrder": ["core", "light", "night"] },
@@ -446,11 +446,11 @@ fn older_files_are_renewed() {
     assert_eq!(dark.get("page").unwrap().value, dark.get("ink").unwrap().value);
     assert_eq!(dark.get("ink").unwrap().description.as_deref(), Some("Text."));
     assert_eq!(dark.get("gap").unwrap().value.to_string(), r#"{"value":8,"unit":"px"}"#);
-    assert!(dark.get("deep").unwrap().typed().is_some());
+    assert!(dark.get("deep").unwrap().typed_value().is_some());
 }
 
 #[test]
-fn what_would_grow_too_large_to_be_kept_is_refused() {
+fn oversized_conversion_is_rejected() {
     let colors = |count: usize, name: &str| {
         let tokens: Vec<_> = (0..count)
             .map(|at| format!(r##""{name}{at}":{{"$type":"color","$value":"#{at:06x}"}}"##))
@@ -459,13 +459,13 @@ fn what_would_grow_too_large_to_be_kept_is_refused() {
     };
     // As new colours these are four times as long.
     let large = colors(limits::MAX_TOKENS, "a-name-that-somebody-took-trouble-with-");
-    assert!(Document::parse(&large).is_ok());
+    assert!(TokenDocument::parse(&large).is_ok());
     assert!(json(&large).unwrap_err().to_string().contains("may have 1048576; split it"));
     // What is taken is read again, as it is kept and as it is exported.
     let imported = json(&colors(9_000, "c")).unwrap();
     assert!(imported.findings.len() == 1, "{:?}", imported.findings.first());
-    let exported = export::plain(&imported.document).text;
-    assert!(exported.len() > limits::MAX_BYTES);
+    let exported = export::dtcg_json(&imported.document).text;
+    assert!(exported.len() > limits::MAX_DOCUMENT_BYTES);
     for text in [imported.document.to_string(), exported] {
         assert_eq!(json(&text).unwrap().document, imported.document);
     }

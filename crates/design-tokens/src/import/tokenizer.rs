@@ -5,7 +5,7 @@
 
 /// A token of CSS. Comments are gone.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Token {
+pub(super) enum CssToken {
     Ident(String),
     /// A name and its `(`.
     Function(String),
@@ -13,7 +13,7 @@ pub(super) enum Token {
     Hash(String),
     Text(String),
     /// A string or address that is broken, a number that is too large.
-    Bad,
+    Invalid,
     Url,
     Number(f64),
     Percent(f64),
@@ -28,39 +28,39 @@ pub(super) enum Token {
 
 /// A token and where it stands.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Spanned {
-    pub(super) token: Token,
+pub(super) struct SpannedToken {
+    pub(super) token: CssToken,
     pub(super) start: usize,
     pub(super) end: usize,
 }
 
-pub(super) fn tokenize(text: &str) -> Vec<Spanned> {
-    let mut reader = Reader { text, at: 0 };
+pub(super) fn tokenize(text: &str) -> Vec<SpannedToken> {
+    let mut reader = CssTokenizer { text, at: 0 };
     let mut tokens = Vec::new();
     loop {
         let start = reader.at;
         if reader.skip_comment() {
             continue;
         }
-        let Some(token) = reader.token() else { return tokens };
-        tokens.push(Spanned { token, start, end: reader.at });
+        let Some(token) = reader.next_token() else { return tokens };
+        tokens.push(SpannedToken { token, start, end: reader.at });
     }
 }
 
-struct Reader<'a> {
+struct CssTokenizer<'a> {
     text: &'a str,
     at: usize,
 }
 
-fn starts_name(letter: char) -> bool {
+fn is_name_start(letter: char) -> bool {
     letter.is_ascii_alphabetic() || letter == '_' || !letter.is_ascii()
 }
 
-fn is_space(letter: char) -> bool {
+fn is_whitespace(letter: char) -> bool {
     matches!(letter, ' ' | '\t' | '\n' | '\r' | '\u{c}')
 }
 
-impl Reader<'_> {
+impl CssTokenizer<'_> {
     fn rest(&self) -> &str {
         &self.text[self.at..]
     }
@@ -69,7 +69,7 @@ impl Reader<'_> {
         self.rest().chars().nth(nth)
     }
 
-    fn next(&mut self) -> Option<char> {
+    fn bump(&mut self) -> Option<char> {
         let letter = self.peek(0)?;
         self.at += letter.len_utf8();
         Some(letter)
@@ -83,53 +83,53 @@ impl Reader<'_> {
         true
     }
 
-    fn token(&mut self) -> Option<Token> {
+    fn next_token(&mut self) -> Option<CssToken> {
         let letter = self.peek(0)?;
         Some(match letter {
-            _ if is_space(letter) => {
-                while self.peek(0).is_some_and(is_space) {
-                    self.next();
+            _ if is_whitespace(letter) => {
+                while self.peek(0).is_some_and(is_whitespace) {
+                    self.bump();
                 }
-                Token::Space
+                CssToken::Space
             }
-            '"' | '\'' => self.string(),
-            '(' | '[' | '{' => self.single(Token::Open(letter)),
-            ')' | ']' | '}' => self.single(Token::Close(letter)),
-            _ if self.number_here() => self.number(),
-            _ if self.name_here() => self.word(),
+            '"' | '\'' => self.read_string(),
+            '(' | '[' | '{' => self.single(CssToken::Open(letter)),
+            ')' | ']' | '}' => self.single(CssToken::Close(letter)),
+            _ if self.is_at_number() => self.read_number(),
+            _ if self.is_at_name() => self.read_ident_like(),
             '#' | '@' => {
-                self.next();
-                let dashes = self.name_here() || self.peek(0).is_some_and(|next| next.is_ascii_digit());
+                self.bump();
+                let dashes = self.is_at_name() || self.peek(0).is_some_and(|next| next.is_ascii_digit());
                 match (letter, dashes) {
-                    ('#', true) => Token::Hash(self.name()),
-                    ('@', true) => Token::At(self.name()),
-                    _ => Token::Delim(letter),
+                    ('#', true) => CssToken::Hash(self.read_name()),
+                    ('@', true) => CssToken::At(self.read_name()),
+                    _ => CssToken::Delim(letter),
                 }
             }
-            other => self.single(Token::Delim(other)),
+            other => self.single(CssToken::Delim(other)),
         })
     }
 
-    fn single(&mut self, token: Token) -> Token {
-        self.next();
+    fn single(&mut self, token: CssToken) -> CssToken {
+        self.bump();
         token
     }
 
-    fn escape_at(&self, nth: usize) -> bool {
+    fn is_escape_at(&self, nth: usize) -> bool {
         self.peek(nth) == Some('\\') && self.peek(nth + 1).is_some_and(|next| next != '\n')
     }
 
-    fn name_here(&self) -> bool {
+    fn is_at_name(&self) -> bool {
         match self.peek(0) {
             Some('-') => {
-                self.peek(1).is_some_and(|next| next == '-' || starts_name(next)) || self.escape_at(1)
+                self.peek(1).is_some_and(|next| next == '-' || is_name_start(next)) || self.is_escape_at(1)
             }
-            Some(letter) => starts_name(letter) || self.escape_at(0),
+            Some(letter) => is_name_start(letter) || self.is_escape_at(0),
             None => false,
         }
     }
 
-    fn number_here(&self) -> bool {
+    fn is_at_number(&self) -> bool {
         let digit = |nth| self.peek(nth).is_some_and(|letter| letter.is_ascii_digit());
         match self.peek(0) {
             Some('+' | '-') => digit(1) || (self.peek(1) == Some('.') && digit(2)),
@@ -138,15 +138,15 @@ impl Reader<'_> {
         }
     }
 
-    fn name(&mut self) -> String {
+    fn read_name(&mut self) -> String {
         let mut name = String::new();
         while let Some(letter) = self.peek(0) {
-            if starts_name(letter) || letter.is_ascii_digit() || letter == '-' {
+            if is_name_start(letter) || letter.is_ascii_digit() || letter == '-' {
                 name.push(letter);
-                self.next();
-            } else if self.escape_at(0) {
-                self.next();
-                name.push(self.escaped());
+                self.bump();
+            } else if self.is_escape_at(0) {
+                self.bump();
+                name.push(self.read_escape());
             } else {
                 break;
             }
@@ -155,61 +155,61 @@ impl Reader<'_> {
     }
 
     /// The character after a backslash: itself, or by its number.
-    fn escaped(&mut self) -> char {
+    fn read_escape(&mut self) -> char {
         let digits: String = self.rest().chars().take(6).take_while(char::is_ascii_hexdigit).collect();
         if digits.is_empty() {
-            return self.next().unwrap_or('\u{fffd}');
+            return self.bump().unwrap_or('\u{fffd}');
         }
         self.at += digits.len();
-        if self.peek(0).is_some_and(is_space) {
-            self.next();
+        if self.peek(0).is_some_and(is_whitespace) {
+            self.bump();
         }
         let number = u32::from_str_radix(&digits, 16).unwrap_or(0);
         char::from_u32(number).filter(|letter| *letter != '\0').unwrap_or('\u{fffd}')
     }
 
-    fn string(&mut self) -> Token {
-        let quote = self.next();
+    fn read_string(&mut self) -> CssToken {
+        let quote = self.bump();
         let mut text = String::new();
         loop {
             match self.peek(0) {
-                None => return Token::Text(text),
-                Some('\n') => return Token::Bad,
+                None => return CssToken::Text(text),
+                Some('\n') => return CssToken::Invalid,
                 letter if letter == quote => {
-                    self.next();
-                    return Token::Text(text);
+                    self.bump();
+                    return CssToken::Text(text);
                 }
                 Some('\\') => {
-                    self.next();
+                    self.bump();
                     match self.peek(0) {
                         None => {}
-                        Some('\n') => drop(self.next()),
-                        Some(_) => text.push(self.escaped()),
+                        Some('\n') => drop(self.bump()),
+                        Some(_) => text.push(self.read_escape()),
                     }
                 }
                 Some(letter) => {
                     text.push(letter);
-                    self.next();
+                    self.bump();
                 }
             }
         }
     }
 
-    fn word(&mut self) -> Token {
-        let name = self.name();
+    fn read_ident_like(&mut self) -> CssToken {
+        let name = self.read_name();
         if self.peek(0) != Some('(') {
-            return Token::Ident(name);
+            return CssToken::Ident(name);
         }
-        self.next();
+        self.bump();
         let inner = self.rest().trim_start();
         if !name.eq_ignore_ascii_case("url") || inner.starts_with(['"', '\'']) {
-            return Token::Function(name);
+            return CssToken::Function(name);
         }
         self.at += self.rest().find(')').map_or(self.rest().len(), |end| end + 1);
-        Token::Url
+        CssToken::Url
     }
 
-    fn number(&mut self) -> Token {
+    fn read_number(&mut self) -> CssToken {
         let rest = self.rest().as_bytes();
         let digits = |from: usize| rest[from..].iter().take_while(|byte| byte.is_ascii_digit()).count();
         let mut end = usize::from(matches!(rest[0], b'+' | b'-'));
@@ -226,13 +226,13 @@ impl Reader<'_> {
         let value = self.rest()[..end].parse().ok().filter(|value: &f64| value.is_finite());
         self.at += end;
         let token = if self.peek(0) == Some('%') {
-            self.next();
-            Token::Percent(value.unwrap_or_default())
-        } else if self.name_here() {
-            Token::Dimension(value.unwrap_or_default(), self.name().to_lowercase())
+            self.bump();
+            CssToken::Percent(value.unwrap_or_default())
+        } else if self.is_at_name() {
+            CssToken::Dimension(value.unwrap_or_default(), self.read_name().to_lowercase())
         } else {
-            Token::Number(value.unwrap_or_default())
+            CssToken::Number(value.unwrap_or_default())
         };
-        if value.is_some() { token } else { Token::Bad }
+        if value.is_some() { token } else { CssToken::Invalid }
     }
 }

@@ -6,8 +6,8 @@ use serde::de::{self, DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visit
 use serde::ser::{Serialize, SerializeMap, SerializeSeq, Serializer};
 use serde_json::Number;
 
-use super::{Json, Map};
-use crate::finding::shown;
+use super::{Json, JsonMap};
+use crate::finding::excerpt;
 use crate::limits::MAX_DEPTH;
 
 impl Json {
@@ -18,13 +18,13 @@ impl Json {
 
     pub(crate) fn parse_to_depth(text: &str, room: usize) -> Result<Self, serde_json::Error> {
         let mut reader = serde_json::Deserializer::from_str(text);
-        let value = Seed { room, most: room }.deserialize(&mut reader)?;
+        let value = JsonSeed { levels_left: room, max_levels: room }.deserialize(&mut reader)?;
         reader.end()?;
         Ok(value)
     }
 
     /// The text, two spaces an indent, with an end of line.
-    pub fn pretty(&self) -> String {
+    pub fn to_pretty_string(&self) -> String {
         let mut text = serde_json::to_string_pretty(self).unwrap_or_default();
         text.push('\n');
         text
@@ -32,9 +32,9 @@ impl Json {
 }
 
 /// How many bytes something has as text, without spaces.
-pub(super) fn bytes(value: &impl Serialize) -> usize {
-    struct Counter(usize);
-    impl std::io::Write for Counter {
+pub(super) fn encoded_len(value: &impl Serialize) -> usize {
+    struct ByteCounter(usize);
+    impl std::io::Write for ByteCounter {
         fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
             self.0 += bytes.len();
             Ok(bytes.len())
@@ -44,12 +44,12 @@ pub(super) fn bytes(value: &impl Serialize) -> usize {
             Ok(())
         }
     }
-    let mut counter = Counter(0);
+    let mut counter = ByteCounter(0);
     // What could not be written would be too large as well.
     serde_json::to_writer(&mut counter, value).map_or(usize::MAX, |()| counter.0)
 }
 
-impl Serialize for Map {
+impl Serialize for JsonMap {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut members = serializer.serialize_map(Some(self.len()))?;
         for (name, value) in self.iter() {
@@ -80,28 +80,28 @@ impl Serialize for Json {
 
 /// Reads one value with `room` levels left below it, of `most` that there may be.
 #[derive(Clone, Copy)]
-struct Seed {
-    room: usize,
-    most: usize,
+struct JsonSeed {
+    levels_left: usize,
+    max_levels: usize,
 }
 
-impl Seed {
-    fn inside<E: de::Error>(self) -> Result<Self, E> {
-        let Self { room, most } = self;
+impl JsonSeed {
+    fn descend<E: de::Error>(self) -> Result<Self, E> {
+        let Self { levels_left: room, max_levels: most } = self;
         room.checked_sub(1)
-            .map(|room| Self { room, most })
+            .map(|room| Self { levels_left: room, max_levels: most })
             .ok_or_else(|| E::custom(format_args!("it is nested more than {most} levels deep")))
     }
 }
 
-impl<'de> DeserializeSeed<'de> for Seed {
+impl<'de> DeserializeSeed<'de> for JsonSeed {
     type Value = Json;
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Json, D::Error> {
         deserializer.deserialize_any(self)
     }
 }
 
-impl<'de> Visitor<'de> for Seed {
+impl<'de> Visitor<'de> for JsonSeed {
     type Value = Json;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -133,7 +133,7 @@ impl<'de> Visitor<'de> for Seed {
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Json, A::Error> {
-        let inside = self.inside()?;
+        let inside = self.descend()?;
         let mut items = Vec::new();
         while let Some(item) = list.next_element_seed(inside)? {
             items.push(item);
@@ -142,11 +142,11 @@ impl<'de> Visitor<'de> for Seed {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut object: A) -> Result<Json, A::Error> {
-        let inside = self.inside()?;
-        let mut map = Map::new();
+        let inside = self.descend()?;
+        let mut map = JsonMap::new();
         while let Some(name) = object.next_key::<String>()? {
             if map.contains(&name) {
-                let name = shown(&name);
+                let name = excerpt(&name);
                 return Err(de::Error::custom(format_args!("the name {name:?} occurs twice in one object")));
             }
             map.set(name, object.next_value_seed(inside)?);

@@ -2,7 +2,7 @@ use crate::import::json;
 use crate::{Json, resolve};
 
 #[test]
-fn a_resolver_file_becomes_modes() {
+fn resolver_contexts_become_modes() {
     let text = r##"{ "version": "2025.10",
       "sets": { "base": { "sources": [{ "n": { "$type": "number", "a": { "$value": 1 }, "b": { "$value": "{n.a}" } } }] } },
       "modifiers": { "theme": { "default": "light", "contexts": { "light": [], "dark": [{ "$ref": "#/sets/night" }, { "n": { "c": { "$value": 7, "$type": "number" } } }] } } },
@@ -22,7 +22,7 @@ fn a_resolver_file_becomes_modes() {
 }
 
 #[test]
-fn references_in_a_resolver_file_can_say_more() {
+fn resolver_references_can_override_members() {
     let file = |order: &str, sources: &str| {
         format!(
             r##"{{"version":"2025.10","sets":{{"base":{{"sources":[{{"n":{{"$type":"number","a":{{"$value":1}},"b":{{"$value":5}}}}}}]}}}},
@@ -55,7 +55,7 @@ fn references_in_a_resolver_file_can_say_more() {
 }
 
 #[test]
-fn a_wrong_resolver_file_is_refused() {
+fn invalid_resolver_file_is_rejected() {
     let file = |rest: &str| format!(r#"{{"version":"2025.10",{rest}}}"#);
     let set = |sources: &str| {
         format!(r##""sets":{{"s":{{"sources":[{sources}]}}}},"resolutionOrder":[{{"$ref":"#/sets/s"}}]"##)
@@ -91,7 +91,7 @@ fn a_wrong_resolver_file_is_refused() {
 }
 
 #[test]
-fn a_large_set_is_not_copied_for_every_step_that_names_it() {
+fn large_sets_are_not_copied_per_step() {
     let file = |source: &str, sources: usize, steps: usize| {
         let sources = vec![source; sources].join(",");
         let steps = vec![r##"{"$ref":"#/sets/s"}"##; steps].join(",");
@@ -113,7 +113,7 @@ fn a_large_set_is_not_copied_for_every_step_that_names_it() {
 }
 
 /// What tokens of a resolver file with one set and a theme come to: `path=value` without a mode, then in each one.
-fn themed(set: &str, contexts: &str, path: &str) -> Vec<Option<String>> {
+fn resolve_in_contexts(set: &str, contexts: &str, path: &str) -> Vec<Option<String>> {
     let text = format!(
         r##"{{"version":"2025.10","sets":{{"base":{{"sources":[{set}]}}}},
         "modifiers":{{"theme":{{"default":"light","contexts":{{"light":[],{contexts}}}}}}},
@@ -128,7 +128,7 @@ fn themed(set: &str, contexts: &str, path: &str) -> Vec<Option<String>> {
 }
 
 #[test]
-fn a_context_changes_what_it_names_and_nothing_else() {
+fn context_changes_only_its_own_tokens() {
     let token = |value: u32| format!(r#"{{"$type":"number","$value":{value}}}"#);
     let (one, two, three) = (token(1), token(2), token(3));
     let heirs = format!(r#"{{"button":{{"bg":{one}}},"primary":{{"$extends":"{{button}}"}}}}"#);
@@ -156,7 +156,7 @@ fn a_context_changes_what_it_names_and_nothing_else() {
             "1 1",
         ),
     ] {
-        let found: Vec<_> = themed(&set, &contexts, path).into_iter().flatten().collect();
+        let found: Vec<_> = resolve_in_contexts(&set, &contexts, path).into_iter().flatten().collect();
         assert_eq!(found.join(" "), expected, "{set} {contexts} {path}");
     }
 }

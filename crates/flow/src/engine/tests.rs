@@ -1,4 +1,4 @@
-mod sub;
+mod nested;
 
 use std::sync::atomic::{AtomicI64, AtomicU32, AtomicU64, Ordering};
 
@@ -8,14 +8,14 @@ use proptest::prelude::*;
 use serde_json::json;
 
 use super::*;
-use crate::{Entropy, Env, Ledger, confirm, date, integer, text};
+use crate::{Durability, Entropy, Env, confirm, date, integer, text};
 
 fn object(value: Value) -> Answers {
     value.as_object().cloned().unwrap()
 }
 
-fn turn(
-    conversation: &dyn Converse,
+fn advance_turn(
+    conversation: &dyn DynConversation,
     journal: &mut Journal,
     input: Option<Value>,
     context: &TurnContext<'_>,
@@ -27,7 +27,7 @@ fn turn(
 }
 
 /// What a turn came to, in one line.
-fn show(turn: &Turn) -> String {
+fn turn_to_text(turn: &Turn) -> String {
     match turn {
         Turn::Ask(asked) => {
             let names: Vec<_> = asked.question.fields.iter().map(|field| field.name.as_str()).collect();
@@ -56,7 +56,7 @@ impl Conversation for Trip {
     type Reply = Value;
 
     async fn run(&self, f: &mut Flow<'_>, _: Answers) -> Result<Value, Halt> {
-        f.progress(1, 3, "where");
+        f.report_progress(1, 3, "where");
         let city = f.ask("city", text("Where to?")).await?;
         let (from, to) = f.form("When?", (("from", date("From")), ("to", date("To").optional()))).await?;
         let price = f.derive("price", async || Ok(self.price.load(Ordering::Relaxed))).await?;
@@ -70,10 +70,10 @@ impl Conversation for Trip {
 }
 
 #[test]
-fn a_conversation_goes_on_where_it_stopped() {
+fn conversation_continues_where_it_stopped() {
     let (trip, arguments, mut journal) = (Trip::new(), Answers::new(), Journal::default());
     let context = TurnContext::for_tests(&arguments);
-    let mut next = |input| show(&turn(&trip, &mut journal, input, &context));
+    let mut next = |input| turn_to_text(&advance_turn(&trip, &mut journal, input, &context));
 
     assert_eq!(next(None), "ask city");
     assert_eq!(next(None), "ask city");
@@ -94,8 +94,9 @@ fn a_conversation_goes_on_where_it_stopped() {
 fn arguments_answer_their_questions() {
     let check = |arguments: Value, expected: &str| {
         let arguments = object(arguments);
-        let found = turn(&Trip::new(), &mut Journal::default(), None, &TurnContext::for_tests(&arguments));
-        assert_eq!(show(&found), expected);
+        let found =
+            advance_turn(&Trip::new(), &mut Journal::default(), None, &TurnContext::for_tests(&arguments));
+        assert_eq!(turn_to_text(&found), expected);
     };
     check(json!({ "city": "Oslo" }), "ask from+to");
     check(json!({ "city": "Oslo", "to": "2026-03-02" }), "ask from");
@@ -108,19 +109,22 @@ fn arguments_answer_their_questions() {
 }
 
 #[test]
-fn where_nobody_can_be_asked_what_may_stay_open_does() {
+fn without_elicitation_optional_questions_are_skipped() {
     let arguments = object(json!({ "city": "Oslo", "from": "2026-03-01" }));
     let context = TurnContext { can_ask: false, ..TurnContext::for_tests(&arguments) };
-    assert_eq!(show(&turn(&Trip::new(), &mut Journal::default(), None, &context)), "ask ok");
+    assert_eq!(turn_to_text(&advance_turn(&Trip::new(), &mut Journal::default(), None, &context)), "ask ok");
     let arguments = object(json!({ "city": "Oslo" }));
     let context = TurnContext { can_ask: false, ..TurnContext::for_tests(&arguments) };
-    assert_eq!(show(&turn(&Trip::new(), &mut Journal::default(), None, &context)), "ask from");
+    assert_eq!(
+        turn_to_text(&advance_turn(&Trip::new(), &mut Journal::default(), None, &context)),
+        "ask from"
+    );
 }
 
 #[test]
-fn where_nobody_can_be_asked_a_loop_ends() {
-    struct Again;
-    impl Conversation for Again {
+fn without_elicitation_a_question_loop_ends() {
+    struct RepeatUntilDeclined;
+    impl Conversation for RepeatUntilDeclined {
         type Args = Answers;
         type Reply = u32;
         async fn run(&self, f: &mut Flow<'_>, _: Answers) -> Result<u32, Halt> {
@@ -134,58 +138,62 @@ fn where_nobody_can_be_asked_a_loop_ends() {
     for arguments in [json!({}), json!({ "again": true })] {
         let arguments = object(arguments);
         let context = TurnContext { can_ask: false, ..TurnContext::for_tests(&arguments) };
-        assert_eq!(show(&turn(&Again, &mut Journal::default(), None, &context)), "ask again");
+        assert_eq!(
+            turn_to_text(&advance_turn(&RepeatUntilDeclined, &mut Journal::default(), None, &context)),
+            "ask again"
+        );
     }
 }
 
 #[test]
-fn a_world_that_changed_stops_it() {
+fn changed_derived_value_halts_the_conversation() {
     let (trip, arguments, mut journal) = (Trip::new(), Answers::new(), Journal::default());
     let context = TurnContext::for_tests(&arguments);
-    turn(&trip, &mut journal, Some(json!({ "city": "Oslo" })), &context);
-    turn(&trip, &mut journal, Some(json!({ "from": "2026-03-01" })), &context);
+    advance_turn(&trip, &mut journal, Some(json!({ "city": "Oslo" })), &context);
+    advance_turn(&trip, &mut journal, Some(json!({ "from": "2026-03-01" })), &context);
     trip.price.store(120, Ordering::Relaxed);
-    let after = turn(&trip, &mut journal, Some(json!({ "ok": true })), &context);
+    let after = advance_turn(&trip, &mut journal, Some(json!({ "ok": true })), &context);
     assert_eq!(
-        show(&after),
+        turn_to_text(&after),
         "halted `price` is no longer what it was when the question was asked; start again"
     );
 }
 
 /// Lets nobody do anything.
-struct Refusing(Halt);
-impl crate::Keeper for Refusing {
-    fn claim<'a>(&'a self, _: &'a Journal) -> crate::Keeping<'a> {
+struct RejectingJournalStore(Halt);
+impl crate::JournalStore for RejectingJournalStore {
+    fn claim<'a>(&'a self, _: &'a Journal) -> crate::JournalFuture<'a> {
         Box::pin(async { Err(self.0.clone()) })
     }
-    fn save<'a>(&'a self, _: &'a Journal) -> crate::Keeping<'a> {
+    fn save<'a>(&'a self, _: &'a Journal) -> crate::JournalFuture<'a> {
         Box::pin(async { Err(self.0.clone()) })
     }
 }
 
 #[test]
-fn what_must_happen_once_needs_somebody_who_keeps_the_journal() {
+fn once_requires_a_journal_store() {
     let arguments = object(json!({ "city": "Oslo", "from": "2026-03-01", "to": null, "ok": true }));
-    for refusal in [Halt::Overtaken, Halt::not_kept(std::fmt::Error)] {
-        let keeper = Refusing(refusal.clone());
-        let context = TurnContext { ledger: Ledger::Kept(&keeper), ..TurnContext::for_tests(&arguments) };
-        let refused = turn(&Trip::new(), &mut Journal::default(), None, &context);
+    for refusal in [Halt::Superseded, Halt::store_unavailable(std::fmt::Error)] {
+        let keeper = RejectingJournalStore(refusal.clone());
+        let context =
+            TurnContext { ledger: Durability::Stored(&keeper), ..TurnContext::for_tests(&arguments) };
+        let refused = advance_turn(&Trip::new(), &mut Journal::default(), None, &context);
         assert!(matches!(&refused, Turn::Halted(halt) if *halt == refusal), "{refused:?}");
     }
 
     // Begun, and then the process died.
     let mut journal = Journal::default();
     let context = TurnContext::for_tests(&arguments);
-    turn(&Trip::new(), &mut journal, None, &context);
+    advance_turn(&Trip::new(), &mut journal, None, &context);
     journal.entries.truncate(journal.entries.len() - 2);
-    let unknown = turn(&Trip::new(), &mut journal, None, &context);
+    let unknown = advance_turn(&Trip::new(), &mut journal, None, &context);
     assert!(matches!(unknown, Turn::Halted(Halt::OutcomeUnknown { .. })), "{unknown:?}");
 }
 
 #[test]
-fn changed_code_under_a_live_conversation_is_named() {
-    struct Other;
-    impl Conversation for Other {
+fn changed_code_halts_with_the_differing_key() {
+    struct RenamedQuestion;
+    impl Conversation for RenamedQuestion {
         type Args = Answers;
         type Reply = ();
         async fn run(&self, f: &mut Flow<'_>, _: Answers) -> Result<(), Halt> {
@@ -193,8 +201,8 @@ fn changed_code_under_a_live_conversation_is_named() {
             Ok(())
         }
     }
-    struct Shorter;
-    impl Conversation for Shorter {
+    struct WithoutQuestions;
+    impl Conversation for WithoutQuestions {
         type Args = Answers;
         type Reply = ();
         async fn run(&self, _: &mut Flow<'_>, _: Answers) -> Result<(), Halt> {
@@ -203,17 +211,17 @@ fn changed_code_under_a_live_conversation_is_named() {
     }
     let (arguments, mut journal) = (Answers::new(), Journal::default());
     let context = TurnContext::for_tests(&arguments);
-    turn(&Trip::new(), &mut journal, Some(json!({ "city": "Oslo" })), &context);
-    for (code, key) in [(&Other as &dyn Converse, "town"), (&Shorter, "city")] {
-        let halted = turn(code, &mut journal.clone(), None, &context);
+    advance_turn(&Trip::new(), &mut journal, Some(json!({ "city": "Oslo" })), &context);
+    for (code, key) in [(&RenamedQuestion as &dyn DynConversation, "town"), (&WithoutQuestions, "city")] {
+        let halted = advance_turn(code, &mut journal.clone(), None, &context);
         assert!(matches!(&halted, Turn::Halted(Halt::CodeChanged { key: k }) if k == key), "{halted:?}");
     }
 }
 
 #[test]
-fn a_swallowed_question_stays_open() {
-    struct Careless;
-    impl Conversation for Careless {
+fn question_stays_open_if_its_halt_is_ignored() {
+    struct IgnoresHalt;
+    impl Conversation for IgnoresHalt {
         type Args = Answers;
         type Reply = i64;
         async fn run(&self, f: &mut Flow<'_>, _: Answers) -> Result<i64, Halt> {
@@ -224,14 +232,20 @@ fn a_swallowed_question_stays_open() {
     }
     let (arguments, mut journal) = (Answers::new(), Journal::default());
     let context = TurnContext::for_tests(&arguments);
-    assert_eq!(show(&turn(&Careless, &mut journal, None, &context)), "ask n");
-    assert_eq!(show(&turn(&Careless, &mut journal, Some(json!({ "n": 1 })), &context)), "ask m");
-    assert_eq!(show(&turn(&Careless, &mut journal, Some(json!({ "m": 2 })), &context)), "done 3");
+    assert_eq!(turn_to_text(&advance_turn(&IgnoresHalt, &mut journal, None, &context)), "ask n");
+    assert_eq!(
+        turn_to_text(&advance_turn(&IgnoresHalt, &mut journal, Some(json!({ "n": 1 })), &context)),
+        "ask m"
+    );
+    assert_eq!(
+        turn_to_text(&advance_turn(&IgnoresHalt, &mut journal, Some(json!({ "m": 2 })), &context)),
+        "done 3"
+    );
 }
 
 /// One thing that a random conversation does.
 #[derive(Clone, Debug)]
-enum Op {
+enum ProgramOp {
     Ask(u8),
     Derive(u8),
     Step(u8),
@@ -242,9 +256,9 @@ enum Op {
     Loop,
 }
 
-struct Program(Vec<Op>);
+struct RandomProgram(Vec<ProgramOp>);
 
-impl Conversation for Program {
+impl Conversation for RandomProgram {
     type Args = Answers;
     type Reply = Vec<u64>;
 
@@ -254,19 +268,21 @@ impl Conversation for Program {
             at += 1;
             let sum: u64 = trace.iter().sum();
             match op {
-                Op::Ask(key) => {
+                ProgramOp::Ask(key) => {
                     last = f.ask(&format!("k{key}"), integer("n?").within(0..=9)).await?.unsigned_abs();
                     trace.push(last);
                 }
-                Op::Derive(key) => trace.push(f.derive(&format!("k{key}"), async || Ok(sum + 1)).await?),
-                Op::Step(key) => trace.push(f.step(&format!("k{key}"), async |_| Ok(sum + 2)).await?),
-                Op::Once(key) => trace.push(f.once(&format!("k{key}"), async || Ok(sum + 3)).await?),
-                Op::Now => trace.push(f.now()?.as_second().unsigned_abs()),
-                Op::Random => trace.push(f.random()? >> 32),
-                Op::Loop if last % 2 == 0 && turns < 3 => {
+                ProgramOp::Derive(key) => {
+                    trace.push(f.derive(&format!("k{key}"), async || Ok(sum + 1)).await?);
+                }
+                ProgramOp::Step(key) => trace.push(f.step(&format!("k{key}"), async |_| Ok(sum + 2)).await?),
+                ProgramOp::Once(key) => trace.push(f.once(&format!("k{key}"), async || Ok(sum + 3)).await?),
+                ProgramOp::Now => trace.push(f.now()?.as_second().unsigned_abs()),
+                ProgramOp::Random => trace.push(f.random()? >> 32),
+                ProgramOp::Loop if last % 2 == 0 && turns < 3 => {
                     (at, turns, last) = (at.saturating_sub(4), turns + 1, last + 1);
                 }
-                Op::Loop => {}
+                ProgramOp::Loop => {}
             }
             for n in &mut trace {
                 *n %= 1 << 40;
@@ -276,26 +292,26 @@ impl Conversation for Program {
     }
 }
 
-fn op() -> impl Strategy<Value = Op> {
+fn arbitrary_program_op() -> impl Strategy<Value = ProgramOp> {
     prop_oneof![
-        4 => (0..3u8).prop_map(Op::Ask),
-        1 => (0..3u8).prop_map(Op::Derive),
-        1 => (0..3u8).prop_map(Op::Step),
-        1 => (0..3u8).prop_map(Op::Once),
-        1 => Just(Op::Now),
-        1 => Just(Op::Random),
-        1 => Just(Op::Loop),
+        4 => (0..3u8).prop_map(ProgramOp::Ask),
+        1 => (0..3u8).prop_map(ProgramOp::Derive),
+        1 => (0..3u8).prop_map(ProgramOp::Step),
+        1 => (0..3u8).prop_map(ProgramOp::Once),
+        1 => Just(ProgramOp::Now),
+        1 => Just(ProgramOp::Random),
+        1 => Just(ProgramOp::Loop),
     ]
 }
 
 /// Never the same twice, so that a value which is not journalled shows.
 #[derive(Default)]
-struct Dice {
+struct VaryingEntropy {
     seconds: AtomicI64,
     counter: AtomicU64,
 }
 
-impl Env for Dice {
+impl Env for VaryingEntropy {
     fn now(&self) -> Timestamp {
         Timestamp::from_second(self.seconds.fetch_add(1, Ordering::Relaxed)).unwrap()
     }
@@ -305,7 +321,7 @@ impl Env for Dice {
     }
 }
 
-impl Entropy for Dice {
+impl Entropy for VaryingEntropy {
     fn fill(&self, bytes: &mut [u8]) {
         for byte in bytes {
             *byte = self.counter.fetch_add(0x9E37_79B9, Ordering::Relaxed).to_le_bytes()[1];
@@ -317,18 +333,18 @@ proptest! {
     /// Whatever was answered, well or badly: replaying gives the same question again, and going on from any
     /// stored copy gives the same end.
     #[test]
-    fn random_walks_replay_to_the_same_state(ops in prop::collection::vec(op(), 0..14), answers in prop::collection::vec(-2i64..12, 60)) {
-        let (program, arguments, mut journal) = (Program(ops), Answers::new(), Journal::default());
-        let dice = Dice::default();
+    fn random_programs_replay_to_the_same_state(ops in prop::collection::vec(arbitrary_program_op(), 0..14), answers in prop::collection::vec(-2i64..12, 60)) {
+        let (program, arguments, mut journal) = (RandomProgram(ops), Answers::new(), Journal::default());
+        let dice = VaryingEntropy::default();
         let go = |journal: &mut Journal, input: Option<Value>| {
             let context = TurnContext { env: &dice, ..TurnContext::for_tests(&arguments) };
-            turn(&program, journal, input, &context)
+            advance_turn(&program, journal, input, &context)
         };
         let mut input = None;
         for answer in answers {
-            let found = show(&go(&mut journal, input.take()));
+            let found = turn_to_text(&go(&mut journal, input.take()));
             let plain = found.split(" !").next().unwrap().to_owned();
-            let again = show(&go(&mut journal.clone(), None));
+            let again = turn_to_text(&go(&mut journal.clone(), None));
             prop_assert_eq!(&plain, &again);
             let Some(key) = plain.strip_prefix("ask ") else {
                 prop_assert!(plain.starts_with("done "), "{plain}");

@@ -8,15 +8,15 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use super::Flow;
-use crate::journal::Act;
-use crate::{Halt, Ledger, Progress, seal};
+use crate::journal::JournalEvent;
+use crate::{Durability, Halt, Progress, seal};
 
 impl Flow<'_> {
     /// Computes something that later questions rest on. It is computed again on every turn; if it comes out
     /// differently, the conversation stops instead of going on with answers about another world.
     ///
     /// ```
-    /// # use flow::{Answers, Conversation, Flow, Halt, Turn, rehearse, confirm};
+    /// # use flow::{Answers, Conversation, Flow, Halt, Turn, simulate, confirm};
     /// # use serde_json::{Value, json};
     /// # struct Tool;
     /// # impl Conversation for Tool {
@@ -31,7 +31,7 @@ impl Flow<'_> {
     /// #     }
     /// # }
     /// # futures_util::FutureExt::now_or_never(async {
-    /// # let Turn::Done(done) = rehearse(&Tool, json!({}), [json!({"agreed": true})]).await else { panic!() };
+    /// # let Turn::Done(done) = simulate(&Tool, json!({}), [json!({"agreed": true})]).await else { panic!() };
     /// # assert_eq!(done.reply.get(), r#"[12,true]"#);
     /// # }).unwrap();
     /// ```
@@ -40,22 +40,22 @@ impl Flow<'_> {
         T: Serialize,
         Fut: Future<Output = Result<T, Halt>>,
     {
-        self.not_suspended()?;
-        let key = &self.full(key);
+        self.ensure_not_suspended()?;
+        let key = &self.qualified_key(key);
         let value = compute().await?;
         let digest =
             json!(seal::digest(&serde_json::to_vec(&value).map_err(|e| Halt::refuse(e.to_string()))?));
-        match self.recall(&Act::Derived, key)? {
+        match self.replay_entry(&JournalEvent::Derived, key)? {
             Some(before) if before == digest => Ok(value),
-            Some(_) => Err(Halt::WorldChanged { key: key.to_owned() }),
-            None => self.append(Act::Derived, key, Some(digest)).map(|()| value),
+            Some(_) => Err(Halt::DerivedValueChanged { key: key.to_owned() }),
+            None => self.append(JournalEvent::Derived, key, Some(digest)).map(|()| value),
         }
     }
 
     /// Does something whose result is kept. After a crash it may be done again: hand the idempotency key on.
     ///
     /// ```
-    /// # use flow::{Answers, Conversation, Flow, Halt, Turn, rehearse, confirm};
+    /// # use flow::{Answers, Conversation, Flow, Halt, Turn, simulate, confirm};
     /// # use serde_json::{Value, json};
     /// # struct Tool;
     /// # impl Conversation for Tool {
@@ -69,7 +69,7 @@ impl Flow<'_> {
     /// #     }
     /// # }
     /// # futures_util::FutureExt::now_or_never(async {
-    /// # let Turn::Done(done) = rehearse(&Tool, json!({}), [json!({"keep": true})]).await else { panic!() };
+    /// # let Turn::Done(done) = simulate(&Tool, json!({}), [json!({"keep": true})]).await else { panic!() };
     /// # assert_eq!(done.reply.get(), r#"[17,true]"#);
     /// # }).unwrap();
     /// ```
@@ -78,23 +78,23 @@ impl Flow<'_> {
         T: Serialize + DeserializeOwned,
         Fut: Future<Output = Result<T, Halt>>,
     {
-        self.not_suspended()?;
-        let key = &self.full(key);
-        if let Some(value) = self.recall(&Act::Step, key)? {
-            return read(key, value);
+        self.ensure_not_suspended()?;
+        let key = &self.qualified_key(key);
+        if let Some(value) = self.replay_entry(&JournalEvent::Step, key)? {
+            return from_journal_value(key, value);
         }
-        if let Ledger::Kept(keeper) = self.turn.ledger {
+        if let Durability::Stored(keeper) = self.turn.ledger {
             keeper.claim(self.journal).await?;
         }
         let value = act(self.idempotency_key(key)).await?;
-        self.append(Act::Step, key, Some(written(&value)?))?;
+        self.append(JournalEvent::Step, key, Some(to_journal_value(&value)?))?;
         Ok(value)
     }
 
     /// Does something that must not happen twice. If it is not known whether it happened, the conversation stops.
     ///
     /// ```
-    /// # use flow::{Answers, Conversation, Flow, Halt, Turn, rehearse, confirm};
+    /// # use flow::{Answers, Conversation, Flow, Halt, Turn, simulate, confirm};
     /// # use serde_json::{Value, json};
     /// # struct Tool;
     /// # impl Conversation for Tool {
@@ -112,7 +112,7 @@ impl Flow<'_> {
     /// #     }
     /// # }
     /// # futures_util::FutureExt::now_or_never(async {
-    /// # let Turn::Done(done) = rehearse(&Tool, json!({}), [json!({"again": true})]).await else { panic!() };
+    /// # let Turn::Done(done) = simulate(&Tool, json!({}), [json!({"again": true})]).await else { panic!() };
     /// # assert_eq!(done.reply.get(), r#"true"#);
     /// # }).unwrap();
     /// ```
@@ -121,32 +121,33 @@ impl Flow<'_> {
         T: Serialize + DeserializeOwned,
         Fut: Future<Output = Result<T, Halt>>,
     {
-        self.not_suspended()?;
-        let key = &self.full(key);
-        if self.recall(&Act::Started, key)?.is_some() {
-            let finished = self.recall(&Act::Finished, key)?;
-            return finished
-                .map_or(Err(Halt::OutcomeUnknown { key: key.to_owned() }), |value| read(key, value));
+        self.ensure_not_suspended()?;
+        let key = &self.qualified_key(key);
+        if self.replay_entry(&JournalEvent::Started, key)?.is_some() {
+            let finished = self.replay_entry(&JournalEvent::Finished, key)?;
+            return finished.map_or(Err(Halt::OutcomeUnknown { key: key.to_owned() }), |value| {
+                from_journal_value(key, value)
+            });
         }
-        self.append(Act::Started, key, None)?;
+        self.append(JournalEvent::Started, key, None)?;
         self.save().await?;
         let value = act().await?;
-        self.append(Act::Finished, key, Some(written(&value)?))?;
+        self.append(JournalEvent::Finished, key, Some(to_journal_value(&value)?))?;
         self.save().await?;
         Ok(value)
     }
 
     async fn save(&self) -> Result<(), Halt> {
         match self.turn.ledger {
-            Ledger::InProcess => Ok(()),
-            Ledger::Kept(keeper) => keeper.save(self.journal).await,
+            Durability::InProcess => Ok(()),
+            Durability::Stored(keeper) => keeper.save(self.journal).await,
         }
     }
 
     /// The time at which this point was first reached.
     ///
     /// ```
-    /// # use flow::{Answers, Conversation, Flow, Halt, Turn, rehearse, date};
+    /// # use flow::{Answers, Conversation, Flow, Halt, Turn, simulate, date};
     /// # use serde_json::{Value, json};
     /// # struct Tool;
     /// # impl Conversation for Tool {
@@ -159,13 +160,13 @@ impl Flow<'_> {
     /// #     }
     /// # }
     /// # futures_util::FutureExt::now_or_never(async {
-    /// # let Turn::Done(done) = rehearse(&Tool, json!({}), [json!({"day": "2026-03-01"})]).await else { panic!() };
+    /// # let Turn::Done(done) = simulate(&Tool, json!({}), [json!({"day": "2026-03-01"})]).await else { panic!() };
     /// # assert_eq!(done.reply.get(), r#""2026-03-01""#);
     /// # }).unwrap();
     /// ```
     pub fn now(&mut self) -> Result<Timestamp, Halt> {
         let now = self.turn.env.now().as_millisecond();
-        let value = self.remember(Act::Now, "now", || json!(now))?;
+        let value = self.replay_or_record(JournalEvent::Now, "now", || json!(now))?;
         let millis = value.as_i64().ok_or(Halt::CodeChanged { key: "now".to_owned() })?;
         Timestamp::from_millisecond(millis).map_err(|_| Halt::CodeChanged { key: "now".to_owned() })
     }
@@ -173,7 +174,7 @@ impl Flow<'_> {
     /// A random number, the same on every turn.
     ///
     /// ```
-    /// # use flow::{Answers, Conversation, Flow, Halt, Turn, rehearse};
+    /// # use flow::{Answers, Conversation, Flow, Halt, Turn, simulate};
     /// # use serde_json::{Value, json};
     /// # struct Tool;
     /// # impl Conversation for Tool {
@@ -185,7 +186,7 @@ impl Flow<'_> {
     /// #     }
     /// # }
     /// # futures_util::FutureExt::now_or_never(async {
-    /// # let Turn::Done(done) = rehearse(&Tool, json!({}), []).await else { panic!() };
+    /// # let Turn::Done(done) = simulate(&Tool, json!({}), []).await else { panic!() };
     /// # assert_eq!(done.reply.get(), r#""00000000""#);
     /// # }).unwrap();
     /// ```
@@ -196,35 +197,35 @@ impl Flow<'_> {
             entropy.fill(&mut bytes);
             json!(u64::from_le_bytes(bytes))
         };
-        let value = self.remember(Act::Random, "random", draw)?;
+        let value = self.replay_or_record(JournalEvent::Random, "random", draw)?;
         value.as_u64().ok_or(Halt::CodeChanged { key: "random".to_owned() })
     }
 
     /// Tells whoever waits how far the conversation is.
     ///
     /// ```
-    /// # use flow::{Answers, Conversation, Flow, Halt, Turn, rehearse, text};
+    /// # use flow::{Answers, Conversation, Flow, Halt, Turn, simulate, text};
     /// # use serde_json::{Value, json};
     /// # struct Tool;
     /// # impl Conversation for Tool {
     /// #     type Args = Answers;
     /// #     type Reply = Value;
     /// #     async fn run(&self, f: &mut Flow<'_>, _: Answers) -> Result<Value, Halt> {
-    /// f.progress(1, 2, "Who you are");
+    /// f.report_progress(1, 2, "Who you are");
     /// let name = f.ask("name", text("Your name?")).await?;
-    /// f.progress(2, 2, "What you want");
+    /// f.report_progress(2, 2, "What you want");
     /// let wish = f.ask("wish", text("Your wish?")).await?;
     /// # Ok(json!([name, wish]))
     /// #     }
     /// # }
     /// # futures_util::FutureExt::now_or_never(async {
-    /// # let Turn::Ask(asked) = rehearse(&Tool, json!({}), [json!({ "name": "Ada" })]).await else { panic!() };
+    /// # let Turn::Ask(asked) = simulate(&Tool, json!({}), [json!({ "name": "Ada" })]).await else { panic!() };
     /// assert_eq!(asked.progress.unwrap().message, "What you want");
     /// # }).unwrap();
     /// ```
-    pub fn progress(&mut self, current: u32, total: u32, message: impl Into<String>) {
+    pub fn report_progress(&mut self, current: u32, total: u32, message: impl Into<String>) {
         let progress = Progress { current, total, message: message.into() };
-        if self.asked.is_none() && self.cursor == self.journal.entries.len() {
+        if self.pending.is_none() && self.cursor == self.journal.entries.len() {
             self.turn.env.progress(&progress);
         }
         self.progress = Some(progress);
@@ -233,50 +234,55 @@ impl Flow<'_> {
     /// Says in a sentence what came of it, for people; the reply is for programs.
     ///
     /// ```
-    /// # use flow::{Answers, Conversation, Flow, Halt, Turn, rehearse};
+    /// # use flow::{Answers, Conversation, Flow, Halt, Turn, simulate};
     /// # use serde_json::{Value, json};
     /// # struct Tool;
     /// # impl Conversation for Tool {
     /// #     type Args = Answers;
     /// #     type Reply = Value;
     /// #     async fn run(&self, f: &mut Flow<'_>, _: Answers) -> Result<Value, Halt> {
-    /// f.summary("Two seats were booked.");
+    /// f.set_summary("Two seats were booked.");
     /// Ok(json!({ "seats": [11, 12] }))
     /// #     }
     /// # }
     /// # futures_util::FutureExt::now_or_never(async {
-    /// # let Turn::Done(done) = rehearse(&Tool, json!({}), []).await else { panic!() };
+    /// # let Turn::Done(done) = simulate(&Tool, json!({}), []).await else { panic!() };
     /// assert_eq!(done.summary.as_deref(), Some("Two seats were booked."));
     /// # }).unwrap();
     /// ```
-    pub fn summary(&mut self, text: impl Into<String>) {
+    pub fn set_summary(&mut self, text: impl Into<String>) {
         self.summary = Some(text.into());
     }
 
-    fn remember(&mut self, act: Act, key: &str, make: impl FnOnce() -> Value) -> Result<Value, Halt> {
-        self.not_suspended()?;
-        if let Some(before) = self.recall(&act, key)? {
+    fn replay_or_record(
+        &mut self,
+        event: JournalEvent,
+        key: &str,
+        make: impl FnOnce() -> Value,
+    ) -> Result<Value, Halt> {
+        self.ensure_not_suspended()?;
+        if let Some(before) = self.replay_entry(&event, key)? {
             return Ok(before);
         }
         let value = make();
-        self.append(act, key, Some(value.clone()))?;
+        self.append(event, key, Some(value.clone()))?;
         Ok(value)
     }
 
     /// The same for the same step of the same conversation after the same answers, whoever runs it. Who goes back and
     /// answers differently takes another step.
     fn idempotency_key(&self, key: &str) -> String {
-        let occurrence = self.seen.get(&(Act::Step, key.to_owned())).copied().unwrap_or(0);
+        let occurrence = self.occurrences.get(&(JournalEvent::Step, key.to_owned())).copied().unwrap_or(0);
         let answers: Vec<_> = self.journal.entries.iter().filter(|entry| entry.is_answer()).collect();
         let step = (self.turn.id, self.turn.arguments, answers, key, occurrence);
         seal::digest(&serde_json::to_vec(&step).unwrap_or_default())
     }
 }
 
-fn written(value: &impl Serialize) -> Result<Value, Halt> {
+fn to_journal_value(value: &impl Serialize) -> Result<Value, Halt> {
     serde_json::to_value(value).map_err(|error| Halt::refuse(error.to_string()))
 }
 
-fn read<T: DeserializeOwned>(key: &str, value: Value) -> Result<T, Halt> {
+fn from_journal_value<T: DeserializeOwned>(key: &str, value: Value) -> Result<T, Halt> {
     serde_json::from_value(value).map_err(|_| Halt::CodeChanged { key: key.to_owned() })
 }

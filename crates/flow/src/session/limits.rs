@@ -6,52 +6,52 @@ use std::time::Duration;
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
     /// Sessions that one owner may have open at once.
-    pub sessions: u32,
+    pub max_open_sessions: u32,
     /// Sessions of one owner that have ended and are remembered. Beyond that the oldest are forgotten before their time.
-    pub ended: u32,
+    pub max_ended_sessions: u32,
     /// Questions that may be answered in one session, also those that were gone back from.
-    pub turns: usize,
+    pub max_turns: usize,
     /// Bytes of one session, all in all.
-    pub bytes: usize,
+    pub max_session_bytes: usize,
     /// Bytes of one response.
-    pub response: usize,
+    pub max_response_bytes: usize,
     /// How often a question is answered badly before the session ends.
-    pub attempts: u32,
+    pub max_attempts: u32,
     /// Responses to one session in so much time.
-    pub rate: (u32, Duration),
+    pub response_rate: (u32, Duration),
     /// How long a user may stay silent, unless the session was begun with another time.
-    pub idle: Duration,
+    pub idle_timeout: Duration,
     /// How long a session may take from beginning to end. Also the longest time that one may be begun with.
-    pub longest: Duration,
+    pub max_lifetime: Duration,
     /// How long a conversation may work on one answer.
-    pub turn: Duration,
+    pub turn_timeout: Duration,
     /// How long what is over can be read.
-    pub grace: Duration,
+    pub grace_period: Duration,
     /// For how long it is remembered that there was a session.
-    pub remembered: Duration,
+    pub retention: Duration,
     /// How long somebody who works on a session is not doubted.
-    pub lease: Duration,
+    pub lease_duration: Duration,
     /// How often they are heard of, and learn whether the session was cancelled.
-    pub heartbeat: Duration,
+    pub heartbeat_interval: Duration,
 }
 
 impl Default for Limits {
     fn default() -> Self {
         Self {
-            sessions: 100,
-            ended: 1000,
-            turns: 200,
-            bytes: 1024 * 1024,
-            response: 512 * 1024,
-            attempts: 5,
-            rate: (100, Duration::from_secs(10)),
-            idle: Duration::from_mins(5),
-            longest: Duration::from_hours(24),
-            turn: Duration::from_mins(5),
-            grace: Duration::from_mins(1),
-            remembered: Duration::from_hours(24),
-            lease: Duration::from_secs(10),
-            heartbeat: Duration::from_millis(500),
+            max_open_sessions: 100,
+            max_ended_sessions: 1000,
+            max_turns: 200,
+            max_session_bytes: 1024 * 1024,
+            max_response_bytes: 512 * 1024,
+            max_attempts: 5,
+            response_rate: (100, Duration::from_secs(10)),
+            idle_timeout: Duration::from_mins(5),
+            max_lifetime: Duration::from_hours(24),
+            turn_timeout: Duration::from_mins(5),
+            grace_period: Duration::from_mins(1),
+            retention: Duration::from_hours(24),
+            lease_duration: Duration::from_secs(10),
+            heartbeat_interval: Duration::from_millis(500),
         }
     }
 }

@@ -5,33 +5,33 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use jiff::Timestamp;
 
-use super::Stored;
-use super::store::{Admission, Owner, Quota, Row, SESSION_PREFIX, SessionStore};
+use super::StoreFuture;
+use super::store::{Admission, SESSION_PREFIX, SessionOwner, SessionQuota, SessionRow, SessionStore};
 
 /// A store that ends with the process.
 #[derive(Default)]
-pub struct Memory {
-    kept: Mutex<Kept>,
+pub struct MemorySessionStore {
+    state: Mutex<MemoryState>,
 }
 
 #[derive(Default)]
-struct Kept {
-    sessions: HashMap<String, Session>,
+struct MemoryState {
+    sessions: HashMap<String, StoredSession>,
     /// By owner: counting theirs must not take longer the more there are of others.
-    owned: HashMap<(String, String), Owned>,
+    by_owner: HashMap<(String, String), OwnerIndex>,
     spent: HashMap<[u8; 32], Timestamp>,
 }
 
 /// When the sessions of one owner end, and what is kept beside them.
 #[derive(Default)]
-struct Owned {
+struct OwnerIndex {
     /// Those that may still go on.
     open: HashMap<String, Timestamp>,
     /// Sessions that may not, the oldest first.
     ended: BTreeSet<(Timestamp, String)>,
 }
 
-impl Owned {
+impl OwnerIndex {
     /// What was open and has ended is so no longer.
     fn close_ended(&mut self, now: Timestamp) {
         for (id, ends) in self.open.extract_if(|_, ends| *ends <= now) {
@@ -42,33 +42,33 @@ impl Owned {
     }
 }
 
-struct Session {
+struct StoredSession {
     tenant: String,
     subject: String,
     version: i64,
-    row: Row,
+    row: SessionRow,
 }
 
-impl Session {
-    fn belongs_to(&self, owner: Owner<'_>) -> bool {
+impl StoredSession {
+    fn belongs_to(&self, owner: SessionOwner<'_>) -> bool {
         self.tenant == owner.tenant && self.subject == owner.subject
     }
 }
 
-impl Kept {
-    fn owned(&mut self, owner: Owner<'_>) -> &mut Owned {
-        self.owned.entry((owner.tenant.to_owned(), owner.subject.to_owned())).or_default()
+impl MemoryState {
+    fn owner_index(&mut self, owner: SessionOwner<'_>) -> &mut OwnerIndex {
+        self.by_owner.entry((owner.tenant.to_owned(), owner.subject.to_owned())).or_default()
     }
 
     /// Counts it as open or not, and no longer as it was when it was to end at another time.
-    fn count(
+    fn reindex(
         &mut self,
-        owner: Owner<'_>,
+        owner: SessionOwner<'_>,
         id: &str,
         was: Option<Timestamp>,
         (is_open, ends): (bool, Timestamp),
     ) {
-        let theirs = self.owned(owner);
+        let theirs = self.owner_index(owner);
         theirs.open.remove(id);
         if let Some(was) = was {
             theirs.ended.remove(&(was, id.to_owned()));
@@ -81,14 +81,19 @@ impl Kept {
     }
 
     /// A session, if it is there and of this version.
-    fn version(&mut self, owner: Owner<'_>, id: &str, version: i64) -> Option<&mut Session> {
+    fn find_version(
+        &mut self,
+        owner: SessionOwner<'_>,
+        id: &str,
+        version: i64,
+    ) -> Option<&mut StoredSession> {
         let session = self.sessions.get_mut(id)?;
         (session.belongs_to(owner) && session.version == version).then_some(session)
     }
 
     /// Forgets those of this owner that have ended, but for so many.
-    fn prune(&mut self, owner: Owner<'_>, most: u32) {
-        let ended = &mut self.owned(owner).ended;
+    fn prune_ended(&mut self, owner: SessionOwner<'_>, most: u32) {
+        let ended = &mut self.owner_index(owner).ended;
         let excess = ended.len().saturating_sub(most as usize);
         let oldest: Vec<_> = std::iter::from_fn(|| ended.pop_first()).take(excess).collect();
         for (_, id) in oldest {
@@ -97,42 +102,46 @@ impl Kept {
     }
 }
 
-impl Memory {
-    fn lock(&self) -> MutexGuard<'_, Kept> {
-        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+impl MemorySessionStore {
+    fn lock(&self) -> MutexGuard<'_, MemoryState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl SessionStore for Memory {
-    fn is_lasting(&self) -> bool {
+impl SessionStore for MemorySessionStore {
+    fn is_durable(&self) -> bool {
         false
     }
 
-    fn begin<'a>(
+    fn insert<'a>(
         &'a self,
-        owner: Owner<'a>,
+        owner: SessionOwner<'a>,
         id: &'a str,
-        row: Row,
-        quota: Quota,
+        row: SessionRow,
+        quota: SessionQuota,
         now: Timestamp,
-    ) -> Stored<'a, Admission> {
+    ) -> StoreFuture<'a, Admission> {
         Box::pin(async move {
             let mut kept = self.lock();
-            let theirs = kept.owned(owner);
+            let theirs = kept.owner_index(owner);
             theirs.close_ended(now);
-            if theirs.open.len() >= quota.open as usize {
+            if theirs.open.len() >= quota.max_open as usize {
                 return Ok(Admission::Full { until: theirs.open.values().min().copied() });
             }
-            kept.count(owner, id, None, (row.is_open, row.ends));
-            kept.owned(owner).close_ended(now);
+            kept.reindex(owner, id, None, (row.is_open, row.expires_at));
+            kept.owner_index(owner).close_ended(now);
             let (tenant, subject) = (owner.tenant.to_owned(), owner.subject.to_owned());
-            kept.sessions.insert(id.to_owned(), Session { tenant, subject, version: 1, row });
-            kept.prune(owner, quota.ended);
-            Ok(Admission::Begun)
+            kept.sessions.insert(id.to_owned(), StoredSession { tenant, subject, version: 1, row });
+            kept.prune_ended(owner, quota.max_ended);
+            Ok(Admission::Admitted)
         })
     }
 
-    fn load<'a>(&'a self, owner: Owner<'a>, id: &'a str) -> Stored<'a, Option<(i64, Row)>> {
+    fn load<'a>(
+        &'a self,
+        owner: SessionOwner<'a>,
+        id: &'a str,
+    ) -> StoreFuture<'a, Option<(i64, SessionRow)>> {
         Box::pin(async move {
             let kept = self.lock();
             let session = kept.sessions.get(id).filter(|session| session.belongs_to(owner));
@@ -140,53 +149,59 @@ impl SessionStore for Memory {
         })
     }
 
-    fn save<'a>(&'a self, owner: Owner<'a>, id: &'a str, version: i64, row: Row) -> Stored<'a, bool> {
+    fn save<'a>(
+        &'a self,
+        owner: SessionOwner<'a>,
+        id: &'a str,
+        version: i64,
+        row: SessionRow,
+    ) -> StoreFuture<'a, bool> {
         Box::pin(async move {
             let mut kept = self.lock();
-            let Some(session) = kept.version(owner, id, version) else { return Ok(false) };
-            let (was, is) = (session.row.ends, (row.is_open, row.ends));
+            let Some(session) = kept.find_version(owner, id, version) else { return Ok(false) };
+            let (was, is) = (session.row.expires_at, (row.is_open, row.expires_at));
             session.version += 1;
             session.row = row;
-            kept.count(owner, id, Some(was), is);
+            kept.reindex(owner, id, Some(was), is);
             Ok(true)
         })
     }
 
-    fn renew<'a>(
+    fn renew_lease<'a>(
         &'a self,
-        owner: Owner<'a>,
+        owner: SessionOwner<'a>,
         id: &'a str,
         version: i64,
         leased_until: Timestamp,
-    ) -> Stored<'a, bool> {
+    ) -> StoreFuture<'a, bool> {
         Box::pin(async move {
             let mut kept = self.lock();
-            let Some(session) = kept.version(owner, id, version) else { return Ok(false) };
+            let Some(session) = kept.find_version(owner, id, version) else { return Ok(false) };
             session.row.leased_until = Some(leased_until);
             Ok(true)
         })
     }
 
-    fn spend<'a>(&'a self, token: &'a [u8; 32], forgotten: Timestamp) -> Stored<'a, bool> {
+    fn spend<'a>(&'a self, token: &'a [u8; 32], forgotten: Timestamp) -> StoreFuture<'a, bool> {
         Box::pin(async move { Ok(self.lock().spent.insert(*token, forgotten).is_none()) })
     }
 
-    fn is_spent<'a>(&'a self, token: &'a [u8; 32]) -> Stored<'a, bool> {
+    fn is_spent<'a>(&'a self, token: &'a [u8; 32]) -> StoreFuture<'a, bool> {
         Box::pin(async move { Ok(self.lock().spent.contains_key(token)) })
     }
 
-    fn sweep(&self, now: Timestamp) -> Stored<'_, u64> {
+    fn sweep(&self, now: Timestamp) -> StoreFuture<'_, u64> {
         Box::pin(async move {
             let mut kept = self.lock();
             let before = kept.sessions.len() + kept.spent.len();
             kept.spent.retain(|_, forgotten| *forgotten > now);
-            kept.sessions.retain(|_, session| session.row.forgotten > now);
+            kept.sessions.retain(|_, session| session.row.delete_at > now);
             let mut swept = before - kept.sessions.len() - kept.spent.len();
-            for session in kept.sessions.values_mut().filter(|session| session.row.ends <= now) {
+            for session in kept.sessions.values_mut().filter(|session| session.row.expires_at <= now) {
                 swept += usize::from(session.row.body.take().is_some());
                 session.row.is_open = false;
             }
-            let Kept { sessions, owned, .. } = &mut *kept;
+            let MemoryState { sessions, by_owner: owned, .. } = &mut *kept;
             owned.retain(|_, owned| {
                 owned.close_ended(now);
                 owned.open.retain(|id, _| sessions.contains_key(id));

@@ -10,37 +10,37 @@ use jiff::Timestamp;
 use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 
-use super::machine::{Response, Taken};
-use super::problem::whole_seconds_until;
-use super::state::after;
-use super::token::{self, Carried};
+use super::error::seconds_until_rounded_up;
+use super::state::saturating_add;
+use super::token::{self, TokenPayload};
+use super::transitions::{ResponseOutcome, UserResponse};
 use super::{
-    Admission, Documents, Limits, Moment, Owner, Problem, Quota, Row, SESSION_PREFIX, Session, SessionStore,
-    Spending, State, run,
+    Admission, Limits, ProcessInstant, SESSION_PREFIX, Session, SessionDocuments, SessionError, SessionOwner,
+    SessionQuota, SessionRow, SessionState, SessionStore, SingleUseGuard, turn_runner,
 };
-use crate::{Answers, Converse, Entropy, Env, Halt, Invalid, Journal, Keeper, Seal};
+use crate::{Answers, DynConversation, Entropy, Env, Halt, InvalidAnswer, Journal, JournalStore, Seal};
 
 /// A pause, sooner or later over.
-pub type Pause = Pin<Box<dyn Future<Output = ()> + Send>>;
+pub type SleepFuture = Pin<Box<dyn Future<Output = ()> + Send>>;
 
 /// The environment that sessions run in: that of one caller.
 pub trait SessionEnv: Env {
     /// The caller: whose sessions they are.
-    fn owner(&self) -> Owner<'_>;
+    fn owner(&self) -> SessionOwner<'_>;
 
     /// A reading of this process's monotonic clock.
-    fn monotonic(&self) -> Moment;
+    fn monotonic(&self) -> ProcessInstant;
 
     /// Completes after this time.
-    fn sleep(&self, duration: Duration) -> Pause;
+    fn sleep(&self, duration: Duration) -> SleepFuture;
 
     /// The conversation of this tool, if there is one that the owner may use.
-    fn conversation(&self, tool: &str) -> Option<Box<dyn Converse>>;
+    fn conversation(&self, tool: &str) -> Option<Box<dyn DynConversation>>;
 }
 
 /// How a session begins.
 #[derive(Clone, Debug, Default)]
-pub struct Begin {
+pub struct StartRequest {
     /// The tool.
     pub tool: String,
     /// Arguments, which answer the questions of the same names.
@@ -55,7 +55,7 @@ pub struct Begin {
 
 /// Which session.
 #[derive(Clone, Copy, Debug)]
-pub enum Which<'a> {
+pub enum SessionRef<'a> {
     /// The one with this id.
     Id(&'a str),
     /// The one in this token.
@@ -64,7 +64,7 @@ pub enum Which<'a> {
 
 /// Where a session stands.
 #[derive(Clone, Debug)]
-pub struct Standing {
+pub struct SessionSnapshot {
     /// Its id.
     pub id: String,
     /// The session.
@@ -72,21 +72,21 @@ pub struct Standing {
     /// The session itself, where its client keeps it.
     pub token: Option<String>,
     /// When it ends if nobody says anything.
-    pub ends: Timestamp,
+    pub expires_at: Timestamp,
 }
 
 /// What a response came to.
 #[derive(Clone, Debug)]
-pub struct Responded {
+pub struct RespondReply {
     /// Where the session stands now.
-    pub standing: Standing,
+    pub snapshot: SessionSnapshot,
     /// What is wrong with the response. `None`: it was accepted.
-    pub invalid: Option<Invalid>,
+    pub invalid: Option<InvalidAnswer>,
 }
 
 /// Where a session is kept.
 #[derive(Clone, Debug)]
-pub(super) enum Place {
+pub(super) enum SessionLocation {
     /// Nowhere yet; the store will.
     Unstored,
     /// In the store, in this version.
@@ -94,10 +94,10 @@ pub(super) enum Place {
     /// With the client, who has this token. So often was something done in it.
     Token { token: String, effects: u32 },
     /// Nowhere yet; the client will.
-    NoToken,
+    UnissuedToken,
 }
 
-impl Place {
+impl SessionLocation {
     pub(super) fn is_stored(&self) -> bool {
         matches!(self, Self::Unstored | Self::Stored { .. })
     }
@@ -105,14 +105,14 @@ impl Place {
     pub(super) fn version(&self) -> Option<i64> {
         match self {
             Self::Stored { version, .. } => Some(*version),
-            Self::Unstored | Self::Token { .. } | Self::NoToken => None,
+            Self::Unstored | Self::Token { .. } | Self::UnissuedToken => None,
         }
     }
 
     fn token(&self) -> Option<&str> {
         match self {
             Self::Token { token, .. } => Some(token),
-            Self::Unstored | Self::Stored { .. } | Self::NoToken => None,
+            Self::Unstored | Self::Stored { .. } | Self::UnissuedToken => None,
         }
     }
 
@@ -125,31 +125,32 @@ impl Place {
 }
 
 /// A session in the hands of somebody who works on it.
-pub(super) struct Held {
+pub(super) struct LoadedSession {
     pub(super) id: String,
     pub(super) session: Session,
-    pub(super) place: Place,
+    pub(super) location: SessionLocation,
 }
 
-impl Held {
+impl LoadedSession {
     /// Somebody worked on it and was not heard of since.
     fn is_abandoned(&self, now: Timestamp) -> bool {
-        let runs = matches!(self.session.state(), State::Active | State::Processing);
-        let leased = matches!(self.place, Place::Stored { leased_until: Some(until), .. } if until > now);
+        let runs = matches!(self.session.state(), SessionState::Active | SessionState::Processing);
+        let leased =
+            matches!(self.location, SessionLocation::Stored { leased_until: Some(until), .. } if until > now);
         runs && !leased
     }
 
     /// What sees to it that nothing is done twice, if the client keeps this session. It is about the session and not about
     /// a token: there are many of one session, and each can be written in many ways.
-    pub(super) fn spending<'a>(&self, sessions: &'a Sessions) -> Option<Spending<'a>> {
-        let Place::Token { effects, .. } = &self.place else { return None };
-        let forgotten = after(self.session.created(), sessions.limits.longest);
-        Some(Spending::new(sessions.store(), &self.id, *effects, forgotten))
+    pub(super) fn single_use_guard<'a>(&self, sessions: &'a Sessions) -> Option<SingleUseGuard<'a>> {
+        let SessionLocation::Token { effects, .. } = &self.location else { return None };
+        let forgotten = saturating_add(self.session.created(), sessions.limits.max_lifetime);
+        Some(SingleUseGuard::new(sessions.store(), &self.id, *effects, forgotten))
     }
 }
 
 /// What is noted when a session that its client keeps is cancelled.
-fn cancellation(id: &str) -> [u8; 32] {
+fn cancellation_marker(id: &str) -> [u8; 32] {
     Sha256::digest(format!("{id} cancelled")).into()
 }
 
@@ -172,8 +173,12 @@ impl Sessions {
     }
 
     /// What else is kept beside the sessions for this owner.
-    pub fn documents<'a>(&'a self, owner: Owner<'a>, entropy: &'a dyn Entropy) -> Documents<'a> {
-        Documents::new(self.store.as_ref(), &self.seal, owner, entropy)
+    pub fn documents<'a>(
+        &'a self,
+        owner: SessionOwner<'a>,
+        entropy: &'a dyn Entropy,
+    ) -> SessionDocuments<'a> {
+        SessionDocuments::new(self.store.as_ref(), &self.seal, owner, entropy)
     }
 
     /// The keys that everything here is sealed with.
@@ -187,259 +192,304 @@ impl Sessions {
     }
 
     /// Begins a session, and runs it up to its first question.
-    pub async fn start(&self, env: &dyn SessionEnv, begin: Begin) -> Result<Standing, Problem> {
+    pub async fn start(
+        &self,
+        env: &dyn SessionEnv,
+        begin: StartRequest,
+    ) -> Result<SessionSnapshot, SessionError> {
         let mut random = [0; 24];
         env.entropy().fill(&mut random);
         let id = format!("{SESSION_PREFIX}{}", URL_SAFE_NO_PAD.encode(random));
-        let Begin { tool, arguments, context, timeout, is_stateless } = begin;
-        let timeout = timeout.unwrap_or(self.limits.idle).min(self.limits.longest);
+        let StartRequest { tool, arguments, context, timeout, is_stateless } = begin;
+        let timeout = timeout.unwrap_or(self.limits.idle_timeout).min(self.limits.max_lifetime);
         let session = Session::new(tool, arguments, context, timeout, env.now());
-        let place = if is_stateless { Place::NoToken } else { Place::Unstored };
-        let mut held = Held { id, session, place };
-        run::turn(self, env, &mut held, None).await?;
-        self.finish(env, held).await
+        let place = if is_stateless { SessionLocation::UnissuedToken } else { SessionLocation::Unstored };
+        let mut held = LoadedSession { id, session, location: place };
+        turn_runner::run_turn(self, env, &mut held, None).await?;
+        self.save_and_snapshot(env, held).await
     }
 
     /// Takes a response, and runs the session up to its next question.
     pub async fn respond(
         &self,
         env: &dyn SessionEnv,
-        which: Which<'_>,
-        response: Response,
-    ) -> Result<Responded, Problem> {
+        session: SessionRef<'_>,
+        response: UserResponse,
+    ) -> Result<RespondReply, SessionError> {
         // Somebody may have said that they are still there in the meantime, which changes nothing but the version.
         for _ in 0..3 {
-            let held = self.load(env, which).await?;
+            let held = self.load(env, session).await?;
             let prompt = held.session.prompt_id();
-            match self.take(env, held, response.clone()).await {
-                Err(Problem::WrongState { state: State::WaitingUser })
-                    if self.load(env, which).await?.session.prompt_id() == prompt => {}
+            match self.accept_response(env, held, response.clone()).await {
+                Err(SessionError::WrongState { state: SessionState::WaitingUser })
+                    if self.load(env, session).await?.session.prompt_id() == prompt => {}
                 other => return other,
             }
         }
-        Err(Problem::WrongState { state: State::WaitingUser })
+        Err(SessionError::WrongState { state: SessionState::WaitingUser })
     }
 
-    async fn take(
+    async fn accept_response(
         &self,
         env: &dyn SessionEnv,
-        mut held: Held,
-        response: Response,
-    ) -> Result<Responded, Problem> {
-        if held.is_abandoned(env.now()) {
+        mut loaded: LoadedSession,
+        response: UserResponse,
+    ) -> Result<RespondReply, SessionError> {
+        if loaded.is_abandoned(env.now()) {
             // Most likely the answer that was being worked on, sent again: that goes on first.
-            let state = self.take_over(env, held).await?.session.state();
-            return Err(Problem::WrongState { state });
+            let state = self.resume_abandoned(env, loaded).await?.session.state();
+            return Err(SessionError::WrongState { state });
         }
-        let counted = held.session.counted;
-        let invalid = match held.session.take(response, &self.limits, env.now(), env.monotonic()) {
-            Ok(Taken::Refused(invalid)) => Some(invalid),
-            Ok(Taken::NextField) => None,
-            Ok(Taken::GoOn(input)) => run::turn(self, env, &mut held, input).await?,
+        let counted = loaded.session.counted;
+        let invalid = match loaded.session.accept_response(response, &self.limits, env.now(), env.monotonic())
+        {
+            Ok(ResponseOutcome::Rejected(invalid)) => Some(invalid),
+            Ok(ResponseOutcome::NextField) => None,
+            Ok(ResponseOutcome::Continue(input)) => {
+                turn_runner::run_turn(self, env, &mut loaded, input).await?
+            }
             Err(problem) => {
                 // What is refused was counted, or else refusals would be free. Where others write at the same time some
                 // are missed, but never all of them.
-                if held.session.counted != counted {
-                    self.write(env, &mut held, None).await?;
+                if loaded.session.counted != counted {
+                    self.save_or_end(env, &mut loaded, None).await?;
                 }
                 return Err(problem);
             }
         };
-        Ok(Responded { standing: self.finish(env, held).await?, invalid })
+        Ok(RespondReply { snapshot: self.save_and_snapshot(env, loaded).await?, invalid })
     }
 
     /// Where it stands. One that nobody works on any more is gone on with.
-    pub async fn look(&self, env: &dyn SessionEnv, which: Which<'_>) -> Result<Standing, Problem> {
-        let held = self.load(env, which).await?;
+    pub async fn status(
+        &self,
+        env: &dyn SessionEnv,
+        session: SessionRef<'_>,
+    ) -> Result<SessionSnapshot, SessionError> {
+        let held = self.load(env, session).await?;
         if !held.is_abandoned(env.now()) {
-            return Ok(self.seen(held));
+            return Ok(self.snapshot_loaded(held));
         }
-        let gone_on = self.take_over(env, held).await;
-        self.or_as_it_stands(env, which, gone_on).await
+        let gone_on = self.resume_abandoned(env, held).await;
+        self.or_current_snapshot(env, session, gone_on).await
     }
 
     /// Goes on with a session that nobody works on any more.
-    async fn take_over(&self, env: &dyn SessionEnv, mut held: Held) -> Result<Standing, Problem> {
-        let input = held.session.pending.take();
-        run::turn(self, env, &mut held, input).await?;
-        self.finish(env, held).await
+    async fn resume_abandoned(
+        &self,
+        env: &dyn SessionEnv,
+        mut loaded: LoadedSession,
+    ) -> Result<SessionSnapshot, SessionError> {
+        let input = loaded.session.pending.take();
+        turn_runner::run_turn(self, env, &mut loaded, input).await?;
+        self.save_and_snapshot(env, loaded).await
     }
 
     /// The same as [`look`](Self::look), and its user counts as present.
-    pub async fn go_on(&self, env: &dyn SessionEnv, which: Which<'_>) -> Result<Standing, Problem> {
-        let mut held = self.load(env, which).await?;
-        if held.session.state() != State::WaitingUser {
-            return self.look(env, which).await;
+    pub async fn keep_alive(
+        &self,
+        env: &dyn SessionEnv,
+        session: SessionRef<'_>,
+    ) -> Result<SessionSnapshot, SessionError> {
+        let mut held = self.load(env, session).await?;
+        if held.session.state() != SessionState::WaitingUser {
+            return self.status(env, session).await;
         }
         held.session.active = env.now();
-        let present = self.finish(env, held).await;
-        self.or_as_it_stands(env, which, present).await
+        let present = self.save_and_snapshot(env, held).await;
+        self.or_current_snapshot(env, session, present).await
     }
 
     /// Whoever only asks where a session stands is told so, even if somebody else was faster to go on with it.
-    async fn or_as_it_stands(
+    async fn or_current_snapshot(
         &self,
         env: &dyn SessionEnv,
-        which: Which<'_>,
-        gone_on: Result<Standing, Problem>,
-    ) -> Result<Standing, Problem> {
+        session: SessionRef<'_>,
+        gone_on: Result<SessionSnapshot, SessionError>,
+    ) -> Result<SessionSnapshot, SessionError> {
         match gone_on {
-            Err(Problem::WrongState { .. } | Problem::Cancelled) => {
-                self.load(env, which).await.map(|held| self.seen(held))
+            Err(SessionError::WrongState { .. } | SessionError::Cancelled) => {
+                self.load(env, session).await.map(|held| self.snapshot_loaded(held))
             }
             gone_on => gone_on,
         }
     }
 
-    fn seen(&self, held: Held) -> Standing {
-        let token = held.place.token().map(str::to_owned);
-        self.standing(held.id, held.session, token)
+    fn snapshot_loaded(&self, loaded: LoadedSession) -> SessionSnapshot {
+        let token = loaded.location.token().map(str::to_owned);
+        self.snapshot(loaded.id, loaded.session, token)
     }
 
     /// Ends a session. If its conversation runs somewhere, it is stopped there.
     pub async fn cancel(
         &self,
         env: &dyn SessionEnv,
-        which: Which<'_>,
+        session: SessionRef<'_>,
         reason: Option<&str>,
-    ) -> Result<Standing, Problem> {
+    ) -> Result<SessionSnapshot, SessionError> {
         // Whoever works on it may write it down in between, again and again; but not without end.
         for _ in 0..20 {
-            let mut held = self.load(env, which).await?;
+            let mut held = self.load(env, session).await?;
             held.session.cancel(reason, env.now())?;
-            if let Some(spending) = held.spending(self) {
-                self.cancel_tokens(&held, &spending).await?;
+            if let Some(spending) = held.single_use_guard(self) {
+                self.revoke_tokens(&held, &spending).await?;
             }
-            if self.write(env, &mut held, None).await? {
-                return self.finish_token(env, held);
+            if self.save_or_end(env, &mut held, None).await? {
+                return self.snapshot_with_token(env, held);
             }
         }
-        Err(Problem::WrongState { state: State::Processing })
+        Err(SessionError::WrongState { state: SessionState::Processing })
     }
 
     /// Cancels a session that its client keeps: whatever tokens of it there are, they are refused from now on.
-    async fn cancel_tokens(&self, held: &Held, spending: &Spending<'_>) -> Result<(), Problem> {
-        if spending.was_spent().await? {
+    async fn revoke_tokens(
+        &self,
+        loaded: &LoadedSession,
+        spending: &SingleUseGuard<'_>,
+    ) -> Result<(), SessionError> {
+        if spending.is_spent_in_store().await? {
             // Something was done since: a token that was used already is like one that never was.
-            return Err(Problem::NotFound);
+            return Err(SessionError::NotFound);
         }
         // Nobody has a token of it for longer: the last turn may begin when its time is all but over.
-        let Limits { longest, turn, grace, .. } = self.limits;
-        let forgotten = after(held.session.created(), longest.saturating_add(turn).saturating_add(grace));
-        if !self.store.spend(&cancellation(&held.id), forgotten).await? {
-            return Err(Problem::Cancelled);
+        let Limits { max_lifetime: longest, turn_timeout: turn, grace_period: grace, .. } = self.limits;
+        let forgotten =
+            saturating_add(loaded.session.created(), longest.saturating_add(turn).saturating_add(grace));
+        if !self.store.spend(&cancellation_marker(&loaded.id), forgotten).await? {
+            return Err(SessionError::Cancelled);
         }
         // A turn that runs somewhere does nothing any more. What it has begun to do is done, as with sessions in a store.
         match spending.claim(&Journal::default()).await {
-            Err(Halt::NotKept(cause)) => Err(run::not_kept(&cause)),
+            Err(Halt::StoreUnavailable(cause)) => Err(turn_runner::store_error_from_cause(&cause)),
             Ok(()) | Err(_) => Ok(()),
         }
     }
 
-    async fn load(&self, env: &dyn SessionEnv, which: Which<'_>) -> Result<Held, Problem> {
+    async fn load(&self, env: &dyn SessionEnv, which: SessionRef<'_>) -> Result<LoadedSession, SessionError> {
         let now = env.now();
         match which {
-            Which::Token(token) => {
-                let read = token::read(&self.seal, env.owner(), token, now);
-                let (id, Carried { effects, session, .. }) = read.ok_or(Problem::NotFound)?;
+            SessionRef::Token(token) => {
+                let read = token::decode_token(&self.seal, env.owner(), token, now);
+                let (id, TokenPayload { effects, session, .. }) = read.ok_or(SessionError::NotFound)?;
                 // The token that came of the cancellation says so itself, and may be looked at.
-                let says_so = session.state() == State::Cancelled;
-                if !says_so && self.store.is_spent(&cancellation(&id)).await? {
-                    return Err(Problem::Cancelled);
+                let says_so = session.state() == SessionState::Cancelled;
+                if !says_so && self.store.is_spent(&cancellation_marker(&id)).await? {
+                    return Err(SessionError::Cancelled);
                 }
-                let place = Place::Token { token: token.to_owned(), effects };
-                Ok(Held { id, session, place })
+                let place = SessionLocation::Token { token: token.to_owned(), effects };
+                Ok(LoadedSession { id, session, location: place })
             }
-            Which::Id(id) => {
+            SessionRef::Id(id) => {
                 let found = self.store.load(env.owner(), id).await?;
-                let (version, row) = found.ok_or(Problem::NotFound)?;
-                let body = row.body.filter(|_| row.ends > now).ok_or(Problem::Expired)?;
-                let session = self.unseal(env.owner(), id, &body).ok_or(Problem::NotFound)?;
-                let place = Place::Stored { version, leased_until: row.leased_until };
-                Ok(Held { id: id.to_owned(), session, place })
+                let (version, row) = found.ok_or(SessionError::NotFound)?;
+                let body = row.body.filter(|_| row.expires_at > now).ok_or(SessionError::Expired)?;
+                let session = self.unseal(env.owner(), id, &body).ok_or(SessionError::NotFound)?;
+                let place = SessionLocation::Stored { version, leased_until: row.leased_until };
+                Ok(LoadedSession { id: id.to_owned(), session, location: place })
             }
         }
     }
 
-    fn unseal(&self, owner: Owner<'_>, id: &str, body: &[u8]) -> Option<Session> {
-        serde_json::from_slice(&self.seal.unlock(body, &token::about(owner, id, "session"))?).ok()
+    fn unseal(&self, owner: SessionOwner<'_>, id: &str, body: &[u8]) -> Option<Session> {
+        serde_json::from_slice(&self.seal.decrypt(body, &token::associated_data(owner, id, "session"))?).ok()
     }
 
     /// Writes it down, and says where it stands.
-    async fn finish(&self, env: &dyn SessionEnv, mut held: Held) -> Result<Standing, Problem> {
-        if !self.write(env, &mut held, None).await? {
-            return Err(self.overtaken(env, &held).await);
+    async fn save_and_snapshot(
+        &self,
+        env: &dyn SessionEnv,
+        mut loaded: LoadedSession,
+    ) -> Result<SessionSnapshot, SessionError> {
+        if !self.save_or_end(env, &mut loaded, None).await? {
+            return Err(self.conflict_error(env, &loaded).await);
         }
-        self.finish_token(env, held)
+        self.snapshot_with_token(env, loaded)
     }
 
-    fn finish_token(&self, env: &dyn SessionEnv, held: Held) -> Result<Standing, Problem> {
-        let effects = match held.place {
-            Place::Unstored | Place::Stored { .. } => return Ok(self.standing(held.id, held.session, None)),
-            Place::NoToken => 0,
-            Place::Token { effects, .. } => effects,
+    fn snapshot_with_token(
+        &self,
+        env: &dyn SessionEnv,
+        loaded: LoadedSession,
+    ) -> Result<SessionSnapshot, SessionError> {
+        let effects = match loaded.location {
+            SessionLocation::Unstored | SessionLocation::Stored { .. } => {
+                return Ok(self.snapshot(loaded.id, loaded.session, None));
+            }
+            SessionLocation::UnissuedToken => 0,
+            SessionLocation::Token { effects, .. } => effects,
         };
-        let expires = held.session.ends(&self.limits);
-        let carried = Carried { expires, effects, session: &held.session };
-        let token = token::write(&self.seal, env.owner(), &held.id, &carried, env.entropy());
-        if token.len() > 2 * self.limits.bytes {
-            return Err(Problem::Limit { what: "bytes", most: self.limits.bytes, retry_after: None });
+        let expires = loaded.session.expires_at(&self.limits);
+        let carried = TokenPayload { expires, effects, session: &loaded.session };
+        let token = token::encode_token(&self.seal, env.owner(), &loaded.id, &carried, env.entropy());
+        if token.len() > 2 * self.limits.max_session_bytes {
+            return Err(SessionError::LimitReached {
+                what: "bytes",
+                most: self.limits.max_session_bytes,
+                retry_after: None,
+            });
         }
-        Ok(self.standing(held.id, held.session, Some(token)))
+        Ok(self.snapshot(loaded.id, loaded.session, Some(token)))
     }
 
-    fn standing(&self, id: String, session: Session, token: Option<String>) -> Standing {
-        let ends = session.ends(&self.limits);
-        Standing { id, session, token, ends }
+    fn snapshot(&self, id: String, session: Session, token: Option<String>) -> SessionSnapshot {
+        let ends = session.expires_at(&self.limits);
+        SessionSnapshot { id, session, token, expires_at: ends }
     }
 
     /// Writes a session down where it is kept. `false`: somebody was faster. One that has become too large ends with that.
-    pub(super) async fn write(
+    pub(super) async fn save_or_end(
         &self,
         env: &dyn SessionEnv,
-        held: &mut Held,
+        loaded: &mut LoadedSession,
         leased_until: Option<Timestamp>,
-    ) -> Result<bool, Problem> {
-        let mut written = self.put(env, &held.id, &held.session, &mut held.place, leased_until).await;
-        if matches!(written, Err(Problem::Limit { what: "bytes", .. })) && held.session.keep_only_result() {
-            written = self.put(env, &held.id, &held.session, &mut held.place, leased_until).await;
+    ) -> Result<bool, SessionError> {
+        let mut written =
+            self.save(env, &loaded.id, &loaded.session, &mut loaded.location, leased_until).await;
+        if matches!(written, Err(SessionError::LimitReached { what: "bytes", .. }))
+            && loaded.session.keep_only_result()
+        {
+            written = self.save(env, &loaded.id, &loaded.session, &mut loaded.location, leased_until).await;
         }
-        if let Err(Problem::Limit { what: "bytes", .. }) = written {
+        if let Err(SessionError::LimitReached { what: "bytes", .. }) = written {
             let now = env.now();
-            let Session { tool, timeout, created, .. } = &held.session;
+            let Session { tool, timeout, created, .. } = &loaded.session;
             let mut ended = Session::new(tool.clone(), Answers::new(), Map::new(), *timeout, *created);
             ended.fail("conversation_too_long", "the session has become too large", now);
-            self.put(env, &held.id, &ended, &mut held.place, None).await?;
+            self.save(env, &loaded.id, &ended, &mut loaded.location, None).await?;
         }
         written
     }
 
-    pub(super) async fn put(
+    pub(super) async fn save(
         &self,
         env: &dyn SessionEnv,
         id: &str,
         session: &Session,
-        place: &mut Place,
+        place: &mut SessionLocation,
         leased_until: Option<Timestamp>,
-    ) -> Result<bool, Problem> {
+    ) -> Result<bool, SessionError> {
         if !place.is_stored() {
             return Ok(true);
         }
         let plain = serde_json::to_vec(session).unwrap_or_default();
-        if plain.len() > self.limits.bytes {
-            return Err(Problem::Limit { what: "bytes", most: self.limits.bytes, retry_after: None });
+        if plain.len() > self.limits.max_session_bytes {
+            return Err(SessionError::LimitReached {
+                what: "bytes",
+                most: self.limits.max_session_bytes,
+                retry_after: None,
+            });
         }
-        let about = token::about(env.owner(), id, "session");
-        let ends = session.ends(&self.limits);
-        let row = Row {
+        let about = token::associated_data(env.owner(), id, "session");
+        let ends = session.expires_at(&self.limits);
+        let row = SessionRow {
             is_open: session.state().is_open(),
-            ends,
-            forgotten: after(ends, self.limits.remembered),
+            expires_at: ends,
+            delete_at: saturating_add(ends, self.limits.retention),
             leased_until,
-            body: Some(self.seal.lock(&plain, &about, env.entropy())),
+            body: Some(self.seal.encrypt(&plain, &about, env.entropy())),
         };
         let version = match place.version() {
-            None => self.begin(env, id, row).await?,
+            None => self.insert_session(env, id, row).await?,
             Some(version) => {
                 if !self.store.save(env.owner(), id, version, row).await? {
                     return Ok(false);
@@ -447,37 +497,45 @@ impl Sessions {
                 version + 1
             }
         };
-        *place = Place::Stored { version, leased_until };
+        *place = SessionLocation::Stored { version, leased_until };
         Ok(true)
     }
 
     /// Keeps a new session, in its first version.
-    async fn begin(&self, env: &dyn SessionEnv, id: &str, row: Row) -> Result<i64, Problem> {
-        let quota = Quota { open: self.limits.sessions, ended: self.limits.ended };
+    async fn insert_session(
+        &self,
+        env: &dyn SessionEnv,
+        id: &str,
+        row: SessionRow,
+    ) -> Result<i64, SessionError> {
+        let quota = SessionQuota {
+            max_open: self.limits.max_open_sessions,
+            max_ended: self.limits.max_ended_sessions,
+        };
         let now = env.now();
-        match self.store.begin(env.owner(), id, row, quota, now).await? {
-            Admission::Begun => Ok(1),
-            Admission::Full { until } => Err(Problem::Limit {
+        match self.store.insert(env.owner(), id, row, quota, now).await? {
+            Admission::Admitted => Ok(1),
+            Admission::Full { until } => Err(SessionError::LimitReached {
                 what: "sessions",
-                most: quota.open as usize,
-                retry_after: until.map(|until| whole_seconds_until(until, now)),
+                most: quota.max_open as usize,
+                retry_after: until.map(|until| seconds_until_rounded_up(until, now)),
             }),
         }
     }
 
     /// Why somebody else was faster.
-    pub(super) async fn overtaken(&self, env: &dyn SessionEnv, held: &Held) -> Problem {
-        if !held.place.is_stored() {
+    pub(super) async fn conflict_error(&self, env: &dyn SessionEnv, loaded: &LoadedSession) -> SessionError {
+        if !loaded.location.is_stored() {
             // A token that was used already is like one that never was.
-            return match self.store.is_spent(&cancellation(&held.id)).await {
-                Ok(false) => Problem::NotFound,
-                Ok(true) => Problem::Cancelled,
+            return match self.store.is_spent(&cancellation_marker(&loaded.id)).await {
+                Ok(false) => SessionError::NotFound,
+                Ok(true) => SessionError::Cancelled,
                 Err(error) => error.into(),
             };
         }
-        match self.load(env, Which::Id(&held.id)).await {
-            Ok(held) if held.session.state() == State::Cancelled => Problem::Cancelled,
-            Ok(held) => Problem::WrongState { state: held.session.state() },
+        match self.load(env, SessionRef::Id(&loaded.id)).await {
+            Ok(held) if held.session.state() == SessionState::Cancelled => SessionError::Cancelled,
+            Ok(held) => SessionError::WrongState { state: held.session.state() },
             Err(problem) => problem,
         }
     }

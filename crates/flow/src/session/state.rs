@@ -7,13 +7,13 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Map, Value};
 
-use super::{Limits, Moment};
-use crate::{Answers, Asked, Field, Invalid, Journal, Progress, Prompt};
+use super::{Limits, ProcessInstant};
+use crate::{Answers, Field, InvalidAnswer, Journal, PendingQuestion, Progress, Prompt};
 
 /// The states of the MCP Flow document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum State {
+pub enum SessionState {
     /// It has an id and nothing else yet.
     Idle,
     /// Its first turn runs.
@@ -30,7 +30,7 @@ pub enum State {
     Error,
 }
 
-impl State {
+impl SessionState {
     /// Whether it may still go on.
     pub fn is_open(self) -> bool {
         match self {
@@ -40,8 +40,8 @@ impl State {
     }
 
     /// Whether the document has a way from here to there.
-    pub fn may_become(self, next: Self) -> bool {
-        use State::{Active, Cancelled, Completed, Error, Idle, Processing, WaitingUser};
+    pub fn can_transition_to(self, next: Self) -> bool {
+        use SessionState::{Active, Cancelled, Completed, Error, Idle, Processing, WaitingUser};
         matches!(
             (self, next),
             (Idle, Active)
@@ -59,7 +59,7 @@ pub struct PastTurn {
     /// The name of the answer.
     pub name: String,
     /// The question, as it was written down: most turns never look at it again, and there are many of them.
-    pub(super) prompt: Written,
+    pub(super) prompt: RawPrompt,
     /// The answer, as it was understood.
     pub value: Value,
     /// What the client says about when it was given. Not to be trusted.
@@ -82,15 +82,15 @@ impl PastTurn {
 /// A prompt that is copied and not read.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(transparent)]
-pub(super) struct Written(Box<RawValue>);
+pub(super) struct RawPrompt(Box<RawValue>);
 
-impl Written {
-    pub(super) fn of(prompt: &Prompt) -> Self {
+impl RawPrompt {
+    pub(super) fn from_prompt(prompt: &Prompt) -> Self {
         Self(to_raw_value(prompt).unwrap_or_default())
     }
 }
 
-impl PartialEq for Written {
+impl PartialEq for RawPrompt {
     fn eq(&self, other: &Self) -> bool {
         self.0.get() == other.0.get()
     }
@@ -98,7 +98,7 @@ impl PartialEq for Written {
 
 /// Why a session could not go on, or who ended it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Failed {
+pub struct SessionFailure {
     /// A stable name for programs.
     pub kind: String,
     /// What happened, for people.
@@ -120,9 +120,9 @@ pub struct Session {
     pub(super) asked: Timestamp,
     /// When each process last put a prompt, by its own clock; the open one is the last of them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub(super) put: Vec<Moment>,
+    pub(super) put: Vec<ProcessInstant>,
     pub(super) timeout: Duration,
-    pub(super) state: State,
+    pub(super) state: SessionState,
     pub(super) journal: Journal,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) turns: Vec<PastTurn>,
@@ -131,7 +131,7 @@ pub struct Session {
     pub(super) answered: usize,
     /// What is asked, all fields of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) open: Option<Asked>,
+    pub(super) open: Option<PendingQuestion>,
     /// Answers to fields of the open form, as long as others are missing.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub(super) partial: Answers,
@@ -141,7 +141,7 @@ pub struct Session {
     pub(super) refusals: u32,
     /// What was wrong with the last answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) invalid: Option<Invalid>,
+    pub(super) invalid: Option<InvalidAnswer>,
     /// How many prompts were put, which gives each its own name.
     pub(super) prompts: u32,
     /// The answers that are being worked on.
@@ -152,7 +152,7 @@ pub struct Session {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) summary: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) failed: Option<Failed>,
+    pub(super) failed: Option<SessionFailure>,
     /// When the responses began to be counted, and how many there were since.
     pub(super) counted: (Timestamp, u32),
 }
@@ -174,7 +174,7 @@ impl Session {
             asked: now,
             put: Vec::new(),
             timeout,
-            state: State::Idle,
+            state: SessionState::Idle,
             journal: Journal::default(),
             turns: Vec::new(),
             answered: 0,
@@ -198,7 +198,7 @@ impl Session {
     }
 
     /// Where it stands.
-    pub fn state(&self) -> State {
+    pub fn state(&self) -> SessionState {
         self.state
     }
 
@@ -228,8 +228,8 @@ impl Session {
     }
 
     /// The question that is open: of a form, the first that has no answer yet.
-    pub fn current(&self) -> Option<&Field> {
-        let fields = &self.open.as_ref().filter(|_| self.state == State::WaitingUser)?.question.fields;
+    pub fn current_field(&self) -> Option<&Field> {
+        let fields = &self.open.as_ref().filter(|_| self.state == SessionState::WaitingUser)?.question.fields;
         fields.iter().find(|field| !self.partial.contains_key(&field.name))
     }
 
@@ -239,9 +239,9 @@ impl Session {
     }
 
     /// What was wrong with the last answer to the open question, or with the argument that was to answer it.
-    pub fn invalid(&self) -> Option<&Invalid> {
+    pub fn invalid_answer(&self) -> Option<&InvalidAnswer> {
         self.invalid.as_ref().or_else(|| {
-            let (name, problems) = (&self.current()?.name, &self.open.as_ref()?.problems);
+            let (name, problems) = (&self.current_field()?.name, &self.open.as_ref()?.problems);
             problems.iter().find(|(wrong, _)| wrong == name).map(|(_, invalid)| invalid)
         })
     }
@@ -249,7 +249,7 @@ impl Session {
     /// What is said above a form that has several fields.
     pub fn heading(&self) -> Option<&str> {
         let question = &self.open.as_ref()?.question;
-        let says_more = self.current().is_some_and(|field| field.prompt.message != question.message);
+        let says_more = self.current_field().is_some_and(|field| field.prompt.message != question.message);
         says_more.then_some(question.message.as_str())
     }
 
@@ -269,7 +269,7 @@ impl Session {
     }
 
     /// Why it could not go on, or who ended it.
-    pub fn failed(&self) -> Option<&Failed> {
+    pub fn failure(&self) -> Option<&SessionFailure> {
         self.failed.as_ref()
     }
 
@@ -280,19 +280,22 @@ impl Session {
     }
 
     /// When it ends if nobody says anything. What is over ends when nobody may read it any more.
-    pub fn ends(&self, limits: &Limits) -> Timestamp {
+    pub fn expires_at(&self, limits: &Limits) -> Timestamp {
         match self.state {
-            State::Completed | State::Cancelled | State::Error => after(self.active, limits.grace),
-            State::Active | State::Processing => after(self.active, limits.turn + self.timeout),
-            State::Idle | State::WaitingUser => {
-                after(self.active, self.timeout).min(after(self.created, limits.longest))
+            SessionState::Completed | SessionState::Cancelled | SessionState::Error => {
+                saturating_add(self.active, limits.grace_period)
             }
+            SessionState::Active | SessionState::Processing => {
+                saturating_add(self.active, limits.turn_timeout + self.timeout)
+            }
+            SessionState::Idle | SessionState::WaitingUser => saturating_add(self.active, self.timeout)
+                .min(saturating_add(self.created, limits.max_lifetime)),
         }
     }
 }
 
 /// So much later; at the end of time, if it comes to that.
-pub(super) fn after(time: Timestamp, later: Duration) -> Timestamp {
+pub(super) fn saturating_add(time: Timestamp, later: Duration) -> Timestamp {
     let later = SignedDuration::try_from(later).unwrap_or(SignedDuration::MAX);
     time.checked_add(later).unwrap_or(Timestamp::MAX)
 }

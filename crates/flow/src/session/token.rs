@@ -6,16 +6,16 @@ use hmac::Mac;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::{Owner, Session};
+use super::{Session, SessionOwner};
 use crate::{Entropy, Seal};
 
 /// Longer than any that we give.
-const MOST_BYTES: usize = 4 * 1024 * 1024;
+const MAX_TOKEN_BYTES: usize = 4 * 1024 * 1024;
 
 /// A token as its client sees it.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-struct Token {
+struct SessionToken {
     session_id: String,
     state: String,
     signature: String,
@@ -23,7 +23,7 @@ struct Token {
 
 /// What is inside.
 #[derive(Serialize, Deserialize)]
-pub(super) struct Carried<S> {
+pub(super) struct TokenPayload<S> {
     /// From then on it opens nothing.
     pub(super) expires: Timestamp,
     /// How often something was done in this session.
@@ -32,43 +32,43 @@ pub(super) struct Carried<S> {
 }
 
 /// Everything that a token is bound to, apart from what is in it.
-pub(super) fn about(owner: Owner<'_>, id: &str, kind: &str) -> Vec<u8> {
+pub(super) fn associated_data(owner: SessionOwner<'_>, id: &str, kind: &str) -> Vec<u8> {
     serde_json::to_vec(&(owner.tenant, owner.subject, kind, id)).unwrap_or_default()
 }
 
-pub(super) fn write(
+pub(super) fn encode_token(
     seal: &Seal,
-    owner: Owner<'_>,
+    owner: SessionOwner<'_>,
     id: &str,
-    carried: &Carried<&Session>,
+    carried: &TokenPayload<&Session>,
     entropy: &dyn Entropy,
 ) -> String {
     let plain = serde_json::to_vec(carried).unwrap_or_default();
-    let locked = seal.lock(&plain, &about(owner, id, "token"), entropy);
+    let locked = seal.encrypt(&plain, &associated_data(owner, id, "token"), entropy);
     let state = URL_SAFE_NO_PAD.encode(&locked);
-    let signature = seal.sign(&locked, &signed(id, &state)).map(|mac| mac.finalize().into_bytes());
+    let signature = seal.token_mac(&locked, &signed_bytes(id, &state)).map(|mac| mac.finalize().into_bytes());
     let signature = signature.map(|bytes| URL_SAFE_NO_PAD.encode(bytes)).unwrap_or_default();
-    let token = Token { session_id: id.to_owned(), state, signature };
+    let token = SessionToken { session_id: id.to_owned(), state, signature };
     URL_SAFE_NO_PAD.encode(serde_json::to_vec(&token).unwrap_or_default())
 }
 
 /// The session in a token, and its id. Whatever is wrong with a token, it says no more than that.
-pub(super) fn read(
+pub(super) fn decode_token(
     seal: &Seal,
-    owner: Owner<'_>,
+    owner: SessionOwner<'_>,
     token: &str,
     now: Timestamp,
-) -> Option<(String, Carried<Session>)> {
-    let bytes = (token.len() <= MOST_BYTES).then(|| URL_SAFE_NO_PAD.decode(token).ok()).flatten()?;
-    let Token { session_id, state, signature } = serde_json::from_slice(&bytes).ok()?;
+) -> Option<(String, TokenPayload<Session>)> {
+    let bytes = (token.len() <= MAX_TOKEN_BYTES).then(|| URL_SAFE_NO_PAD.decode(token).ok()).flatten()?;
+    let SessionToken { session_id, state, signature } = serde_json::from_slice(&bytes).ok()?;
     let locked = URL_SAFE_NO_PAD.decode(&state).ok()?;
     let signature = URL_SAFE_NO_PAD.decode(signature).ok()?;
-    seal.sign(&locked, &signed(&session_id, &state))?.verify_slice(&signature).ok()?;
-    let plain = seal.unlock(&locked, &about(owner, &session_id, "token"))?;
-    let carried: Carried<Session> = serde_json::from_slice(&plain).ok()?;
+    seal.token_mac(&locked, &signed_bytes(&session_id, &state))?.verify_slice(&signature).ok()?;
+    let plain = seal.decrypt(&locked, &associated_data(owner, &session_id, "token"))?;
+    let carried: TokenPayload<Session> = serde_json::from_slice(&plain).ok()?;
     (now < carried.expires).then_some((session_id, carried))
 }
 
-fn signed(id: &str, state: &str) -> Vec<u8> {
+fn signed_bytes(id: &str, state: &str) -> Vec<u8> {
     serde_json::to_vec(&(id, state)).unwrap_or_default()
 }

@@ -1,49 +1,58 @@
 //! Forms asked singly, refusals, going back, skipping, arguments.
 
-use flow::session::{Begin, Limits, Problem, Responded, Response};
+use flow::session::{Limits, RespondReply, SessionError, StartRequest, UserResponse};
 use serde_json::{Value, json};
 
-use crate::desk::{Replica, action, answer, code, history, line, now, object, only, show};
-use crate::talks::{Deeds, Five, Many, Trip};
+use crate::conversations::{EffectLog, Five, Many, Trip};
+use crate::harness::{
+    Replica, action_response, answer_history, error_code, expect_ready, object, reply_to_text,
+    result_to_text, single_conversation, snapshot_to_text,
+};
 
 /// What is done to a session, and where it stands then.
-enum Do {
+enum ScriptAction {
     Say(Value),
     Back,
     Skip,
 }
-use Do::{Back, Say, Skip};
+use ScriptAction::{Back, Say, Skip};
 
-fn act(replica: &Replica, id: &str, act: &Do) -> Result<Responded, Problem> {
+fn perform(replica: &Replica, id: &str, act: &ScriptAction) -> Result<RespondReply, SessionError> {
     let response = match act {
-        Say(value) => Response { value: value.clone(), ..Response::default() },
-        Back => action("back"),
-        Skip => action("skip"),
+        Say(value) => UserResponse { value: value.clone(), ..UserResponse::default() },
+        Back => action_response("back"),
+        Skip => action_response("skip"),
     };
-    now(replica.send(id, response))
+    expect_ready(replica.respond_with(id, response))
 }
 
 /// Begins a session and does all of that to it; at the end the history is what it must be.
 #[track_caller]
-fn walk(replica: &Replica, arguments: Value, first: &str, script: &[(Do, &str)], told: Value) {
-    let begun = now(replica.start(arguments)).unwrap();
-    assert_eq!(show(&begun), first);
+fn run_script(
+    replica: &Replica,
+    arguments: Value,
+    first: &str,
+    script: &[(ScriptAction, &str)],
+    told: Value,
+) {
+    let begun = expect_ready(replica.start(arguments)).unwrap();
+    assert_eq!(snapshot_to_text(&begun), first);
     for (n, (todo, expected)) in script.iter().enumerate() {
-        assert_eq!(answer(act(replica, &begun.id, todo)), *expected, "step {n}");
+        assert_eq!(reply_to_text(perform(replica, &begun.id, todo)), *expected, "step {n}");
     }
-    let end = now(replica.look(&begun.id)).unwrap();
-    assert_eq!(serde_json::to_value(history(&end)).unwrap(), told);
+    let end = expect_ready(replica.status(&begun.id)).unwrap();
+    assert_eq!(serde_json::to_value(answer_history(&end)).unwrap(), told);
 }
 
-fn trip() -> (Deeds, Replica) {
-    let deeds = Deeds::default();
-    (deeds.clone(), Replica::alone(only(Trip(deeds)), Limits::default()))
+fn trip_replica() -> (EffectLog, Replica) {
+    let deeds = EffectLog::default();
+    (deeds.clone(), Replica::with_own_store(single_conversation(Trip(deeds)), Limits::default()))
 }
 
 #[test]
-fn a_whole_conversation() {
-    let (deeds, replica) = trip();
-    walk(
+fn conversation_runs_from_start_to_result() {
+    let (deeds, replica) = trip_replica();
+    run_script(
         &replica,
         json!({}),
         "ask city",
@@ -64,13 +73,13 @@ fn a_whole_conversation() {
         ],
         json!([["city", "Oslo"], ["from", 5], ["to", 7], ["class", "a"], ["sure", true], ["note", null]]),
     );
-    assert_eq!((deeds.held().len(), deeds.booked()), (1, 1));
+    assert_eq!((deeds.reservations().len(), deeds.booking_count()), (1, 1));
 }
 
 #[test]
-fn back_goes_through_forms_and_steps_but_not_past_what_must_not_happen_twice() {
-    let (deeds, replica) = trip();
-    walk(
+fn back_crosses_forms_and_steps_but_not_a_once_effect() {
+    let (deeds, replica) = trip_replica();
+    run_script(
         &replica,
         json!({}),
         "ask city",
@@ -99,65 +108,71 @@ fn back_goes_through_forms_and_steps_but_not_past_what_must_not_happen_twice() {
         ],
         json!([["city", "Bern"], ["from", 3], ["to", null], ["class", "a"], ["sure", true], ["note", "hi"]]),
     );
-    assert_eq!(deeds.booked(), 1);
-    let held = deeds.held();
+    assert_eq!(deeds.booking_count(), 1);
+    let held = deeds.reservations();
     assert_eq!(held.len(), 2, "the step was taken for each answer before it");
     assert_ne!(held[0], held[1], "and these were different steps");
 }
 
 #[test]
-fn context_reaches_the_conversation() {
-    crate::talks::talk!(Contextual, |_deeds, f| {
+fn context_is_visible_to_the_conversation() {
+    crate::conversations::test_conversation!(Contextual, |_deeds, f| {
         let who = f.context().get("who").cloned().unwrap_or_default();
         let n = f.ask("n", flow::integer("n?")).await?;
         Ok(json!([who, f.context().get("who"), n]))
     });
-    let replica = Replica::alone(only(Contextual::default()), Limits::default());
+    let replica = Replica::with_own_store(single_conversation(Contextual::default()), Limits::default());
     let context = object(json!({ "who": "me", "n": 1 }));
-    let begun = now(replica.begin(Begin { context: context.clone(), ..Begin::default() })).unwrap();
-    assert_eq!(show(&begun), "ask n", "context answers nothing");
+    let begun = expect_ready(
+        replica.start_with(StartRequest { context: context.clone(), ..StartRequest::default() }),
+    )
+    .unwrap();
+    assert_eq!(snapshot_to_text(&begun), "ask n", "context answers nothing");
     assert_eq!(begun.session.context(), &context);
-    assert_eq!(answer(now(replica.say(&begun.id, json!(1)))), r#"done ["me","me",1]"#);
+    assert_eq!(reply_to_text(expect_ready(replica.respond(&begun.id, json!(1)))), r#"done ["me","me",1]"#);
 }
 
 #[test]
 fn an_argument_answers_the_first_question_of_its_name() {
-    let replica = Replica::alone(only(Many::default()), Limits::default());
+    let replica = Replica::with_own_store(single_conversation(Many::default()), Limits::default());
     let script = [(Say(json!(3)), "ask n"), (Say(json!(0)), "done 5")];
-    walk(&replica, json!({ "n": 2 }), "ask n", &script, json!([["n", 3], ["n", 0]]));
+    run_script(&replica, json!({ "n": 2 }), "ask n", &script, json!([["n", 3], ["n", 0]]));
 }
 
 #[test]
-fn attempts_count_whoever_refuses() {
-    let limits = Limits { attempts: 3, ..Limits::default() };
-    let replica = Replica::alone(only(Five::default()), limits);
-    let begun = now(replica.start(json!({ "a": 1, "b": 1, "c": 9, "d": 1, "e": 1 }))).unwrap();
-    assert_eq!(show(&begun), "ask c !Not the sum");
+fn field_and_form_rejections_both_count_as_attempts() {
+    let limits = Limits { max_attempts: 3, ..Limits::default() };
+    let replica = Replica::with_own_store(single_conversation(Five::default()), limits);
+    let begun = expect_ready(replica.start(json!({ "a": 1, "b": 1, "c": 9, "d": 1, "e": 1 }))).unwrap();
+    assert_eq!(snapshot_to_text(&begun), "ask c !Not the sum");
     for _ in 0..3 {
-        assert_eq!(answer(now(replica.say(&begun.id, json!(9)))), "refused, ask c !Not the sum");
+        assert_eq!(
+            reply_to_text(expect_ready(replica.respond(&begun.id, json!(9)))),
+            "refused, ask c !Not the sum"
+        );
     }
-    assert_eq!(answer(now(replica.say(&begun.id, json!(2)))), "-32004");
-    assert_eq!(line(now(replica.look(&begun.id))), "error too_many_attempts");
-    assert_eq!(answer(now(replica.say(&begun.id, json!(2)))), "-32003");
+    assert_eq!(reply_to_text(expect_ready(replica.respond(&begun.id, json!(2)))), "-32004");
+    assert_eq!(result_to_text(expect_ready(replica.status(&begun.id))), "error too_many_attempts");
+    assert_eq!(reply_to_text(expect_ready(replica.respond(&begun.id, json!(2)))), "-32003");
 
     // A form that is filled in again and again with something that does not fit together.
-    let begun = now(replica.start(json!({}))).unwrap();
+    let begun = expect_ready(replica.start(json!({}))).unwrap();
     for value in [1, 1, 9, 1, 1] {
-        now(replica.say(&begun.id, json!(value))).unwrap();
+        expect_ready(replica.respond(&begun.id, json!(value))).unwrap();
     }
     for _ in 0..2 {
-        now(replica.send(&begun.id, action("back"))).unwrap();
+        expect_ready(replica.respond_with(&begun.id, action_response("back"))).unwrap();
         for value in [9, 1] {
-            now(replica.say(&begun.id, json!(value))).unwrap();
+            expect_ready(replica.respond(&begun.id, json!(value))).unwrap();
         }
     }
-    assert_eq!(code(&now(replica.say(&begun.id, json!(9))).unwrap_err()), -32004);
+    assert_eq!(error_code(&expect_ready(replica.respond(&begun.id, json!(9))).unwrap_err()), -32004);
 }
 
 #[test]
-fn only_the_field_that_is_wrong_is_asked_again_and_the_history_keeps_the_order_of_the_form() {
-    let replica = Replica::alone(only(Five::default()), Limits::default());
-    let script = |rest: Vec<(Do, &'static str)>| {
+fn only_invalid_fields_are_asked_again_and_history_keeps_form_order() {
+    let replica = Replica::with_own_store(single_conversation(Five::default()), Limits::default());
+    let script = |rest: Vec<(ScriptAction, &'static str)>| {
         let mut script = vec![
             (Say(json!(1)), "ask b"),
             (Say(json!(2)), "ask c"),
@@ -169,20 +184,20 @@ fn only_the_field_that_is_wrong_is_asked_again_and_the_history_keeps_the_order_o
         script
     };
     let all = json!([["a", 1], ["b", 2], ["c", 3], ["d", 4], ["e", 5]]);
-    walk(&replica, json!({}), "ask a", &script(vec![(Say(json!(3)), "ask more")]), all.clone());
+    run_script(&replica, json!({}), "ask a", &script(vec![(Say(json!(3)), "ask more")]), all.clone());
     // Back to the last field, and forth again.
     let forth = vec![(Say(json!(3)), "ask more"), (Back, "ask e"), (Say(json!(5)), "ask more")];
-    walk(&replica, json!({}), "ask a", &script(forth), all);
+    run_script(&replica, json!({}), "ask a", &script(forth), all);
     // Within the form, after a refusal: what was answered last comes first.
     let within = vec![(Back, "ask c !Not the sum"), (Say(json!(3)), "ask e"), (Say(json!(6)), "ask more")];
     let told = json!([["a", 1], ["b", 2], ["c", 3], ["d", 4], ["e", 6]]);
-    walk(&replica, json!({}), "ask a", &script(within), told);
+    run_script(&replica, json!({}), "ask a", &script(within), told);
 }
 
 #[test]
-fn an_argument_that_is_wrong_is_asked_for_with_what_was_wrong() {
-    let (_, replica) = trip();
-    walk(
+fn invalid_argument_is_asked_again_with_its_error() {
+    let (_, replica) = trip_replica();
+    run_script(
         &replica,
         json!({ "city": 7, "to": 12, "class": "z" }),
         "ask city !That is not a text",
@@ -195,7 +210,7 @@ fn an_argument_that_is_wrong_is_asked_for_with_what_was_wrong() {
         json!([["city", "Oslo"], ["from", 1], ["to", 2], ["class", "b"]]),
     );
     // Both fit, but not together.
-    walk(
+    run_script(
         &replica,
         json!({ "city": "Oslo", "from": 5, "to": 3 }),
         "ask to !That is before the first day",
@@ -203,7 +218,7 @@ fn an_argument_that_is_wrong_is_asked_for_with_what_was_wrong() {
         json!([["to", 6]]),
     );
     // What is right is not asked for, and not part of the history; the answers have it.
-    let begun = now(replica.start(json!({ "city": "Oslo", "to": 3, "sure": true }))).unwrap();
-    assert_eq!(show(&begun), "ask from");
+    let begun = expect_ready(replica.start(json!({ "city": "Oslo", "to": 3, "sure": true }))).unwrap();
+    assert_eq!(snapshot_to_text(&begun), "ask from");
     assert_eq!(begun.session.answers(), object(json!({ "city": "Oslo", "to": 3, "sure": true })));
 }

@@ -3,13 +3,16 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use flow::session::{Begin, Limits, Memory, Owner, Problem, Response};
+use flow::session::{Limits, MemorySessionStore, SessionError, SessionOwner, StartRequest, UserResponse};
 use serde_json::{Value, json};
 
-use crate::desk::{Replica, Time, action, answer, code, line, now, object, only, show};
-use crate::talks::{Deeds, Five, Many, Trip, talk};
+use crate::conversations::{EffectLog, Five, Many, Trip, test_conversation};
+use crate::harness::{
+    ManualClock, Replica, action_response, error_code, expect_ready, object, reply_to_text, result_to_text,
+    single_conversation, snapshot_to_text,
+};
 
-talk! {
+test_conversation! {
     /// Takes texts of any length, as many as one likes.
     Texts, |_deeds, f| {
         let mut bytes = 0;
@@ -22,287 +25,330 @@ talk! {
     }
 }
 
-fn limit(problem: &Problem) -> (&'static str, usize) {
+fn reached_limit(problem: &SessionError) -> (&'static str, usize) {
     match problem {
-        Problem::Limit { what, most, .. } => (what, *most),
+        SessionError::LimitReached { what, most, .. } => (what, *most),
         other => panic!("{other:?}"),
     }
 }
 
 #[test]
-fn sessions_of_one_owner() {
-    let limits = Limits { sessions: 3, ..Limits::default() };
-    let replica = Replica::alone(only(Five::default()), limits);
-    let ids: Vec<_> = (0..3).map(|_| now(replica.start(json!({}))).unwrap().id).collect();
-    assert_eq!(limit(&now(replica.start(json!({}))).unwrap_err()), ("sessions", 3));
+fn open_sessions_per_owner_are_limited() {
+    let limits = Limits { max_open_sessions: 3, ..Limits::default() };
+    let replica = Replica::with_own_store(single_conversation(Five::default()), limits);
+    let ids: Vec<_> = (0..3).map(|_| expect_ready(replica.start(json!({}))).unwrap().id).collect();
+    assert_eq!(reached_limit(&expect_ready(replica.start(json!({}))).unwrap_err()), ("sessions", 3));
     // Others are not concerned.
-    for other in [Owner { tenant: "t", subject: "eve" }, Owner { tenant: "u", subject: "ada" }] {
-        now(replica.sessions.start(&replica.env(other), Begin::default())).unwrap();
+    for other in [SessionOwner { tenant: "t", subject: "eve" }, SessionOwner { tenant: "u", subject: "ada" }]
+    {
+        expect_ready(replica.sessions.start(&replica.env(other), StartRequest::default())).unwrap();
     }
     // One that is over makes room, and so does one that has ended without anybody noticing.
-    now(replica.cancel(&ids[0])).unwrap();
-    now(replica.start(json!({}))).unwrap();
-    assert_eq!(code(&now(replica.start(json!({}))).unwrap_err()), -32000);
-    replica.time.pass(limits.idle);
-    now(replica.start(json!({}))).unwrap();
+    expect_ready(replica.cancel(&ids[0])).unwrap();
+    expect_ready(replica.start(json!({}))).unwrap();
+    assert_eq!(error_code(&expect_ready(replica.start(json!({}))).unwrap_err()), -32000);
+    replica.time.advance(limits.idle_timeout);
+    expect_ready(replica.start(json!({}))).unwrap();
 }
 
 /// In how many seconds to try again.
-fn wait(problem: &Problem) -> Option<u64> {
+fn retry_after_seconds(problem: &SessionError) -> Option<u64> {
     match problem {
-        Problem::Limit { retry_after, .. } => retry_after.map(|wait| wait.as_secs()),
+        SessionError::LimitReached { retry_after, .. } => retry_after.map(|wait| wait.as_secs()),
         other => panic!("{other:?}"),
     }
 }
 
 #[test]
-fn when_there_is_room_for_another_session() {
-    let limits = Limits { sessions: 2, ..Limits::default() };
-    let replica = Replica::alone(only(Five::default()), limits);
-    let begin = |seconds| Begin { timeout: Some(Duration::from_secs(seconds)), ..Begin::default() };
-    now(replica.begin(begin(200))).unwrap();
-    now(replica.begin(begin(90))).unwrap();
+fn retry_after_is_the_earliest_session_expiry() {
+    let limits = Limits { max_open_sessions: 2, ..Limits::default() };
+    let replica = Replica::with_own_store(single_conversation(Five::default()), limits);
+    let begin =
+        |seconds| StartRequest { timeout: Some(Duration::from_secs(seconds)), ..StartRequest::default() };
+    expect_ready(replica.start_with(begin(200))).unwrap();
+    expect_ready(replica.start_with(begin(90))).unwrap();
     for (passed, left) in [(0, 90), (60_500, 30), (29_000, 1), (499, 1)] {
-        replica.time.pass(Duration::from_millis(passed));
-        let refused = now(replica.begin(begin(1))).unwrap_err();
-        assert_eq!(wait(&refused), Some(left), "{refused}");
+        replica.time.advance(Duration::from_millis(passed));
+        let refused = expect_ready(replica.start_with(begin(1))).unwrap_err();
+        assert_eq!(retry_after_seconds(&refused), Some(left), "{refused}");
         assert!(refused.to_string().ends_with(&format!("; try again in {left} s")), "{refused}");
     }
-    replica.time.pass(Duration::from_secs(1));
-    now(replica.begin(begin(1))).unwrap();
+    replica.time.advance(Duration::from_secs(1));
+    expect_ready(replica.start_with(begin(1))).unwrap();
     // Who may have none does not get one by waiting.
-    let none = Replica::alone(only(Five::default()), Limits { sessions: 0, ..limits });
-    assert_eq!(wait(&now(none.begin(begin(1))).unwrap_err()), None);
+    let none = Replica::with_own_store(
+        single_conversation(Five::default()),
+        Limits { max_open_sessions: 0, ..limits },
+    );
+    assert_eq!(retry_after_seconds(&expect_ready(none.start_with(begin(1))).unwrap_err()), None);
 }
 
 #[test]
-fn sessions_that_have_ended_are_remembered_up_to_a_number() {
-    let limits = Limits { ended: 3, ..Limits::default() };
-    let replica = Replica::alone(only(Five::default()), limits);
+fn ended_sessions_are_retained_up_to_the_limit() {
+    let limits = Limits { max_ended_sessions: 3, ..Limits::default() };
+    let replica = Replica::with_own_store(single_conversation(Five::default()), limits);
     let ids: Vec<_> = (0..6)
         .map(|_| {
-            replica.time.pass(Duration::from_secs(1));
-            let id = now(replica.start(json!({}))).unwrap().id;
-            now(replica.cancel(&id)).unwrap();
+            replica.time.advance(Duration::from_secs(1));
+            let id = expect_ready(replica.start(json!({}))).unwrap().id;
+            expect_ready(replica.cancel(&id)).unwrap();
             id
         })
         .collect();
     // The last was cancelled after it was begun, which is when they are counted.
-    let found: Vec<_> = ids.iter().map(|id| line(now(replica.look(id)))).collect();
+    let found: Vec<_> = ids.iter().map(|id| result_to_text(expect_ready(replica.status(id)))).collect();
     assert_eq!(found, ["-32001", "-32001", "cancelled", "cancelled", "cancelled", "cancelled"]);
-    now(replica.start(json!({}))).unwrap();
-    assert_eq!(line(now(replica.look(&ids[2]))), "-32001");
-    assert_eq!(line(now(replica.look(&ids[3]))), "cancelled");
+    expect_ready(replica.start(json!({}))).unwrap();
+    assert_eq!(result_to_text(expect_ready(replica.status(&ids[2]))), "-32001");
+    assert_eq!(result_to_text(expect_ready(replica.status(&ids[3]))), "cancelled");
 }
 
 #[test]
-fn turns_of_one_session() {
-    let limits = Limits { turns: 5, ..Limits::default() };
-    let replica = Replica::alone(only(Many::default()), limits);
-    let id = now(replica.start(json!({}))).unwrap().id;
+fn turns_per_session_are_limited() {
+    let limits = Limits { max_turns: 5, ..Limits::default() };
+    let replica = Replica::with_own_store(single_conversation(Many::default()), limits);
+    let id = expect_ready(replica.start(json!({}))).unwrap().id;
     for _ in 0..5 {
-        assert_eq!(answer(now(replica.say(&id, json!(1)))), "ask n");
+        assert_eq!(reply_to_text(expect_ready(replica.respond(&id, json!(1)))), "ask n");
     }
-    assert_eq!(limit(&now(replica.say(&id, json!(1))).unwrap_err()), ("turns", 5));
-    assert_eq!(line(now(replica.look(&id))), "error conversation_too_long");
-    assert_eq!(answer(now(replica.say(&id, json!(1)))), "-32003");
+    assert_eq!(reached_limit(&expect_ready(replica.respond(&id, json!(1))).unwrap_err()), ("turns", 5));
+    assert_eq!(result_to_text(expect_ready(replica.status(&id))), "error conversation_too_long");
+    assert_eq!(reply_to_text(expect_ready(replica.respond(&id, json!(1)))), "-32003");
 }
 
 /// Who goes back and forth comes to an end as well.
 #[test]
-fn turns_that_were_gone_back_from() {
-    let limits = Limits { turns: 5, ..Limits::default() };
+fn undone_turns_count_towards_the_limit() {
+    let limits = Limits { max_turns: 5, ..Limits::default() };
     for (talk, replica) in [
-        ("questions", Replica::alone(only(Many::default()), limits)),
-        ("a form", Replica::alone(only(Five::default()), limits)),
+        ("questions", Replica::with_own_store(single_conversation(Many::default()), limits)),
+        ("a form", Replica::with_own_store(single_conversation(Five::default()), limits)),
     ] {
-        let id = now(replica.start(json!({}))).unwrap().id;
+        let id = expect_ready(replica.start(json!({}))).unwrap().id;
         for _ in 0..5 {
-            assert_eq!(now(replica.say(&id, json!(1))).unwrap().invalid, None, "{talk}");
-            assert_eq!(now(replica.send(&id, action("back"))).unwrap().invalid, None, "{talk}");
+            assert_eq!(expect_ready(replica.respond(&id, json!(1))).unwrap().invalid, None, "{talk}");
+            assert_eq!(
+                expect_ready(replica.respond_with(&id, action_response("back"))).unwrap().invalid,
+                None,
+                "{talk}"
+            );
         }
-        let refused = now(replica.say(&id, json!(1))).unwrap_err();
-        assert_eq!((limit(&refused), wait(&refused)), (("turns", 5), None), "{talk}");
-        assert_eq!(line(now(replica.look(&id))), "error conversation_too_long", "{talk}");
+        let refused = expect_ready(replica.respond(&id, json!(1))).unwrap_err();
+        assert_eq!((reached_limit(&refused), retry_after_seconds(&refused)), (("turns", 5), None), "{talk}");
+        assert_eq!(
+            result_to_text(expect_ready(replica.status(&id))),
+            "error conversation_too_long",
+            "{talk}"
+        );
     }
 }
 
 /// Going back gives new attempts, but not for ever: each time costs an answer.
 #[test]
-fn attempts_after_going_back() {
-    let limits = Limits { turns: 5, attempts: 3, rate: (1000, Duration::from_secs(1)), ..Limits::default() };
-    let replica = Replica::alone(only(Many::default()), limits);
-    let id = now(replica.start(json!({}))).unwrap().id;
+fn going_back_does_not_allow_unlimited_attempts() {
+    let limits = Limits {
+        max_turns: 5,
+        max_attempts: 3,
+        response_rate: (1000, Duration::from_secs(1)),
+        ..Limits::default()
+    };
+    let replica = Replica::with_own_store(single_conversation(Many::default()), limits);
+    let id = expect_ready(replica.start(json!({}))).unwrap().id;
     // As many bad ones at each question as may be, without using them up.
     let round = [json!("x"), json!("x"), json!(1), json!("x"), json!("x")];
     let mut refused = 0;
     let end = loop {
         let said = round.iter().try_for_each(|value| {
-            refused += usize::from(now(replica.say(&id, value.clone()))?.invalid.is_some());
+            refused += usize::from(expect_ready(replica.respond(&id, value.clone()))?.invalid.is_some());
             Ok(())
         });
         if let Err(problem) = said {
             break problem;
         }
         assert!(refused < 100, "it goes on and on");
-        now(replica.send(&id, action("back"))).unwrap();
+        expect_ready(replica.respond_with(&id, action_response("back"))).unwrap();
     };
     // Four whole rounds, and one up to the fifth answer.
-    assert_eq!((limit(&end), refused), (("turns", 5), 4 * 4 + 2));
+    assert_eq!((reached_limit(&end), refused), (("turns", 5), 4 * 4 + 2));
 }
 
 #[test]
-fn bytes_of_one_session() {
-    let replica = Replica::alone(only(Texts::default()), Limits::default());
-    let begun = now(replica.start(json!({}))).unwrap();
+fn session_size_is_limited() {
+    let replica = Replica::with_own_store(single_conversation(Texts::default()), Limits::default());
+    let begun = expect_ready(replica.start(json!({}))).unwrap();
     let large = json!("x".repeat(400_000));
     // An answer is kept in the history and in the journal.
-    assert_eq!(answer(now(replica.say(&begun.id, large.clone()))), "ask t");
-    replica.time.pass(Duration::from_secs(1));
-    assert_eq!(limit(&now(replica.say(&begun.id, large)).unwrap_err()), ("bytes", 1024 * 1024));
-    let ended = now(replica.look(&begun.id)).unwrap();
-    assert_eq!(show(&ended), "error conversation_too_long");
+    assert_eq!(reply_to_text(expect_ready(replica.respond(&begun.id, large.clone()))), "ask t");
+    replica.time.advance(Duration::from_secs(1));
+    assert_eq!(
+        reached_limit(&expect_ready(replica.respond(&begun.id, large)).unwrap_err()),
+        ("bytes", 1024 * 1024)
+    );
+    let ended = expect_ready(replica.status(&begun.id)).unwrap();
+    assert_eq!(snapshot_to_text(&ended), "error conversation_too_long");
     assert_eq!(ended.session.created(), begun.session.created());
-    assert_eq!(answer(now(replica.say(&begun.id, json!("x")))), "-32003");
+    assert_eq!(reply_to_text(expect_ready(replica.respond(&begun.id, json!("x")))), "-32003");
     // One that is too large from the beginning is not begun.
     let arguments = json!({ "x": "x".repeat(2 << 20) });
-    assert_eq!(limit(&now(replica.start(arguments)).unwrap_err()), ("bytes", 1024 * 1024));
+    assert_eq!(reached_limit(&expect_ready(replica.start(arguments)).unwrap_err()), ("bytes", 1024 * 1024));
 }
 
 #[test]
-fn bytes_of_one_response() {
-    let replica = Replica::alone(only(Texts::default()), Limits::default());
-    let id = now(replica.start(json!({}))).unwrap().id;
+fn response_size_is_limited() {
+    let replica = Replica::with_own_store(single_conversation(Texts::default()), Limits::default());
+    let id = expect_ready(replica.start(json!({}))).unwrap().id;
     let huge = "x".repeat(600_000);
-    let with = |metadata: Value| Response { metadata: Some(object(metadata)), ..Response::default() };
+    let with = |metadata: Value| UserResponse { metadata: Some(object(metadata)), ..UserResponse::default() };
     for response in [
-        Response { value: json!(huge), ..Response::default() },
-        Response { value: json!([huge]), ..Response::default() },
-        Response { value: json!({ huge.as_str(): 1 }), ..Response::default() },
-        Response { timestamp: Some(json!(huge)), ..Response::default() },
+        UserResponse { value: json!(huge), ..UserResponse::default() },
+        UserResponse { value: json!([huge]), ..UserResponse::default() },
+        UserResponse { value: json!({ huge.as_str(): 1 }), ..UserResponse::default() },
+        UserResponse { timestamp: Some(json!(huge)), ..UserResponse::default() },
         with(json!({ "a": huge })),
         with(json!({ huge.as_str(): 1 })),
         with(json!({ "a": { huge.as_str(): 1 }, "action": "skip" })),
     ] {
-        let refused = now(replica.send(&id, response)).unwrap_err();
-        assert!(matches!(refused, Problem::TooLarge { limit: 524_288 }), "{refused:?}");
-        assert_eq!(line(now(replica.look(&id))), "ask t", "nothing happened");
+        let refused = expect_ready(replica.respond_with(&id, response)).unwrap_err();
+        assert!(matches!(refused, SessionError::ResponseTooLarge { limit: 524_288 }), "{refused:?}");
+        assert_eq!(result_to_text(expect_ready(replica.status(&id))), "ask t", "nothing happened");
     }
 }
 
 #[test]
-fn attempts_at_one_question() {
-    let replica = Replica::alone(only(Trip::default()), Limits::default());
-    let id = now(replica.start(json!({}))).unwrap().id;
+fn attempts_per_question_are_limited() {
+    let replica = Replica::with_own_store(single_conversation(Trip::default()), Limits::default());
+    let id = expect_ready(replica.start(json!({}))).unwrap().id;
     for _ in 0..4 {
-        now(replica.say(&id, json!(1))).unwrap().invalid.unwrap();
+        expect_ready(replica.respond(&id, json!(1))).unwrap().invalid.unwrap();
     }
-    assert_eq!(answer(now(replica.say(&id, json!("Oslo")))), "ask from");
+    assert_eq!(reply_to_text(expect_ready(replica.respond(&id, json!("Oslo")))), "ask from");
     for _ in 0..5 {
-        now(replica.say(&id, json!("x"))).unwrap().invalid.unwrap();
+        expect_ready(replica.respond(&id, json!("x"))).unwrap().invalid.unwrap();
     }
     // They are used up, even if the next one is right.
-    assert_eq!(answer(now(replica.say(&id, json!(1)))), "-32004");
-    let ended = now(replica.look(&id)).unwrap();
-    assert_eq!(show(&ended), "error too_many_attempts");
+    assert_eq!(reply_to_text(expect_ready(replica.respond(&id, json!(1)))), "-32004");
+    let ended = expect_ready(replica.status(&id)).unwrap();
+    assert_eq!(snapshot_to_text(&ended), "error too_many_attempts");
     assert_eq!(ended.session.history().len(), 1);
 }
 
 #[test]
-fn responses_in_some_time() {
-    let limits = Limits { rate: (4, Duration::from_secs(10)), ..Limits::default() };
-    let replica = Replica::alone(only(Many::default()), limits);
-    let id = now(replica.start(json!({}))).unwrap().id;
+fn response_rate_is_limited() {
+    let limits = Limits { response_rate: (4, Duration::from_secs(10)), ..Limits::default() };
+    let replica = Replica::with_own_store(single_conversation(Many::default()), limits);
+    let id = expect_ready(replica.start(json!({}))).unwrap().id;
     for _ in 0..2 {
-        assert_eq!(answer(now(replica.say(&id, json!(1)))), "ask n");
-        now(replica.say(&id, json!("x"))).unwrap().invalid.unwrap();
+        assert_eq!(reply_to_text(expect_ready(replica.respond(&id, json!(1)))), "ask n");
+        expect_ready(replica.respond(&id, json!("x"))).unwrap().invalid.unwrap();
     }
     for _ in 0..3 {
-        assert_eq!(limit(&now(replica.say(&id, json!(1))).unwrap_err()), ("responses", 4));
-        assert_eq!(limit(&now(replica.send(&id, action("back"))).unwrap_err()), ("responses", 4));
+        assert_eq!(
+            reached_limit(&expect_ready(replica.respond(&id, json!(1))).unwrap_err()),
+            ("responses", 4)
+        );
+        assert_eq!(
+            reached_limit(&expect_ready(replica.respond_with(&id, action_response("back"))).unwrap_err()),
+            ("responses", 4)
+        );
     }
-    assert_eq!(line(now(replica.look(&id))), "ask n !That is not a number", "looking is free");
-    replica.time.pass(Duration::from_secs(10));
-    assert_eq!(answer(now(replica.say(&id, json!(0)))), "done 2");
+    assert_eq!(
+        result_to_text(expect_ready(replica.status(&id))),
+        "ask n !That is not a number",
+        "looking is free"
+    );
+    replica.time.advance(Duration::from_secs(10));
+    assert_eq!(reply_to_text(expect_ready(replica.respond(&id, json!(0)))), "done 2");
 }
 
 /// Refusals are responses too: none of them is free, and all are kept where the session is.
 #[test]
-fn refused_responses_in_some_time() {
-    let limits = Limits { rate: (4, Duration::from_secs(10)), response: 1000, ..Limits::default() };
-    let other_prompt = || Response { prompt_id: Some("prompt_9".to_owned()), ..Response::default() };
-    let too_large = || Response { value: json!("x".repeat(2000)), ..Response::default() };
-    let invalid = || Response { value: json!("x"), ..Response::default() };
-    let no_way_back = || action("back");
-    let kinds: [(&str, &str, &dyn Fn() -> Response); 4] = [
+fn rejected_responses_count_towards_the_rate_limit() {
+    let limits =
+        Limits { response_rate: (4, Duration::from_secs(10)), max_response_bytes: 1000, ..Limits::default() };
+    let other_prompt = || UserResponse { prompt_id: Some("prompt_9".to_owned()), ..UserResponse::default() };
+    let too_large = || UserResponse { value: json!("x".repeat(2000)), ..UserResponse::default() };
+    let invalid = || UserResponse { value: json!("x"), ..UserResponse::default() };
+    let no_way_back = || action_response("back");
+    let kinds: [(&str, &str, &dyn Fn() -> UserResponse); 4] = [
         ("another prompt", "-32003", &other_prompt),
         ("too large", "-32004", &too_large),
         ("invalid", "refused, ask n !That is not a number", &invalid),
         ("no way back", "refused, ask n !There is no question to go back to", &no_way_back),
     ];
     for (kind, expected, response) in kinds {
-        let (store, time) = (Arc::new(Memory::default()), Time::new());
+        let (store, time) = (Arc::new(MemorySessionStore::default()), ManualClock::new());
         // Each response comes to another process: what counts is kept.
-        let process = || Replica::new(store.clone(), &time, only(Many::default()), limits);
-        let id = now(process().start(json!({}))).unwrap().id;
+        let process = || Replica::new(store.clone(), &time, single_conversation(Many::default()), limits);
+        let id = expect_ready(process().start(json!({}))).unwrap().id;
         for _ in 0..4 {
-            time.pass(Duration::from_secs(1));
-            assert_eq!(answer(now(process().send(&id, response()))), expected, "{kind}");
+            time.advance(Duration::from_secs(1));
+            assert_eq!(
+                reply_to_text(expect_ready(process().respond_with(&id, response()))),
+                expected,
+                "{kind}"
+            );
         }
         // The first window begins with the session.
         for left in (2..=6).rev() {
-            let refused = now(process().say(&id, json!(1))).unwrap_err();
-            assert_eq!((limit(&refused), wait(&refused)), (("responses", 4), Some(left)), "{kind}");
-            time.pass(Duration::from_secs(1));
+            let refused = expect_ready(process().respond(&id, json!(1))).unwrap_err();
+            assert_eq!(
+                (reached_limit(&refused), retry_after_seconds(&refused)),
+                (("responses", 4), Some(left)),
+                "{kind}"
+            );
+            time.advance(Duration::from_secs(1));
         }
-        time.pass(Duration::from_secs(2));
-        assert_eq!(answer(now(process().say(&id, json!(1)))), "ask n", "{kind}");
+        time.advance(Duration::from_secs(2));
+        assert_eq!(reply_to_text(expect_ready(process().respond(&id, json!(1)))), "ask n", "{kind}");
     }
 }
 
 /// Nobody waits for longer than a window because the clock of another machine is ahead.
 #[test]
-fn a_window_that_was_begun_by_another_clock() {
-    let limits =
-        Limits { rate: (4, Duration::from_secs(10)), idle: Duration::from_hours(12), ..Limits::default() };
-    let (store, time) = (Arc::new(Memory::default()), Time::new());
-    time.pass(Duration::from_hours(24));
-    let [ahead, behind] = [time.off_by(3_600_000), time.off_by(0)]
-        .map(|time| Replica::new(store.clone(), &time, only(Many::default()), limits));
-    let id = now(ahead.start(json!({}))).unwrap().id;
+fn rate_window_tolerates_a_clock_ahead() {
+    let limits = Limits {
+        response_rate: (4, Duration::from_secs(10)),
+        idle_timeout: Duration::from_hours(12),
+        ..Limits::default()
+    };
+    let (store, time) = (Arc::new(MemorySessionStore::default()), ManualClock::new());
+    time.advance(Duration::from_hours(24));
+    let [ahead, behind] = [time.skewed_by(3_600_000), time.skewed_by(0)]
+        .map(|time| Replica::new(store.clone(), &time, single_conversation(Many::default()), limits));
+    let id = expect_ready(ahead.start(json!({}))).unwrap().id;
     for _ in 0..4 {
-        assert_eq!(answer(now(ahead.say(&id, json!(1)))), "ask n");
+        assert_eq!(reply_to_text(expect_ready(ahead.respond(&id, json!(1)))), "ask n");
     }
-    assert_eq!(wait(&now(behind.say(&id, json!(1))).unwrap_err()), Some(10));
-    behind.time.pass(Duration::from_secs(10));
-    assert_eq!(answer(now(behind.say(&id, json!(1)))), "ask n");
+    assert_eq!(retry_after_seconds(&expect_ready(behind.respond(&id, json!(1))).unwrap_err()), Some(10));
+    behind.time.advance(Duration::from_secs(10));
+    assert_eq!(reply_to_text(expect_ready(behind.respond(&id, json!(1)))), "ask n");
 }
 
 /// What is done after so many seconds, and what it comes to.
-fn timeline(replica: &Replica, id: &str, events: &[(u64, &str, &str)]) {
+fn run_timeline(replica: &Replica, id: &str, events: &[(u64, &str, &str)]) {
     for (n, (seconds, event, expected)) in events.iter().enumerate() {
-        replica.time.pass(Duration::from_secs(*seconds));
+        replica.time.advance(Duration::from_secs(*seconds));
         let found = match *event {
-            "look" => line(now(replica.look(id))),
-            "go on" => line(now(replica.go_on(id))),
-            "cancel" => line(now(replica.cancel(id))),
-            "sweep" => now(replica.sessions.store().sweep(replica.time.now())).unwrap().to_string(),
-            value => answer(now(replica.say(id, serde_json::from_str(value).unwrap()))),
+            "look" => result_to_text(expect_ready(replica.status(id))),
+            "go on" => result_to_text(expect_ready(replica.keep_alive(id))),
+            "cancel" => result_to_text(expect_ready(replica.cancel(id))),
+            "sweep" => expect_ready(replica.sessions.store().sweep(replica.time.now())).unwrap().to_string(),
+            value => reply_to_text(expect_ready(replica.respond(id, serde_json::from_str(value).unwrap()))),
         };
         assert_eq!(found, *expected, "event {n}");
     }
 }
 
-fn many(limits: Limits) -> (Replica, String) {
-    let replica = Replica::alone(only(Many::default()), limits);
-    let id = now(replica.start(json!({}))).unwrap().id;
+fn start_many_questions(limits: Limits) -> (Replica, String) {
+    let replica = Replica::with_own_store(single_conversation(Many::default()), limits);
+    let id = expect_ready(replica.start(json!({}))).unwrap().id;
     (replica, id)
 }
 
 #[test]
-fn a_silent_user() {
-    let (replica, id) = many(Limits::default());
-    timeline(
+fn session_expires_after_the_idle_timeout() {
+    let (replica, id) = start_many_questions(Limits::default());
+    run_timeline(
         &replica,
         &id,
         &[
@@ -328,22 +374,24 @@ fn a_silent_user() {
 }
 
 #[test]
-fn a_time_of_ones_own() {
-    let replica = Replica::alone(only(Many::default()), Limits::default());
+fn requested_timeout_is_capped_at_the_max_lifetime() {
+    let replica = Replica::with_own_store(single_conversation(Many::default()), Limits::default());
     for (asked_for, given) in [(1, 1), (3600, 3600), (u64::MAX / 2, 24 * 3600)] {
         let timeout = Some(Duration::from_secs(asked_for));
-        let begun = now(replica.begin(Begin { timeout, ..Begin::default() })).unwrap();
+        let begun =
+            expect_ready(replica.start_with(StartRequest { timeout, ..StartRequest::default() })).unwrap();
         assert_eq!(begun.session.timeout(), Duration::from_secs(given));
-        let left = begun.ends.duration_since(replica.time.now());
+        let left = begun.expires_at.duration_since(replica.time.now());
         assert_eq!(left.unsigned_abs(), Duration::from_secs(given));
-        timeline(&replica, &begun.id, &[(given - 1, "look", "ask n"), (1, "look", "-32002")]);
+        run_timeline(&replica, &begun.id, &[(given - 1, "look", "ask n"), (1, "look", "-32002")]);
     }
 }
 
 #[test]
-fn the_longest_time() {
-    let (replica, id) = many(Limits { longest: Duration::from_secs(700), ..Limits::default() });
-    timeline(
+fn session_expires_after_the_max_lifetime() {
+    let (replica, id) =
+        start_many_questions(Limits { max_lifetime: Duration::from_secs(700), ..Limits::default() });
+    run_timeline(
         &replica,
         &id,
         &[(299, "1", "ask n"), (299, "1", "ask n"), (101, "1", "ask n"), (1, "1", "-32002")],
@@ -351,9 +399,9 @@ fn the_longest_time() {
 }
 
 #[test]
-fn grace() {
-    let (replica, id) = many(Limits::default());
-    timeline(
+fn finished_session_is_readable_during_the_grace_period() {
+    let (replica, id) = start_many_questions(Limits::default());
+    run_timeline(
         &replica,
         &id,
         &[
@@ -366,8 +414,8 @@ fn grace() {
             (0, "cancel", "-32002"),
         ],
     );
-    let (replica, id) = many(Limits::default());
-    timeline(
+    let (replica, id) = start_many_questions(Limits::default());
+    run_timeline(
         &replica,
         &id,
         &[
@@ -381,17 +429,21 @@ fn grace() {
 }
 
 #[test]
-fn a_journal_replays_in_as_many_steps_as_it_has() {
-    let deeds = Deeds::default();
-    let limits = Limits { rate: (1000, Duration::from_secs(1)), ..Limits::default() };
-    let replica = Replica::alone(only(Many(deeds.clone())), limits);
-    let id = now(replica.start(json!({}))).unwrap().id;
-    assert_eq!(deeds.questions(), 1);
+fn replay_cost_is_linear_in_the_journal() {
+    let deeds = EffectLog::default();
+    let limits = Limits { response_rate: (1000, Duration::from_secs(1)), ..Limits::default() };
+    let replica = Replica::with_own_store(single_conversation(Many(deeds.clone())), limits);
+    let id = expect_ready(replica.start(json!({}))).unwrap().id;
+    assert_eq!(deeds.take_question_count(), 1);
     for n in 1..200 {
-        assert_eq!(answer(now(replica.say(&id, json!(1)))), "ask n");
-        assert_eq!(deeds.questions(), n + 1, "each answer is read once, and then one more is asked for");
-        now(replica.look(&id)).unwrap();
-        assert_eq!(deeds.questions(), 0, "looking replays nothing");
+        assert_eq!(reply_to_text(expect_ready(replica.respond(&id, json!(1)))), "ask n");
+        assert_eq!(
+            deeds.take_question_count(),
+            n + 1,
+            "each answer is read once, and then one more is asked for"
+        );
+        expect_ready(replica.status(&id)).unwrap();
+        assert_eq!(deeds.take_question_count(), 0, "looking replays nothing");
     }
-    assert_eq!(answer(now(replica.say(&id, json!(0)))), "done 199");
+    assert_eq!(reply_to_text(expect_ready(replica.respond(&id, json!(0)))), "done 199");
 }

@@ -2,16 +2,16 @@
 
 #![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test that fails should stop")]
 
-mod changes;
-mod clocks;
-mod crowd;
-mod desk;
-mod faults;
+mod clock_skew;
+mod code_changes;
+mod concurrency;
+mod conversations;
+mod crash_recovery;
+mod faulty_store;
 mod forms;
-mod kills;
+mod harness;
 mod leases;
 mod limits;
 mod model;
 mod owners;
-mod talks;
 mod tokens;

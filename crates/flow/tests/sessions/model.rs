@@ -3,26 +3,31 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use flow::session::{Limits, Memory, Owner, Response, Standing, State, Which};
+use flow::session::{
+    Limits, MemorySessionStore, SessionOwner, SessionRef, SessionSnapshot, SessionState, UserResponse,
+};
 use jiff::Timestamp;
 use proptest::prelude::*;
 use proptest::sample::select;
 use serde_json::{Value, json};
 
-use crate::desk::{Replica, Running, Time, action, answer, code, everything, history, line, now, only};
-use crate::faults::{Faulty, Way};
-use crate::talks::{Deeds, Trip};
+use crate::conversations::{EffectLog, Trip};
+use crate::faulty_store::{FaultySessionStore, StoreFault};
+use crate::harness::{
+    ManualClock, PolledFuture, Replica, action_response, answer_history, error_code, expect_ready,
+    reply_to_text, result_to_text, single_conversation, snapshot_json,
+};
 
 fn limits() -> Limits {
-    Limits { attempts: 3, rate: (6, Duration::from_secs(10)), ..Limits::default() }
+    Limits { max_attempts: 3, response_rate: (6, Duration::from_secs(10)), ..Limits::default() }
 }
 
 /// The questions of a trip, in order. The second and third are one form; after the fourth a step is taken; after the
 /// fifth something is done that cannot be taken back.
-const NAMES: [&str; 6] = ["city", "from", "to", "class", "sure", "note"];
+const QUESTION_NAMES: [&str; 6] = ["city", "from", "to", "class", "sure", "note"];
 
 #[derive(Clone, Debug, PartialEq)]
-enum Stand {
+enum ModelState {
     Waiting,
     Completed,
     Cancelled,
@@ -31,10 +36,10 @@ enum Stand {
 
 /// What must be, in as few words as possible, and without looking at how it is done.
 #[derive(Clone, Debug)]
-struct Model {
-    stand: Stand,
-    told: Vec<(String, Value)>,
-    at: usize,
+struct SessionModel {
+    state: ModelState,
+    history: Vec<(String, Value)>,
+    question_index: usize,
     /// The first field of the form is answered and the form is not.
     in_form: bool,
     attempts: u32,
@@ -46,12 +51,12 @@ struct Model {
     is_forgotten: bool,
 }
 
-impl Model {
+impl SessionModel {
     fn new(now: Timestamp) -> Self {
-        Model {
-            stand: Stand::Waiting,
-            told: Vec::new(),
-            at: 0,
+        SessionModel {
+            state: ModelState::Waiting,
+            history: Vec::new(),
+            question_index: 0,
             in_form: false,
             attempts: 0,
             refusals: 0,
@@ -65,129 +70,136 @@ impl Model {
 
     fn ends(&self) -> Timestamp {
         let limits = limits();
-        match self.stand {
-            Stand::Waiting => (self.active + limits.idle).min(self.created + limits.longest),
-            _ => self.active + limits.grace,
+        match self.state {
+            ModelState::Waiting => {
+                (self.active + limits.idle_timeout).min(self.created + limits.max_lifetime)
+            }
+            _ => self.active + limits.grace_period,
         }
     }
 
     /// Why nothing can be done with it, if so.
-    fn gone(&self, now: Timestamp) -> Option<&'static str> {
+    fn unavailable_code(&self, now: Timestamp) -> Option<&'static str> {
         if self.is_forgotten {
             return Some("-32001");
         }
         (now >= self.ends()).then_some("-32002")
     }
 
-    fn close(&mut self, stand: Stand, now: Timestamp) {
-        (self.stand, self.active) = (stand, now);
+    fn close(&mut self, stand: ModelState, now: Timestamp) {
+        (self.state, self.active) = (stand, now);
     }
 
     /// How it looks from outside, complaints about answers left out.
-    fn line(&self) -> String {
-        match &self.stand {
-            Stand::Waiting => format!("ask {}", NAMES[self.at]),
-            Stand::Completed => {
-                let of = |n: usize| &self.told[n].1;
+    fn to_text(&self) -> String {
+        match &self.state {
+            ModelState::Waiting => format!("ask {}", QUESTION_NAMES[self.question_index]),
+            ModelState::Completed => {
+                let of = |n: usize| &self.history[n].1;
                 format!("done {}", json!([of(0), of(1), of(2), of(3), 1, of(4), 7, of(5)]))
             }
-            Stand::Cancelled => "cancelled".to_owned(),
-            Stand::Error(kind) => format!("error {kind}"),
+            ModelState::Cancelled => "cancelled".to_owned(),
+            ModelState::Error(kind) => format!("error {kind}"),
         }
     }
 
-    fn respond(&mut self, say: &Say, now: Timestamp) -> String {
-        if let Some(gone) = self.gone(now) {
+    fn respond(&mut self, say: &ModelResponse, now: Timestamp) -> String {
+        if let Some(gone) = self.unavailable_code(now) {
             return gone.to_owned();
         }
-        match self.stand {
-            Stand::Waiting => {}
-            Stand::Cancelled => return "-32006".to_owned(),
+        match self.state {
+            ModelState::Waiting => {}
+            ModelState::Cancelled => return "-32006".to_owned(),
             _ => return "-32003".to_owned(),
         }
-        let (start, count) = if now >= self.window.0 + limits().rate.1 { (now, 0) } else { self.window };
-        if count >= limits().rate.0 {
+        let (start, count) =
+            if now >= self.window.0 + limits().response_rate.1 { (now, 0) } else { self.window };
+        if count >= limits().response_rate.0 {
             return "-32000".to_owned();
         }
         self.window = (start, count + 1);
         match say {
-            Say::WrongPrompt => return "-32003".to_owned(),
-            Say::Huge => return "-32004".to_owned(),
+            ModelResponse::WrongPrompt => return "-32003".to_owned(),
+            ModelResponse::Huge => return "-32004".to_owned(),
             _ => {}
         }
         self.active = now;
         match say {
-            Say::Back => self.back(),
-            Say::Skip => self.answer(&Value::Null, now),
-            Say::Value(value) => self.answer(value, now),
-            Say::Right | Say::WrongPrompt | Say::Huge => unreachable!("dealt with above"),
+            ModelResponse::Back => self.back(),
+            ModelResponse::Skip => self.answer(&Value::Null, now),
+            ModelResponse::Value(value) => self.answer(value, now),
+            ModelResponse::Valid | ModelResponse::WrongPrompt | ModelResponse::Huge => {
+                unreachable!("dealt with above")
+            }
         }
     }
 
     fn refuse(&mut self) -> String {
         self.attempts += 1;
         self.prompts += 1;
-        format!("refused, {}", self.line())
+        format!("refused, {}", self.to_text())
     }
 
     fn ask(&mut self, at: usize, is_same_question: bool) -> String {
-        self.at = at;
+        self.question_index = at;
         self.prompts += 1;
         self.refusals = if is_same_question { self.refusals } else { 0 };
         self.attempts = self.refusals;
-        self.line()
+        self.to_text()
     }
 
     fn back(&mut self) -> String {
-        if self.at == 0 || self.at == 5 {
+        if self.question_index == 0 || self.question_index == 5 {
             // No attempt at an answer.
             self.prompts += 1;
-            return format!("refused, {}", self.line());
+            return format!("refused, {}", self.to_text());
         }
-        self.told.pop();
+        self.history.pop();
         let within = std::mem::take(&mut self.in_form);
-        self.ask(self.at - 1, within)
+        self.ask(self.question_index - 1, within)
     }
 
     fn answer(&mut self, value: &Value, now: Timestamp) -> String {
-        if self.attempts >= limits().attempts {
-            self.close(Stand::Error("too_many_attempts"), now);
+        if self.attempts >= limits().max_attempts {
+            self.close(ModelState::Error("too_many_attempts"), now);
             return "-32004".to_owned();
         }
-        let Some(value) = judge(self.at, value) else { return self.refuse() };
-        if self.at == 2 && value.as_i64().is_some_and(|to| to < self.told[1].1.as_i64().unwrap()) {
+        let Some(value) = expected_value(self.question_index, value) else { return self.refuse() };
+        if self.question_index == 2
+            && value.as_i64().is_some_and(|to| to < self.history[1].1.as_i64().unwrap())
+        {
             self.refusals += 1;
             return self.refuse();
         }
-        self.told.push((NAMES[self.at].to_owned(), value));
-        if self.at == 5 {
-            self.stand = Stand::Completed;
-            return self.line();
+        self.history.push((QUESTION_NAMES[self.question_index].to_owned(), value));
+        if self.question_index == 5 {
+            self.state = ModelState::Completed;
+            return self.to_text();
         }
-        self.in_form = self.at == 1;
-        self.ask(self.at + 1, self.at == 1)
+        self.in_form = self.question_index == 1;
+        self.ask(self.question_index + 1, self.question_index == 1)
     }
 
     fn cancel(&mut self, now: Timestamp) -> String {
-        match (self.gone(now), &self.stand) {
+        match (self.unavailable_code(now), &self.state) {
             (Some(gone), _) => return gone.to_owned(),
-            (None, Stand::Waiting) => self.close(Stand::Cancelled, now),
-            (None, Stand::Cancelled) => return "-32006".to_owned(),
+            (None, ModelState::Waiting) => self.close(ModelState::Cancelled, now),
+            (None, ModelState::Cancelled) => return "-32006".to_owned(),
             (None, _) => return "-32003".to_owned(),
         }
-        self.line()
+        self.to_text()
     }
 }
 
-/// What becomes of a value as the answer to a question; only for the values that `a_value` makes.
-fn judge(at: usize, value: &Value) -> Option<Value> {
+/// What becomes of a value as the answer to a question; only for the values that `arbitrary_value` makes.
+fn expected_value(at: usize, value: &Value) -> Option<Value> {
     let is_empty = value.is_null() || value == "";
     let short = || value.as_str().filter(|text| (1..=8).contains(&text.len())).map(|text| json!(text));
     let digit = || {
         let n = value.as_i64().or_else(|| value.as_str()?.parse().ok())?;
         (0..=9).contains(&n).then(|| json!(n))
     };
-    match NAMES[at] {
+    match QUESTION_NAMES[at] {
         "to" | "note" if is_empty => Some(Value::Null),
         "from" | "to" => digit(),
         "class" if is_empty => Some(json!("a")),
@@ -198,9 +210,9 @@ fn judge(at: usize, value: &Value) -> Option<Value> {
 }
 
 #[derive(Clone, Debug)]
-enum Say {
+enum ModelResponse {
     /// What the open question wants.
-    Right,
+    Valid,
     Value(Value),
     Back,
     Skip,
@@ -208,75 +220,83 @@ enum Say {
     Huge,
 }
 
-impl Say {
-    fn to(&self, at: usize) -> Say {
+impl ModelResponse {
+    fn resolve_for(&self, at: usize) -> ModelResponse {
         let right = [json!("Oslo"), json!(3), json!(5), json!("a"), json!(true), json!("zzz")];
-        if matches!(self, Say::Right) { Say::Value(right[at].clone()) } else { self.clone() }
+        if matches!(self, ModelResponse::Valid) {
+            ModelResponse::Value(right[at].clone())
+        } else {
+            self.clone()
+        }
     }
 
-    fn response(&self) -> Response {
+    fn to_response(&self) -> UserResponse {
         match self {
-            Say::Right => unreachable!("made a value before"),
-            Say::Value(value) => Response { value: value.clone(), ..Response::default() },
-            Say::Back => action("back"),
-            Say::Skip => action("skip"),
-            Say::WrongPrompt => Response { prompt_id: Some("prompt_0".to_owned()), ..Response::default() },
-            Say::Huge => Response { value: json!("x".repeat(600_000)), ..Response::default() },
+            ModelResponse::Valid => unreachable!("made a value before"),
+            ModelResponse::Value(value) => UserResponse { value: value.clone(), ..UserResponse::default() },
+            ModelResponse::Back => action_response("back"),
+            ModelResponse::Skip => action_response("skip"),
+            ModelResponse::WrongPrompt => {
+                UserResponse { prompt_id: Some("prompt_0".to_owned()), ..UserResponse::default() }
+            }
+            ModelResponse::Huge => {
+                UserResponse { value: json!("x".repeat(600_000)), ..UserResponse::default() }
+            }
         }
     }
 }
 
 #[derive(Clone, Debug)]
-enum Op {
-    Respond(Say),
+enum ModelOp {
+    Respond(ModelResponse),
     /// The same, and the store strikes at one of its operations.
-    RespondAndDie(Say, usize, Way),
-    GoOn,
+    RespondWithFault(ModelResponse, usize, StoreFault),
+    KeepAlive,
     Cancel,
-    Pass(u64),
+    AdvanceClock(u64),
     Sweep,
     Restart,
 }
 
-fn a_value() -> impl Strategy<Value = Value> {
+fn arbitrary_value() -> impl Strategy<Value = Value> {
     let right = vec![json!("Oslo"), json!(3), json!(5), json!("a"), json!(true), json!("zzz"), json!("4")];
     let wrong =
         vec![json!(""), json!("much too long"), json!(12), json!(2.5), json!({ "x": 1 }), Value::Null];
     prop_oneof![4 => select(right), 1 => select(wrong)]
 }
 
-fn a_say() -> impl Strategy<Value = Say> {
+fn arbitrary_response() -> impl Strategy<Value = ModelResponse> {
     prop_oneof![
-        16 => Just(Say::Right),
-        6 => a_value().prop_map(Say::Value),
-        2 => Just(Say::Back),
-        1 => Just(Say::Skip),
-        1 => Just(Say::WrongPrompt),
-        1 => Just(Say::Huge),
+        16 => Just(ModelResponse::Valid),
+        6 => arbitrary_value().prop_map(ModelResponse::Value),
+        2 => Just(ModelResponse::Back),
+        1 => Just(ModelResponse::Skip),
+        1 => Just(ModelResponse::WrongPrompt),
+        1 => Just(ModelResponse::Huge),
     ]
 }
 
-fn an_op() -> impl Strategy<Value = Op> {
+fn arbitrary_op() -> impl Strategy<Value = ModelOp> {
     prop_oneof![
-        14 => a_say().prop_map(Op::Respond),
-        4 => (a_say(), 0usize..5, select(Way::ALL.to_vec())).prop_map(|(say, n, way)| Op::RespondAndDie(say, n, way)),
-        1 => Just(Op::GoOn),
-        1 => prop_oneof![6 => Just(Op::Pass(1)), 1 => Just(Op::Cancel)],
-        8 => select(vec![1u64, 4, 11, 30]).prop_map(Op::Pass),
-        1 => prop_oneof![8 => Just(Op::Pass(290)), 1 => Just(Op::Pass(90_000))],
-        1 => Just(Op::Sweep),
-        2 => Just(Op::Restart),
+        14 => arbitrary_response().prop_map(ModelOp::Respond),
+        4 => (arbitrary_response(), 0usize..5, select(StoreFault::ALL.to_vec())).prop_map(|(say, n, way)| ModelOp::RespondWithFault(say, n, way)),
+        1 => Just(ModelOp::KeepAlive),
+        1 => prop_oneof![6 => Just(ModelOp::AdvanceClock(1)), 1 => Just(ModelOp::Cancel)],
+        8 => select(vec![1u64, 4, 11, 30]).prop_map(ModelOp::AdvanceClock),
+        1 => prop_oneof![8 => Just(ModelOp::AdvanceClock(290)), 1 => Just(ModelOp::AdvanceClock(90_000))],
+        1 => Just(ModelOp::Sweep),
+        2 => Just(ModelOp::Restart),
     ]
 }
 
 /// Whether the document has a way from one state to another, perhaps through states that nobody saw.
-fn may_come_to(from: State, to: State) -> bool {
-    use State::{Active, Cancelled, Completed, Error, Idle, Processing, WaitingUser};
+fn is_reachable(from: SessionState, to: SessionState) -> bool {
+    use SessionState::{Active, Cancelled, Completed, Error, Idle, Processing, WaitingUser};
     let all = [Idle, Active, WaitingUser, Processing, Completed, Cancelled, Error];
     let mut reached = vec![from];
     for _ in all {
         for next in all {
-            if !reached.contains(&next) && reached.iter().any(|state| state.may_become(next)) {
+            if !reached.contains(&next) && reached.iter().any(|state| state.can_transition_to(next)) {
                 reached.push(next);
             }
         }
@@ -284,135 +304,172 @@ fn may_come_to(from: State, to: State) -> bool {
     reached.contains(&to)
 }
 
-struct Walk {
-    deeds: Deeds,
-    time: Time,
-    memory: Arc<Memory>,
-    store: Arc<Faulty>,
+struct ModelRun {
+    effects: EffectLog,
+    clock: ManualClock,
+    memory: Arc<MemorySessionStore>,
+    store: Arc<FaultySessionStore>,
     replica: Replica,
     other: Replica,
     id: String,
-    model: Model,
-    seen: State,
+    model: SessionModel,
+    last_state: SessionState,
 }
 
-impl Walk {
+impl ModelRun {
     fn new() -> Self {
-        let (deeds, time, memory) = (Deeds::default(), Time::new(), Arc::new(Memory::default()));
-        let store = Arc::new(Faulty::over(&memory));
-        let replica = Replica::new(store.clone(), &time, only(Trip(deeds.clone())), limits());
-        let other = Replica::new(memory.clone(), &time, only(Trip(deeds.clone())), limits());
-        let id = now(replica.start(json!({}))).unwrap().id;
-        let model = Model::new(time.now());
-        Walk { deeds, time, memory, store, replica, other, id, model, seen: State::WaitingUser }
+        let (effects, clock, memory) =
+            (EffectLog::default(), ManualClock::new(), Arc::new(MemorySessionStore::default()));
+        let store = Arc::new(FaultySessionStore::with_inner(&memory));
+        let replica =
+            Replica::new(store.clone(), &clock, single_conversation(Trip(effects.clone())), limits());
+        let other =
+            Replica::new(memory.clone(), &clock, single_conversation(Trip(effects.clone())), limits());
+        let id = expect_ready(replica.start(json!({}))).unwrap().id;
+        let model = SessionModel::new(clock.now());
+        ModelRun {
+            effects,
+            clock,
+            memory,
+            store,
+            replica,
+            other,
+            id,
+            model,
+            last_state: SessionState::WaitingUser,
+        }
     }
 
-    fn act(&mut self, op: &Op) -> Result<(), TestCaseError> {
-        let at = self.time.now();
+    fn apply(&mut self, op: &ModelOp) -> Result<(), TestCaseError> {
+        let at = self.clock.now();
         match op {
-            Op::Respond(say) => {
-                let say = &say.to(self.model.at);
-                let found = answer(now(self.replica.send(&self.id, say.response())));
-                prop_assert_eq!(plain(&found), self.model.respond(say, at));
+            ModelOp::Respond(say) => {
+                let say = &say.resolve_for(self.model.question_index);
+                let found =
+                    reply_to_text(expect_ready(self.replica.respond_with(&self.id, say.to_response())));
+                prop_assert_eq!(without_problems(&found), self.model.respond(say, at));
             }
-            Op::RespondAndDie(say, n, way) => return self.die(&say.to(self.model.at), *n, *way),
-            Op::GoOn => {
-                let found = line(now(self.replica.go_on(&self.id)));
-                prop_assert_eq!(plain(&found), self.expected());
-                if self.model.gone(at).is_none() && self.model.stand == Stand::Waiting {
+            ModelOp::RespondWithFault(say, n, way) => {
+                return self.respond_with_fault(&say.resolve_for(self.model.question_index), *n, *way);
+            }
+            ModelOp::KeepAlive => {
+                let found = result_to_text(expect_ready(self.replica.keep_alive(&self.id)));
+                prop_assert_eq!(without_problems(&found), self.expected_text());
+                if self.model.unavailable_code(at).is_none() && self.model.state == ModelState::Waiting {
                     self.model.active = at;
                 }
             }
-            Op::Cancel => prop_assert_eq!(line(now(self.replica.cancel(&self.id))), self.model.cancel(at)),
-            Op::Pass(seconds) => self.time.pass(Duration::from_secs(*seconds)),
-            Op::Sweep => {
-                now(self.replica.sessions.store().sweep(at)).unwrap();
-                self.model.is_forgotten |= at >= self.model.ends() + limits().remembered;
+            ModelOp::Cancel => {
+                prop_assert_eq!(
+                    result_to_text(expect_ready(self.replica.cancel(&self.id))),
+                    self.model.cancel(at)
+                );
             }
-            Op::Restart => {
-                let before = now(self.replica.look(&self.id)).ok().map(|standing| everything(&standing));
-                let trip = only(Trip(self.deeds.clone()));
-                let fresh = Replica::new(self.store.clone(), &self.time, trip, limits());
+            ModelOp::AdvanceClock(seconds) => self.clock.advance(Duration::from_secs(*seconds)),
+            ModelOp::Sweep => {
+                expect_ready(self.replica.sessions.store().sweep(at)).unwrap();
+                self.model.is_forgotten |= at >= self.model.ends() + limits().retention;
+            }
+            ModelOp::Restart => {
+                let before =
+                    expect_ready(self.replica.status(&self.id)).ok().map(|standing| snapshot_json(&standing));
+                let trip = single_conversation(Trip(self.effects.clone()));
+                let fresh = Replica::new(self.store.clone(), &self.clock, trip, limits());
                 self.other = std::mem::replace(&mut self.replica, fresh);
-                let after = now(self.replica.look(&self.id)).ok().map(|standing| everything(&standing));
+                let after =
+                    expect_ready(self.replica.status(&self.id)).ok().map(|standing| snapshot_json(&standing));
                 prop_assert_eq!(before, after);
             }
         }
-        self.compare()
+        self.compare_with_model()
     }
 
-    fn expected(&self) -> String {
-        self.model.gone(self.time.now()).map_or_else(|| self.model.line(), str::to_owned)
+    fn expected_text(&self) -> String {
+        self.model.unavailable_code(self.clock.now()).map_or_else(|| self.model.to_text(), str::to_owned)
     }
 
     /// What anybody sees is what must be.
-    fn compare(&mut self) -> Result<(), TestCaseError> {
-        let found = now(self.other.look(&self.id));
+    fn compare_with_model(&mut self) -> Result<(), TestCaseError> {
+        let found = expect_ready(self.other.status(&self.id));
         if let Ok(standing) = &found {
-            self.see(standing)?;
-            prop_assert_eq!(history(standing), self.model.told.clone());
+            self.observe_state(standing)?;
+            prop_assert_eq!(answer_history(standing), self.model.history.clone());
             prop_assert_eq!(standing.session.last_active(), self.model.active);
-            if self.model.stand == Stand::Waiting {
+            if self.model.state == ModelState::Waiting {
                 prop_assert_eq!(standing.session.prompt_id(), format!("prompt_{}", self.model.prompts));
             }
         }
-        prop_assert_eq!(plain(&line(found)), self.expected());
-        let eve = self.other.env(Owner { tenant: "t", subject: "eve" });
-        let foreign = now(self.other.sessions.look(&eve, Which::Id(&self.id)));
-        prop_assert_eq!(code(&foreign.unwrap_err()), -32001);
-        prop_assert!(self.deeds.booked() <= 1);
-        if self.model.at == 5 {
-            prop_assert_eq!(self.deeds.booked(), 1);
+        prop_assert_eq!(without_problems(&result_to_text(found)), self.expected_text());
+        let eve = self.other.env(SessionOwner { tenant: "t", subject: "eve" });
+        let foreign = expect_ready(self.other.sessions.status(&eve, SessionRef::Id(&self.id)));
+        prop_assert_eq!(error_code(&foreign.unwrap_err()), -32001);
+        prop_assert!(self.effects.booking_count() <= 1);
+        if self.model.question_index == 5 {
+            prop_assert_eq!(self.effects.booking_count(), 1);
         }
         Ok(())
     }
 
-    fn see(&mut self, standing: &Standing) -> Result<(), TestCaseError> {
-        let state = standing.session.state();
-        prop_assert!(may_come_to(self.seen, state), "{:?} became {:?}", self.seen, state);
-        self.seen = state;
+    fn observe_state(&mut self, snapshot: &SessionSnapshot) -> Result<(), TestCaseError> {
+        let state = snapshot.session.state();
+        prop_assert!(is_reachable(self.last_state, state), "{:?} became {:?}", self.last_state, state);
+        self.last_state = state;
         Ok(())
     }
 
     /// Responds, and the store strikes. What was there before is there, or what comes after; nothing in between.
-    fn die(&mut self, say: &Say, n: usize, way: Way) -> Result<(), TestCaseError> {
-        let struck = Arc::new(Faulty::over(&self.memory));
-        struck.at(n, way);
-        let dying = Replica::new(struck.clone(), &self.time, only(Trip(self.deeds.clone())), limits());
-        let (was_open, mut after) = (self.model.stand == Stand::Waiting, self.model.clone());
-        let expected = after.respond(say, self.time.now());
-        let answered = Running::new(dying.send(&self.id, say.response())).go();
-        if let Some(answered) = answered.as_ref().filter(|_| !struck.has_struck()) {
+    fn respond_with_fault(
+        &mut self,
+        say: &ModelResponse,
+        n: usize,
+        fault: StoreFault,
+    ) -> Result<(), TestCaseError> {
+        let struck = Arc::new(FaultySessionStore::with_inner(&self.memory));
+        struck.fail_at(n, fault);
+        let dying = Replica::new(
+            struck.clone(),
+            &self.clock,
+            single_conversation(Trip(self.effects.clone())),
+            limits(),
+        );
+        let (was_open, mut after) = (self.model.state == ModelState::Waiting, self.model.clone());
+        let expected = after.respond(say, self.clock.now());
+        let answered = PolledFuture::new(dying.respond_with(&self.id, say.to_response())).poll_once();
+        if let Some(answered) = answered.as_ref().filter(|_| !struck.has_faulted()) {
             let answered = match answered {
-                Ok(responded) => answer(Ok(responded.clone())),
-                Err(problem) => code(problem).to_string(),
+                Ok(responded) => reply_to_text(Ok(responded.clone())),
+                Err(problem) => error_code(problem).to_string(),
             };
-            prop_assert_eq!(plain(&answered), expected);
+            prop_assert_eq!(without_problems(&answered), expected);
             self.model = after;
-            return self.compare();
+            return self.compare_with_model();
         }
-        prop_assert_eq!(answered.is_none(), way.dies());
-        if let Ok(standing) = now(self.other.look(&self.id)) {
-            self.see(&standing)?;
+        prop_assert_eq!(answered.is_none(), fault.kills_process());
+        if let Ok(standing) = expect_ready(self.other.status(&self.id)) {
+            self.observe_state(&standing)?;
         }
-        self.time.pass(limits().lease);
-        let Ok(standing) = now(self.other.look(&self.id)) else {
+        self.clock.advance(limits().lease_duration);
+        let Ok(standing) = expect_ready(self.other.status(&self.id)) else {
             // Nobody can tell any more which of the two it was. It can only have been over in both.
-            let at = self.time.now();
-            prop_assert!(self.model.gone(at).is_some() || after.gone(at).is_some());
+            let at = self.clock.now();
+            prop_assert!(self.model.unavailable_code(at).is_some() || after.unavailable_code(at).is_some());
             self.model.active = Timestamp::UNIX_EPOCH;
             return Ok(());
         };
-        let is_unknown = plain(&line(Ok(standing.clone()))) == "error outcome_unknown";
+        let is_unknown = without_problems(&result_to_text(Ok(standing.clone()))) == "error outcome_unknown";
         if was_open && is_unknown {
-            prop_assert_eq!(self.model.at, 4, "only there is something that must not happen twice");
-            (after.stand, after.at) = (Stand::Error("outcome_unknown"), 4);
+            prop_assert_eq!(
+                self.model.question_index,
+                4,
+                "only there is something that must not happen twice"
+            );
+            (after.state, after.question_index) = (ModelState::Error("outcome_unknown"), 4);
             self.model = after;
         } else if was_open {
-            let is_as_before = standing.session.state() == State::WaitingUser
+            let is_as_before = standing.session.state() == SessionState::WaitingUser
                 && standing.session.prompt_id() == format!("prompt_{}", self.model.prompts);
             // What is refused puts no prompt, and is counted or not.
-            let counted = &everything(&standing)["counted"];
+            let counted = &snapshot_json(&standing)["counted"];
             let is_counted = *counted == json!(after.window);
             prop_assert!(is_counted || *counted == json!(self.model.window), "{counted}");
             if !is_as_before || is_counted {
@@ -421,11 +478,11 @@ impl Walk {
         }
         // When it was settled, by whom, is not the model's business.
         self.model.active = standing.session.last_active();
-        self.compare()
+        self.compare_with_model()
     }
 }
 
-fn plain(line: &str) -> String {
+fn without_problems(line: &str) -> String {
     line.split(" !").next().unwrap_or_default().to_owned()
 }
 
@@ -433,17 +490,17 @@ proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn a_session_does_what_the_model_does(ops in prop::collection::vec(an_op(), 0..40)) {
-        let mut walk = Walk::new();
+    fn session_matches_the_model(ops in prop::collection::vec(arbitrary_op(), 0..40)) {
+        let mut walk = ModelRun::new();
         for (n, op) in ops.iter().enumerate() {
-            walk.act(op).map_err(|error| TestCaseError::fail(format!("operation {n}, {op:?}: {error}")))?;
+            walk.apply(op).map_err(|error| TestCaseError::fail(format!("operation {n}, {op:?}: {error}")))?;
         }
     }
 }
 
 #[test]
-fn no_state_that_is_over_becomes_another() {
-    use State::{Active, Cancelled, Completed, Error, Idle, Processing, WaitingUser};
+fn final_states_have_no_transitions() {
+    use SessionState::{Active, Cancelled, Completed, Error, Idle, Processing, WaitingUser};
     let all = [Idle, Active, WaitingUser, Processing, Completed, Cancelled, Error];
     // The table of the document, and the one way that it has not: a conversation without questions completes.
     let documented = [
@@ -457,8 +514,12 @@ fn no_state_that_is_over_becomes_another() {
     for from in all {
         for to in all {
             let ends = matches!(to, Cancelled | Error) && !matches!(from, Completed | Cancelled | Error);
-            assert_eq!(from.may_become(to), documented.contains(&(from, to)) || ends, "{from:?} -> {to:?}");
+            assert_eq!(
+                from.can_transition_to(to),
+                documented.contains(&(from, to)) || ends,
+                "{from:?} -> {to:?}"
+            );
         }
-        assert_eq!(from.is_open(), all.iter().any(|to| from.may_become(*to)), "{from:?}");
+        assert_eq!(from.is_open(), all.iter().any(|to| from.can_transition_to(*to)), "{from:?}");
     }
 }

@@ -6,90 +6,102 @@ use std::time::Duration;
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use flow::session::{
-    Begin, Limits, Memory, Owner, Problem, Responded, Response, SessionStore, Standing, Which,
+    Limits, MemorySessionStore, RespondReply, SessionError, SessionOwner, SessionRef, SessionSnapshot,
+    SessionStore, StartRequest, UserResponse,
 };
 use flow::{Seal, SealKey};
 use serde_json::{Value, json};
 
-use crate::desk::{ADA, Replica, Time, action, answer, code, history, line, now, only, show};
-use crate::faults::{Faulty, Way};
-use crate::talks::{Deeds, Five, Trip};
+use crate::conversations::{EffectLog, Five, Trip};
+use crate::faulty_store::{FaultySessionStore, StoreFault};
+use crate::harness::{
+    ADA, ManualClock, Replica, action_response, answer_history, error_code, expect_ready, reply_to_text,
+    result_to_text, single_conversation, snapshot_to_text,
+};
 
-fn begin(replica: &Replica) -> Standing {
-    let begin = Begin { tool: "tool".to_owned(), is_stateless: true, ..Begin::default() };
-    now(replica.begin(begin)).unwrap()
+fn start_stateless(replica: &Replica) -> SessionSnapshot {
+    let begin = StartRequest { tool: "tool".to_owned(), is_stateless: true, ..StartRequest::default() };
+    expect_ready(replica.start_with(begin)).unwrap()
 }
 
-fn send(replica: &Replica, token: &str, response: Response) -> Result<Responded, Problem> {
-    now(replica.sessions.respond(&replica.env(ADA), Which::Token(token), response))
+fn respond_with(
+    replica: &Replica,
+    token: &str,
+    response: UserResponse,
+) -> Result<RespondReply, SessionError> {
+    expect_ready(replica.sessions.respond(&replica.env(ADA), SessionRef::Token(token), response))
 }
 
-fn say(replica: &Replica, token: &str, value: Value) -> Result<Responded, Problem> {
-    send(replica, token, Response { value, ..Response::default() })
+fn respond(replica: &Replica, token: &str, value: Value) -> Result<RespondReply, SessionError> {
+    respond_with(replica, token, UserResponse { value, ..UserResponse::default() })
 }
 
-fn look(replica: &Replica, token: &str) -> Result<Standing, Problem> {
-    now(replica.sessions.look(&replica.env(ADA), Which::Token(token)))
+fn status(replica: &Replica, token: &str) -> Result<SessionSnapshot, SessionError> {
+    expect_ready(replica.sessions.status(&replica.env(ADA), SessionRef::Token(token)))
 }
 
-fn cancel(replica: &Replica, token: &str) -> Result<Standing, Problem> {
-    now(replica.sessions.cancel(&replica.env(ADA), Which::Token(token), None))
+fn cancel(replica: &Replica, token: &str) -> Result<SessionSnapshot, SessionError> {
+    expect_ready(replica.sessions.cancel(&replica.env(ADA), SessionRef::Token(token), None))
 }
 
 /// Answers one after the other, and every token on the way.
-fn walk(replica: &Replica, answers: &[Value]) -> Vec<String> {
-    let mut tokens = vec![begin(replica).token.unwrap()];
+fn collect_tokens(replica: &Replica, answers: &[Value]) -> Vec<String> {
+    let mut tokens = vec![start_stateless(replica).token.unwrap()];
     for value in answers {
-        let said = say(replica, tokens.last().unwrap(), value.clone()).unwrap();
+        let said = respond(replica, tokens.last().unwrap(), value.clone()).unwrap();
         assert_eq!(said.invalid, None);
-        tokens.push(said.standing.token.unwrap());
+        tokens.push(said.snapshot.token.unwrap());
     }
     tokens
 }
 
-fn trip() -> (Deeds, Replica) {
-    let deeds = Deeds::default();
-    (deeds.clone(), Replica::alone(only(Trip(deeds)), Limits::default()))
+fn trip_replica() -> (EffectLog, Replica) {
+    let deeds = EffectLog::default();
+    (deeds.clone(), Replica::with_own_store(single_conversation(Trip(deeds)), Limits::default()))
 }
 
 /// The answers that lead a trip to the end.
-fn all() -> Vec<Value> {
+fn all_answers() -> Vec<Value> {
     vec![json!("Oslo"), json!(1), json!(2), json!("b"), json!(true), json!("bye")]
 }
 
 #[test]
-fn a_whole_conversation_without_a_store() {
-    let (deeds, replica) = trip();
-    let tokens = walk(&replica, &all());
-    let end = look(&replica, tokens.last().unwrap()).unwrap();
-    assert_eq!(show(&end), r#"done ["Oslo",1,2,"b",1,true,7,"bye"]"#);
-    assert_eq!(history(&end).len(), 6);
-    assert_eq!((deeds.held().len(), deeds.booked()), (1, 1));
-    assert_eq!(answer(say(&replica, tokens.last().unwrap(), json!(1))), "-32003");
-    assert_eq!(line(look(&replica, &tokens[2])), "ask to", "an old one can be looked at");
+fn stateless_conversation_runs_from_start_to_result() {
+    let (deeds, replica) = trip_replica();
+    let tokens = collect_tokens(&replica, &all_answers());
+    let end = status(&replica, tokens.last().unwrap()).unwrap();
+    assert_eq!(snapshot_to_text(&end), r#"done ["Oslo",1,2,"b",1,true,7,"bye"]"#);
+    assert_eq!(answer_history(&end).len(), 6);
+    assert_eq!((deeds.reservations().len(), deeds.booking_count()), (1, 1));
+    assert_eq!(reply_to_text(respond(&replica, tokens.last().unwrap(), json!(1))), "-32003");
+    assert_eq!(result_to_text(status(&replica, &tokens[2])), "ask to", "an old one can be looked at");
 }
 
 #[test]
-fn back_and_refusals_and_presence_work_alike() {
-    let (_, replica) = trip();
-    let tokens = walk(&replica, &all()[..3]);
-    let back = send(&replica, &tokens[3], action("back")).unwrap().standing;
-    assert_eq!(show(&back), "ask to");
-    let refused = say(&replica, back.token.as_ref().unwrap(), json!(0)).unwrap();
-    assert_eq!(show(&refused.standing), "ask to !That is before the first day");
-    let token = refused.standing.token.unwrap();
-    replica.time.pass(Duration::from_secs(299));
-    let there = now(replica.sessions.go_on(&replica.env(ADA), Which::Token(&token))).unwrap();
-    replica.time.pass(Duration::from_secs(2));
-    assert_eq!(line(look(&replica, &token)), "-32001", "it is too old");
-    assert_eq!(line(look(&replica, &there.token.unwrap())), "ask to !That is before the first day");
+fn back_rejection_and_keep_alive_work_with_tokens() {
+    let (_, replica) = trip_replica();
+    let tokens = collect_tokens(&replica, &all_answers()[..3]);
+    let back = respond_with(&replica, &tokens[3], action_response("back")).unwrap().snapshot;
+    assert_eq!(snapshot_to_text(&back), "ask to");
+    let refused = respond(&replica, back.token.as_ref().unwrap(), json!(0)).unwrap();
+    assert_eq!(snapshot_to_text(&refused.snapshot), "ask to !That is before the first day");
+    let token = refused.snapshot.token.unwrap();
+    replica.time.advance(Duration::from_secs(299));
+    let there =
+        expect_ready(replica.sessions.keep_alive(&replica.env(ADA), SessionRef::Token(&token))).unwrap();
+    replica.time.advance(Duration::from_secs(2));
+    assert_eq!(result_to_text(status(&replica, &token)), "-32001", "it is too old");
+    assert_eq!(
+        result_to_text(status(&replica, &there.token.unwrap())),
+        "ask to !That is before the first day"
+    );
 }
 
 #[test]
-fn the_documented_shape_and_nothing_to_read_in_it() {
-    let (_, replica) = trip();
-    let begun = begin(&replica);
-    let said = say(&replica, begun.token.as_ref().unwrap(), json!("Atlantis")).unwrap().standing;
+fn token_has_the_documented_shape_and_hides_its_content() {
+    let (_, replica) = trip_replica();
+    let begun = start_stateless(&replica);
+    let said = respond(&replica, begun.token.as_ref().unwrap(), json!("Atlantis")).unwrap().snapshot;
     let bytes = URL_SAFE_NO_PAD.decode(said.token.unwrap()).unwrap();
     let token: Value = serde_json::from_slice(&bytes).unwrap();
     let keys: Vec<_> = token.as_object().unwrap().keys().map(String::as_str).collect();
@@ -107,17 +119,17 @@ fn the_documented_shape_and_nothing_to_read_in_it() {
 }
 
 #[test]
-fn whatever_is_wrong_with_a_token_it_is_not_found() {
-    let (_, replica) = trip();
-    let token = walk(&replica, &all()[..1]).pop().unwrap();
+fn malformed_token_is_not_found() {
+    let (_, replica) = trip_replica();
+    let token = collect_tokens(&replica, &all_answers()[..1]).pop().unwrap();
     let refused = |token: &str, why: &str| {
         let all = [
-            look(&replica, token).map(drop),
-            say(&replica, token, json!(1)).map(drop),
+            status(&replica, token).map(drop),
+            respond(&replica, token, json!(1)).map(drop),
             cancel(&replica, token).map(drop),
         ];
         for problem in all {
-            assert_eq!(code(&problem.expect_err(why)), -32001, "{why}");
+            assert_eq!(error_code(&problem.expect_err(why)), -32001, "{why}");
         }
     };
     // Every character of the text, and every byte beneath each of its two layers.
@@ -147,142 +159,172 @@ fn whatever_is_wrong_with_a_token_it_is_not_found() {
     }
     // Half of one and half of another.
     let other: Value =
-        serde_json::from_slice(&URL_SAFE_NO_PAD.decode(begin(&replica).token.unwrap()).unwrap()).unwrap();
+        serde_json::from_slice(&URL_SAFE_NO_PAD.decode(start_stateless(&replica).token.unwrap()).unwrap())
+            .unwrap();
     for part in ["sessionId", "state", "signature"] {
         let mut mixed = parts.clone();
         mixed[part] = other[part].clone();
         refused(&URL_SAFE_NO_PAD.encode(mixed.to_string()), part);
     }
-    assert_eq!(line(look(&replica, &token)), "ask from", "nothing happened to the real one");
+    assert_eq!(result_to_text(status(&replica, &token)), "ask from", "nothing happened to the real one");
 }
 
 #[test]
-fn somebody_elses_token_is_not_found_and_neither_is_an_old_one() {
-    let (_, replica) = trip();
-    let token = walk(&replica, &all()[..1]).pop().unwrap();
+fn foreign_or_expired_token_is_not_found() {
+    let (_, replica) = trip_replica();
+    let token = collect_tokens(&replica, &all_answers()[..1]).pop().unwrap();
     for owner in [
-        Owner { tenant: "t", subject: "eve" },
-        Owner { tenant: "u", subject: "ada" },
-        Owner { tenant: "ta", subject: "da" },
-        Owner { tenant: "", subject: "t\",\"ada" },
+        SessionOwner { tenant: "t", subject: "eve" },
+        SessionOwner { tenant: "u", subject: "ada" },
+        SessionOwner { tenant: "ta", subject: "da" },
+        SessionOwner { tenant: "", subject: "t\",\"ada" },
     ] {
         let env = replica.env(owner);
-        assert_eq!(line(now(replica.sessions.look(&env, Which::Token(&token)))), "-32001", "{owner:?}");
-        assert_eq!(line(now(replica.sessions.cancel(&env, Which::Token(&token), None))), "-32001");
+        assert_eq!(
+            result_to_text(expect_ready(replica.sessions.status(&env, SessionRef::Token(&token)))),
+            "-32001",
+            "{owner:?}"
+        );
+        assert_eq!(
+            result_to_text(expect_ready(replica.sessions.cancel(&env, SessionRef::Token(&token), None))),
+            "-32001"
+        );
     }
     // The id in it names nothing: there is no such session in the store.
-    let id = look(&replica, &token).unwrap().id;
-    assert_eq!(line(now(replica.look(&id))), "-32001");
-    replica.time.pass(Duration::from_mins(5));
-    assert_eq!(line(look(&replica, &token)), "-32001");
+    let id = status(&replica, &token).unwrap().id;
+    assert_eq!(result_to_text(expect_ready(replica.status(&id))), "-32001");
+    replica.time.advance(Duration::from_mins(5));
+    assert_eq!(result_to_text(status(&replica, &token)), "-32001");
 }
 
 #[test]
-fn what_was_done_is_not_done_again_whichever_token_it_is_tried_with() {
-    let (deeds, replica) = trip();
-    let answers = all();
-    let tokens = walk(&replica, &answers[..5]);
-    assert_eq!((deeds.held().len(), deeds.booked()), (1, 1));
+fn effects_are_not_repeated_with_any_earlier_token() {
+    let (deeds, replica) = trip_replica();
+    let answers = all_answers();
+    let tokens = collect_tokens(&replica, &answers[..5]);
+    assert_eq!((deeds.reservations().len(), deeds.booking_count()), (1, 1));
     // The tokens that it was done with.
-    assert_eq!(answer(say(&replica, &tokens[3], json!("b"))), "-32001");
-    assert_eq!(answer(say(&replica, &tokens[4], json!(true))), "-32001");
-    assert_eq!(line(cancel(&replica, &tokens[4])), "-32001");
+    assert_eq!(reply_to_text(respond(&replica, &tokens[3], json!("b"))), "-32001");
+    assert_eq!(reply_to_text(respond(&replica, &tokens[4], json!(true))), "-32001");
+    assert_eq!(result_to_text(cancel(&replica, &tokens[4])), "-32001");
     // The same ones, written differently.
     for (token, value) in tokens[3..5].iter().zip(&answers[3..]) {
         let text = String::from_utf8(URL_SAFE_NO_PAD.decode(token).unwrap()).unwrap();
         let (spaced, escaped) =
             (text.replace("\":\"", "\" : \""), text.replacen("session", "\\u0073ession", 1));
         for other in [spaced, escaped] {
-            assert_eq!(answer(say(&replica, &URL_SAFE_NO_PAD.encode(other), value.clone())), "-32001");
+            assert_eq!(
+                reply_to_text(respond(&replica, &URL_SAFE_NO_PAD.encode(other), value.clone())),
+                "-32001"
+            );
         }
     }
     // Older ones, from which the same would follow. Asking is harmless; doing is not.
     for (from, token) in tokens.iter().enumerate().take(3) {
         let mut token = token.clone();
         for (n, value) in answers.iter().enumerate().skip(from) {
-            match say(&replica, &token, value.clone()) {
-                Ok(said) => token = said.standing.token.unwrap(),
+            match respond(&replica, &token, value.clone()) {
+                Ok(said) => token = said.snapshot.token.unwrap(),
                 Err(problem) => {
-                    assert_eq!((code(&problem), n), (-32001, 3));
+                    assert_eq!((error_code(&problem), n), (-32001, 3));
                     break;
                 }
             }
         }
     }
-    assert_eq!((deeds.held().len(), deeds.booked()), (1, 1));
+    assert_eq!((deeds.reservations().len(), deeds.booking_count()), (1, 1));
     // The newest is good, and a turn without effects may be repeated.
     for _ in 0..2 {
-        let end = answer(say(&replica, &tokens[5], json!("bye")));
+        let end = reply_to_text(respond(&replica, &tokens[5], json!("bye")));
         assert_eq!(end, r#"done ["Oslo",1,2,"b",1,true,7,"bye"]"#);
     }
 }
 
 #[test]
-fn what_is_cancelled_does_nothing_any_more() {
-    let (deeds, replica) = trip();
-    let tokens = walk(&replica, &all()[..3]);
+fn cancelled_tokens_are_rejected() {
+    let (deeds, replica) = trip_replica();
+    let tokens = collect_tokens(&replica, &all_answers()[..3]);
     let cancelled = cancel(&replica, &tokens[3]).unwrap();
-    assert_eq!(show(&cancelled), "cancelled");
+    assert_eq!(snapshot_to_text(&cancelled), "cancelled");
     let token = cancelled.token.unwrap();
-    assert_eq!(line(look(&replica, &token)), "cancelled");
-    assert_eq!(answer(say(&replica, &token, json!(1))), "-32006");
-    assert_eq!(line(cancel(&replica, &token)), "-32006");
+    assert_eq!(result_to_text(status(&replica, &token)), "cancelled");
+    assert_eq!(reply_to_text(respond(&replica, &token, json!(1))), "-32006");
+    assert_eq!(result_to_text(cancel(&replica, &token)), "-32006");
     // Neither does any other token of it, as long as one could live.
-    replica.time.pass(Duration::from_secs(299));
+    replica.time.advance(Duration::from_secs(299));
     for token in &tokens[1..] {
-        assert_eq!(answer(say(&replica, token, json!("b"))), "-32006");
-        assert_eq!(line(cancel(&replica, token)), "-32006");
-        assert_eq!(line(look(&replica, token)), "-32006");
+        assert_eq!(reply_to_text(respond(&replica, token, json!("b"))), "-32006");
+        assert_eq!(result_to_text(cancel(&replica, token)), "-32006");
+        assert_eq!(result_to_text(status(&replica, token)), "-32006");
     }
-    now(replica.sessions.store().sweep(replica.time.now())).unwrap();
-    assert_eq!(line(look(&replica, &tokens[1])), "-32006", "it was not swept away");
-    assert_eq!(deeds.held().len(), 0);
+    expect_ready(replica.sessions.store().sweep(replica.time.now())).unwrap();
+    assert_eq!(result_to_text(status(&replica, &tokens[1])), "-32006", "it was not swept away");
+    assert_eq!(deeds.reservations().len(), 0);
     // Those of other sessions are not concerned.
-    assert_eq!(answer(say(&replica, &begin(&replica).token.unwrap(), json!("Oslo"))), "ask from");
+    assert_eq!(
+        reply_to_text(respond(&replica, &start_stateless(&replica).token.unwrap(), json!("Oslo"))),
+        "ask from"
+    );
 }
 
 #[test]
-fn keys_rotate() {
-    let store: Arc<dyn SessionStore> = Arc::new(Memory::default());
-    let time = Time::new();
-    let key = |n| SealKey::of([n; 32]);
+fn tokens_survive_key_rotation() {
+    let store: Arc<dyn SessionStore> = Arc::new(MemorySessionStore::default());
+    let time = ManualClock::new();
+    let key = |n| SealKey::from_bytes([n; 32]);
     let with = |seal| {
-        Replica::sealed(store.clone(), Arc::new(seal), &time, only(Five::default()), Limits::default(), 5)
+        Replica::with_seal(
+            store.clone(),
+            Arc::new(seal),
+            &time,
+            single_conversation(Five::default()),
+            Limits::default(),
+            5,
+        )
     };
     let old = with(Seal::new(key(1)));
-    let token = begin(&old).token.unwrap();
-    let stored = now(old.start(json!({}))).unwrap().id;
-    let rotated = with(Seal::new(key(2)).also_opening(key(1)));
-    let said = say(&rotated, &token, json!(1)).unwrap().standing.token.unwrap();
-    assert_eq!(answer(now(rotated.say(&stored, json!(1)))), "ask b");
+    let token = start_stateless(&old).token.unwrap();
+    let stored = expect_ready(old.start(json!({}))).unwrap().id;
+    let rotated = with(Seal::new(key(2)).with_old_key(key(1)));
+    let said = respond(&rotated, &token, json!(1)).unwrap().snapshot.token.unwrap();
+    assert_eq!(reply_to_text(expect_ready(rotated.respond(&stored, json!(1)))), "ask b");
     let removed = with(Seal::new(key(2)));
-    assert_eq!(line(look(&removed, &token)), "-32001");
-    assert_eq!(line(look(&removed, &said)), "ask b", "it is sealed with the new key now");
-    assert_eq!(line(now(removed.look(&stored))), "ask b", "and so is what was stored");
-    let never = now(old.start(json!({}))).unwrap().id;
-    assert_eq!(line(now(removed.look(&never))), "-32001");
+    assert_eq!(result_to_text(status(&removed, &token)), "-32001");
+    assert_eq!(result_to_text(status(&removed, &said)), "ask b", "it is sealed with the new key now");
+    assert_eq!(result_to_text(expect_ready(removed.status(&stored))), "ask b", "and so is what was stored");
+    let never = expect_ready(old.start(json!({}))).unwrap().id;
+    assert_eq!(result_to_text(expect_ready(removed.status(&never))), "-32001");
 }
 
 #[test]
-fn a_token_has_a_largest_size() {
-    let limits = Limits { bytes: 4000, ..Limits::default() };
-    let replica = Replica::alone(only(Five::default()), limits);
+fn oversized_token_is_rejected() {
+    let limits = Limits { max_session_bytes: 4000, ..Limits::default() };
+    let replica = Replica::with_own_store(single_conversation(Five::default()), limits);
     let context = json!({ "x": "x".repeat(9000) }).as_object().cloned().unwrap();
-    let begin = Begin { is_stateless: true, context, ..Begin::default() };
-    assert_eq!(line(now(replica.begin(begin))), "-32000");
+    let begin = StartRequest { is_stateless: true, context, ..StartRequest::default() };
+    assert_eq!(result_to_text(expect_ready(replica.start_with(begin))), "-32000");
 }
 
 #[test]
-fn a_store_out_of_reach_is_not_a_missing_session() {
-    let deeds = Deeds::default();
-    let store = Arc::new(Faulty::default());
-    let replica = Replica::new(store.clone(), &Time::new(), only(Trip(deeds.clone())), Limits::default());
-    let tokens = walk(&replica, &all()[..3]);
-    assert_eq!(store.count(), 3, "each response asks whether it was cancelled, and nothing is written");
-    store.from(0, Way::FailBefore);
-    assert_eq!(line(cancel(&replica, &tokens[3])), "-32603");
-    assert_eq!(answer(say(&replica, &tokens[3], json!("b"))), "-32603");
-    assert_eq!(deeds.held().len(), 0);
-    store.heal();
-    assert_eq!(answer(say(&replica, &tokens[3], json!("b"))), "ask sure");
+fn unreachable_store_is_not_reported_as_missing_session() {
+    let deeds = EffectLog::default();
+    let store = Arc::new(FaultySessionStore::default());
+    let replica = Replica::new(
+        store.clone(),
+        &ManualClock::new(),
+        single_conversation(Trip(deeds.clone())),
+        Limits::default(),
+    );
+    let tokens = collect_tokens(&replica, &all_answers()[..3]);
+    assert_eq!(
+        store.operation_count(),
+        3,
+        "each response asks whether it was cancelled, and nothing is written"
+    );
+    store.fail_from(0, StoreFault::FailBefore);
+    assert_eq!(result_to_text(cancel(&replica, &tokens[3])), "-32603");
+    assert_eq!(reply_to_text(respond(&replica, &tokens[3], json!("b"))), "-32603");
+    assert_eq!(deeds.reservations().len(), 0);
+    store.clear_fault();
+    assert_eq!(reply_to_text(respond(&replica, &tokens[3], json!("b"))), "ask sure");
 }

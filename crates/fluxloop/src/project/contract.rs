@@ -4,14 +4,14 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::experiment::{rate, rounded};
+use super::experiment::{rate, round_to_four_digits};
 use super::limits;
-use super::loose::{List, Loose};
-use super::redact::told;
+use super::loose_json::{LooseList, LooseValue};
+use super::redact::redact_and_truncate;
 
 /// What the contract of a skill says of an experiment. Runs that failed are judged by no contract.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
-pub struct Contract {
+pub struct SkillContractResult {
     /// The rate of judged runs that kept to it.
     pub pass_rate: Option<f64>,
     /// Runs that were judged. Known with details only, like what follows.
@@ -24,10 +24,10 @@ pub struct Contract {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub passed: Option<u64>,
     /// Each kind of assertion.
-    pub assertions: BTreeMap<String, Assertion>,
+    pub assertions: BTreeMap<String, AssertionStats>,
     /// Assertions that did not hold: at most 200.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub broken: Vec<BrokenAssertion>,
+    pub broken: Vec<FailedAssertion>,
     /// Warnings of the rules for the text of the skill, over all runs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub static_warnings: Option<u64>,
@@ -37,7 +37,7 @@ pub struct Contract {
 
 /// How often assertions of one kind held.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
-pub struct Assertion {
+pub struct AssertionStats {
     /// As a rate.
     pub pass_rate: Option<f64>,
     /// As a number.
@@ -50,7 +50,7 @@ pub struct Assertion {
 
 /// An assertion that did not hold.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct BrokenAssertion {
+pub struct FailedAssertion {
     /// In which round, from 0 on.
     pub iteration: Option<u64>,
     /// Its kind.
@@ -75,44 +75,47 @@ pub(super) struct ContractSummary {
 /// `contract_results` of a line of the trace.
 #[derive(Deserialize, Default)]
 #[serde(default)]
-pub(super) struct Report<'a> {
+pub(super) struct TraceContractReport<'a> {
     #[serde(borrow)]
-    overall_pass: Loose<'a>,
+    overall_pass: LooseValue<'a>,
     #[serde(borrow)]
-    results: List<ReportLine<'a>>,
+    results: LooseList<AssertionReport<'a>>,
 }
 
 #[derive(Deserialize, Default)]
 #[serde(default)]
-struct ReportLine<'a> {
+struct AssertionReport<'a> {
     #[serde(borrow)]
-    assertion_type: Loose<'a>,
+    assertion_type: LooseValue<'a>,
     #[serde(borrow)]
-    passed: Loose<'a>,
+    passed: LooseValue<'a>,
     #[serde(borrow)]
-    severity: Loose<'a>,
+    severity: LooseValue<'a>,
     #[serde(borrow)]
-    message: Loose<'a>,
+    message: LooseValue<'a>,
     #[serde(borrow)]
-    actual: Loose<'a>,
+    actual: LooseValue<'a>,
 }
 
 /// `static_results` of a line of the trace.
 #[derive(Deserialize, Default)]
 #[serde(default)]
-pub(super) struct StaticReport<'a> {
+pub(super) struct TraceStaticReport<'a> {
     #[serde(borrow)]
-    warning_count: Loose<'a>,
+    warning_count: LooseValue<'a>,
 }
 
-impl Contract {
+impl SkillContractResult {
     /// As far as the summary tells.
-    pub(super) fn said(said: &ContractSummary, cost_usd: Option<f64>) -> Self {
+    pub(super) fn from_summary(said: &ContractSummary, cost_usd: Option<f64>) -> Self {
         let assertion = |(kind, rate): (&String, &Option<f64>)| {
-            (told(kind, 100), Assertion { pass_rate: rate.map(rounded), ..Assertion::default() })
+            (
+                redact_and_truncate(kind, 100),
+                AssertionStats { pass_rate: rate.map(round_to_four_digits), ..AssertionStats::default() },
+            )
         };
         Self {
-            pass_rate: said.overall_pass_rate.map(rounded),
+            pass_rate: said.overall_pass_rate.map(round_to_four_digits),
             assertions: said.assertion_pass_rates.iter().map(assertion).collect(),
             cost_usd,
             ..Self::default()
@@ -122,33 +125,35 @@ impl Contract {
 
 /// Counts the reports of an experiment's runs.
 #[derive(Default)]
-pub(super) struct Reports {
+pub(super) struct ContractTotals {
     judged: u64,
     passed: u64,
     static_warnings: u64,
     assertions: BTreeMap<String, (u64, u64)>,
-    broken: Vec<BrokenAssertion>,
+    broken: Vec<FailedAssertion>,
 }
 
-impl Reports {
+impl ContractTotals {
     pub(super) fn add(
         &mut self,
         iteration: Option<u64>,
-        report: Option<&Report<'_>>,
-        on_text: Option<&StaticReport<'_>>,
+        report: Option<&TraceContractReport<'_>>,
+        on_text: Option<&TraceStaticReport<'_>>,
     ) {
         self.static_warnings += on_text.and_then(|on_text| on_text.warning_count.count()).unwrap_or(0);
         let Some(report) = report else { return };
         self.judged += 1;
         self.passed += u64::from(report.overall_pass.flag() == Some(true));
         for line in &report.results.0 {
-            let kind = told(line.assertion_type.text().unwrap_or("unknown"), 100);
+            let kind = redact_and_truncate(line.assertion_type.text().unwrap_or("unknown"), 100);
             let passed = line.passed.flag() == Some(true);
             let count = self.assertions.entry(kind.clone()).or_default();
             *count = (count.0 + u64::from(passed), count.1 + 1);
-            if !passed && self.broken.len() < limits::FAILURES {
-                let text = |value: &Loose<'_>| value.text().map(|text| told(text, limits::TEXT));
-                self.broken.push(BrokenAssertion {
+            if !passed && self.broken.len() < limits::MAX_FAILURES {
+                let text = |value: &LooseValue<'_>| {
+                    value.text().map(|text| redact_and_truncate(text, limits::MAX_TEXT_CHARS))
+                };
+                self.broken.push(FailedAssertion {
                     iteration,
                     assertion: kind,
                     severity: text(&line.severity).unwrap_or_default(),
@@ -160,7 +165,7 @@ impl Reports {
     }
 
     /// Puts what was counted into what the summary said.
-    pub(super) fn finish(self, total: Option<u64>, contract: &mut Option<Contract>) {
+    pub(super) fn apply_to(self, total: Option<u64>, contract: &mut Option<SkillContractResult>) {
         if self.judged == 0 && contract.is_none() {
             return;
         }
@@ -174,7 +179,7 @@ impl Reports {
         for (kind, (passed, total)) in self.assertions {
             let assertion = contract.assertions.entry(kind).or_default();
             *assertion =
-                Assertion { pass_rate: rate(passed, total), passed: Some(passed), total: Some(total) };
+                AssertionStats { pass_rate: rate(passed, total), passed: Some(passed), total: Some(total) };
         }
     }
 }

@@ -3,31 +3,31 @@
 use std::collections::BTreeMap;
 
 use serde::Serialize;
-use tree::{Budget, Tree};
+use tree::{Tree, WorkBudget};
 
-use super::experiment::{Details, Experiment};
-use super::file::join;
-use super::parallel::in_parallel;
-use super::warning::Warnings;
-use super::{Projects, evaluation, limits, runs};
+use super::experiment::{Experiment, ExperimentDetails};
+use super::file::join_path;
+use super::parallel::map_parallel;
+use super::warning::FileWarnings;
+use super::{FluxloopProjects, evaluation, limits, runs};
 
 /// Of how many experiments the large files are read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Detail {
+pub struct DetailLimits {
     /// At most this many of each project, the newest.
     pub newest: usize,
     /// At most this many bytes of all. The newest of each project come first.
     pub bytes: u64,
 }
 
-impl Detail {
+impl DetailLimits {
     /// Summaries only.
     pub const NONE: Self = Self { newest: 0, bytes: 0 };
 }
 
 /// How much the details are about.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
-pub struct Coverage {
+pub struct ExperimentCoverage {
     /// All experiments.
     pub experiments: u64,
     /// All runs, as far as summaries say.
@@ -37,12 +37,12 @@ pub struct Coverage {
     /// Their runs.
     pub detailed_runs: u64,
     /// What was left out, and why.
-    pub left_out: Vec<LeftOut>,
+    pub left_out: Vec<SkippedExperiments>,
 }
 
 /// Experiments of which less was read.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct LeftOut {
+pub struct SkippedExperiments {
     /// Why.
     pub why: String,
     /// How many.
@@ -52,7 +52,7 @@ pub struct LeftOut {
 }
 
 /// The files that cost something.
-const LARGE: [&str; 6] = [
+const LARGE_FILES: [&str; 6] = [
     "trace_summary.jsonl",
     "traces.jsonl",
     "observations.jsonl",
@@ -64,18 +64,18 @@ const LARGE: [&str; 6] = [
 /// Reads the large files of those that may have details.
 pub(super) fn read_details(
     tree: &Tree,
-    projects: &Projects,
+    projects: &FluxloopProjects,
     list: &mut [Experiment],
-    detail: Detail,
-    budget: &Budget,
-    coverage: &mut Coverage,
-    warnings: &mut Warnings,
+    detail: DetailLimits,
+    budget: &WorkBudget,
+    coverage: &mut ExperimentCoverage,
+    warnings: &mut FileWarnings,
 ) {
-    let chosen = chosen(tree, list, detail, coverage);
-    let details = in_parallel(&chosen, |at| {
-        let mut own = Warnings::default();
+    let chosen = select_for_details(tree, list, detail, coverage);
+    let details = map_parallel(&chosen, |at| {
+        let mut own = FileWarnings::default();
         let mut experiment = list.get(*at)?.clone();
-        let is_over = || budget.is_stopped() || budget.is_over();
+        let is_over = || budget.is_cancelled() || budget.is_expired();
         if is_over() {
             return None;
         }
@@ -93,14 +93,19 @@ pub(super) fn read_details(
                 warnings.extend(own);
                 *place = experiment;
             }
-            (None, Some(place)) => coverage.leave_out("the time was up", &place.id),
+            (None, Some(place)) => coverage.record_skipped("the time was up", &place.id),
             (_, None) => {}
         }
     }
 }
 
 /// Which of them may have details: the newest of each project, as long as the bytes last.
-fn chosen(tree: &Tree, list: &[Experiment], detail: Detail, coverage: &mut Coverage) -> Vec<usize> {
+fn select_for_details(
+    tree: &Tree,
+    list: &[Experiment],
+    detail: DetailLimits,
+    coverage: &mut ExperimentCoverage,
+) -> Vec<usize> {
     let mut of_project: BTreeMap<&str, usize> = BTreeMap::new();
     let mut ranked = Vec::new();
     for (at, experiment) in list.iter().enumerate() {
@@ -109,8 +114,10 @@ fn chosen(tree: &Tree, list: &[Experiment], detail: Detail, coverage: &mut Cover
         if *rank <= detail.newest {
             ranked.push((*rank, at));
         } else if detail.newest > 0 {
-            coverage
-                .leave_out(&format!("not among the newest {} of its project", detail.newest), &experiment.id);
+            coverage.record_skipped(
+                &format!("not among the newest {} of its project", detail.newest),
+                &experiment.id,
+            );
         }
     }
     ranked.sort_unstable();
@@ -118,33 +125,38 @@ fn chosen(tree: &Tree, list: &[Experiment], detail: Detail, coverage: &mut Cover
     let mut chosen = Vec::new();
     for (_, at) in ranked {
         let Some(experiment) = list.get(at) else { continue };
-        let size =
-            |name: &&str| tree.find(&join(&experiment.id, name)).ok().flatten().map(|found| found.size);
+        let size = |name: &&str| {
+            tree.metadata(&join_path(&experiment.id, name)).ok().flatten().map(|found| found.size)
+        };
         // What is too large to be read at all costs nothing.
-        let sizes = LARGE.iter().filter_map(size).filter(|size| *size <= limits::LINES);
+        let sizes = LARGE_FILES.iter().filter_map(size).filter(|size| *size <= limits::MAX_JSONL_BYTES);
         match left.checked_sub(sizes.sum()) {
             Some(rest) => {
                 left = rest;
                 chosen.push(at);
             }
             None => {
-                coverage.leave_out(&format!("more than {} bytes in all", detail.bytes), &experiment.id);
+                coverage.record_skipped(&format!("more than {} bytes in all", detail.bytes), &experiment.id);
             }
         }
     }
     chosen
 }
 
-impl Coverage {
-    pub(super) fn leave_out(&mut self, why: &str, id: &str) {
+impl ExperimentCoverage {
+    pub(super) fn record_skipped(&mut self, why: &str, id: &str) {
         match self.left_out.iter_mut().find(|left_out| left_out.why == why) {
             Some(left_out) => left_out.experiments += 1,
-            None => self.left_out.push(LeftOut { why: why.to_owned(), experiments: 1, first: id.to_owned() }),
+            None => self.left_out.push(SkippedExperiments {
+                why: why.to_owned(),
+                experiments: 1,
+                first: id.to_owned(),
+            }),
         }
     }
 
-    pub(super) fn count(&mut self, list: &[Experiment]) {
-        let has_runs = |one: &&Experiment| one.details.as_ref().is_some_and(Details::has_runs);
+    pub(super) fn count_experiments(&mut self, list: &[Experiment]) {
+        let has_runs = |one: &&Experiment| one.details.as_ref().is_some_and(ExperimentDetails::has_runs);
         let detailed = || list.iter().filter(has_runs);
         self.experiments = list.len() as u64;
         self.runs = list.iter().filter_map(|experiment| experiment.total).sum();

@@ -4,17 +4,17 @@ use std::io::Read;
 
 use serde::Serialize;
 use serde_json::Value;
-use tree::{Budget, Kind, ReadError, Tree};
+use tree::{FolderEntryKind, ReadError, Tree, WorkBudget};
 
-use super::file::join;
+use super::file::join_path;
 use super::redact::redact;
-use super::shapes::redact_text;
-use super::warning::{Warnings, reason};
-use super::{Projects, jsonl, limits};
+use super::secret_patterns::redact_text;
+use super::warning::{FileWarnings, read_error_reason};
+use super::{FluxloopProjects, jsonl, limits};
 
 /// A file that can be read.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Document {
+pub struct ExperimentDocument {
     /// Its name in the folder of the experiment: `summary.json`, `evaluation/report.md` …
     pub name: String,
     /// Its size on the disk.
@@ -25,7 +25,7 @@ pub struct Document {
 
 /// What stands in a document, without secrets.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct DocumentText {
+pub struct ExperimentDocumentText {
     /// The text.
     pub text: String,
     /// What it is.
@@ -36,7 +36,7 @@ pub struct DocumentText {
 
 /// Why a document is not shown.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum DocumentError {
+pub enum ExperimentDocumentError {
     /// There is no such experiment, or no such document of it.
     #[error("there is no document `{name}` of `{experiment}`")]
     Missing {
@@ -56,9 +56,9 @@ pub enum DocumentError {
 }
 
 /// The folders of an experiment in which documents are.
-const FOLDERS: [&str; 3] = ["", "evaluation", "per_trace_analysis"];
+const DOCUMENT_FOLDERS: [&str; 3] = ["", "evaluation", "per_trace_analysis"];
 
-fn mime(name: &str) -> Option<&'static str> {
+fn mime_type(name: &str) -> Option<&'static str> {
     match name.rsplit_once('.')?.1 {
         "json" => Some("application/json"),
         "jsonl" => Some("application/jsonl"),
@@ -67,18 +67,22 @@ fn mime(name: &str) -> Option<&'static str> {
     }
 }
 
-impl Projects {
+impl FluxloopProjects {
     /// The documents of an experiment, by name. None if there is no such experiment.
-    pub fn documents(&self, tree: &Tree, experiment: &str) -> Vec<Document> {
+    pub fn documents(&self, tree: &Tree, experiment: &str) -> Vec<ExperimentDocument> {
         let mut found = Vec::new();
-        for folder in FOLDERS.into_iter().filter(|_| self.owns(experiment)) {
-            for entry in
-                tree.entries(&join(experiment, folder).replace("//", "/"), limits::NAMES).unwrap_or_default()
+        for folder in DOCUMENT_FOLDERS.into_iter().filter(|_| self.is_experiment_path(experiment)) {
+            for entry in tree
+                .entries(&join_path(experiment, folder).replace("//", "/"), limits::MAX_FOLDER_ENTRIES)
+                .unwrap_or_default()
             {
-                let name = join(folder, &entry.name);
-                let Some(mime) = mime(&name).filter(|_| entry.kind == Kind::File) else { continue };
-                let size = tree.find(&join(experiment, &name)).ok().flatten().map_or(0, |found| found.size);
-                found.push(Document { name, bytes: size, mime });
+                let name = join_path(folder, &entry.name);
+                let Some(mime) = mime_type(&name).filter(|_| entry.kind == FolderEntryKind::File) else {
+                    continue;
+                };
+                let size =
+                    tree.metadata(&join_path(experiment, &name)).ok().flatten().map_or(0, |found| found.size);
+                found.push(ExperimentDocument { name, bytes: size, mime });
             }
         }
         found.sort_unstable_by(|one, other| one.name.cmp(&other.name));
@@ -91,34 +95,40 @@ impl Projects {
         tree: &Tree,
         experiment: &str,
         name: &str,
-        budget: &Budget,
-    ) -> Result<DocumentText, DocumentError> {
-        let missing = || DocumentError::Missing { experiment: experiment.to_owned(), name: name.to_owned() };
+        budget: &WorkBudget,
+    ) -> Result<ExperimentDocumentText, ExperimentDocumentError> {
+        let missing =
+            || ExperimentDocumentError::Missing { experiment: experiment.to_owned(), name: name.to_owned() };
         let (folder, file) = name.rsplit_once('/').unwrap_or(("", name));
-        let mime = mime(file)
-            .filter(|_| FOLDERS.contains(&folder) && !file.starts_with('.') && self.owns(experiment));
+        let mime = mime_type(file).filter(|_| {
+            DOCUMENT_FOLDERS.contains(&folder)
+                && !file.starts_with('.')
+                && self.is_experiment_path(experiment)
+        });
         let mime = mime.ok_or_else(missing)?;
-        let path = join(experiment, name);
+        let path = join_path(experiment, name);
         // Not through a link: it could lead to a file of another kind.
-        tree.find(&path).ok().flatten().filter(|found| found.is_file).ok_or_else(missing)?;
+        tree.metadata(&path).ok().flatten().filter(|found| found.is_file).ok_or_else(missing)?;
         let (text, is_cut) = match mime {
-            "application/json" => json(tree, &path)?,
-            "application/jsonl" => lines(tree, &path, budget)?,
-            _ => words(tree, &path)?,
+            "application/json" => read_redacted_json(tree, &path)?,
+            "application/jsonl" => read_redacted_lines(tree, &path, budget)?,
+            _ => read_redacted_text(tree, &path)?,
         };
-        let end =
-            text.floor_char_boundary(usize::try_from(limits::DOCUMENT).unwrap_or(usize::MAX).min(text.len()));
-        Ok(DocumentText { is_cut: is_cut || end < text.len(), text: text[..end].to_owned(), mime })
+        let end = text.floor_char_boundary(
+            usize::try_from(limits::MAX_DOCUMENT_BYTES).unwrap_or(usize::MAX).min(text.len()),
+        );
+        Ok(ExperimentDocumentText { is_cut: is_cut || end < text.len(), text: text[..end].to_owned(), mime })
     }
 }
 
-fn broken(tree: &Tree, path: &str, error: &ReadError) -> DocumentError {
-    let what = reason(tree, path, error).unwrap_or_else(|| "it is gone".to_owned());
-    DocumentError::Broken { file: path.to_owned(), what }
+fn unreadable_document(tree: &Tree, path: &str, error: &ReadError) -> ExperimentDocumentError {
+    let what = read_error_reason(tree, path, error).unwrap_or_else(|| "it is gone".to_owned());
+    ExperimentDocumentError::Broken { file: path.to_owned(), what }
 }
 
-fn json(tree: &Tree, path: &str) -> Result<(String, bool), DocumentError> {
-    let bytes = tree.read(path, limits::JSON).map_err(|error| broken(tree, path, &error))?;
+fn read_redacted_json(tree: &Tree, path: &str) -> Result<(String, bool), ExperimentDocumentError> {
+    let bytes =
+        tree.read(path, limits::MAX_JSON_BYTES).map_err(|error| unreadable_document(tree, path, &error))?;
     let shown = serde_json::from_slice::<Value>(&bytes)
         .map(redact)
         .and_then(|value| serde_json::to_string_pretty(&value));
@@ -127,34 +137,40 @@ fn json(tree: &Tree, path: &str) -> Result<(String, bool), DocumentError> {
     };
     shown
         .map(|text| (text, false))
-        .map_err(|error| DocumentError::Broken { file: path.to_owned(), what: what(error) })
+        .map_err(|error| ExperimentDocumentError::Broken { file: path.to_owned(), what: what(error) })
 }
 
 /// Line by line, without those that are no JSON.
-fn lines(tree: &Tree, path: &str, budget: &Budget) -> Result<(String, bool), DocumentError> {
-    let (mut text, mut is_cut, mut warnings) = (String::new(), false, Warnings::default());
-    let read = jsonl::each(tree, path, budget, &mut warnings, |line| {
-        if is_cut || text.len() as u64 > limits::DOCUMENT {
+fn read_redacted_lines(
+    tree: &Tree,
+    path: &str,
+    budget: &WorkBudget,
+) -> Result<(String, bool), ExperimentDocumentError> {
+    let (mut text, mut is_cut, mut warnings) = (String::new(), false, FileWarnings::default());
+    let read = jsonl::for_each_line(tree, path, budget, &mut warnings, |line| {
+        if is_cut || text.len() as u64 > limits::MAX_DOCUMENT_BYTES {
             is_cut = true;
             return Ok(());
         }
-        let value = jsonl::object::<Value>(line)?;
+        let value = jsonl::parse_object::<Value>(line)?;
         text.push_str(&redact(value).to_string());
         text.push('\n');
         Ok(())
     });
     let what = || warnings.into_list().into_iter().next().map(|warning| warning.what).unwrap_or_default();
     match read {
-        None => Err(DocumentError::Broken { file: path.to_owned(), what: what() }),
+        None => Err(ExperimentDocumentError::Broken { file: path.to_owned(), what: what() }),
         Some(read) => Ok((text, is_cut || read.broken > 0)),
     }
 }
 
-fn words(tree: &Tree, path: &str) -> Result<(String, bool), DocumentError> {
-    let stream = tree.stream(path, limits::LINES).map_err(|error| broken(tree, path, &error))?;
+fn read_redacted_text(tree: &Tree, path: &str) -> Result<(String, bool), ExperimentDocumentError> {
+    let stream = tree
+        .stream(path, limits::MAX_JSONL_BYTES)
+        .map_err(|error| unreadable_document(tree, path, &error))?;
     let mut bytes = Vec::new();
-    let read = stream.take(limits::DOCUMENT + 1).read_to_end(&mut bytes);
-    read.map_err(|error| broken(tree, path, &error.into()))?;
-    let is_cut = bytes.len() as u64 > limits::DOCUMENT;
+    let read = stream.take(limits::MAX_DOCUMENT_BYTES + 1).read_to_end(&mut bytes);
+    read.map_err(|error| unreadable_document(tree, path, &error.into()))?;
+    let is_cut = bytes.len() as u64 > limits::MAX_DOCUMENT_BYTES;
     Ok((redact_text(&String::from_utf8_lossy(&bytes)).into_owned(), is_cut))
 }

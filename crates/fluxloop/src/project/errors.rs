@@ -6,18 +6,18 @@ use serde::Deserialize;
 use serde_json::Value;
 use tree::Tree;
 
-use super::experiment::{Failure, NO_PERSONA};
-use super::file::{self, join};
+use super::experiment::{FailedRun, NO_PERSONA};
+use super::file::{self, join_path};
 use super::limits;
-use super::redact::told;
-use super::warning::Warnings;
+use super::redact::redact_and_truncate;
+use super::warning::FileWarnings;
 
 /// What the file says.
-pub(super) enum Told {
+pub(super) enum ErrorsReport {
     /// It is not there, or cannot be used.
-    Nothing,
+    Unavailable,
     /// 0.2 and 0.3.
-    List(Vec<Failure>),
+    List(Vec<FailedRun>),
     /// 0.4: the number, and the messages by run.
     Mapping {
         /// `failure_count`.
@@ -29,43 +29,51 @@ pub(super) enum Told {
 
 #[derive(Deserialize)]
 #[serde(untagged)]
-enum File {
+enum ErrorsFile {
     List(Vec<Value>),
     Mapping { failure_count: Option<u64>, failures: Vec<Value> },
 }
 
-impl Told {
+impl ErrorsReport {
     pub(super) fn messages(&self) -> HashMap<String, String> {
         if let Self::Mapping { messages, .. } = self { messages.clone() } else { HashMap::new() }
     }
 }
 
-pub(super) fn read(tree: &Tree, id: &str, warnings: &mut Warnings) -> Told {
-    let path = join(id, "errors.json");
-    let Some(value) = file::json::<Value>(tree, &path, warnings) else { return Told::Nothing };
-    match serde_json::from_value::<File>(value) {
-        Ok(File::List(rows)) => Told::List(rows.iter().map(failure).collect()),
-        Ok(File::Mapping { failure_count, failures }) => {
+pub(super) fn read(tree: &Tree, id: &str, warnings: &mut FileWarnings) -> ErrorsReport {
+    let path = join_path(id, "errors.json");
+    let Some(value) = file::read_json::<Value>(tree, &path, warnings) else {
+        return ErrorsReport::Unavailable;
+    };
+    match serde_json::from_value::<ErrorsFile>(value) {
+        Ok(ErrorsFile::List(rows)) => ErrorsReport::List(rows.iter().map(parse_failed_run).collect()),
+        Ok(ErrorsFile::Mapping { failure_count, failures }) => {
             let message = |row: &Value| {
                 let id = row.get("run_id")?.as_str()?.to_owned();
-                Some((id, told(row.get("error")?.get("message")?.as_str()?, limits::TEXT)))
+                Some((
+                    id,
+                    redact_and_truncate(row.get("error")?.get("message")?.as_str()?, limits::MAX_TEXT_CHARS),
+                ))
             };
-            Told::Mapping { count: failure_count, messages: failures.iter().filter_map(message).collect() }
+            ErrorsReport::Mapping {
+                count: failure_count,
+                messages: failures.iter().filter_map(message).collect(),
+            }
         }
         Err(_) => {
             let what = "neither a list of errors nor a mapping with `failures`; what went wrong is unknown";
             warnings.add(&path, None, what);
-            Told::Nothing
+            ErrorsReport::Unavailable
         }
     }
 }
 
-fn failure(row: &Value) -> Failure {
+fn parse_failed_run(row: &Value) -> FailedRun {
     let text = |key: &str| row.get(key).and_then(Value::as_str).filter(|text| !text.is_empty());
-    Failure {
-        input: told(text("input").unwrap_or_default(), limits::TEXT),
+    FailedRun {
+        input: redact_and_truncate(text("input").unwrap_or_default(), limits::MAX_TEXT_CHARS),
         persona: text("persona").unwrap_or(NO_PERSONA).to_owned(),
         iteration: row.get("iteration").and_then(Value::as_u64),
-        error: told(text("error").unwrap_or("Unknown error"), limits::TEXT),
+        error: redact_and_truncate(text("error").unwrap_or("Unknown error"), limits::MAX_TEXT_CHARS),
     }
 }

@@ -4,18 +4,18 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 use serde_json::Value;
-use tree::{Budget, Tree};
+use tree::{Tree, WorkBudget};
 
-use super::experiment::{is_zero, rounded};
-use super::file::{self, join};
-use super::judged::{self, Counted};
+use super::experiment::{is_zero, round_to_four_digits};
+use super::file::{self, join_path};
 use super::limits;
-use super::redact::{redact, told};
-use super::warning::Warnings;
+use super::redact::{redact, redact_and_truncate};
+use super::trace_scores::{self, TraceScoreTotals};
+use super::warning::FileWarnings;
 
 /// What was judged.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
-pub struct Evaluation {
+pub struct ExperimentEvaluation {
     /// How many traces.
     pub traces: Option<u64>,
     /// How many passed.
@@ -32,23 +32,23 @@ pub struct Evaluation {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub caution: Option<&'static str>,
     /// Each evaluator.
-    pub evaluators: BTreeMap<String, Evaluator>,
+    pub evaluators: BTreeMap<String, EvaluatorResult>,
     /// Each persona; `(none)` for traces without one.
     pub by_persona: BTreeMap<String, PersonaScore>,
     /// What evaluators said most often, of traces that passed as well.
-    pub top_reasons: Vec<Reason>,
+    pub top_reasons: Vec<EvaluationReason>,
     /// What a good answer is.
     pub goal: Option<String>,
     /// Whether it was a success in all, as the file says. It says `false` of what was not judged too, so `false` is told
     /// only if everything was.
     pub overall_success: Option<bool>,
     /// Each criterion.
-    pub criteria: Vec<Criterion>,
+    pub criteria: Vec<EvaluationCriterion>,
     /// What the CLI recommends.
-    pub recommendations: Vec<Recommendation>,
+    pub recommendations: Vec<EvaluationRecommendation>,
     /// Traces with their scores: at most 200, and only with details.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub per_trace: Vec<JudgedTrace>,
+    pub per_trace: Vec<EvaluatedTrace>,
     /// Traces that were too many for the list.
     #[serde(skip_serializing_if = "is_zero")]
     pub traces_left_out: u64,
@@ -56,7 +56,7 @@ pub struct Evaluation {
 
 /// An evaluator.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
-pub struct Evaluator {
+pub struct EvaluatorResult {
     /// As the CLI has it, with 0.0 for what was not judged.
     pub average: Option<f64>,
     /// Traces that it judged. Known with details only.
@@ -83,7 +83,7 @@ pub struct PersonaScore {
 
 /// What was said, and how often.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Reason {
+pub struct EvaluationReason {
     /// The words.
     pub reason: String,
     /// How often.
@@ -92,11 +92,11 @@ pub struct Reason {
 
 /// A criterion of success.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Criterion {
+pub struct EvaluationCriterion {
     /// `performance.avg_response_time`.
     pub name: String,
     /// Whether it was met.
-    pub met: Met,
+    pub met: CriterionOutcome,
     /// The numbers behind it, without what the file calls `met`.
     pub details: Value,
 }
@@ -104,7 +104,7 @@ pub struct Criterion {
 /// Whether a criterion was met.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Met {
+pub enum CriterionOutcome {
     /// It was.
     Met,
     /// It was not.
@@ -115,7 +115,7 @@ pub enum Met {
 
 /// What the CLI recommends.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Recommendation {
+pub struct EvaluationRecommendation {
     /// In a few words.
     pub title: String,
     /// How urgent.
@@ -129,7 +129,7 @@ pub struct Recommendation {
 
 /// A trace and its scores.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
-pub struct JudgedTrace {
+pub struct EvaluatedTrace {
     /// What was said to the agent.
     pub input: Option<String>,
     /// By whom.
@@ -147,36 +147,40 @@ pub struct JudgedTrace {
     pub reasons: Vec<String>,
 }
 
-const CAUTION: &str = "some evaluators did not judge and scored 0.0 instead, so pass rate, average, criteria and \
+const UNJUDGED_CAUTION: &str = "some evaluators did not judge and scored 0.0 instead, so pass rate, average, criteria and \
     recommendations say less than they seem to";
-const UNKNOWN: &str = "whether all evaluators judged cannot be read; one that did not has scored 0.0, so pass rate, \
+const UNKNOWN_JUDGING_CAUTION: &str = "whether all evaluators judged cannot be read; one that did not has scored 0.0, so pass rate, \
     average, criteria and recommendations may say less than they seem to";
 
 /// Reads `evaluation/summary.json`; with a budget also the traces that it sums up.
 pub(super) fn read(
     tree: &Tree,
     id: &str,
-    details: Option<&Budget>,
-    warnings: &mut Warnings,
-) -> Option<Evaluation> {
-    let path = join(id, "evaluation/summary.json");
-    let said = Said { said: file::json::<Value>(tree, &path, warnings)?, path: &path };
-    let mut evaluation = Evaluation {
+    details: Option<&WorkBudget>,
+    warnings: &mut FileWarnings,
+) -> Option<ExperimentEvaluation> {
+    let path = join_path(id, "evaluation/summary.json");
+    let said = EvaluationFile { value: file::read_json::<Value>(tree, &path, warnings)?, path: &path };
+    let mut evaluation = ExperimentEvaluation {
         traces: said.count("total_traces", warnings),
         passed: said.count("passed_traces", warnings),
-        pass_rate: said.number("pass_rate", warnings).map(rounded),
-        average_score: said.number("average_score", warnings).map(rounded),
+        pass_rate: said.number("pass_rate", warnings).map(round_to_four_digits),
+        average_score: said.number("average_score", warnings).map(round_to_four_digits),
         threshold: said.number("threshold", warnings),
         evaluators: said.evaluators(warnings),
         by_persona: said.personas(warnings),
         top_reasons: said.reasons(warnings),
-        goal: said.said.get("evaluation_goal").and_then(Value::as_str).map(|goal| told(goal, limits::TEXT)),
-        overall_success: said.said.get("overall_success").and_then(Value::as_bool),
-        ..Evaluation::default()
+        goal: said
+            .value
+            .get("evaluation_goal")
+            .and_then(Value::as_str)
+            .map(|goal| redact_and_truncate(goal, limits::MAX_TEXT_CHARS)),
+        overall_success: said.value.get("overall_success").and_then(Value::as_bool),
+        ..ExperimentEvaluation::default()
     };
-    evaluation.fully_judged = said.are_all_judged(&evaluation.top_reasons);
-    if let Some(counted) = details.and_then(|budget| Counted::read(tree, id, budget, warnings)) {
-        counted.put_into(&mut evaluation);
+    evaluation.fully_judged = said.is_fully_judged(&evaluation.top_reasons);
+    if let Some(counted) = details.and_then(|budget| TraceScoreTotals::read(tree, id, budget, warnings)) {
+        counted.apply_to(&mut evaluation);
     }
     evaluation.criteria = said.criteria(&evaluation);
     evaluation.recommendations = said.recommendations(&evaluation);
@@ -184,58 +188,63 @@ pub(super) fn read(
         evaluation.overall_success.filter(|success| *success || evaluation.fully_judged == Some(true));
     evaluation.caution = match evaluation.fully_judged {
         Some(true) => None,
-        Some(false) => Some(CAUTION),
-        None => Some(UNKNOWN),
+        Some(false) => Some(UNJUDGED_CAUTION),
+        None => Some(UNKNOWN_JUDGING_CAUTION),
     };
     Some(evaluation)
 }
 
 /// The file, in which everything may be of another kind.
-struct Said<'a> {
-    said: Value,
+struct EvaluationFile<'a> {
+    value: Value,
     path: &'a str,
 }
 
-impl Said<'_> {
-    fn wrong<T>(&self, key: &str, wanted: &str, warnings: &mut Warnings) -> Option<T> {
+impl EvaluationFile<'_> {
+    fn warn_wrong_type<T>(&self, key: &str, wanted: &str, warnings: &mut FileWarnings) -> Option<T> {
         warnings.add(self.path, None, format!("`{key}` is not {wanted}"));
         None
     }
 
-    fn count(&self, key: &str, warnings: &mut Warnings) -> Option<u64> {
-        self.said.get(key)?.as_u64().or_else(|| self.wrong(key, "a count", warnings))
+    fn count(&self, key: &str, warnings: &mut FileWarnings) -> Option<u64> {
+        self.value.get(key)?.as_u64().or_else(|| self.warn_wrong_type(key, "a count", warnings))
     }
 
-    fn number(&self, key: &str, warnings: &mut Warnings) -> Option<f64> {
-        self.said.get(key)?.as_f64().or_else(|| self.wrong(key, "a number", warnings))
+    fn number(&self, key: &str, warnings: &mut FileWarnings) -> Option<f64> {
+        self.value.get(key)?.as_f64().or_else(|| self.warn_wrong_type(key, "a number", warnings))
     }
 
-    fn evaluators(&self, warnings: &mut Warnings) -> BTreeMap<String, Evaluator> {
+    fn evaluators(&self, warnings: &mut FileWarnings) -> BTreeMap<String, EvaluatorResult> {
         let mut found = BTreeMap::new();
-        match self.said.get("evaluators") {
+        match self.value.get("evaluators") {
             Some(Value::Array(names)) => {
                 let names = names.iter().filter_map(Value::as_str);
-                found.extend(names.map(|name| (told(name, limits::TEXT), Evaluator::default())));
+                found.extend(names.map(|name| {
+                    (redact_and_truncate(name, limits::MAX_TEXT_CHARS), EvaluatorResult::default())
+                }));
             }
-            Some(_) => drop(self.wrong::<()>("evaluators", "a list", warnings)),
+            Some(_) => drop(self.warn_wrong_type::<()>("evaluators", "a list", warnings)),
             None => {}
         }
-        for (name, stats) in self.said.get("evaluator_stats").and_then(Value::as_object).into_iter().flatten()
+        for (name, stats) in
+            self.value.get("evaluator_stats").and_then(Value::as_object).into_iter().flatten()
         {
-            let average = stats.get("average").and_then(Value::as_f64).map(rounded);
-            found.entry(told(name, limits::TEXT)).or_default().average = average;
+            let average = stats.get("average").and_then(Value::as_f64).map(round_to_four_digits);
+            found.entry(redact_and_truncate(name, limits::MAX_TEXT_CHARS)).or_default().average = average;
         }
         found
     }
 
-    fn personas(&self, warnings: &mut Warnings) -> BTreeMap<String, PersonaScore> {
-        let entries = match self.said.get("persona_breakdown") {
+    fn personas(&self, warnings: &mut FileWarnings) -> BTreeMap<String, PersonaScore> {
+        let entries = match self.value.get("persona_breakdown") {
             Some(Value::Object(entries)) => entries,
-            Some(_) => return self.wrong("persona_breakdown", "a mapping", warnings).unwrap_or_default(),
+            Some(_) => {
+                return self.warn_wrong_type("persona_breakdown", "a mapping", warnings).unwrap_or_default();
+            }
             None => return BTreeMap::new(),
         };
         let score = |(name, stats): (&String, &Value)| {
-            let number = |key: &str| stats.get(key).and_then(Value::as_f64).map(rounded);
+            let number = |key: &str| stats.get(key).and_then(Value::as_f64).map(round_to_four_digits);
             let count = stats.get("count").and_then(Value::as_u64).unwrap_or(0);
             let score = PersonaScore {
                 count,
@@ -244,48 +253,62 @@ impl Said<'_> {
                 average_score: number("average_score"),
             };
             // This is what the CLI calls traces without a persona.
-            (if name == "default" { super::NO_PERSONA.to_owned() } else { told(name, limits::TEXT) }, score)
+            (
+                if name == "default" {
+                    super::NO_PERSONA.to_owned()
+                } else {
+                    redact_and_truncate(name, limits::MAX_TEXT_CHARS)
+                },
+                score,
+            )
         };
         entries.iter().map(score).collect()
     }
 
-    fn reasons(&self, warnings: &mut Warnings) -> Vec<Reason> {
-        let rows = match self.said.get("top_reasons") {
+    fn reasons(&self, warnings: &mut FileWarnings) -> Vec<EvaluationReason> {
+        let rows = match self.value.get("top_reasons") {
             Some(Value::Array(rows)) => rows.as_slice(),
-            Some(_) => self.wrong("top_reasons", "a list", warnings).unwrap_or_default(),
+            Some(_) => self.warn_wrong_type("top_reasons", "a list", warnings).unwrap_or_default(),
             None => &[],
         };
         let reason = |row: &Value| {
             let pair =
                 row.as_array().and_then(|pair| Some((pair.first()?.as_str()?, pair.get(1)?.as_u64()?)));
-            pair.map(|(reason, count)| Reason { reason: told(reason, limits::TEXT), count })
+            pair.map(|(reason, count)| EvaluationReason {
+                reason: redact_and_truncate(reason, limits::MAX_TEXT_CHARS),
+                count,
+            })
         };
         let found: Vec<_> = rows.iter().filter_map(reason).collect();
         if found.len() < rows.len() {
-            self.wrong::<()>("top_reasons", "a list of texts with their counts", warnings);
+            self.warn_wrong_type::<()>("top_reasons", "a list of texts with their counts", warnings);
         }
         found
     }
 
     /// Whether no reason is an excuse. Unknown if some of them cannot be read, or none is there.
-    fn are_all_judged(&self, readable: &[Reason]) -> Option<bool> {
-        if readable.iter().any(|top| judged::is_excuse(&top.reason)) {
+    fn is_fully_judged(&self, readable: &[EvaluationReason]) -> Option<bool> {
+        if readable.iter().any(|top| trace_scores::is_not_judged_reason(&top.reason)) {
             return Some(false);
         }
-        let all = self.said.get("top_reasons")?.as_array()?;
+        let all = self.value.get("top_reasons")?.as_array()?;
         (all.len() == readable.len()).then_some(true)
     }
 
     /// All that the CLI recommends rests on scores, except what rests on an evaluator that did judge.
-    fn recommendations(&self, evaluation: &Evaluation) -> Vec<Recommendation> {
-        let rows = self.said.get("analysis").and_then(|analysis| analysis.get("recommendations"));
+    fn recommendations(&self, evaluation: &ExperimentEvaluation) -> Vec<EvaluationRecommendation> {
+        let rows = self.value.get("analysis").and_then(|analysis| analysis.get("recommendations"));
         let rows = rows.and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
         let recommendation = |row: &Value| {
-            let text = |key: &str| row.get(key).and_then(Value::as_str).map(|text| told(text, limits::TEXT));
+            let text = |key: &str| {
+                row.get(key)
+                    .and_then(Value::as_str)
+                    .map(|text| redact_and_truncate(text, limits::MAX_TEXT_CHARS))
+            };
             let evaluator = row.get("metrics").and_then(|metrics| metrics.get("evaluator")?.as_str());
             let evaluator = evaluator.and_then(|name| evaluation.evaluators.get(name));
             let is_judged = evaluator.is_some_and(|evaluator| evaluator.not_judged == Some(0));
-            Some(Recommendation {
+            Some(EvaluationRecommendation {
                 title: text("title")?,
                 priority: text("priority"),
                 summary: text("summary"),
@@ -296,8 +319,8 @@ impl Said<'_> {
     }
 
     /// Sections of criteria; beside them stands `overall_success`, which is none.
-    fn criteria(&self, evaluation: &Evaluation) -> Vec<Criterion> {
-        let sections = self.said.get("success_criteria_results").and_then(Value::as_object);
+    fn criteria(&self, evaluation: &ExperimentEvaluation) -> Vec<EvaluationCriterion> {
+        let sections = self.value.get("success_criteria_results").and_then(Value::as_object);
         let mut found = Vec::new();
         for (section, criteria) in sections.into_iter().flatten() {
             for (name, result) in criteria.as_object().into_iter().flatten() {
@@ -311,15 +334,15 @@ impl Said<'_> {
                     }
                 };
                 let met = match result.get("met").and_then(Value::as_bool) {
-                    _ if is_unjudged => Met::NotJudged,
-                    Some(true) => Met::Met,
-                    Some(false) => Met::NotMet,
-                    None => Met::NotJudged,
+                    _ if is_unjudged => CriterionOutcome::NotJudged,
+                    Some(true) => CriterionOutcome::Met,
+                    Some(false) => CriterionOutcome::NotMet,
+                    None => CriterionOutcome::NotJudged,
                 };
                 let mut details = redact(result.clone());
                 // It stands above, and better: the file says `false` of what nobody judged.
                 details.as_object_mut().and_then(|details| details.remove("met"));
-                found.push(Criterion { name: format!("{section}.{name}"), met, details });
+                found.push(EvaluationCriterion { name: format!("{section}.{name}"), met, details });
             }
         }
         found

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use super::contract::Contract;
-use super::evaluation::Evaluation;
+use super::contract::SkillContractResult;
+use super::evaluation::ExperimentEvaluation;
 
 /// The persona of runs that have none, and the strategy of inputs that have none.
 pub const NO_PERSONA: &str = "(none)";
@@ -24,8 +24,8 @@ pub struct Experiment {
     /// When its summary was written, as it stands there.
     pub written: Option<String>,
     /// Whether it came to its end, as far as its summary tells.
-    pub state: State,
-    /// The same as [`State::Unfinished`].
+    pub state: ExperimentState,
+    /// The same as [`ExperimentState::Unfinished`].
     pub unfinished: bool,
     /// How many runs there were, by the summary; of one that is unfinished, by its traces.
     pub total: Option<u64>,
@@ -45,13 +45,13 @@ pub struct Experiment {
     pub runner_type: Option<String>,
     /// What its traces and errors say. Only of experiments that were asked for, because these files are large.
     #[serde(flatten)]
-    pub details: Option<Details>,
+    pub details: Option<ExperimentDetails>,
     /// What was judged, by 0.2.30.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub evaluation: Option<Evaluation>,
+    pub evaluation: Option<ExperimentEvaluation>,
     /// Whether a skill kept to its contract, by 0.4.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub contract: Option<Contract>,
+    pub contract: Option<SkillContractResult>,
     /// Where its files contradict each other.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub disagreements: Vec<String>,
@@ -60,7 +60,7 @@ pub struct Experiment {
 /// Whether an experiment came to its end.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum State {
+pub enum ExperimentState {
     /// It did, and its summary has numbers.
     #[default]
     Finished,
@@ -72,7 +72,7 @@ pub enum State {
 
 /// What the traces and errors of an experiment say.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
-pub struct Details {
+pub struct ExperimentDetails {
     /// Runs that have a trace.
     pub traced_runs: u64,
     /// The longest run.
@@ -80,18 +80,18 @@ pub struct Details {
     /// Runs that count as a success and have no answer.
     pub empty_outputs: u64,
     /// Runs of each persona; `(none)` for those without.
-    pub by_persona: BTreeMap<String, Tally>,
+    pub by_persona: BTreeMap<String, RunTally>,
     /// Runs of each input.
     pub by_input: BTreeMap<String, InputRuns>,
     /// What failed, in the order of the files: at most 200.
-    pub failures: Vec<Failure>,
+    pub failures: Vec<FailedRun>,
     /// What was too much for the lists above.
     #[serde(skip_serializing_if = "is_zero")]
     pub runs_left_out: u64,
     /// Tokens, if something counted them.
-    pub tokens: Option<Tokens>,
+    pub tokens: Option<TokenUsage>,
     /// Conversations, if there were any.
-    pub conversations: Option<Conversations>,
+    pub conversations: Option<ConversationStats>,
     /// How often which guardrail of 0.3 warned.
     pub guardrail_warnings: BTreeMap<String, u64>,
     /// How many lines each file of JSON Lines has.
@@ -100,7 +100,7 @@ pub struct Details {
 
 /// How many ran, and how many of them failed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
-pub struct Tally {
+pub struct RunTally {
     /// All.
     pub runs: u64,
     /// Those that failed.
@@ -127,7 +127,7 @@ pub struct InputRuns {
 
 /// A run that failed.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
-pub struct Failure {
+pub struct FailedRun {
     /// What was said to the agent.
     pub input: String,
     /// By whom; `(none)` if nobody in particular.
@@ -140,7 +140,7 @@ pub struct Failure {
 
 /// Tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-pub struct Tokens {
+pub struct TokenUsage {
     /// Which file says it: `traces`, or `observations` where traces say nothing.
     #[serde(rename = "from")]
     pub source: &'static str,
@@ -154,7 +154,7 @@ pub struct Tokens {
 
 /// Conversations.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
-pub struct Conversations {
+pub struct ConversationStats {
     /// How many.
     pub count: u64,
     /// How many answers the agent gave in each.
@@ -165,12 +165,12 @@ pub struct Conversations {
 
 impl Experiment {
     /// What it is sorted by: the newest is the greatest.
-    pub(super) fn age(&self) -> (&Option<String>, &str) {
+    pub(super) fn sort_key(&self) -> (&Option<String>, &str) {
         (&self.time, &self.id)
     }
 }
 
-impl Details {
+impl ExperimentDetails {
     /// Whether any run was read: there may be no traces, or broken ones only.
     pub(super) fn has_runs(&self) -> bool {
         !self.by_persona.is_empty()
@@ -178,7 +178,7 @@ impl Details {
 }
 
 impl InputRuns {
-    pub(super) fn add(&mut self, ms: Option<f64>, error: Option<&str>) {
+    pub(super) fn add_run(&mut self, ms: Option<f64>, error: Option<&str>) {
         self.runs += 1;
         if let Some(error) = error {
             self.failed += 1;
@@ -204,20 +204,20 @@ impl InputRuns {
     /// Means and rounded numbers, once everything is in.
     #[expect(clippy::cast_precision_loss, reason = "nobody has 2^53 runs")]
     pub(super) fn finish(&mut self) {
-        self.mean_ms = (self.timed.1 > 0).then(|| rounded(self.timed.0 / self.timed.1 as f64));
-        self.slowest_ms = self.slowest_ms.map(rounded);
+        self.mean_ms = (self.timed.1 > 0).then(|| round_to_four_digits(self.timed.0 / self.timed.1 as f64));
+        self.slowest_ms = self.slowest_ms.map(round_to_four_digits);
     }
 }
 
 /// To four digits, which is more than anybody compares.
-pub(super) fn rounded(number: f64) -> f64 {
+pub(super) fn round_to_four_digits(number: f64) -> f64 {
     (number * 1e4).round() / 1e4
 }
 
 /// Part by whole, if there is a whole and the part is one of it.
 #[expect(clippy::cast_precision_loss, reason = "nobody has 2^53 runs")]
 pub(super) fn rate(part: u64, whole: u64) -> Option<f64> {
-    (whole > 0 && part <= whole).then(|| rounded(part as f64 / whole as f64))
+    (whole > 0 && part <= whole).then(|| round_to_four_digits(part as f64 / whole as f64))
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde wants it so")]

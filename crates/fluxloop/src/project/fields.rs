@@ -2,74 +2,76 @@
 
 use serde_json::Value;
 
+use super::config_node::{ConfigNode, ConfigValue};
 use super::limits;
-use super::node::{Data, Node};
-use super::redact::{redact, told};
-use super::warning::Warnings;
+use super::redact::{redact, redact_and_truncate};
+use super::warning::FileWarnings;
 
 /// What can be asked of a mapping.
 #[derive(Clone, Copy)]
-pub(super) struct Fields<'n>(pub(super) Option<&'n Node>);
+pub(super) struct ConfigFields<'n>(pub(super) Option<&'n ConfigNode>);
 
-impl<'n> Fields<'n> {
+impl<'n> ConfigFields<'n> {
     /// Whatever stands under a key.
-    pub(super) fn get(self, key: &str) -> Option<&'n Node> {
+    pub(super) fn get(self, key: &str) -> Option<&'n ConfigNode> {
         self.0?.get(key)
     }
 
-    pub(super) fn text(self, key: &str, warnings: &mut Warnings) -> Option<String> {
+    pub(super) fn text(self, key: &str, warnings: &mut FileWarnings) -> Option<String> {
         let node = self.get(key)?;
         match &node.data {
-            Data::Text(text) => Some(told(text, limits::TEXT)),
-            _ => wrong(node, key, "a text", warnings),
+            ConfigValue::Text(text) => Some(redact_and_truncate(text, limits::MAX_TEXT_CHARS)),
+            _ => warn_wrong_type(node, key, "a text", warnings),
         }
     }
 
-    pub(super) fn count(self, key: &str, warnings: &mut Warnings) -> Option<u64> {
+    pub(super) fn count(self, key: &str, warnings: &mut FileWarnings) -> Option<u64> {
         let node = self.get(key)?;
-        let count = if let Data::Number(number) = &node.data { number.as_u64() } else { None };
-        count.or_else(|| wrong(node, key, "a whole number", warnings))
+        let count = if let ConfigValue::Number(number) = &node.data { number.as_u64() } else { None };
+        count.or_else(|| warn_wrong_type(node, key, "a whole number", warnings))
     }
 
-    pub(super) fn number(self, key: &str, warnings: &mut Warnings) -> Option<f64> {
+    pub(super) fn number(self, key: &str, warnings: &mut FileWarnings) -> Option<f64> {
         let node = self.get(key)?;
-        let number = if let Data::Number(number) = &node.data { number.as_f64() } else { None };
-        number.or_else(|| wrong(node, key, "a number", warnings))
+        let number = if let ConfigValue::Number(number) = &node.data { number.as_f64() } else { None };
+        number.or_else(|| warn_wrong_type(node, key, "a number", warnings))
     }
 
-    pub(super) fn flag(self, key: &str, warnings: &mut Warnings) -> Option<bool> {
+    pub(super) fn flag(self, key: &str, warnings: &mut FileWarnings) -> Option<bool> {
         let node = self.get(key)?;
-        if let Data::Flag(flag) = node.data {
+        if let ConfigValue::Flag(flag) = node.data {
             Some(flag)
         } else {
-            wrong(node, key, "true or false", warnings)
+            warn_wrong_type(node, key, "true or false", warnings)
         }
     }
 
-    pub(super) fn mapping(self, key: &str, warnings: &mut Warnings) -> Fields<'n> {
-        let Some(node) = self.get(key) else { return Fields(None) };
-        if matches!(node.data, Data::Map(_)) {
-            Fields(Some(node))
+    pub(super) fn mapping(self, key: &str, warnings: &mut FileWarnings) -> ConfigFields<'n> {
+        let Some(node) = self.get(key) else { return ConfigFields(None) };
+        if matches!(node.data, ConfigValue::Map(_)) {
+            ConfigFields(Some(node))
         } else {
-            Fields(wrong(node, key, "a mapping", warnings))
+            ConfigFields(warn_wrong_type(node, key, "a mapping", warnings))
         }
     }
 
-    pub(super) fn list(self, key: &str, warnings: &mut Warnings) -> &'n [Node] {
+    pub(super) fn list(self, key: &str, warnings: &mut FileWarnings) -> &'n [ConfigNode] {
         let Some(node) = self.get(key) else { return &[] };
-        if let Data::List(items) = &node.data {
+        if let ConfigValue::List(items) = &node.data {
             items
         } else {
-            wrong(node, key, "a list", warnings).unwrap_or(&[])
+            warn_wrong_type(node, key, "a list", warnings).unwrap_or(&[])
         }
     }
 
     /// A list of texts; numbers in it are taken for texts.
-    pub(super) fn texts(self, key: &str, warnings: &mut Warnings) -> Vec<String> {
+    pub(super) fn texts(self, key: &str, warnings: &mut FileWarnings) -> Vec<String> {
         let items = self.list(key, warnings);
         items
             .iter()
-            .filter_map(|item| scalar(item).or_else(|| wrong(item, key, "a list of texts", warnings)))
+            .filter_map(|item| {
+                scalar_text(item).or_else(|| warn_wrong_type(item, key, "a list of texts", warnings))
+            })
             .collect()
     }
 
@@ -81,8 +83,10 @@ impl<'n> Fields<'n> {
     }
 
     /// Keys and values, without those that are told elsewhere and without secrets.
-    pub(super) fn others(self, known: &[&str]) -> serde_json::Map<String, Value> {
-        let Some(Data::Map(entries)) = self.0.map(|node| &node.data) else { return serde_json::Map::new() };
+    pub(super) fn remaining(self, known: &[&str]) -> serde_json::Map<String, Value> {
+        let Some(ConfigValue::Map(entries)) = self.0.map(|node| &node.data) else {
+            return serde_json::Map::new();
+        };
         let others = entries.iter().filter(|(key, _)| !known.contains(&key.as_str()));
         let others = others.map(|(key, node)| (key.clone(), node.to_json())).collect();
         if let Value::Object(others) = redact(Value::Object(others)) {
@@ -93,25 +97,25 @@ impl<'n> Fields<'n> {
     }
 
     /// Keys and values as they are, with what is secret in them.
-    pub(super) fn entries(self) -> &'n [(String, Node)] {
+    pub(super) fn entries(self) -> &'n [(String, ConfigNode)] {
         match self.0.map(|node| &node.data) {
-            Some(Data::Map(entries)) => entries,
+            Some(ConfigValue::Map(entries)) => entries,
             _ => &[],
         }
     }
 }
 
 /// A text or number, as a text.
-pub(super) fn scalar(node: &Node) -> Option<String> {
+pub(super) fn scalar_text(node: &ConfigNode) -> Option<String> {
     match &node.data {
-        Data::Text(text) => Some(told(text, limits::TEXT)),
-        Data::Number(number) => Some(number.to_string()),
-        Data::Flag(flag) => Some(flag.to_string()),
+        ConfigValue::Text(text) => Some(redact_and_truncate(text, limits::MAX_TEXT_CHARS)),
+        ConfigValue::Number(number) => Some(number.to_string()),
+        ConfigValue::Flag(flag) => Some(flag.to_string()),
         _ => None,
     }
 }
 
-fn wrong<T>(node: &Node, key: &str, wanted: &str, warnings: &mut Warnings) -> Option<T> {
+fn warn_wrong_type<T>(node: &ConfigNode, key: &str, wanted: &str, warnings: &mut FileWarnings) -> Option<T> {
     warnings.add(&node.file, node.line(), format!("`{key}` is {}, not {wanted}", node.kind()));
     None
 }

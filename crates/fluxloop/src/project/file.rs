@@ -3,17 +3,17 @@
 use serde::de::DeserializeOwned;
 use tree::Tree;
 
+use super::config_node::{ConfigNode, ConfigValue};
 use super::limits;
-use super::node::{Data, Node};
-use super::warning::{Warnings, reason};
+use super::warning::{FileWarnings, read_error_reason};
 use super::yaml;
 
 /// The text of a file, if there is one.
-pub(super) fn text(tree: &Tree, path: &str, limit: u64, warnings: &mut Warnings) -> Option<String> {
+pub(super) fn read_text(tree: &Tree, path: &str, limit: u64, warnings: &mut FileWarnings) -> Option<String> {
     let bytes = match tree.read(path, limit) {
         Ok(bytes) => bytes,
         Err(error) => {
-            if let Some(what) = reason(tree, path, &error) {
+            if let Some(what) = read_error_reason(tree, path, &error) {
                 warnings.add(path, None, what);
             }
             return None;
@@ -31,9 +31,9 @@ pub(super) fn text(tree: &Tree, path: &str, limit: u64, warnings: &mut Warnings)
 }
 
 /// A YAML file whose document is a mapping.
-pub(super) fn mapping(tree: &Tree, path: &str, warnings: &mut Warnings) -> Option<Node> {
-    let node = document(tree, path, limits::YAML, warnings)?;
-    if matches!(node.data, Data::Map(_)) {
+pub(super) fn read_mapping(tree: &Tree, path: &str, warnings: &mut FileWarnings) -> Option<ConfigNode> {
+    let node = read_yaml(tree, path, limits::MAX_YAML_BYTES, warnings)?;
+    if matches!(node.data, ConfigValue::Map(_)) {
         return Some(node);
     }
     warnings.add(path, node.line(), format!("the file is {}, not a mapping; it is left out", node.kind()));
@@ -41,8 +41,13 @@ pub(super) fn mapping(tree: &Tree, path: &str, warnings: &mut Warnings) -> Optio
 }
 
 /// A YAML file.
-pub(super) fn document(tree: &Tree, path: &str, limit: u64, warnings: &mut Warnings) -> Option<Node> {
-    let text = text(tree, path, limit, warnings)?;
+pub(super) fn read_yaml(
+    tree: &Tree,
+    path: &str,
+    limit: u64,
+    warnings: &mut FileWarnings,
+) -> Option<ConfigNode> {
+    let text = read_text(tree, path, limit, warnings)?;
     let parsed = yaml::parse(path, &text);
     parsed
         .map_err(|broken| warnings.add(path, broken.line, format!("{}; the file is left out", broken.what)))
@@ -50,18 +55,22 @@ pub(super) fn document(tree: &Tree, path: &str, limit: u64, warnings: &mut Warni
 }
 
 /// A JSON file.
-pub(super) fn json<T: DeserializeOwned>(tree: &Tree, path: &str, warnings: &mut Warnings) -> Option<T> {
-    let text = text(tree, path, limits::JSON, warnings)?;
+pub(super) fn read_json<T: DeserializeOwned>(
+    tree: &Tree,
+    path: &str,
+    warnings: &mut FileWarnings,
+) -> Option<T> {
+    let text = read_text(tree, path, limits::MAX_JSON_BYTES, warnings)?;
     if text.trim().is_empty() {
         warnings.add(path, None, "the file is empty");
         return None;
     }
     let parsed = serde_json::from_str(text.trim_start_matches('\u{feff}'));
-    parsed.map_err(|error| warnings.add(path, error.line(), json_words(&error))).ok()
+    parsed.map_err(|error| warnings.add(path, error.line(), json_error_message(&error))).ok()
 }
 
 /// What the parser says, without the place: that stands beside it.
-pub(super) fn json_words(error: &serde_json::Error) -> String {
+pub(super) fn json_error_message(error: &serde_json::Error) -> String {
     let words = error.to_string();
     let words = words.rsplit_once(" at line ").map_or(words.as_str(), |(words, _)| words);
     match error.classify() {
@@ -77,7 +86,7 @@ pub(super) fn json_words(error: &serde_json::Error) -> String {
 }
 
 /// A path of a project, from the root of the tree: `None` if it leads out.
-pub(super) fn resolve(tree: &Tree, folder: &str, path: &str) -> Option<String> {
+pub(super) fn resolve_path(tree: &Tree, folder: &str, path: &str) -> Option<String> {
     let (folder, path) = match path.strip_prefix('/') {
         None => (folder, path),
         // An absolute path may still mean a file in here.
@@ -97,6 +106,6 @@ pub(super) fn resolve(tree: &Tree, folder: &str, path: &str) -> Option<String> {
 }
 
 /// A path in a folder; the root is `""`.
-pub(super) fn join(folder: &str, name: &str) -> String {
+pub(super) fn join_path(folder: &str, name: &str) -> String {
     if folder.is_empty() { name.to_owned() } else { format!("{folder}/{name}") }
 }

@@ -8,22 +8,22 @@ use serde_json::Value;
 use tree::Tree;
 
 use super::NO_PERSONA;
-use super::fields::{Fields, scalar};
-use super::file::{self, join, resolve};
+use super::config_node::{ConfigNode, ConfigValue};
+use super::fields::{ConfigFields, scalar_text};
+use super::file::{self, join_path, resolve_path};
 use super::limits;
-use super::merged::Merged;
-use super::node::{Data, Node};
-use super::place::{Place, is_there};
-use super::redact::told;
-use super::settings::Names;
-use super::warning::Warnings;
-use crate::Line;
+use super::location::{FluxloopLocation, exists};
+use super::merged_settings::MergedSettings;
+use super::redact::redact_and_truncate;
+use super::settings::PersonaNames;
+use super::warning::FileWarnings;
+use crate::ReleaseLine;
 
 /// The inputs that a run would take.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
-pub struct Inputs {
+pub struct ProjectInputs {
     /// Where they come from.
-    pub source: Source,
+    pub source: InputSource,
     /// The file they are in.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub file: Option<String>,
@@ -34,17 +34,17 @@ pub struct Inputs {
     /// How many each strategy made; `(none)` for those without.
     pub by_strategy: BTreeMap<String, u64>,
     /// Each of them.
-    pub items: Vec<Input>,
+    pub items: Vec<ProjectInput>,
 }
 
 /// Where inputs come from.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Source {
+pub enum InputSource {
     /// Nothing says it, or nothing readable.
     #[default]
     Unknown,
-    /// The file that `inputs_file` names.
+    /// The file that `find_inputs_file` names.
     File,
     /// The settings themselves.
     Inline,
@@ -54,7 +54,7 @@ pub enum Source {
 
 /// An input.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Input {
+pub struct ProjectInput {
     /// The text.
     pub text: String,
     /// Who says it: the name, or an id that belongs to no persona we know.
@@ -68,31 +68,33 @@ pub struct Input {
     pub base_input: Option<String>,
 }
 
-impl Inputs {
+impl ProjectInputs {
     pub(super) fn read(
         tree: &Tree,
-        place: &Place,
-        merged: &Merged,
-        names: &Names,
-        warnings: &mut Warnings,
+        location: &FluxloopLocation,
+        merged: &MergedSettings,
+        names: &PersonaNames,
+        warnings: &mut FileWarnings,
     ) -> Self {
-        let settings = Fields(Some(&merged.node));
+        let settings = ConfigFields(Some(&merged.node));
         // What was begun with 0.3 may go on with 0.4.
         let is_in_settings = settings.get("inputs_file").is_none() && settings.get("input").is_some();
-        let mut inputs = match place.line {
-            Line::V02 | Line::V03 if !is_in_settings => from_file(tree, place, settings, warnings),
-            _ => from_settings(tree, place, settings, warnings),
+        let mut inputs = match location.release_line {
+            ReleaseLine::V02 | ReleaseLine::V03 if !is_in_settings => {
+                from_file(tree, location, settings, warnings)
+            }
+            _ => from_settings(tree, location, settings, warnings),
         };
         for persona in inputs.items.iter_mut().filter_map(|item| item.persona.as_mut()) {
             if let Some(name) = names.get(persona) {
                 persona.clone_from(name);
             }
         }
-        Self::of(inputs.source, inputs.file, inputs.items)
+        Self::from_items(inputs.source, inputs.file, inputs.items)
     }
 
-    fn of(source: Source, file: Option<String>, items: Vec<Input>) -> Self {
-        let count = |of: fn(&Input) -> Option<&String>| {
+    fn from_items(source: InputSource, file: Option<String>, items: Vec<ProjectInput>) -> Self {
+        let count = |of: fn(&ProjectInput) -> Option<&String>| {
             let mut counts = BTreeMap::new();
             for item in &items {
                 *counts.entry(of(item).map_or(NO_PERSONA, String::as_str).to_owned()).or_default() += 1;
@@ -106,90 +108,108 @@ impl Inputs {
 }
 
 /// 0.2 and 0.3: a file, from the folder of the project.
-fn from_file(tree: &Tree, place: &Place, settings: Fields<'_>, warnings: &mut Warnings) -> Inputs {
-    let Some(name) = settings.text("inputs_file", warnings) else { return Inputs::default() };
+fn from_file(
+    tree: &Tree,
+    location: &FluxloopLocation,
+    settings: ConfigFields<'_>,
+    warnings: &mut FileWarnings,
+) -> ProjectInputs {
+    let Some(name) = settings.text("inputs_file", warnings) else { return ProjectInputs::default() };
     let (at, line) =
         settings.get("inputs_file").map(|node| (node.file.clone(), node.line())).unwrap_or_default();
-    let Some(path) = resolve(tree, &place.folder, &name) else {
+    let Some(path) = resolve_path(tree, &location.folder, &name) else {
         warnings.add(&at, line, "`inputs_file` leads out of the repository; it is not read");
-        return Inputs::default();
+        return ProjectInputs::default();
     };
-    if !is_there(tree, &path) {
-        let named = warnings.name(NameKind::File, &path, &at, line);
+    if !exists(tree, &path) {
+        let named = warnings.display_name(NameKind::File, &path, &at, line);
         warnings.add(&at, line, format!("`inputs_file` names `{named}`, which is not there"));
     }
-    let document = file::document(tree, &path, limits::INPUTS, warnings);
-    let items = document.map(|document| rows(&document, warnings)).unwrap_or_default();
-    Inputs::of(Source::File, Some(path), items)
+    let document = file::read_yaml(tree, &path, limits::MAX_INPUTS_BYTES, warnings);
+    let items = document.map(|document| parse_rows(&document, warnings)).unwrap_or_default();
+    ProjectInputs::from_items(InputSource::File, Some(path), items)
 }
 
 /// A list of rows, or a mapping with one.
-fn rows(document: &Node, warnings: &mut Warnings) -> Vec<Input> {
+fn parse_rows(document: &ConfigNode, warnings: &mut FileWarnings) -> Vec<ProjectInput> {
     let items = match &document.data {
-        Data::List(items) => items.as_slice(),
-        _ => Fields(Some(document)).list("inputs", warnings),
+        ConfigValue::List(items) => items.as_slice(),
+        _ => ConfigFields(Some(document)).list("inputs", warnings),
     };
-    items.iter().filter_map(|row| input(row, "input", warnings)).collect()
+    items.iter().filter_map(|row| parse_input(row, "input", warnings)).collect()
 }
 
 /// 0.4: in the settings, or in a file that was pulled.
-fn from_settings(tree: &Tree, place: &Place, settings: Fields<'_>, warnings: &mut Warnings) -> Inputs {
+fn from_settings(
+    tree: &Tree,
+    location: &FluxloopLocation,
+    settings: ConfigFields<'_>,
+    warnings: &mut FileWarnings,
+) -> ProjectInputs {
     let section = settings.mapping("input", warnings);
     let source = section.text("source", warnings).unwrap_or_else(|| "inline".to_owned());
-    let pulled = join(&place.folder, "pulled/inputs.json");
-    if source != "inline" && is_there(tree, &pulled) {
-        let items = match file::json::<Value>(tree, &pulled, warnings) {
-            Some(value) => pulled_rows(&Node::from_json(&pulled.as_str().into(), value), warnings),
+    let pulled = join_path(&location.folder, "pulled/inputs.json");
+    if source != "inline" && exists(tree, &pulled) {
+        let items = match file::read_json::<Value>(tree, &pulled, warnings) {
+            Some(value) => {
+                parse_pulled_rows(&ConfigNode::from_json(&pulled.as_str().into(), value), warnings)
+            }
             None => Vec::new(),
         };
-        return Inputs::of(Source::Pulled, Some(pulled), items);
+        return ProjectInputs::from_items(InputSource::Pulled, Some(pulled), items);
     }
     let items: Vec<_> =
-        section.list("items", warnings).iter().filter_map(|row| input(row, "text", warnings)).collect();
+        section.list("items", warnings).iter().filter_map(|row| parse_input(row, "text", warnings)).collect();
     if source != "inline" && items.is_empty() {
         let (file, line) =
             section.get("source").map(|node| (node.file.clone(), node.line())).unwrap_or_default();
-        let source = warnings.name(NameKind::Setting, &source, &file, line);
-        let pulled = warnings.path(&pulled);
+        let source = warnings.display_name(NameKind::Setting, &source, &file, line);
+        let pulled = warnings.display_path(&pulled);
         warnings.add(&file, line, format!("inputs are `{source}`, and `{pulled}` is not there"));
     }
     if section.0.is_none() {
-        return Inputs::default();
+        return ProjectInputs::default();
     }
-    Inputs::of(Source::Inline, section.get("items").map(|node| node.file.to_string()), items)
+    ProjectInputs::from_items(
+        InputSource::Inline,
+        section.get("items").map(|node| node.file.to_string()),
+        items,
+    )
 }
 
 /// Rows with `text`, `content` or the first of their messages.
-fn pulled_rows(document: &Node, warnings: &mut Warnings) -> Vec<Input> {
+fn parse_pulled_rows(document: &ConfigNode, warnings: &mut FileWarnings) -> Vec<ProjectInput> {
     let items = match &document.data {
-        Data::List(items) => items.as_slice(),
-        _ => Fields(Some(document)).list("inputs", warnings),
+        ConfigValue::List(items) => items.as_slice(),
+        _ => ConfigFields(Some(document)).list("inputs", warnings),
     };
-    let row = |row: &Node| {
-        let fields = Fields(Some(row));
+    let row = |row: &ConfigNode| {
+        let fields = ConfigFields(Some(row));
         let first = || match &row.get("messages")?.data {
-            Data::List(messages) => messages.first()?.get("content").and_then(scalar),
+            ConfigValue::List(messages) => messages.first()?.get("content").and_then(scalar_text),
             _ => None,
         };
-        let text =
-            ["text", "content"].into_iter().find_map(|key| fields.get(key).and_then(scalar)).or_else(first);
+        let text = ["text", "content"]
+            .into_iter()
+            .find_map(|key| fields.get(key).and_then(scalar_text))
+            .or_else(first);
         if text.is_none() {
             warnings.add(&row.file, row.line(), "a row without `text`; it is left out");
         }
-        Some(about(told(&text?, limits::TEXT), row))
+        Some(input_with_metadata(redact_and_truncate(&text?, limits::MAX_TEXT_CHARS), row))
     };
     items.iter().filter_map(row).collect()
 }
 
 /// A row with a text under `key`. Without `metadata` the row itself tells of itself.
-fn input(row: &Node, key: &str, warnings: &mut Warnings) -> Option<Input> {
+fn parse_input(row: &ConfigNode, key: &str, warnings: &mut FileWarnings) -> Option<ProjectInput> {
     let mut wrong = |what: String| warnings.add(&row.file, row.line(), what);
-    if !matches!(row.data, Data::Map(_)) {
+    if !matches!(row.data, ConfigValue::Map(_)) {
         wrong(format!("a row is {}, not a mapping with `{key}`; it is left out", row.kind()));
         return None;
     }
     let text = match row.get(key).map(|node| (&node.data, node.kind())) {
-        Some((Data::Text(text), _)) => told(text, limits::TEXT),
+        Some((ConfigValue::Text(text), _)) => redact_and_truncate(text, limits::MAX_TEXT_CHARS),
         Some((_, kind)) => {
             wrong(format!("`{key}` is {kind}, not a text; the row is left out"));
             return None;
@@ -200,18 +220,18 @@ fn input(row: &Node, key: &str, warnings: &mut Warnings) -> Option<Input> {
         }
     };
     match row.get("metadata") {
-        None => Some(about(text, row)),
+        None => Some(input_with_metadata(text, row)),
         Some(metadata) => {
-            if !matches!(metadata.data, Data::Map(_)) {
+            if !matches!(metadata.data, ConfigValue::Map(_)) {
                 wrong(format!("`metadata` is {}, not a mapping", metadata.kind()));
             }
-            Some(about(text, metadata))
+            Some(input_with_metadata(text, metadata))
         }
     }
 }
 
-fn about(text: String, metadata: &Node) -> Input {
-    let word = |key: &str| metadata.get(key).and_then(scalar).filter(|word| !word.is_empty());
+fn input_with_metadata(text: String, metadata: &ConfigNode) -> ProjectInput {
+    let word = |key: &str| metadata.get(key).and_then(scalar_text).filter(|word| !word.is_empty());
     let persona = word("persona").or_else(|| word("persona_id"));
-    Input { text, persona, strategy: word("strategy"), base_input: word("base_input") }
+    ProjectInput { text, persona, strategy: word("strategy"), base_input: word("base_input") }
 }

@@ -2,15 +2,15 @@
 
 use std::io::{BufRead, BufReader, Read};
 
-use tree::{Budget, Tree};
+use tree::{Tree, WorkBudget};
 
-use super::file::json_words;
+use super::file::json_error_message;
 use super::limits;
-use super::warning::{Warnings, reason};
+use super::warning::{FileWarnings, read_error_reason};
 
 /// What came of a file.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Lines {
+pub(super) struct LineCounts {
     /// Lines that are not empty.
     pub(super) lines: u64,
     /// Those of them that could not be used.
@@ -18,38 +18,40 @@ pub(super) struct Lines {
 }
 
 /// How often the budget is asked.
-const LINES_BETWEEN_LOOKS: u64 = 256;
+const BUDGET_CHECK_INTERVAL_LINES: u64 = 256;
 
 /// Shows each line to `take`, which says what is wrong with it. `None` if there is no such file, or it cannot be read.
-pub(super) fn each(
+pub(super) fn for_each_line(
     tree: &Tree,
     path: &str,
-    budget: &Budget,
-    warnings: &mut Warnings,
+    budget: &WorkBudget,
+    warnings: &mut FileWarnings,
     mut take: impl FnMut(&str) -> Result<(), String>,
-) -> Option<Lines> {
-    let stream = match tree.stream(path, limits::LINES) {
+) -> Option<LineCounts> {
+    let stream = match tree.stream(path, limits::MAX_JSONL_BYTES) {
         Ok(stream) => stream,
         Err(error) => {
-            if let Some(what) = reason(tree, path, &error) {
+            if let Some(what) = read_error_reason(tree, path, &error) {
                 warnings.add(path, None, what);
             }
             return None;
         }
     };
     let mut reader = BufReader::with_capacity(64 << 10, stream);
-    let (mut line, mut number, mut read) = (Vec::new(), 0, Lines::default());
+    let (mut line, mut number, mut read) = (Vec::new(), 0, LineCounts::default());
     loop {
-        match next(&mut reader, &mut line) {
-            Ok(Next::End) => return Some(read),
+        match read_line(&mut reader, &mut line) {
+            Ok(NextLine::End) => return Some(read),
             Ok(found) => {
                 number += 1;
-                if line.iter().all(u8::is_ascii_whitespace) && found == Next::Line {
+                if line.iter().all(u8::is_ascii_whitespace) && found == NextLine::Line {
                     continue;
                 }
                 read.lines += 1;
                 let taken = match found {
-                    Next::TooLong => Err(format!("longer than {} bytes; the line is skipped", limits::LINE)),
+                    NextLine::TooLong => {
+                        Err(format!("longer than {} bytes; the line is skipped", limits::MAX_LINE_BYTES))
+                    }
                     _ => str::from_utf8(&line).map_err(|_| "not UTF-8".to_owned()).and_then(&mut take),
                 };
                 if let Err(what) = taken {
@@ -62,7 +64,7 @@ pub(super) fn each(
                 return Some(read);
             }
         }
-        if read.lines % LINES_BETWEEN_LOOKS == 0 && (budget.is_stopped() || budget.is_over()) {
+        if read.lines % BUDGET_CHECK_INTERVAL_LINES == 0 && (budget.is_cancelled() || budget.is_expired()) {
             warnings.add(path, number, "the time was up here; the rest is left out");
             return Some(read);
         }
@@ -70,31 +72,32 @@ pub(super) fn each(
 }
 
 /// A line as an object of this shape.
-pub(super) fn object<'a, T: serde::Deserialize<'a>>(line: &'a str) -> Result<T, String> {
+pub(super) fn parse_object<'a, T: serde::Deserialize<'a>>(line: &'a str) -> Result<T, String> {
     // A list would do for serde: it takes its items for the fields in their order.
     if !line.trim_start().starts_with('{') && serde_json::from_str::<serde::de::IgnoredAny>(line).is_ok() {
         return Err("no object; the line is left out".to_owned());
     }
-    serde_json::from_str(line).map_err(|error| format!("{}; the line is left out", json_words(&error)))
+    serde_json::from_str(line)
+        .map_err(|error| format!("{}; the line is left out", json_error_message(&error)))
 }
 
 #[derive(PartialEq)]
-enum Next {
+enum NextLine {
     Line,
     TooLong,
     End,
 }
 
-fn next(reader: &mut impl BufRead, line: &mut Vec<u8>) -> std::io::Result<Next> {
+fn read_line(reader: &mut impl BufRead, line: &mut Vec<u8>) -> std::io::Result<NextLine> {
     line.clear();
-    if reader.by_ref().take(limits::LINE as u64 + 1).read_until(b'\n', line)? == 0 {
-        return Ok(Next::End);
+    if reader.by_ref().take(limits::MAX_LINE_BYTES as u64 + 1).read_until(b'\n', line)? == 0 {
+        return Ok(NextLine::End);
     }
-    if line.len() <= limits::LINE || line.ends_with(b"\n") {
-        return Ok(Next::Line);
+    if line.len() <= limits::MAX_LINE_BYTES || line.ends_with(b"\n") {
+        return Ok(NextLine::Line);
     }
     line.clear();
     line.shrink_to(64 << 10);
     reader.skip_until(b'\n')?;
-    Ok(Next::TooLong)
+    Ok(NextLine::TooLong)
 }

@@ -4,11 +4,13 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use super::experiment::{Experiment, InputRuns, State, Tally, is_zero, rate, rounded};
+use super::experiment::{
+    Experiment, ExperimentState, InputRuns, RunTally, is_zero, rate, round_to_four_digits,
+};
 
 /// What several experiments say together. Those that are unfinished or unreadable are counted, and nothing else of them.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
-pub struct Metrics {
+pub struct ExperimentMetrics {
     /// How many came to their end and can be read.
     pub experiments: u64,
     /// How many have no summary.
@@ -31,13 +33,13 @@ pub struct Metrics {
     /// Tokens of all, as far as something counted them.
     pub total_tokens: u64,
     /// Each experiment, the oldest first.
-    pub trend: Vec<Point>,
+    pub trend: Vec<ExperimentTrendPoint>,
     /// Runs of each persona, in the experiments that `covered` counts.
-    pub by_persona: BTreeMap<String, Tally>,
+    pub by_persona: BTreeMap<String, RunTally>,
     /// Runs of each input, in the same.
     pub by_input: BTreeMap<String, InputRuns>,
     /// What changed from the last experiment but one to the last. Only within one project.
-    pub last_against_previous: Option<Comparison>,
+    pub last_against_previous: Option<ExperimentComparison>,
     /// Judged traces that passed, over evaluations in which everybody judged.
     pub pass_rate: Option<f64>,
     /// Evaluations in which somebody did not.
@@ -46,12 +48,12 @@ pub struct Metrics {
     #[serde(skip_serializing_if = "is_zero")]
     pub judging_unknown: u64,
     /// What `by_persona` and `by_input` are about.
-    pub covered: Covered,
+    pub covered: MetricsCoverage,
 }
 
 /// How much the details tell of.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
-pub struct Covered {
+pub struct MetricsCoverage {
     /// Experiments of which runs were read, in traces or errors.
     pub experiments: u64,
     /// Their runs.
@@ -60,7 +62,7 @@ pub struct Covered {
 
 /// An experiment in a trend.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Point {
+pub struct ExperimentTrendPoint {
     /// Which.
     pub experiment: String,
     /// When.
@@ -78,7 +80,7 @@ pub struct Point {
 
 /// The last experiment against the one before: what it has more, and what fails or works now.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Comparison {
+pub struct ExperimentComparison {
     /// The last.
     pub last: String,
     /// The one before.
@@ -93,20 +95,20 @@ pub struct Comparison {
     pub inputs_that_work_now: Option<Vec<String>>,
 }
 
-impl Metrics {
+impl ExperimentMetrics {
     /// Takes experiments together, in whatever order they come.
-    pub fn of<'a>(experiments: impl IntoIterator<Item = &'a Experiment>) -> Self {
+    pub fn from_experiments<'a>(experiments: impl IntoIterator<Item = &'a Experiment>) -> Self {
         let (mut ended, others): (Vec<_>, Vec<_>) =
-            experiments.into_iter().partition(|one| one.state == State::Finished);
+            experiments.into_iter().partition(|one| one.state == ExperimentState::Finished);
         let count = |state| others.iter().filter(|other| other.state == state).count() as u64;
-        ended.sort_by_key(|experiment| experiment.age());
+        ended.sort_by_key(|experiment| experiment.sort_key());
         let mut metrics = Self {
             experiments: ended.len() as u64,
-            unfinished: count(State::Unfinished),
-            unreadable: count(State::Unreadable),
+            unfinished: count(ExperimentState::Unfinished),
+            unreadable: count(ExperimentState::Unreadable),
             contradictory: ended.iter().filter(|one| !one.disagreements.is_empty()).count() as u64,
-            trend: ended.iter().map(|experiment| Point::of(experiment)).collect(),
-            last_against_previous: Comparison::of(&ended),
+            trend: ended.iter().map(|experiment| ExperimentTrendPoint::from_experiment(experiment)).collect(),
+            last_against_previous: ExperimentComparison::between_last_two(&ended),
             ..Self::default()
         };
         let mut took = (0.0, 0);
@@ -117,7 +119,7 @@ impl Metrics {
         metrics.success_rate = rate(metrics.successful, metrics.total);
         metrics.mean_duration_ms = mean(took);
         metrics.by_input.values_mut().for_each(InputRuns::finish);
-        metrics.judge(&ended);
+        metrics.add_evaluations(&ended);
         metrics
     }
 
@@ -144,7 +146,7 @@ impl Metrics {
         self.covered.experiments += 1;
         for (persona, tally) in &details.by_persona {
             let sum = self.by_persona.entry(persona.clone()).or_default();
-            *sum = Tally { runs: sum.runs + tally.runs, failed: sum.failed + tally.failed };
+            *sum = RunTally { runs: sum.runs + tally.runs, failed: sum.failed + tally.failed };
             self.covered.runs += tally.runs;
         }
         for (input, runs) in &details.by_input {
@@ -152,7 +154,7 @@ impl Metrics {
         }
     }
 
-    fn judge(&mut self, experiments: &[&Experiment]) {
+    fn add_evaluations(&mut self, experiments: &[&Experiment]) {
         let (mut passed, mut traces) = (0, 0);
         for evaluation in experiments.iter().filter_map(|experiment| experiment.evaluation.as_ref()) {
             match (evaluation.fully_judged, evaluation.passed.zip(evaluation.traces)) {
@@ -171,11 +173,11 @@ impl Metrics {
 
 #[expect(clippy::cast_precision_loss, reason = "nobody has 2^53 runs")]
 fn mean((sum, count): (f64, u64)) -> Option<f64> {
-    (count > 0).then(|| rounded(sum / count as f64))
+    (count > 0).then(|| round_to_four_digits(sum / count as f64))
 }
 
-impl Point {
-    fn of(experiment: &Experiment) -> Self {
+impl ExperimentTrendPoint {
+    fn from_experiment(experiment: &Experiment) -> Self {
         let judged =
             experiment.evaluation.as_ref().filter(|evaluation| evaluation.fully_judged == Some(true));
         Self {
@@ -189,15 +191,16 @@ impl Point {
     }
 }
 
-impl Comparison {
+impl ExperimentComparison {
     /// Of experiments of one project, the oldest first.
-    fn of(experiments: &[&Experiment]) -> Option<Self> {
+    fn between_last_two(experiments: &[&Experiment]) -> Option<Self> {
         let [.., previous, last] = experiments else { return None };
         if experiments.iter().any(|experiment| experiment.project != last.project) {
             return None;
         }
-        let difference = |of: fn(&Experiment) -> Option<f64>| Some(rounded(of(last)? - of(previous)?));
-        let both = inputs(last).zip(inputs(previous));
+        let difference =
+            |of: fn(&Experiment) -> Option<f64>| Some(round_to_four_digits(of(last)? - of(previous)?));
+        let both = runs_by_input(last).zip(runs_by_input(previous));
         // What did not run in both is neither better nor worse.
         let only = |failed: &BTreeMap<String, InputRuns>, worked: &BTreeMap<String, InputRuns>| {
             let has_worked = |input: &String| worked.get(input).is_some_and(|runs| runs.failed == 0);
@@ -216,6 +219,6 @@ impl Comparison {
 }
 
 /// The inputs of an experiment, if any of its runs was read.
-fn inputs(experiment: &Experiment) -> Option<&BTreeMap<String, InputRuns>> {
+fn runs_by_input(experiment: &Experiment) -> Option<&BTreeMap<String, InputRuns>> {
     experiment.details.as_ref().filter(|details| details.has_runs()).map(|details| &details.by_input)
 }

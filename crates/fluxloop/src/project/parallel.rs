@@ -4,14 +4,14 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
 /// More would only wait for the same disk.
-const THREADS: usize = 4;
+const MAX_THREADS: usize = 4;
 /// Fewer things than this are done sooner than threads are started.
-const WORTH_IT: usize = 16;
+const MIN_PARALLEL_ITEMS: usize = 16;
 
 /// The results, in the order of the things.
-pub(super) fn in_parallel<T: Sync, R: Send>(things: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<R> {
-    let threads = thread::available_parallelism().map_or(1, usize::from).min(THREADS);
-    if things.len() < WORTH_IT || threads < 2 {
+pub(super) fn map_parallel<T: Sync, R: Send>(things: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<R> {
+    let threads = thread::available_parallelism().map_or(1, usize::from).min(MAX_THREADS);
+    if things.len() < MIN_PARALLEL_ITEMS || threads < 2 {
         return things.iter().map(work).collect();
     }
     let next = AtomicUsize::new(0);
@@ -42,9 +42,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn results_come_in_order() {
+    fn results_keep_input_order() {
         let things: Vec<u64> = (0..1000).collect();
-        assert_eq!(in_parallel(&things, |n| n * n), things.iter().map(|n| n * n).collect::<Vec<_>>());
-        assert_eq!(in_parallel(&things[..3], |n| n + 1), [1, 2, 3]);
+        assert_eq!(map_parallel(&things, |n| n * n), things.iter().map(|n| n * n).collect::<Vec<_>>());
+        assert_eq!(map_parallel(&things[..3], |n| n + 1), [1, 2, 3]);
     }
 }

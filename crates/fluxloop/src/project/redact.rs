@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::shapes::{REDACTED, redact_text};
+use super::secret_patterns::{REDACTED, redact_text};
 
 /// Mappings of which every value is private, whatever its key.
 const PRIVATE_MAPPINGS: [&str; 8] = [
@@ -42,7 +42,7 @@ pub fn redact(value: Value) -> Value {
         Value::Array(items) => redact_list(items),
         Value::Object(entries) => {
             let entry = |(key, value): (String, Value)| {
-                let value = redact_under(&key, value);
+                let value = redact_entry(&key, value);
                 // A key may be the secret itself, where somebody turned a mapping around.
                 (redact_text(&key).into_owned(), value)
             };
@@ -53,23 +53,23 @@ pub fn redact(value: Value) -> Value {
 }
 
 /// What may be shown of a value under this key.
-fn redact_under(key: &str, value: Value) -> Value {
+fn redact_entry(key: &str, value: Value) -> Value {
     if is_secret_key(key) {
-        return hidden(value);
+        return hide_value(value);
     }
     let is_private = PRIVATE_MAPPINGS.contains(&key.to_ascii_lowercase().as_str());
     match value {
         Value::Object(entries) if is_private => {
-            let entry = |(name, value): (String, Value)| (redact_text(&name).into_owned(), hidden(value));
+            let entry = |(name, value): (String, Value)| (redact_text(&name).into_owned(), hide_value(value));
             Value::Object(entries.into_iter().map(entry).collect())
         }
-        Value::Array(items) if is_private => Value::Array(items.into_iter().map(hidden_assignment).collect()),
+        Value::Array(items) if is_private => Value::Array(items.into_iter().map(hide_assignment).collect()),
         other => redact(other),
     }
 }
 
 /// Nothing is told of it but that it is there.
-fn hidden(value: Value) -> Value {
+fn hide_value(value: Value) -> Value {
     match value {
         Value::Null | Value::Bool(_) => value,
         Value::String(text) if text.is_empty() => Value::String(text),
@@ -84,7 +84,7 @@ fn redact_list(items: Vec<Value>) -> Value {
         let was_after_flag = std::mem::replace(&mut is_after_flag, item.as_str().is_some_and(is_secret_flag));
         match &item {
             Value::String(_) | Value::Number(_) if was_after_flag && !is_after_flag && !is_flag(&item) => {
-                hidden(item)
+                hide_value(item)
             }
             _ => redact(item),
         }
@@ -110,7 +110,7 @@ fn is_flag(item: &Value) -> bool {
 }
 
 /// `NAME=value`, or a mapping with a name.
-fn hidden_assignment(item: Value) -> Value {
+fn hide_assignment(item: Value) -> Value {
     match item {
         Value::String(text) => Value::String(match (variable_name(&text), text.contains('=')) {
             (Some(name), true) => format!("{name}={REDACTED}"),
@@ -119,12 +119,12 @@ fn hidden_assignment(item: Value) -> Value {
         }),
         Value::Object(entries) => {
             let entry = |(key, value): (String, Value)| {
-                let value = if key == "name" { redact(value) } else { hidden(value) };
+                let value = if key == "name" { redact(value) } else { hide_value(value) };
                 (key, value)
             };
             Value::Object(entries.into_iter().map(entry).collect::<Map<_, _>>())
         }
-        other => hidden(other),
+        other => hide_value(other),
     }
 }
 
@@ -139,7 +139,7 @@ pub(super) fn variable_name(assignment: &str) -> Option<&str> {
 
 /// Whether what stands under this key is a secret.
 pub(super) fn is_secret_key(key: &str) -> bool {
-    let words = words(key);
+    let words = split_words(key);
     let last = words.last().map(String::as_str).unwrap_or_default();
     let joined = words.concat();
     SECRET_ENDINGS.contains(&last)
@@ -150,7 +150,7 @@ pub(super) fn is_secret_key(key: &str) -> bool {
 }
 
 /// `apiKey`, `API_KEY` and `api-key` are the same two words.
-pub(super) fn words(key: &str) -> Vec<String> {
+pub(super) fn split_words(key: &str) -> Vec<String> {
     let mut words = vec![String::new()];
     let mut was_lower = false;
     for letter in key.chars() {
@@ -168,7 +168,7 @@ pub(super) fn words(key: &str) -> Vec<String> {
 }
 
 /// A text as it is told: without secrets, and not endless.
-pub(super) fn told(text: &str, longest: usize) -> String {
+pub(super) fn redact_and_truncate(text: &str, longest: usize) -> String {
     let text = redact_text(text);
     match text.char_indices().nth(longest) {
         None => text.into_owned(),
@@ -184,7 +184,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn keys_that_name_secrets() {
+    fn secret_keys_are_recognized() {
         for key in [
             "api_key",
             "apiKey",
@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn values_go_and_names_stay() {
+    fn secret_values_are_redacted_and_names_kept() {
         let value = json!({
             "llm": {"model": "m", "api_key": "plain words", "max_tokens": 5, "key": null},
             "runner": {"environment_vars": {"SHOP_NAME": "not even this", "EMPTY": ""}, "env": ["A=b", "C", "sk-test-not-a-key"]},
@@ -239,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn commands() {
+    fn secrets_in_commands_are_redacted() {
         let check = |words: Value, expected: Value| assert_eq!(redact(words), expected);
         check(json!(["run", "--token", "hunter2"]), json!(["run", "--token", REDACTED]));
         check(json!(["--api-key", 12345, "-v"]), json!(["--api-key", REDACTED, "-v"]));
@@ -253,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn names_of_variables() {
+    fn variable_names_are_parsed() {
         for (assignment, name) in [
             ("SHOP_TOKEN=x", Some("SHOP_TOKEN")),
             ("_a1", Some("_a1")),
@@ -270,14 +270,14 @@ mod tests {
     }
 
     #[test]
-    fn long_texts_end() {
-        assert_eq!(told("äöü", 2), "äö…");
-        assert_eq!(told("äö", 2), "äö");
+    fn long_texts_are_truncated() {
+        assert_eq!(redact_and_truncate("äöü", 2), "äö…");
+        assert_eq!(redact_and_truncate("äö", 2), "äö");
     }
 
     proptest! {
         #[test]
-        fn a_secret_leaves_by_no_way(
+        fn secret_never_survives_redaction(
             before in "[ a-z\"'=:{}\\[\\],.\n-]{0,20}",
             secret in "[A-Za-z0-9]{12,30}[0-9][A-Za-z0-9]{0,4}",
             after in "[ \"',}\n].{0,10}",

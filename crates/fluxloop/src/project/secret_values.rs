@@ -4,11 +4,11 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::secret_names::{Kind, is_name};
+use super::secret_names::{SecretNameKind, is_secret_name};
 
 /// How a value is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Written {
+pub(super) enum ValueSyntax {
     /// As a text in quotes.
     Quoted,
     /// As it is, where there is nothing but values: `.env`, a query, a command.
@@ -20,33 +20,35 @@ pub(super) enum Written {
 }
 
 /// Whether a value under such a name is a secret.
-pub(super) fn is_secret(kind: Kind, value: &str, written: Written) -> bool {
-    let value = without_scheme(value.trim());
-    if is_stand_in(value) || is_name(value) {
+pub(super) fn is_secret_value(kind: SecretNameKind, value: &str, written: ValueSyntax) -> bool {
+    let value = strip_scheme(value.trim());
+    if is_placeholder(value) || is_secret_name(value) {
         return false;
     }
-    if kind == Kind::Weak {
-        let is_quoted = matches!(written, Written::Quoted | Written::Plain);
+    if kind == SecretNameKind::Weak {
+        let is_quoted = matches!(written, ValueSyntax::Quoted | ValueSyntax::Plain);
         let is_value = is_quoted || has_digit(value) && !is_expression(value) && !value.starts_with("0x");
         return is_value && is_random(value) && !is_path(value);
     }
-    if is_path(value) || is_setting(value) {
+    if is_path(value) || is_setting_keyword(value) {
         return false;
     }
     match written {
-        Written::Quoted | Written::Plain if value.contains(char::is_whitespace) => !is_sentence(value),
-        Written::Quoted => kind != Kind::Token || !is_word(value),
-        Written::Plain => !is_expression(value) || is_random(value),
-        Written::Yaml if kind == Kind::Password && value.contains(char::is_whitespace) => {
+        ValueSyntax::Quoted | ValueSyntax::Plain if value.contains(char::is_whitespace) => {
+            !is_sentence(value)
+        }
+        ValueSyntax::Quoted => kind != SecretNameKind::Token || !is_word(value),
+        ValueSyntax::Plain => !is_expression(value) || is_random(value),
+        ValueSyntax::Yaml if kind == SecretNameKind::Password && value.contains(char::is_whitespace) => {
             !is_sentence(value) && value.split_whitespace().all(|word| is_word(word) || is_random(word))
         }
-        Written::Yaml if kind == Kind::Password && is_word(value) => !is_type(value),
-        Written::Yaml | Written::Loose => is_loose_secret(kind, value),
+        ValueSyntax::Yaml if kind == SecretNameKind::Password && is_word(value) => !is_type_name(value),
+        ValueSyntax::Yaml | ValueSyntax::Loose => is_unquoted_secret(kind, value),
     }
 }
 
 /// `Bearer abc` is `abc`.
-fn without_scheme(value: &str) -> &str {
+fn strip_scheme(value: &str) -> &str {
     let Some((scheme, rest)) = value.split_once(' ') else {
         let is_scheme =
             ["bearer", "basic", "digest", "token"].iter().any(|known| value.eq_ignore_ascii_case(known));
@@ -56,12 +58,12 @@ fn without_scheme(value: &str) -> &str {
     if known.iter().any(|known| scheme.eq_ignore_ascii_case(known)) { rest.trim_start() } else { value }
 }
 
-static INSERTED: LazyLock<Option<Regex>> = LazyLock::new(|| {
+static INTERPOLATION: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(r"\$\{\{?[^}]*\}\}?|\{\{[^}]*\}\}|<%[^>]*%>|\$\([^)]*\)|#\{[^}]*\}|\{[A-Za-z_][^{}]*\}|\{\}|%\([A-Za-z_]+\)s|%[sdvr]|%[A-Z_]+%|^\$[A-Za-z_][A-Za-z0-9_]*|\$[A-Z_][A-Z0-9_]+").ok()
 });
 
 /// Whether a text stands for a secret that is elsewhere, or is to be put in its place.
-pub(super) fn is_stand_in(value: &str) -> bool {
+pub(super) fn is_placeholder(value: &str) -> bool {
     let value = value.trim();
     if value.chars().filter(|c| c.is_alphanumeric()).count() < 3 {
         return true;
@@ -80,7 +82,7 @@ pub(super) fn is_stand_in(value: &str) -> bool {
     if elsewhere.iter().any(|start| lower.starts_with(start)) {
         return true;
     }
-    if let Some(inserted) = INSERTED.as_ref()
+    if let Some(inserted) = INTERPOLATION.as_ref()
         && inserted.is_match(value)
     {
         // A password may have a dollar in it; what is left of it tells.
@@ -90,7 +92,7 @@ pub(super) fn is_stand_in(value: &str) -> bool {
             || left < 6
             || !rest.split_whitespace().any(has_digit);
     }
-    is_filler(value) || is_instruction(&lower)
+    is_filler(value) || is_placeholder_text(&lower)
 }
 
 /// `xxx`, `sk-xxxxxxxx`, `****`, `abc...`: at least half of it is the same letter, again and again.
@@ -110,7 +112,7 @@ fn is_filler(value: &str) -> bool {
 }
 
 /// `your-key-here`, `changeme`, `dummy`.
-fn is_instruction(lower: &str) -> bool {
+fn is_placeholder_text(lower: &str) -> bool {
     #[rustfmt::skip] // rows, not columns
     const WORDS: &[&str] = &[
         "your", "yours", "yourkey", "yourtoken", "yourpassword", "example", "placeholder", "changeme", "changeit", "replaceme", "replace", "insert",
@@ -129,7 +131,7 @@ fn is_instruction(lower: &str) -> bool {
         || {
             let all = words.len();
             words.retain(|word| !TEST.contains(word));
-            words.len() < all && (words.is_empty() || words.iter().all(|word| is_name(word)))
+            words.len() < all && (words.is_empty() || words.iter().all(|word| is_secret_name(word)))
         }
 }
 
@@ -164,7 +166,7 @@ fn is_sentence(value: &str) -> bool {
     let words: Vec<String> = value.split_whitespace().map(str::to_lowercase).collect();
     let plain = |word: &String| {
         let word = word.trim_matches(|c: char| !c.is_alphanumeric());
-        WORDS.contains(&word) || is_name(word)
+        WORDS.contains(&word) || is_secret_name(word)
     };
     !words.iter().any(|word| is_random(word)) && (words.iter().any(plain) || words.len() > 6)
         || value.ends_with(['.', '?', '!', ':', '…']) && !has_digit(value)
@@ -209,7 +211,7 @@ fn is_url(value: &str) -> bool {
 }
 
 /// Words that settings have where others have secrets.
-fn is_setting(value: &str) -> bool {
+fn is_setting_keyword(value: &str) -> bool {
     #[rustfmt::skip] // rows, not columns
     const WORDS: &[&str] = &[
         "true", "false", "none", "null", "nil", "undefined", "yes", "no", "on", "off", "include", "same-origin", "omit", "inherit", "required",
@@ -220,7 +222,7 @@ fn is_setting(value: &str) -> bool {
     WORDS.contains(&value.to_lowercase().as_str())
 }
 
-fn is_type(value: &str) -> bool {
+fn is_type_name(value: &str) -> bool {
     #[rustfmt::skip] // rows, not columns
     const TYPES: &[&str] = &[
         "str", "string", "bytes", "int", "integer", "float", "bool", "boolean", "any", "object", "dict", "list", "number", "unknown", "never", "void",
@@ -239,7 +241,7 @@ fn is_expression(value: &str) -> bool {
 }
 
 /// Whether a value without quotes is one, where it may be the name of a variable as well.
-fn is_loose_secret(kind: Kind, value: &str) -> bool {
+fn is_unquoted_secret(kind: SecretNameKind, value: &str) -> bool {
     let value = value.trim_end_matches([',', ';', ')', '}']);
     let special = value.contains(|c: char| "!@#%^~+=/-".contains(c));
     if value.contains(char::is_whitespace)
@@ -251,11 +253,11 @@ fn is_loose_secret(kind: Kind, value: &str) -> bool {
         return is_random(value) && value.contains(['+', '/', '=', '!', '#', '%', '^', '~']);
     }
     if value.chars().all(|c| c.is_ascii_digit()) {
-        return value.len() >= 4 && kind == Kind::Password;
+        return value.len() >= 4 && kind == SecretNameKind::Password;
     }
     let of_name = || {
         let parts: Vec<&str> = value.split('_').collect();
-        parts.len() > 1 && parts.iter().any(|part| is_name(part))
+        parts.len() > 1 && parts.iter().any(|part| is_secret_name(part))
     };
     let mixed =
         value.contains(|c: char| c.is_ascii_lowercase()) && value.contains(|c: char| c.is_ascii_uppercase());

@@ -5,17 +5,17 @@ use std::collections::HashMap;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use super::fields::{Fields, scalar};
-use super::judging::{Judging, judging};
-use super::merged::Merged;
-use super::node::{Data, Node};
+use super::config_node::{ConfigNode, ConfigValue};
+use super::evaluation_settings::{EvaluationSettings, parse_evaluation_settings};
+use super::fields::{ConfigFields, scalar_text};
+use super::merged_settings::MergedSettings;
 use super::redact::{redact_command, variable_name};
-use super::warning::Warnings;
-use crate::Line;
+use super::warning::FileWarnings;
+use crate::ReleaseLine;
 
 /// What a run would be made with.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
-pub struct Settings {
+pub struct FluxloopSettings {
     /// The name of its experiments. 0.2.30 and 0.4 put it into the names of their folders.
     pub experiment_name: Option<String>,
     /// What it is for.
@@ -30,28 +30,28 @@ pub struct Settings {
     /// How often each input is run. `None` if the file that would say it is broken.
     pub iterations: Option<u64>,
     /// How the agent is called. `None` if nothing readable says it.
-    pub runner: Option<Runner>,
+    pub runner: Option<RunnerSettings>,
     /// Whether and how conversations are led.
-    pub multi_turn: MultiTurn,
+    pub multi_turn: MultiTurnSettings,
     /// Who asks.
     pub personas: Vec<Persona>,
     /// What inputs are made from.
     pub base_inputs: Vec<BaseInput>,
     /// How inputs are varied.
-    pub variation: Variation,
+    pub variation: VariationSettings,
     /// How inputs are generated.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub generation: Option<Value>,
     /// What is judged, and how.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub evaluation: Option<Judging>,
+    pub evaluation: Option<EvaluationSettings>,
     /// The files that were merged, the weakest first.
     pub files: Vec<String>,
 }
 
 /// How the agent is called.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Runner {
+pub struct RunnerSettings {
     /// `python-function` in 0.2 and 0.3, which know nothing else; `function`, `process` or `skill` in 0.4.
     #[serde(rename = "type")]
     pub kind: String,
@@ -79,7 +79,7 @@ pub struct Runner {
 
 /// Whether and how conversations are led.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
-pub struct MultiTurn {
+pub struct MultiTurnSettings {
     /// Whether they are.
     pub enabled: bool,
     /// When they end at the latest.
@@ -115,7 +115,7 @@ pub struct BaseInput {
 
 /// How inputs are varied.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
-pub struct Variation {
+pub struct VariationSettings {
     /// The strategies.
     pub strategies: Vec<String>,
     /// How many of each.
@@ -124,78 +124,86 @@ pub struct Variation {
     pub temperature: Option<f64>,
 }
 
-impl Settings {
-    pub(super) fn of(merged: &Merged, line: Line, warnings: &mut Warnings) -> Self {
-        let all = Fields(Some(&merged.node));
+impl FluxloopSettings {
+    pub(super) fn from_merged(
+        merged: &MergedSettings,
+        release_line: ReleaseLine,
+        warnings: &mut FileWarnings,
+    ) -> Self {
+        let all = ConfigFields(Some(&merged.node));
         let metadata = all.mapping("metadata", warnings);
         let iterations = all.count("iterations", warnings);
         Self {
             experiment_name: all.text("name", warnings),
             description: all.text("description", warnings),
             service_context: metadata.text("service_context", warnings),
-            metadata: metadata.others(&[]),
+            metadata: metadata.remaining(&[]),
             tags: all.texts("tags", warnings),
             iterations: iterations.or((!merged.is_partial && all.get("iterations").is_none()).then_some(1)),
-            runner: runner(all, line, warnings),
-            multi_turn: multi_turn(all, line, warnings),
-            personas: personas(all.list("personas", warnings), warnings),
-            base_inputs: base_inputs(all, warnings),
-            variation: Variation {
-                strategies: strategies(all, warnings),
+            runner: parse_runner(all, release_line, warnings),
+            multi_turn: parse_multi_turn(all, release_line, warnings),
+            personas: parse_personas(all.list("personas", warnings), warnings),
+            base_inputs: parse_base_inputs(all, warnings),
+            variation: VariationSettings {
+                strategies: parse_strategies(all, warnings),
                 count: all.count("variation_count", warnings),
                 temperature: all.number("variation_temperature", warnings),
             },
             generation: all.value("input_generation"),
-            evaluation: judging(all, warnings),
+            evaluation: parse_evaluation_settings(all, warnings),
             files: merged.files.clone(),
         }
     }
 }
 
-fn runner(all: Fields<'_>, line: Line, warnings: &mut Warnings) -> Option<Runner> {
+fn parse_runner(
+    all: ConfigFields<'_>,
+    release_line: ReleaseLine,
+    warnings: &mut FileWarnings,
+) -> Option<RunnerSettings> {
     let runner = all.mapping("runner", warnings);
     runner.0?;
-    let kind = match line {
-        Line::V02 | Line::V03 => "python-function".to_owned(),
-        Line::V04 => runner.text("type", warnings).unwrap_or_else(|| "function".to_owned()),
+    let kind = match release_line {
+        ReleaseLine::V02 | ReleaseLine::V03 => "python-function".to_owned(),
+        ReleaseLine::V04 => runner.text("type", warnings).unwrap_or_else(|| "function".to_owned()),
     };
-    let in_parts = |warnings: &mut Warnings| {
+    let in_parts = |warnings: &mut FileWarnings| {
         let (module, function) =
             (runner.text("module_path", warnings)?, runner.text("function_name", warnings)?);
         Some(format!("{module}:{function}"))
     };
     let endpoint = ["endpoint", "url", "base_url"].into_iter().find_map(|key| runner.text(key, warnings));
-    Some(Runner {
+    Some(RunnerSettings {
         kind,
         target: runner.text("target", warnings).or_else(|| in_parts(warnings)),
-        command: command(runner, warnings),
+        command: parse_command(runner, warnings),
         endpoint,
         skill_path: runner.text("skill_path", warnings),
         allowed_tools: runner.texts("allowed_tools", warnings),
         working_directory: runner.text("working_directory", warnings),
         timeout_seconds: runner.number("timeout_seconds", warnings),
-        environment_names: environment_names(runner, warnings),
+        environment_names: parse_environment_names(runner, warnings),
     })
 }
 
 /// A list, or one text for a shell.
-fn command(runner: Fields<'_>, warnings: &mut Warnings) -> Option<Vec<String>> {
+fn parse_command(runner: ConfigFields<'_>, warnings: &mut FileWarnings) -> Option<Vec<String>> {
     match &runner.get("command")?.data {
-        Data::Text(_) => runner.text("command", warnings).map(|command| vec![command]),
+        ConfigValue::Text(_) => runner.text("command", warnings).map(|command| vec![command]),
         _ => Some(redact_command(runner.texts("command", warnings))),
     }
 }
 
-fn environment_names(runner: Fields<'_>, warnings: &mut Warnings) -> Vec<String> {
+fn parse_environment_names(runner: ConfigFields<'_>, warnings: &mut FileWarnings) -> Vec<String> {
     let mut names = Vec::new();
     for key in ["environment_vars", "env"] {
-        let entries: Vec<(String, &Node)> = match runner.get(key).map(|node| &node.data) {
+        let entries: Vec<(String, &ConfigNode)> = match runner.get(key).map(|node| &node.data) {
             // `NAME=value`.
-            Some(Data::List(items)) => items
+            Some(ConfigValue::List(items)) => items
                 .iter()
-                .filter_map(
-                    |item| if let Data::Text(text) = &item.data { Some((text.clone(), item)) } else { None },
-                )
+                .filter_map(|item| {
+                    if let ConfigValue::Text(text) = &item.data { Some((text.clone(), item)) } else { None }
+                })
                 .collect(),
             _ => runner
                 .mapping(key, warnings)
@@ -221,14 +229,18 @@ fn environment_names(runner: Fields<'_>, warnings: &mut Warnings) -> Vec<String>
     names
 }
 
-fn multi_turn(all: Fields<'_>, line: Line, warnings: &mut Warnings) -> MultiTurn {
-    let (section, player) = match line {
-        Line::V02 | Line::V03 => ("multi_turn", "supervisor"),
-        Line::V04 => ("conversation", "simulator"),
+fn parse_multi_turn(
+    all: ConfigFields<'_>,
+    release_line: ReleaseLine,
+    warnings: &mut FileWarnings,
+) -> MultiTurnSettings {
+    let (section, player) = match release_line {
+        ReleaseLine::V02 | ReleaseLine::V03 => ("multi_turn", "supervisor"),
+        ReleaseLine::V04 => ("conversation", "simulator"),
     };
     let talk = all.mapping(section, warnings);
     let player = talk.mapping(player, warnings);
-    MultiTurn {
+    MultiTurnSettings {
         enabled: talk.flag("enabled", warnings).unwrap_or(false),
         max_turns: talk.count("max_turns", warnings),
         provider: player.text("provider", warnings),
@@ -237,47 +249,47 @@ fn multi_turn(all: Fields<'_>, line: Line, warnings: &mut Warnings) -> MultiTurn
 }
 
 /// Personas, of the settings or of a file that was pulled.
-pub(super) fn personas(items: &[Node], warnings: &mut Warnings) -> Vec<Persona> {
-    let persona = |item: &Node| {
-        let fields = Fields(Some(item));
-        let name = fields.text("name", warnings).or_else(|| scalar(item));
+pub(super) fn parse_personas(items: &[ConfigNode], warnings: &mut FileWarnings) -> Vec<Persona> {
+    let persona = |item: &ConfigNode| {
+        let fields = ConfigFields(Some(item));
+        let name = fields.text("name", warnings).or_else(|| scalar_text(item));
         if name.is_none() {
             warnings.add(&item.file, item.line(), "a persona without a name; it is left out");
         }
         let description = fields.text("description", warnings);
-        Some(Persona { name: name?, description, others: fields.others(&["name", "description"]) })
+        Some(Persona { name: name?, description, others: fields.remaining(&["name", "description"]) })
     };
     items.iter().filter_map(persona).collect()
 }
 
 /// Names of personas by their ids: what was pulled may name them either way.
-pub(super) type Names = HashMap<String, String>;
+pub(super) type PersonaNames = HashMap<String, String>;
 
-pub(super) fn names(personas: &[Persona]) -> Names {
+pub(super) fn persona_names(personas: &[Persona]) -> PersonaNames {
     let pair =
         |persona: &Persona| Some((persona.others.get("id")?.as_str()?.to_owned(), persona.name.clone()));
     personas.iter().filter_map(pair).collect()
 }
 
-fn base_inputs(all: Fields<'_>, warnings: &mut Warnings) -> Vec<BaseInput> {
+fn parse_base_inputs(all: ConfigFields<'_>, warnings: &mut FileWarnings) -> Vec<BaseInput> {
     let items = all.list("base_inputs", warnings);
-    let base_input = |item: &Node| {
-        let fields = Fields(Some(item));
-        let input = fields.text("input", warnings).or_else(|| scalar(item));
+    let base_input = |item: &ConfigNode| {
+        let fields = ConfigFields(Some(item));
+        let input = fields.text("input", warnings).or_else(|| scalar_text(item));
         if input.is_none() {
             warnings.add(&item.file, item.line(), "a base input without `input`; it is left out");
         }
-        Some(BaseInput { input: input?, others: fields.others(&["input"]) })
+        Some(BaseInput { input: input?, others: fields.remaining(&["input"]) })
     };
     items.iter().filter_map(base_input).collect()
 }
 
 /// Names, or mappings with a name and parameters.
-fn strategies(all: Fields<'_>, warnings: &mut Warnings) -> Vec<String> {
+fn parse_strategies(all: ConfigFields<'_>, warnings: &mut FileWarnings) -> Vec<String> {
     let items = all.list("variation_strategies", warnings);
-    let named = |item: &Node| {
+    let named = |item: &ConfigNode| {
         let found = ["type", "name", "strategy"].into_iter().find_map(|key| item.get(key));
-        scalar(found.unwrap_or(item))
+        scalar_text(found.unwrap_or(item))
     };
     items.iter().filter_map(named).collect()
 }

@@ -3,120 +3,125 @@
 use serde::Deserialize;
 use tree::{ReadError, Tree};
 
-use super::contract::{Contract, ContractSummary};
-use super::experiment::{Experiment, State, rate, rounded};
-use super::file::{join, json_words};
+use super::contract::{ContractSummary, SkillContractResult};
+use super::experiment::{Experiment, ExperimentState, rate, round_to_four_digits};
+use super::file::{join_path, json_error_message};
+use super::folder_time;
 use super::limits;
-use super::loose::{Loose, Mapping, Passed};
-use super::redact::told;
-use super::time;
-use super::warning::{Warnings, reason};
+use super::loose_json::{LooseMapping, LooseValue, SkippedValue};
+use super::redact::redact_and_truncate;
+use super::warning::{FileWarnings, read_error_reason};
 
 /// Both shapes at once: 0.2 and 0.3 have `results`, 0.4 has its numbers on top.
 #[derive(Deserialize, Default)]
 #[serde(default)]
-struct File<'a> {
+struct SummaryFile<'a> {
     #[serde(borrow)]
-    name: Loose<'a>,
+    name: LooseValue<'a>,
     #[serde(borrow)]
-    date: Loose<'a>,
+    date: LooseValue<'a>,
     #[serde(borrow)]
-    results: Mapping<Results<'a>>,
+    results: LooseMapping<SummaryResults<'a>>,
     /// Only its nesting is looked at.
     #[serde(rename = "config")]
-    _config: Passed,
+    _config: SkippedValue,
     #[serde(borrow)]
-    experiment_name: Loose<'a>,
+    experiment_name: LooseValue<'a>,
     #[serde(borrow)]
-    runner_type: Loose<'a>,
+    runner_type: LooseValue<'a>,
     #[serde(borrow)]
-    total_runs: Loose<'a>,
+    total_runs: LooseValue<'a>,
     #[serde(borrow)]
-    success_count: Loose<'a>,
+    success_count: LooseValue<'a>,
     #[serde(borrow)]
-    failure_count: Loose<'a>,
+    failure_count: LooseValue<'a>,
     #[serde(borrow)]
-    success_rate: Loose<'a>,
+    success_rate: LooseValue<'a>,
     #[serde(borrow)]
-    total_duration_ms: Loose<'a>,
+    total_duration_ms: LooseValue<'a>,
     #[serde(borrow)]
-    total_tokens: Loose<'a>,
+    total_tokens: LooseValue<'a>,
     #[serde(borrow)]
-    total_cost_usd: Loose<'a>,
+    total_cost_usd: LooseValue<'a>,
     #[serde(borrow)]
-    created_at: Loose<'a>,
-    contract_summary: Mapping<ContractSummary>,
+    created_at: LooseValue<'a>,
+    contract_summary: LooseMapping<ContractSummary>,
 }
 
 #[derive(Deserialize, Default)]
 #[serde(default)]
-struct Results<'a> {
+struct SummaryResults<'a> {
     #[serde(borrow)]
-    total_runs: Loose<'a>,
+    total_runs: LooseValue<'a>,
     #[serde(borrow)]
-    successful: Loose<'a>,
+    successful: LooseValue<'a>,
     #[serde(borrow)]
-    failed: Loose<'a>,
+    failed: LooseValue<'a>,
     #[serde(borrow)]
-    success_rate: Loose<'a>,
+    success_rate: LooseValue<'a>,
     #[serde(borrow)]
-    avg_duration_ms: Loose<'a>,
+    avg_duration_ms: LooseValue<'a>,
 }
 
 /// Reads the summary of one folder. `None` if it is no folder of an experiment.
-pub(super) fn read(tree: &Tree, id: &str, warnings: &mut Warnings) -> Option<Experiment> {
+pub(super) fn read(tree: &Tree, id: &str, warnings: &mut FileWarnings) -> Option<Experiment> {
     let folder_name = id.rsplit('/').next().unwrap_or(id);
-    let path = join(id, "summary.json");
-    let time = time::in_name(folder_name);
+    let path = join_path(id, "summary.json");
+    let time = folder_time::parse_name_time(folder_name);
     let mut experiment = Experiment {
         id: id.to_owned(),
-        name: time::name_before(folder_name).to_owned(),
+        name: folder_time::strip_name_time(folder_name).to_owned(),
         time,
         ..Experiment::default()
     };
-    let bytes = match tree.read(&path, limits::JSON) {
+    let bytes = match tree.read(&path, limits::MAX_JSON_BYTES) {
         Ok(bytes) => bytes,
         Err(ReadError::Io(error)) if error.kind() == std::io::ErrorKind::NotFound => {
             // A folder that somebody put here for another purpose has no time in its name.
             experiment.time.as_ref()?;
             warnings.add(id, None, "no `summary.json`: it still runs, or it was stopped");
             experiment.unfinished = true;
-            experiment.state = State::Unfinished;
+            experiment.state = ExperimentState::Unfinished;
             return Some(experiment);
         }
         Err(error) => {
-            warnings.add(&path, None, reason(tree, &path, &error).unwrap_or_default());
-            experiment.state = State::Unreadable;
+            warnings.add(&path, None, read_error_reason(tree, &path, &error).unwrap_or_default());
+            experiment.state = ExperimentState::Unreadable;
             return Some(experiment);
         }
     };
-    if let Some(file) = parsed(&bytes, &path, warnings) {
-        fill(&mut experiment, &file, &path, warnings);
+    if let Some(file) = parse_summary(&bytes, &path, warnings) {
+        fill_experiment(&mut experiment, &file, &path, warnings);
     }
     let Experiment { total, successful, failed, success_rate, mean_duration_ms, .. } = &experiment;
     let has_numbers =
         total.or(*successful).or(*failed).is_some() || success_rate.or(*mean_duration_ms).is_some();
     if !has_numbers {
-        experiment.state = State::Unreadable;
+        experiment.state = ExperimentState::Unreadable;
     }
     Some(experiment)
 }
 
-fn parsed<'a>(bytes: &'a [u8], path: &str, warnings: &mut Warnings) -> Option<File<'a>> {
+fn parse_summary<'a>(bytes: &'a [u8], path: &str, warnings: &mut FileWarnings) -> Option<SummaryFile<'a>> {
     let start = bytes.iter().find(|byte| !byte.is_ascii_whitespace());
     match start {
         None => warnings.add(path, None, "the file is empty"),
         Some(b'[') => warnings.add(path, 1, "a list, not a mapping"),
         Some(_) => match serde_json::from_slice(bytes) {
             Ok(file) => return Some(file),
-            Err(error) => warnings.add(path, error.line(), json_words(&error)),
+            Err(error) => warnings.add(path, error.line(), json_error_message(&error)),
         },
     }
     None
 }
 
-fn fill(experiment: &mut Experiment, file: &File<'_>, path: &str, warnings: &mut Warnings) {
-    let mut numbers = Numbers { path, warnings };
+fn fill_experiment(
+    experiment: &mut Experiment,
+    file: &SummaryFile<'_>,
+    path: &str,
+    warnings: &mut FileWarnings,
+) {
+    let mut numbers = SummaryReader { path, warnings };
     let written = match &file.results.0 {
         Some(results) => {
             experiment.total = numbers.count("total_runs", &results.total_runs);
@@ -126,11 +131,11 @@ fn fill(experiment: &mut Experiment, file: &File<'_>, path: &str, warnings: &mut
             // The mean over runs with an answer. Without any the CLI writes 0, which is no duration.
             experiment.mean_duration_ms = numbers
                 .number("avg_duration_ms", &results.avg_duration_ms)
-                .map(rounded)
+                .map(round_to_four_digits)
                 .filter(|_| experiment.successful != Some(0));
             numbers.text("date", &file.date)
         }
-        None if file.total_runs == Loose::Missing => {
+        None if file.total_runs == LooseValue::Missing => {
             numbers.warnings.add(path, None, "no results in it");
             None
         }
@@ -151,46 +156,56 @@ fn fill(experiment: &mut Experiment, file: &File<'_>, path: &str, warnings: &mut
     }
     let name = file.experiment_name.text().or(file.name.text());
     if let Some(name) = name {
-        experiment.name = told(name, limits::TEXT);
+        experiment.name = redact_and_truncate(name, limits::MAX_TEXT_CHARS);
     }
-    experiment.runner_type = file.runner_type.text().map(|kind| told(kind, 100));
-    experiment.time = experiment.time.take().or_else(|| written.as_deref().and_then(time::in_text));
+    experiment.runner_type = file.runner_type.text().map(|kind| redact_and_truncate(kind, 100));
+    experiment.time =
+        experiment.time.take().or_else(|| written.as_deref().and_then(folder_time::parse_text_time));
     experiment.written = written;
-    experiment.contract =
-        file.contract_summary.0.as_ref().map(|said| Contract::said(said, file.total_cost_usd.number()));
+    experiment.contract = file
+        .contract_summary
+        .0
+        .as_ref()
+        .map(|said| SkillContractResult::from_summary(said, file.total_cost_usd.number()));
 }
 
 #[expect(clippy::cast_precision_loss, reason = "nobody has 2^53 runs")]
 fn mean(sum: f64, count: u64) -> Option<f64> {
-    (count > 0).then(|| rounded(sum / count as f64))
+    (count > 0).then(|| round_to_four_digits(sum / count as f64))
 }
 
 /// Numbers of a file, each of which may be something else.
-struct Numbers<'a> {
+struct SummaryReader<'a> {
     path: &'a str,
-    warnings: &'a mut Warnings,
+    warnings: &'a mut FileWarnings,
 }
 
-impl Numbers<'_> {
-    fn count(&mut self, key: &str, value: &Loose<'_>) -> Option<u64> {
-        value.count().or_else(|| self.wrong(key, value, "a count"))
+impl SummaryReader<'_> {
+    fn count(&mut self, key: &str, value: &LooseValue<'_>) -> Option<u64> {
+        value.count().or_else(|| self.warn_wrong_type(key, value, "a count"))
     }
 
-    fn number(&mut self, key: &str, value: &Loose<'_>) -> Option<f64> {
-        value.number().filter(|number| *number >= 0.0).or_else(|| self.wrong(key, value, "a duration"))
+    fn number(&mut self, key: &str, value: &LooseValue<'_>) -> Option<f64> {
+        value
+            .number()
+            .filter(|number| *number >= 0.0)
+            .or_else(|| self.warn_wrong_type(key, value, "a duration"))
     }
 
-    fn rate(&mut self, key: &str, value: &Loose<'_>) -> Option<f64> {
-        let rate = value.number().filter(|rate| (0.0..=1.0).contains(rate)).map(rounded);
-        rate.or_else(|| self.wrong(key, value, "a rate from 0 to 1"))
+    fn rate(&mut self, key: &str, value: &LooseValue<'_>) -> Option<f64> {
+        let rate = value.number().filter(|rate| (0.0..=1.0).contains(rate)).map(round_to_four_digits);
+        rate.or_else(|| self.warn_wrong_type(key, value, "a rate from 0 to 1"))
     }
 
-    fn text(&mut self, key: &str, value: &Loose<'_>) -> Option<String> {
-        value.text().map(|text| told(text, 100)).or_else(|| self.wrong(key, value, "a text"))
+    fn text(&mut self, key: &str, value: &LooseValue<'_>) -> Option<String> {
+        value
+            .text()
+            .map(|text| redact_and_truncate(text, 100))
+            .or_else(|| self.warn_wrong_type(key, value, "a text"))
     }
 
-    fn wrong<T>(&mut self, key: &str, value: &Loose<'_>, wanted: &str) -> Option<T> {
-        if *value != Loose::Missing {
+    fn warn_wrong_type<T>(&mut self, key: &str, value: &LooseValue<'_>, wanted: &str) -> Option<T> {
+        if *value != LooseValue::Missing {
             self.warnings.add(self.path, None, format!("`{key}` is {}, not {wanted}", value.kind()));
         }
         None

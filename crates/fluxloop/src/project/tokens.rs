@@ -3,41 +3,41 @@
 use std::collections::BTreeMap;
 
 use serde::Deserialize;
-use tree::{Budget, Tree};
+use tree::{Tree, WorkBudget};
 
-use super::experiment::Tokens;
-use super::file::join;
+use super::experiment::TokenUsage;
+use super::file::join_path;
 use super::jsonl;
-use super::loose::Loose;
-use super::warning::Warnings;
+use super::loose_json::LooseValue;
+use super::warning::FileWarnings;
 
 /// The two ways to call them: 0.4 says `input_tokens`, everybody else `prompt_tokens`.
 #[derive(Deserialize, Default)]
 #[serde(default)]
-pub(super) struct Usage<'a> {
+pub(super) struct RawTokenUsage<'a> {
     #[serde(borrow, rename = "input_tokens")]
-    input: Loose<'a>,
+    input: LooseValue<'a>,
     #[serde(borrow, rename = "output_tokens")]
-    output: Loose<'a>,
+    output: LooseValue<'a>,
     #[serde(borrow, rename = "prompt_tokens")]
-    prompt: Loose<'a>,
+    prompt: LooseValue<'a>,
     #[serde(borrow, rename = "completion_tokens")]
-    completion: Loose<'a>,
+    completion: LooseValue<'a>,
     #[serde(borrow, rename = "total_tokens")]
-    total: Loose<'a>,
+    total: LooseValue<'a>,
 }
 
 /// What was used by all.
 #[derive(Default)]
-pub(super) struct TokenSum {
+pub(super) struct TokenTotals {
     uses: u64,
     input: u64,
     output: u64,
     total: u64,
 }
 
-impl TokenSum {
-    pub(super) fn add(&mut self, usage: &Usage<'_>) {
+impl TokenTotals {
+    pub(super) fn add(&mut self, usage: &RawTokenUsage<'_>) {
         let input = usage.input.count().or(usage.prompt.count());
         let output = usage.output.count().or(usage.completion.count());
         let parts = (input.is_some() || output.is_some()).then(|| input.unwrap_or(0) + output.unwrap_or(0));
@@ -48,27 +48,27 @@ impl TokenSum {
         self.total += total;
     }
 
-    pub(super) fn finish(&self, source: &'static str) -> Option<Tokens> {
+    pub(super) fn to_usage(&self, source: &'static str) -> Option<TokenUsage> {
         let Self { input, output, total, .. } = *self;
-        (self.uses > 0).then_some(Tokens { source, input, output, total })
+        (self.uses > 0).then_some(TokenUsage { source, input, output, total })
     }
 }
 
-pub(super) fn observed(
+pub(super) fn read_observed_tokens(
     tree: &Tree,
     id: &str,
-    budget: &Budget,
+    budget: &WorkBudget,
     lines: &mut BTreeMap<String, u64>,
-    warnings: &mut Warnings,
-) -> Option<Tokens> {
-    let mut sum = TokenSum::default();
-    let read = jsonl::each(tree, &join(id, "observations.jsonl"), budget, warnings, |line| {
-        let usage = jsonl::object::<Usage<'_>>(line)?;
-        if usage.total.is_there() {
+    warnings: &mut FileWarnings,
+) -> Option<TokenUsage> {
+    let mut sum = TokenTotals::default();
+    let read = jsonl::for_each_line(tree, &join_path(id, "observations.jsonl"), budget, warnings, |line| {
+        let usage = jsonl::parse_object::<RawTokenUsage<'_>>(line)?;
+        if usage.total.is_present() {
             sum.add(&usage);
         }
         Ok(())
     });
     lines.extend(read.map(|read| ("observations.jsonl".to_owned(), read.lines)));
-    sum.finish("observations")
+    sum.to_usage("observations")
 }

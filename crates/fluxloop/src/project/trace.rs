@@ -2,63 +2,63 @@
 
 use serde::Deserialize;
 
-use super::contract::{Report, StaticReport};
-use super::loose::{List, Loose, Mapping};
-use super::tokens::Usage;
+use super::contract::{TraceContractReport, TraceStaticReport};
+use super::loose_json::{LooseList, LooseMapping, LooseValue};
+use super::tokens::RawTokenUsage;
 
 /// A line of `trace_summary.jsonl` or `traces.jsonl`.
 #[derive(Deserialize, Default)]
 #[serde(default)]
-pub(super) struct Trace<'a> {
+pub(super) struct TraceRow<'a> {
     #[serde(borrow)]
-    pub(super) run_id: Loose<'a>,
+    pub(super) run_id: LooseValue<'a>,
     #[serde(borrow)]
-    pub(super) iteration: Loose<'a>,
+    pub(super) iteration: LooseValue<'a>,
     #[serde(borrow)]
-    pub(super) persona: Loose<'a>,
+    pub(super) persona: LooseValue<'a>,
     #[serde(borrow)]
-    pub(super) input: Loose<'a>,
+    pub(super) input: LooseValue<'a>,
     #[serde(borrow)]
-    pub(super) output: Loose<'a>,
+    pub(super) output: LooseValue<'a>,
     #[serde(borrow)]
-    pub(super) success: Loose<'a>,
+    pub(super) success: LooseValue<'a>,
     #[serde(borrow)]
-    pub(super) duration_ms: Loose<'a>,
+    pub(super) duration_ms: LooseValue<'a>,
     #[serde(borrow)]
-    pub(super) error: Mapping<TraceError<'a>>,
+    pub(super) error: LooseMapping<TraceRowError<'a>>,
     #[serde(borrow)]
-    pub(super) token_usage: Mapping<Usage<'a>>,
+    pub(super) token_usage: LooseMapping<RawTokenUsage<'a>>,
     #[serde(borrow)]
-    pub(super) turn_count: Loose<'a>,
+    pub(super) turn_count: LooseValue<'a>,
     #[serde(borrow)]
-    pub(super) termination_reason: Loose<'a>,
+    pub(super) termination_reason: LooseValue<'a>,
     #[serde(borrow)]
-    pub(super) conversation: List<Turn<'a>>,
+    pub(super) conversation: LooseList<TraceTurn<'a>>,
     #[serde(borrow)]
-    pub(super) contract_results: Mapping<Report<'a>>,
+    pub(super) contract_results: LooseMapping<TraceContractReport<'a>>,
     #[serde(borrow)]
-    pub(super) static_results: Mapping<StaticReport<'a>>,
+    pub(super) static_results: LooseMapping<TraceStaticReport<'a>>,
 }
 
 #[derive(Deserialize, Default)]
 #[serde(default)]
-pub(super) struct TraceError<'a> {
+pub(super) struct TraceRowError<'a> {
     #[serde(borrow)]
-    pub(super) message: Loose<'a>,
+    pub(super) message: LooseValue<'a>,
 }
 
 #[derive(Deserialize, Default)]
 #[serde(default)]
-pub(super) struct Turn<'a> {
+pub(super) struct TraceTurn<'a> {
     #[serde(borrow)]
-    pub(super) role: Loose<'a>,
+    pub(super) role: LooseValue<'a>,
     #[serde(borrow)]
-    pub(super) warnings: List<Guardrail<'a>>,
+    pub(super) warnings: LooseList<GuardrailWarning<'a>>,
 }
 
 #[derive(Deserialize, Default)]
 #[serde(default)]
-pub(super) struct Guardrail<'a> {
+pub(super) struct GuardrailWarning<'a> {
     #[serde(borrow, rename = "type")]
-    pub(super) kind: Loose<'a>,
+    pub(super) kind: LooseValue<'a>,
 }

@@ -2,16 +2,16 @@
 
 use std::collections::BTreeMap;
 
-use codebase::{NameKind, RepositoryText, RepositoryTexts};
+use codebase::{NameKind, NameRedactor, RedactedName};
 use serde::Serialize;
 use tree::{ReadError, Tree};
 
 use super::limits;
-use super::shapes::redact_text;
+use super::secret_patterns::redact_text;
 
 /// Something that could not be read as it should.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-pub struct Warning {
+pub struct FileWarning {
     /// The file or folder, from the root of the tree.
     pub file: String,
     /// Its line, where there is one to name.
@@ -21,31 +21,31 @@ pub struct Warning {
     pub what: String,
     /// What of the files that sentence does not repeat.
     #[serde(skip)]
-    pub texts: Vec<RepositoryText>,
+    pub texts: Vec<RedactedName>,
 }
 
 /// Collects warnings: a bounded number for each file, and in all.
 #[derive(Debug, Default)]
-pub(super) struct Warnings {
-    list: Vec<Warning>,
-    of_file: BTreeMap<String, usize>,
+pub(super) struct FileWarnings {
+    list: Vec<FileWarning>,
+    count_by_file: BTreeMap<String, usize>,
     left_out: usize,
-    texts: RepositoryTexts,
+    texts: NameRedactor,
 }
 
-impl Warnings {
+impl FileWarnings {
     pub(super) fn add(&mut self, file: &str, line: impl Into<Option<usize>>, what: impl Into<String>) {
         // The words of a parser may repeat what stands in the file.
         let what = redact_text(&what.into()).into_owned();
-        let mut texts = self.texts.left_out_of([what.as_str()]);
+        let mut texts = self.texts.redacted_in([what.as_str()]);
         for text in &mut texts {
             text.text = redact_text(&text.text).into_owned();
         }
-        self.push(Warning { file: file.to_owned(), line: line.into(), what, texts });
+        self.push(FileWarning { file: file.to_owned(), line: line.into(), what, texts });
     }
 
     /// A name or value from a file, in the words of a warning.
-    pub(super) fn name(
+    pub(super) fn display_name(
         &self,
         kind: NameKind,
         name: &str,
@@ -57,19 +57,19 @@ impl Warnings {
     }
 
     /// A file in the words of a warning.
-    pub(super) fn path(&self, path: &str) -> String {
+    pub(super) fn display_path(&self, path: &str) -> String {
         self.texts.file(path).into_owned()
     }
 
     /// A folder in the words of a warning.
-    pub(super) fn folder(&self, path: &str) -> String {
+    pub(super) fn display_folder(&self, path: &str) -> String {
         self.texts.folder(path).into_owned()
     }
 
-    fn push(&mut self, warning: Warning) {
-        let count = self.of_file.entry(warning.file.clone()).or_default();
+    fn push(&mut self, warning: FileWarning) {
+        let count = self.count_by_file.entry(warning.file.clone()).or_default();
         *count += 1;
-        if *count > limits::WARNINGS_OF_A_FILE || self.list.len() >= limits::WARNINGS {
+        if *count > limits::MAX_WARNINGS_PER_FILE || self.list.len() >= limits::MAX_WARNINGS {
             self.left_out += 1;
             return;
         }
@@ -82,25 +82,25 @@ impl Warnings {
     }
 
     /// Sorted by file and line. What was too much is counted in a last one.
-    pub(super) fn into_list(mut self) -> Vec<Warning> {
+    pub(super) fn into_list(mut self) -> Vec<FileWarning> {
         self.list.sort();
         self.list.dedup();
         if self.left_out > 0 {
             let what = format!("{} more warnings are left out", self.left_out);
-            self.list.push(Warning { file: ".".to_owned(), line: None, what, texts: Vec::new() });
+            self.list.push(FileWarning { file: ".".to_owned(), line: None, what, texts: Vec::new() });
         }
         self.list
     }
 }
 
 /// Why a file could not be read, with both sizes if it is too large. `None` if there is no such file.
-pub(super) fn reason(tree: &Tree, path: &str, error: &ReadError) -> Option<String> {
+pub(super) fn read_error_reason(tree: &Tree, path: &str, error: &ReadError) -> Option<String> {
     match error {
         ReadError::Io(error) if error.kind() == std::io::ErrorKind::NotFound => None,
         ReadError::Io(error) if error.kind() == std::io::ErrorKind::PermissionDenied => {
             // The kernel says the same of a link that leads out of the tree.
             let is_link =
-                tree.find(path).is_err_and(|error| error.kind() == std::io::ErrorKind::InvalidInput);
+                tree.metadata(path).is_err_and(|error| error.kind() == std::io::ErrorKind::InvalidInput);
             let what =
                 if is_link { "a symbolic link that leads out; not followed" } else { "permission denied" };
             Some(what.to_owned())
@@ -108,7 +108,7 @@ pub(super) fn reason(tree: &Tree, path: &str, error: &ReadError) -> Option<Strin
         ReadError::Io(error) => Some(format!("cannot be read: {error}")),
         ReadError::NotAFile => Some("not a regular file".to_owned()),
         ReadError::TooLarge { limit } => {
-            let size = tree.find(path).ok().flatten().map_or(0, |found| found.size);
+            let size = tree.metadata(path).ok().flatten().map_or(0, |found| found.size);
             Some(format!("too large: {size} bytes, and at most {limit} are read"))
         }
     }
@@ -119,14 +119,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_file_of_nonsense_does_not_drown_the_others() {
-        let mut warnings = Warnings::default();
+    fn warnings_per_file_are_bounded() {
+        let mut warnings = FileWarnings::default();
         for line in 0..1000 {
             warnings.add("a.jsonl", line, "no JSON");
         }
         warnings.add("b.yaml", 3, "api_key: hunter2-hunter2 is not a list");
         let list = warnings.into_list();
-        assert_eq!(list.len(), limits::WARNINGS_OF_A_FILE + 2);
+        assert_eq!(list.len(), limits::MAX_WARNINGS_PER_FILE + 2);
         let of_b = list.iter().find(|warning| warning.file == "b.yaml").unwrap();
         assert_eq!((of_b.line, of_b.what.contains("hunter2")), (Some(3), false));
         assert_eq!(list.last().unwrap().what, "980 more warnings are left out");

@@ -4,38 +4,38 @@
 #![expect(clippy::disallowed_methods, reason = "tests prepare folders")]
 
 mod damaged;
-mod made;
-mod sound;
+mod generated;
+mod valid;
 
 use std::path::{Path, PathBuf};
 
-use fluxloop::project::{Detail, Experiments, Projects, Warning};
-use tree::{Budget, Tree};
+use fluxloop::project::{DetailLimits, Experiments, FileWarning, FluxloopProjects};
+use tree::{Tree, WorkBudget};
 
-const ALL: Detail = Detail { newest: usize::MAX, bytes: u64::MAX };
+const UNLIMITED_DETAIL: DetailLimits = DetailLimits { newest: usize::MAX, bytes: u64::MAX };
 
-fn folder(name: &str) -> PathBuf {
+fn fixture_path(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/projects").join(name)
 }
 
-fn open(path: &Path) -> Tree {
+fn open_tree(path: &Path) -> Tree {
     Tree::open(path).unwrap()
 }
 
 /// Everything that can be told of a tree.
-struct Told {
-    projects: Projects,
+struct FixtureReport {
+    projects: FluxloopProjects,
     experiments: Experiments,
 }
 
-fn told(tree: &Tree, inside: &str) -> Told {
-    let projects = Projects::find(tree, inside);
-    let experiments = projects.experiments(tree, ALL, &Budget::unlimited());
-    Told { projects, experiments }
+fn read_all(tree: &Tree, inside: &str) -> FixtureReport {
+    let projects = FluxloopProjects::find(tree, inside);
+    let experiments = projects.experiments(tree, UNLIMITED_DETAIL, &WorkBudget::unlimited());
+    FixtureReport { projects, experiments }
 }
 
-impl Told {
-    fn warnings(&self) -> impl Iterator<Item = &Warning> {
+impl FixtureReport {
+    fn warnings(&self) -> impl Iterator<Item = &FileWarning> {
         let of_projects = self.projects.list.iter().flat_map(|project| &project.warnings);
         of_projects.chain(&self.projects.warnings).chain(&self.experiments.warnings)
     }

@@ -6,16 +6,19 @@
 #![expect(clippy::unwrap_used, reason = "a test that fails should stop")]
 #![expect(clippy::disallowed_methods, reason = "tests prepare folders")]
 
-mod prospects;
+mod feasibility;
 
 use std::fmt::Write;
 use std::path::Path;
 
 use codebase::plan::{self, Resolution};
-use codebase::{Profile, Reading, Request, analyze};
-use fluxloop::{Ask, Integration, Line, RECIPES, Situation, Variant, integrate, recipe, steps};
+use codebase::{AnalysisRequest, Profile, ScanDepth, analyze};
+use fluxloop::{
+    GuideInput, Integration, IntegrationOptions, RECIPES, ReleaseLine, Variant, build_guide, find_recipe,
+    integrate,
+};
 use tempfile::TempDir;
-use tree::{Budget, Tree};
+use tree::{Tree, WorkBudget};
 
 /// Writes a repository into a folder of its own.
 fn unpack(text: &str) -> (TempDir, Tree, Profile) {
@@ -27,11 +30,12 @@ fn unpack(text: &str) -> (TempDir, Tree, Profile) {
         std::fs::write(path, format!("{}\n", content.trim_end_matches('\n'))).unwrap();
     }
     let tree = Tree::open(folder.path()).unwrap();
-    let profile = analyze(&Request::new(&tree, Reading::Contents), &Budget::unlimited()).unwrap();
+    let profile =
+        analyze(&AnalysisRequest::new(&tree, ScanDepth::Contents), &WorkBudget::unlimited()).unwrap();
     (folder, tree, profile)
 }
 
-fn variant(name: &str) -> Option<Variant> {
+fn parse_variant(name: &str) -> Option<Variant> {
     match name {
         "sdk" => Some(Variant::Sdk),
         "bridge" => Some(Variant::Bridge),
@@ -39,35 +43,35 @@ fn variant(name: &str) -> Option<Variant> {
     }
 }
 
-fn ask(head: &str) -> Ask {
+fn parse_options(head: &str) -> IntegrationOptions {
     let value = |name: &str| {
         let found = head.split(' ').find_map(|word| word.strip_prefix(name)?.strip_prefix('='));
         found.map(|text| text.replace('+', " "))
     };
-    Ask {
-        recipe: recipe(&value("framework").unwrap()).unwrap(),
+    IntegrationOptions {
+        recipe: find_recipe(&value("framework").unwrap()).unwrap(),
         package: value("package"),
-        variant: value("variant").as_deref().and_then(variant),
-        line: value("cli").as_deref().and_then(Line::named),
+        variant: value("variant").as_deref().and_then(parse_variant),
+        line: value("cli").as_deref().and_then(ReleaseLine::from_name),
         agent: value("agent"),
         request_field: value("request_field"),
     }
 }
 
-fn resolved(tree: &Tree, integration: &Integration) -> Resolution {
-    plan::resolve(tree, integration.edits.clone(), &[], &Budget::unlimited()).unwrap()
+fn resolve_plan(tree: &Tree, integration: &Integration) -> Resolution {
+    plan::resolve_edits(tree, integration.edits.clone(), &[], &WorkBudget::unlimited()).unwrap()
 }
 
 /// Everything that a reader of the plan sees.
-fn told(integration: &Integration, resolution: &Resolution) -> String {
+fn render_plan(integration: &Integration, resolution: &Resolution) -> String {
     let mut text = format!("{}\n", integration.summary);
     writeln!(
         text,
         "{} ({}), FluxLoop {} ({})",
         integration.variant.name(),
         integration.why_variant,
-        integration.line.name(),
-        integration.why_line
+        integration.release_line.name(),
+        integration.why_release_line
     )
     .unwrap();
     for (title, lines) in [
@@ -94,19 +98,19 @@ fn recipes() {
         let text = std::fs::read_to_string(path).unwrap();
         let head = text.lines().next().unwrap().trim_start_matches("# ");
         let (_folder, tree, profile) = unpack(&text);
-        let integration = integrate(&tree, &profile, &ask(head)).unwrap();
-        let resolution = resolved(&tree, &integration);
+        let integration = integrate(&tree, &profile, &parse_options(head)).unwrap();
+        let resolution = resolve_plan(&tree, &integration);
         assert!(resolution.is_clean(), "{path:?}: {:#?}", resolution.findings);
         assert_eq!(integration.refused.is_some(), resolution.files.is_empty(), "{path:?}");
         insta::with_settings!({ omit_expression => true, prepend_module_to_snapshot => false }, {
-            insta::assert_snapshot!(told(&integration, &resolution));
+            insta::assert_snapshot!(render_plan(&integration, &resolution));
         });
     });
 }
 
 /// Over every repository that the analysis is tested with: a plan can be placed, or there is none and a reason.
 #[test]
-fn every_plan_can_be_placed_and_means_the_same_without_its_ranges() {
+fn every_plan_resolves_cleanly_and_idempotently() {
     let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("../codebase/tests/fixtures");
     let (mut plans, mut refusals) = (0, 0);
     for entry in std::fs::read_dir(fixtures).unwrap() {
@@ -115,11 +119,11 @@ fn every_plan_can_be_placed_and_means_the_same_without_its_ranges() {
         let (_folder, tree, profile) = unpack(&text);
         let fits = |name: &str| name == "python" || profile.frameworks.iter().any(|one| one.name == name);
         for recipe in RECIPES.iter().filter(|recipe| fits(recipe.name)) {
-            for (line, wanted) in Line::ALL
+            for (line, wanted) in ReleaseLine::ALL
                 .into_iter()
                 .flat_map(|line| [(line, None), (line, Some(Variant::Bridge)), (line, Some(Variant::Sdk))])
             {
-                let ask = Ask {
+                let ask = IntegrationOptions {
                     recipe,
                     package: None,
                     variant: wanted,
@@ -128,7 +132,7 @@ fn every_plan_can_be_placed_and_means_the_same_without_its_ranges() {
                     request_field: None,
                 };
                 let integration = integrate(&tree, &profile, &ask).unwrap();
-                let first = resolved(&tree, &integration);
+                let first = resolve_plan(&tree, &integration);
                 assert!(first.is_clean(), "{path:?} {} {}: {:#?}", recipe.name, line.name(), first.findings);
                 assert_eq!(
                     integration.refused.is_none(),
@@ -136,9 +140,10 @@ fn every_plan_can_be_placed_and_means_the_same_without_its_ranges() {
                     "{path:?} {}",
                     recipe.name
                 );
-                let exact = plan::resolve(&tree, first.edits.clone(), &[], &Budget::unlimited()).unwrap();
+                let exact =
+                    plan::resolve_edits(&tree, first.edits.clone(), &[], &WorkBudget::unlimited()).unwrap();
                 assert_eq!(exact.files, first.files, "{path:?} {}", recipe.name);
-                assert_eq!(steps(&Situation::of(&integration)).steps.len(), 4);
+                assert_eq!(build_guide(&GuideInput::from_integration(&integration)).steps.len(), 4);
                 if integration.refused.is_none() { plans += 1 } else { refusals += 1 }
             }
         }

@@ -8,14 +8,17 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use http_transport::{
-    BodyLimits, ConnectionLimits, Door, Guard, Metrics, Settings, TrustedProxies, Watcher, serve,
+    Authenticator, BodyLimits, ConnectionLimits, HttpMetrics, HttpSettings, MetricsObserver, OriginPolicy,
+    TrustedProxies, serve,
 };
 use jiff::SignedDuration;
 use secrecy::ExposeSecret;
 use serde_json::Value;
-use server::access::{AccessStore, Environment, Gate, KeyRecord, Limiter, Moment, Pepper, Rate};
+use server::access::{
+    AccessStore, ClockReading, KeyEnvironment, KeyRecord, KeyVerifier, Pepper, RateLimit, RateLimiter,
+};
 use server::tools::Toolset;
-use server::{App, Clock, Entropy, OpenProjects, OsEntropy, Places, Principal, Scope, Timestamp};
+use server::{App, Clock, Entropy, OsEntropy, Principal, ProjectStoreOpener, QuotaLimits, Scope, Timestamp};
 use store::Store;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
@@ -27,9 +30,9 @@ pub(crate) const DEADLINE: Duration = Duration::from_mins(1);
 const PEPPER: [u8; 32] = [7; 32];
 
 /// A clock that stands still until a test moves its hands.
-pub(crate) struct Hands(Mutex<Moment>);
+pub(crate) struct HttpTestClock(Mutex<ClockReading>);
 
-impl Hands {
+impl HttpTestClock {
     fn new() -> Arc<Self> {
         Arc::new(Self(Mutex::new("2026-03-02T12:00:00Z".parse::<Timestamp>().unwrap().into())))
     }
@@ -42,12 +45,12 @@ impl Hands {
     }
 
     /// The clock is set, forward or back, and no time passes.
-    pub(crate) fn set_by(&self, seconds: i64) {
+    pub(crate) fn set_wall_clock_by(&self, seconds: i64) {
         self.0.lock().unwrap().time += SignedDuration::from_secs(seconds);
     }
 }
 
-impl Clock for Hands {
+impl Clock for HttpTestClock {
     fn now(&self) -> Timestamp {
         self.0.lock().unwrap().time
     }
@@ -58,119 +61,125 @@ impl Clock for Hands {
 }
 
 /// What may be different about a server.
-pub(crate) struct Setup {
+pub(crate) struct HttpTestConfig {
     /// Whether a key is needed.
-    pub(crate) keyed: bool,
+    pub(crate) requires_key: bool,
     /// Whether test keys open it too.
-    pub(crate) test_keys: bool,
-    pub(crate) rate: Option<Rate>,
-    pub(crate) places: Places,
-    pub(crate) connections: ConnectionLimits,
-    pub(crate) bodies: BodyLimits,
+    pub(crate) accepts_test_keys: bool,
+    pub(crate) rate_limit: Option<RateLimit>,
+    pub(crate) quota_limits: QuotaLimits,
+    pub(crate) connection_limits: ConnectionLimits,
+    pub(crate) body_limits: BodyLimits,
     /// A network of trusted proxies.
-    pub(crate) proxy: Option<&'static str>,
+    pub(crate) trusted_proxy: Option<&'static str>,
     /// Pages of others that may call.
-    pub(crate) origins: Vec<String>,
+    pub(crate) allowed_origins: Vec<String>,
     /// Keys and limits come from here instead of a database in memory.
-    pub(crate) access: Option<Arc<dyn AccessStore>>,
+    pub(crate) access_store: Option<Arc<dyn AccessStore>>,
     /// Projects come from here instead of the same database, or of one in memory.
-    pub(crate) projects: Option<OpenProjects>,
+    pub(crate) projects: Option<ProjectStoreOpener>,
 }
 
-impl Default for Setup {
+impl Default for HttpTestConfig {
     fn default() -> Self {
         Self {
-            keyed: false,
-            test_keys: false,
-            rate: None,
-            places: Places::default(),
-            connections: ConnectionLimits { total: 64, per_address: 64 },
-            bodies: BodyLimits::new(256 << 20, 4 << 20),
-            proxy: None,
-            origins: Vec::new(),
-            access: None,
+            requires_key: false,
+            accepts_test_keys: false,
+            rate_limit: None,
+            quota_limits: QuotaLimits::default(),
+            connection_limits: ConnectionLimits { total: 64, per_address: 64 },
+            body_limits: BodyLimits::new(256 << 20, 4 << 20),
+            trusted_proxy: None,
+            allowed_origins: Vec::new(),
+            access_store: None,
             projects: None,
         }
     }
 }
 
-pub(crate) struct Endpoint {
+pub(crate) struct HttpTestServer {
     pub(crate) address: SocketAddr,
     pub(crate) app: Arc<App>,
-    pub(crate) clock: Arc<Hands>,
-    pub(crate) door: Arc<Door>,
+    pub(crate) clock: Arc<HttpTestClock>,
+    pub(crate) authenticator: Arc<Authenticator>,
     pub(crate) store: Option<Arc<dyn Store>>,
     stop: CancellationToken,
 }
 
-impl Setup {
+impl HttpTestConfig {
     /// Starts it.
-    pub(crate) fn start(self) -> Endpoint {
-        let clock = Hands::new();
-        let own_store = (self.keyed && self.access.is_none()).then(memory);
-        let access = self.access.or_else(|| own_store.clone().map(|store| store as Arc<dyn AccessStore>));
+    pub(crate) fn start(self) -> HttpTestServer {
+        let clock = HttpTestClock::new();
+        let own_store = (self.requires_key && self.access_store.is_none()).then(open_memory_blocking);
+        let access =
+            self.access_store.or_else(|| own_store.clone().map(|store| store as Arc<dyn AccessStore>));
         let door = Arc::new(match &access {
-            None => Door::open(Principal::local_user(Scope::Write)),
+            None => Authenticator::without_authentication(Principal::local_user(Scope::Write)),
             Some(store) => {
-                let gate = Gate::new(Arc::clone(store), Pepper::new(PEPPER)).accept_test_keys(self.test_keys);
-                Door::with_keys(gate, Limiter::new(Arc::clone(store), self.rate), Scope::Admin)
+                let gate = KeyVerifier::new(Arc::clone(store), Pepper::new(PEPPER))
+                    .accept_test_keys(self.accepts_test_keys);
+                Authenticator::with_keys(
+                    gate,
+                    RateLimiter::new(Arc::clone(store), self.rate_limit),
+                    Scope::Admin,
+                )
             }
         });
-        let metrics = Arc::new(Metrics::default());
-        let projects = self.projects.unwrap_or_else(|| shelves(own_store.clone()));
+        let metrics = Arc::new(HttpMetrics::default());
+        let projects = self.projects.unwrap_or_else(|| open_projects_in(own_store.clone()));
         let app = App::builder()
             .toolsets(&Toolset::ALL)
-            .observer(Arc::new(Watcher(Arc::clone(&metrics))))
-            .places(self.places)
+            .observer(Arc::new(MetricsObserver(Arc::clone(&metrics))))
+            .quota_limits(self.quota_limits)
             .projects(projects)
             .clock(Arc::clone(&clock) as Arc<dyn Clock>)
             .build();
-        let settings = |address| Settings {
+        let settings = |address| HttpSettings {
             app: Arc::clone(&app),
-            door: Arc::clone(&door),
-            guard: Guard::new(address, &[], &self.origins),
+            authenticator: Arc::clone(&door),
+            origin_policy: OriginPolicy::new(address, &[], &self.allowed_origins),
             metrics,
             store: access,
             public_url: Some("https://mcp.example.com".to_owned()),
             tls: None,
-            connections: self.connections,
-            bodies: self.bodies,
+            connections: self.connection_limits,
+            bodies: self.body_limits,
             proxies: TrustedProxies::new(
-                self.proxy.map(|network| network.parse().unwrap()).into_iter().collect(),
+                self.trusted_proxy.map(|network| network.parse().unwrap()).into_iter().collect(),
             ),
         };
         let stop = CancellationToken::new();
         let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
-        run(settings(address), listener, stop.clone());
-        Endpoint { address, app, clock, door, store: own_store, stop }
+        spawn_server(settings(address), listener, stop.clone());
+        HttpTestServer { address, app, clock, authenticator: door, store: own_store, stop }
     }
 }
 
-fn memory() -> Arc<dyn Store> {
-    wait_for(open_memory())
+fn open_memory_blocking() -> Arc<dyn Store> {
+    block_on(open_memory_store())
 }
 
-pub(crate) async fn open_memory() -> Arc<dyn Store> {
+pub(crate) async fn open_memory_store() -> Arc<dyn Store> {
     let location = "sqlite::memory:".parse().unwrap();
-    store::open(&location, &store::Options::default()).await.unwrap()
+    store::open(&location, &store::StoreOptions::default()).await.unwrap()
 }
 
 /// Projects in this database, or in one that is made when the first of them is needed.
-fn shelves(store: Option<Arc<dyn Store>>) -> OpenProjects {
+fn open_projects_in(store: Option<Arc<dyn Store>>) -> ProjectStoreOpener {
     Box::new(move || {
         let store = store.clone();
         Box::pin(async move {
             let store = match store {
                 Some(store) => store,
-                None => open_memory().await,
+                None => open_memory_store().await,
             };
             Ok(store.projects())
         })
     })
 }
 
-fn run(settings: Settings, listener: std::net::TcpListener, stop: CancellationToken) {
+fn spawn_server(settings: HttpSettings, listener: std::net::TcpListener, stop: CancellationToken) {
     let (sender, receiver) = mpsc::channel();
     std::thread::spawn(move || {
         let runtime =
@@ -186,7 +195,7 @@ fn run(settings: Settings, listener: std::net::TcpListener, stop: CancellationTo
 }
 
 /// Waits for something of the store.
-pub(crate) fn wait_for<T>(work: impl Future<Output = T>) -> T {
+pub(crate) fn block_on<T>(work: impl Future<Output = T>) -> T {
     tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(work)
 }
 
@@ -201,13 +210,13 @@ pub(crate) fn eventually(what: &str, mut happened: impl FnMut() -> bool) {
 
 /// An answer: status, headers with names in lower case, body.
 #[derive(Debug)]
-pub(crate) struct Answer {
+pub(crate) struct HttpTestResponse {
     pub(crate) status: u16,
     pub(crate) head: String,
     pub(crate) body: String,
 }
 
-impl Answer {
+impl HttpTestResponse {
     pub(crate) fn json(&self) -> Value {
         serde_json::from_str(&self.body).unwrap_or_else(|_| panic!("{self:?}"))
     }
@@ -218,36 +227,36 @@ impl Answer {
     }
 
     /// The kind of the error that it tells of.
-    pub(crate) fn kind(&self) -> String {
+    pub(crate) fn error_kind(&self) -> String {
         self.json()["error"]["data"]["kind"].as_str().unwrap_or_default().to_owned()
     }
 }
 
-impl Endpoint {
+impl HttpTestServer {
     /// A server that lets everybody in.
-    pub(crate) fn open() -> Self {
-        Setup::default().start()
+    pub(crate) fn start_without_auth() -> Self {
+        HttpTestConfig::default().start()
     }
 
     /// A server with keys and this rate.
-    pub(crate) fn keyed(rate: Option<Rate>) -> Self {
-        Setup { keyed: true, rate, ..Setup::default() }.start()
+    pub(crate) fn start_with_keys(rate: Option<RateLimit>) -> Self {
+        HttpTestConfig { requires_key: true, rate_limit: rate, ..HttpTestConfig::default() }.start()
     }
 
     /// Makes a key.
-    pub(crate) fn key(&self, scope: Scope) -> String {
-        self.key_with(scope, |_| {})
+    pub(crate) fn create_key(&self, scope: Scope) -> String {
+        self.create_key_with(scope, |_| {})
     }
 
     /// Makes a key with something special about it.
-    pub(crate) fn key_with(&self, scope: Scope, change: impl FnOnce(&mut KeyRecord)) -> String {
+    pub(crate) fn create_key_with(&self, scope: Scope, change: impl FnOnce(&mut KeyRecord)) -> String {
         let mut id = [0; 8];
         OsEntropy.fill(&mut id);
         let mut record = KeyRecord {
             id: format!("key_{:x}", u64::from_be_bytes(id)),
             tenant: "main".to_owned(),
             label: String::new(),
-            environment: Environment::Live,
+            environment: KeyEnvironment::Live,
             scope,
             project: None,
             created: self.clock.now(),
@@ -256,15 +265,15 @@ impl Endpoint {
         };
         change(&mut record);
         let (key, credential) = Pepper::new(PEPPER).issue(record.environment, |bytes| OsEntropy.fill(bytes));
-        wait_for(self.store.as_ref().unwrap().add_key(record, credential)).unwrap();
+        block_on(self.store.as_ref().unwrap().add_key(record, credential)).unwrap();
         key.expose_secret().to_owned()
     }
 
     /// Ends every key there is. It holds everywhere after two seconds.
-    pub(crate) fn revoke_all(&self) {
+    pub(crate) fn revoke_all_keys(&self) {
         let store = self.store.as_ref().unwrap();
-        for listing in wait_for(store.keys(None)).unwrap() {
-            wait_for(store.revoke_key(&listing.key.id, self.clock.now())).unwrap();
+        for listing in block_on(store.list_keys(None)).unwrap() {
+            block_on(store.revoke_key(&listing.key.id, self.clock.now())).unwrap();
         }
         self.clock.advance(Duration::from_secs(2));
     }
@@ -277,26 +286,26 @@ impl Endpoint {
     }
 
     /// Sends a raw head and a body, and reads the answer.
-    pub(crate) fn exchange(&self, head: &str, body: &[u8]) -> Answer {
+    pub(crate) fn exchange(&self, head: &str, body: &[u8]) -> HttpTestResponse {
         let mut stream = self.connect();
         send(&mut stream, &format!("{head}\r\nConnection: close"), body);
-        read_answer(&mut BufReader::new(stream))
+        read_response(&mut BufReader::new(stream))
     }
 
     /// A request with these headers beside the usual ones.
-    pub(crate) fn request(&self, line: &str, headers: &[(&str, &str)], body: &str) -> Answer {
-        self.exchange(&head(line, headers), body.as_bytes())
+    pub(crate) fn request(&self, line: &str, headers: &[(&str, &str)], body: &str) -> HttpTestResponse {
+        self.exchange(&request_head(line, headers), body.as_bytes())
     }
 
     /// The same, for an answer that is a stream or may become one.
-    pub(crate) fn stream(&self, line: &str, headers: &[(&str, &str)], body: &str) -> Stream {
+    pub(crate) fn open_stream(&self, line: &str, headers: &[(&str, &str)], body: &str) -> TestEventStream {
         let mut socket = self.connect();
-        send(&mut socket, &head(line, headers), body.as_bytes());
-        Stream::read(socket)
+        send(&mut socket, &request_head(line, headers), body.as_bytes());
+        TestEventStream::from_socket(socket)
     }
 
     /// Sends raw bytes, and reads whatever comes until the server hangs up.
-    pub(crate) fn raw(&self, bytes: &[u8]) -> String {
+    pub(crate) fn exchange_raw(&self, bytes: &[u8]) -> String {
         let mut stream = self.connect();
         // The server may hang up before all of it is written.
         let _ = stream.write_all(bytes);
@@ -309,7 +318,7 @@ impl Endpoint {
     }
 
     /// Status and body of a `POST /api/mcp`.
-    pub(crate) fn post(&self, body: &str) -> (u16, Value) {
+    pub(crate) fn post_api(&self, body: &str) -> (u16, Value) {
         let answer = self.request("POST /api/mcp", &[], body);
         (answer.status, if answer.body.is_empty() { Value::Null } else { answer.json() })
     }
@@ -321,7 +330,7 @@ impl Endpoint {
 }
 
 /// The head of a request with these headers beside the usual ones.
-fn head(line: &str, headers: &[(&str, &str)]) -> String {
+fn request_head(line: &str, headers: &[(&str, &str)]) -> String {
     let mut head = format!("{line} HTTP/1.1");
     let given = |name: &str| headers.iter().any(|(given, _)| given.eq_ignore_ascii_case(name));
     let usual = [
@@ -343,7 +352,7 @@ fn send(stream: &mut TcpStream, head: &str, body: &[u8]) {
 }
 
 /// Reads one answer.
-pub(crate) fn read_answer(reader: &mut impl BufRead) -> Answer {
+pub(crate) fn read_response(reader: &mut impl BufRead) -> HttpTestResponse {
     let mut answer = read_head(reader);
     let mut body = Vec::new();
     if answer.header("transfer-encoding") == Some("chunked") {
@@ -358,7 +367,7 @@ pub(crate) fn read_answer(reader: &mut impl BufRead) -> Answer {
     answer
 }
 
-fn read_head(reader: &mut impl BufRead) -> Answer {
+fn read_head(reader: &mut impl BufRead) -> HttpTestResponse {
     let mut lines = Vec::new();
     loop {
         let mut line = String::new();
@@ -372,7 +381,7 @@ fn read_head(reader: &mut impl BufRead) -> Answer {
         }
     }
     let status = lines[0].split(' ').nth(1).unwrap().parse().unwrap();
-    Answer { status, head: lines.join("\n"), body: String::new() }
+    HttpTestResponse { status, head: lines.join("\n"), body: String::new() }
 }
 
 /// The next chunk of a chunked body; nothing at its end, or where it breaks off.
@@ -387,47 +396,47 @@ fn read_chunk(reader: &mut impl BufRead) -> Option<Vec<u8>> {
 }
 
 /// An answer that comes as a stream of events. Dropping it hangs up.
-pub(crate) struct Stream {
-    pub(crate) answer: Answer,
+pub(crate) struct TestEventStream {
+    pub(crate) response: HttpTestResponse,
     reader: BufReader<TcpStream>,
-    text: String,
+    buffer: String,
 }
 
 /// One event.
 #[derive(Debug)]
-pub(crate) struct Event {
+pub(crate) struct SseEvent {
     pub(crate) id: Option<String>,
     pub(crate) name: Option<String>,
     pub(crate) data: String,
 }
 
-impl Stream {
-    fn read(socket: TcpStream) -> Self {
+impl TestEventStream {
+    fn from_socket(socket: TcpStream) -> Self {
         let mut reader = BufReader::new(socket);
-        let answer = read_head(&mut reader);
-        Self { answer, reader, text: String::new() }
+        let response = read_head(&mut reader);
+        Self { response, reader, buffer: String::new() }
     }
 
     /// The next event; nothing when the stream has ended.
-    pub(crate) fn next(&mut self) -> Option<Event> {
+    pub(crate) fn next_event(&mut self) -> Option<SseEvent> {
         loop {
-            if let Some((event, rest)) = self.text.split_once("\n\n") {
+            if let Some((event, rest)) = self.buffer.split_once("\n\n") {
                 let field =
                     |name: &str| event.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(": "));
                 let (id, name) = (field("id").map(str::to_owned), field("event").map(str::to_owned));
-                let event = Event { id, name, data: field("data").unwrap_or_default().to_owned() };
-                self.text = rest.to_owned();
+                let event = SseEvent { id, name, data: field("data").unwrap_or_default().to_owned() };
+                self.buffer = rest.to_owned();
                 return Some(event);
             }
             let chunk = read_chunk(&mut self.reader)?;
-            self.text.push_str(std::str::from_utf8(&chunk).unwrap());
+            self.buffer.push_str(std::str::from_utf8(&chunk).unwrap());
         }
     }
 
     /// The next event that carries a message.
-    pub(crate) fn message(&mut self) -> Value {
+    pub(crate) fn next_message(&mut self) -> Value {
         loop {
-            let event = self.next().expect("another event");
+            let event = self.next_event().expect("another event");
             if !event.data.is_empty() {
                 return event.json();
             }
@@ -435,21 +444,21 @@ impl Stream {
     }
 
     /// All messages up to the end of the stream.
-    pub(crate) fn rest(&mut self) -> Vec<Value> {
-        std::iter::from_fn(|| self.next())
+    pub(crate) fn remaining_messages(&mut self) -> Vec<Value> {
+        std::iter::from_fn(|| self.next_event())
             .filter(|event| !event.data.is_empty())
             .map(|event| event.json())
             .collect()
     }
 }
 
-impl Event {
+impl SseEvent {
     pub(crate) fn json(&self) -> Value {
         serde_json::from_str(&self.data).unwrap_or_else(|_| panic!("{self:?}"))
     }
 }
 
-impl Drop for Endpoint {
+impl Drop for HttpTestServer {
     fn drop(&mut self) {
         self.stop.cancel();
     }

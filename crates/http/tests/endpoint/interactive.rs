@@ -6,11 +6,11 @@ use serde_json::{Value, json};
 use server::Scope;
 use server::tools::Toolset;
 
-use crate::harness::{Answer, Endpoint, Stream};
-use crate::{mcp_session, mcp_stateless, old_pair, ws};
+use crate::harness::{HttpTestResponse, HttpTestServer, TestEventStream};
+use crate::{legacy_sse, mcp_session, mcp_stateless, ws};
 
 /// What somebody who books says to a prompt.
-fn reply(prompt: &Value) -> Value {
+fn answer_for(prompt: &Value) -> Value {
     let all = json!({
         "destination": "Lisbon", "departure": "2026-05-01", "return": "2026-05-09", "travellers": 2,
         "class": "first", "confirm": true,
@@ -18,42 +18,43 @@ fn reply(prompt: &Value) -> Value {
     all[prompt["name"].as_str().unwrap_or_else(|| panic!("no prompt: {prompt}"))].clone()
 }
 
-fn response(session: &Value, prompt: &Value) -> Value {
-    json!({ "sessionId": session, "response": { "value": reply(prompt) }, "promptId": prompt["promptId"] })
+fn respond_params(session: &Value, prompt: &Value) -> Value {
+    json!({ "sessionId": session, "response": { "value": answer_for(prompt) }, "promptId": prompt["promptId"] })
 }
 
-fn request(method: &str, params: &Value) -> Value {
+fn rpc_request(method: &str, params: &Value) -> Value {
     json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params })
 }
 
-fn booking() -> Value {
+fn booking_params() -> Value {
     json!({ "toolName": "booking" })
 }
 
 /// Somebody who speaks to the server.
-trait Client {
+trait FlowClient {
     /// The answer to a request. Whatever else comes before it is a mistake.
-    fn ask(&mut self, method: &str, params: &Value) -> Value;
+    fn request(&mut self, method: &str, params: &Value) -> Value;
 
     /// The next message that nobody asked for. `None`: this client is told nothing.
-    fn news(&mut self) -> Option<Value> {
+    fn next_notification(&mut self) -> Option<Value> {
         None
     }
 }
 
 /// Books from the first prompt to the last. What is pushed is what the answer says, once, and no more.
-fn book(client: &mut dyn Client) {
-    let started = client.ask("interaction.start", &booking())["result"].clone();
+fn complete_booking(client: &mut dyn FlowClient) {
+    let started = client.request("interaction.start", &booking_params())["result"].clone();
     assert_eq!(started["state"], "idle", "{started}");
     let session = &started["sessionId"];
     let mut prompt = started["initialPrompt"].clone();
     let mut turns = 0;
     let done = loop {
-        let standing = client.ask("interaction.respond", &response(session, &prompt))["result"].clone();
+        let standing =
+            client.request("interaction.respond", &respond_params(session, &prompt))["result"].clone();
         assert_eq!(standing["accepted"], true, "{standing}");
         turns += 1;
         let is_over = standing.get("nextPrompt").is_none();
-        if let Some(news) = client.news() {
+        if let Some(news) = client.next_notification() {
             assert!(news["id"].is_string() && news["params"]["sessionId"] == *session, "{news}");
             let (method, told, answered) = if is_over {
                 ("interaction.complete", &news["params"]["result"], &standing["result"])
@@ -70,41 +71,41 @@ fn book(client: &mut dyn Client) {
     };
     assert_eq!((turns, &done["state"]), (6, &json!("completed")));
     let named = json!({ "sessionId": session });
-    let state = client.ask("interaction.getState", &named)["result"].clone();
+    let state = client.request("interaction.getState", &named)["result"].clone();
     assert_eq!(state["accumulatedData"]["result"], done["result"]["data"], "{state}");
-    let completed = client.ask("interaction.complete", &named)["result"].clone();
+    let completed = client.request("interaction.complete", &named)["result"].clone();
     assert_eq!((&completed["success"], &completed["finalResult"]), (&json!(true), &done["result"]["data"]));
 }
 
 /// `/api/mcp`, with a key.
-struct Api<'a> {
-    endpoint: &'a Endpoint,
+struct ApiMcpClient<'a> {
+    endpoint: &'a HttpTestServer,
     bearer: String,
 }
 
-impl<'a> Api<'a> {
-    fn new(endpoint: &'a Endpoint, key: &str) -> Self {
+impl<'a> ApiMcpClient<'a> {
+    fn new(endpoint: &'a HttpTestServer, key: &str) -> Self {
         Self { endpoint, bearer: format!("Bearer {key}") }
     }
 
-    fn post(&self, message: &Value) -> Answer {
+    fn post(&self, message: &Value) -> HttpTestResponse {
         self.endpoint.request("POST /api/mcp", &[("Authorization", &self.bearer)], &message.to_string())
     }
 
     /// Begins to book; the session and its first prompt.
-    fn start(&mut self) -> (Value, Value) {
-        let started = self.ask("interaction.start", &booking())["result"].clone();
+    fn start_booking(&mut self) -> (Value, Value) {
+        let started = self.request("interaction.start", &booking_params())["result"].clone();
         (started["sessionId"].clone(), started["initialPrompt"].clone())
     }
 
-    fn code(&mut self, method: &str, params: &Value) -> Value {
-        self.ask(method, params)["error"]["code"].clone()
+    fn error_code(&mut self, method: &str, params: &Value) -> Value {
+        self.request(method, params)["error"]["code"].clone()
     }
 }
 
-impl Client for Api<'_> {
-    fn ask(&mut self, method: &str, params: &Value) -> Value {
-        let answer = self.post(&request(method, params));
+impl FlowClient for ApiMcpClient<'_> {
+    fn request(&mut self, method: &str, params: &Value) -> Value {
+        let answer = self.post(&rpc_request(method, params));
         assert_eq!(
             (answer.status, answer.header("content-type")),
             (200, Some("application/json")),
@@ -115,14 +116,14 @@ impl Client for Api<'_> {
 }
 
 /// `/mcp` in a session, perhaps with a stream for news.
-struct InSession<'a> {
-    client: mcp_session::Client<'a>,
-    stream: Option<Stream>,
+struct SessionFlowClient<'a> {
+    client: mcp_session::McpSessionClient<'a>,
+    stream: Option<TestEventStream>,
 }
 
-impl Client for InSession<'_> {
-    fn ask(&mut self, method: &str, params: &Value) -> Value {
-        let answer = self.client.post(&request(method, params).to_string());
+impl FlowClient for SessionFlowClient<'_> {
+    fn request(&mut self, method: &str, params: &Value) -> Value {
+        let answer = self.client.post(&rpc_request(method, params).to_string());
         assert_eq!(
             (answer.status, answer.header("content-type")),
             (200, Some("application/json")),
@@ -131,130 +132,136 @@ impl Client for InSession<'_> {
         answer.json()
     }
 
-    fn news(&mut self) -> Option<Value> {
-        self.stream.as_mut().map(Stream::message)
+    fn next_notification(&mut self) -> Option<Value> {
+        self.stream.as_mut().map(TestEventStream::next_message)
     }
 }
 
 /// `/mcp`, as of 2026-07-28.
-struct Modern<'a>(&'a Endpoint);
+struct StatelessFlowClient<'a>(&'a HttpTestServer);
 
-impl Client for Modern<'_> {
-    fn ask(&mut self, method: &str, params: &Value) -> Value {
-        let answer = mcp_stateless::ask(self.0, method, params.clone());
+impl FlowClient for StatelessFlowClient<'_> {
+    fn request(&mut self, method: &str, params: &Value) -> Value {
+        let answer = mcp_stateless::send_request(self.0, method, params.clone());
         assert_eq!(answer.header("content-type"), Some("application/json"), "{answer:?}");
         answer.json()
     }
 }
 
 /// `/sse` and `/messages`.
-struct Pair<'a> {
-    endpoint: &'a Endpoint,
-    stream: Stream,
+struct LegacySseFlowClient<'a> {
+    endpoint: &'a HttpTestServer,
+    stream: TestEventStream,
     line: String,
 }
 
-impl Client for Pair<'_> {
-    fn ask(&mut self, method: &str, params: &Value) -> Value {
-        let answer = self.endpoint.request(&self.line, &[], &request(method, params).to_string());
+impl FlowClient for LegacySseFlowClient<'_> {
+    fn request(&mut self, method: &str, params: &Value) -> Value {
+        let answer = self.endpoint.request(&self.line, &[], &rpc_request(method, params).to_string());
         assert_eq!(answer.status, 202, "{answer:?}");
-        let answer = self.stream.message();
+        let answer = self.stream.next_message();
         assert!(answer["id"] == 1 && answer.get("method").is_none(), "{answer}");
         answer
     }
 
-    fn news(&mut self) -> Option<Value> {
-        Some(self.stream.message())
+    fn next_notification(&mut self) -> Option<Value> {
+        Some(self.stream.next_message())
     }
 }
 
 /// `/ws`.
-struct Ws(ws::Socket);
+struct WsFlowClient(ws::TestWebSocket);
 
-impl Client for Ws {
-    fn ask(&mut self, method: &str, params: &Value) -> Value {
-        self.0.say(&request(method, params));
-        let answer = self.0.message();
+impl FlowClient for WsFlowClient {
+    fn request(&mut self, method: &str, params: &Value) -> Value {
+        self.0.send_message(&rpc_request(method, params));
+        let answer = self.0.next_message();
         assert!(answer["id"] == 1 && answer.get("method").is_none(), "{answer}");
         answer
     }
 
-    fn news(&mut self) -> Option<Value> {
-        Some(self.0.message())
+    fn next_notification(&mut self) -> Option<Value> {
+        Some(self.0.next_message())
     }
 }
 
 #[test]
-fn a_booking_in_the_manner_of_codefluss() {
-    let endpoint = Endpoint::keyed(None);
-    book(&mut Api::new(&endpoint, &endpoint.key(Scope::Read)));
+fn booking_completes_over_codefluss_api() {
+    let endpoint = HttpTestServer::start_with_keys(None);
+    complete_booking(&mut ApiMcpClient::new(&endpoint, &endpoint.create_key(Scope::Read)));
 }
 
 #[test]
-fn a_booking_in_a_session_is_told_on_its_stream() {
-    let endpoint = Endpoint::open();
+fn booking_in_session_notifies_its_stream() {
+    let endpoint = HttpTestServer::start_without_auth();
     for version in ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"] {
-        let client = mcp_session::Client::new(&endpoint, version);
-        let stream = client.stream("GET /mcp", &[], "");
-        let mut client = InSession { client, stream: Some(stream) };
-        book(&mut client);
+        let client = mcp_session::McpSessionClient::new(&endpoint, version);
+        let stream = client.open_stream("GET /mcp", &[], "");
+        let mut client = SessionFlowClient { client, stream: Some(stream) };
+        complete_booking(&mut client);
         endpoint.app.serve_toolsets(&[Toolset::Reference]);
-        let next = client.news().unwrap();
+        let next = client.next_notification().unwrap();
         assert_eq!(next["method"], "notifications/tools/list_changed", "{version}: more was pushed");
         endpoint.app.serve_toolsets(&Toolset::ALL);
     }
 }
 
 #[test]
-fn a_booking_in_a_session_without_a_stream_is_told_nothing() {
-    let endpoint = Endpoint::open();
-    let mut client = InSession { client: mcp_session::Client::new(&endpoint, "2025-11-25"), stream: None };
-    book(&mut client);
+fn booking_in_session_without_stream_sends_no_notifications() {
+    let endpoint = HttpTestServer::start_without_auth();
+    let mut client = SessionFlowClient {
+        client: mcp_session::McpSessionClient::new(&endpoint, "2025-11-25"),
+        stream: None,
+    };
+    complete_booking(&mut client);
     // Nor is anything kept for whoever listens later.
-    let mut stream = client.client.stream("GET /mcp", &[], "");
+    let mut stream = client.client.open_stream("GET /mcp", &[], "");
     endpoint.app.serve_toolsets(&[Toolset::Reference]);
-    assert_eq!(stream.message()["method"], "notifications/tools/list_changed");
+    assert_eq!(stream.next_message()["method"], "notifications/tools/list_changed");
 }
 
 #[test]
-fn a_booking_without_a_session_is_told_nothing() {
-    let endpoint = Endpoint::open();
-    book(&mut Modern(&endpoint));
+fn stateless_booking_sends_no_notifications() {
+    let endpoint = HttpTestServer::start_without_auth();
+    complete_booking(&mut StatelessFlowClient(&endpoint));
 }
 
 #[test]
-fn a_booking_on_the_old_pair_is_told_on_the_same_stream() {
-    let endpoint = Endpoint::open();
-    let (stream, line) = old_pair::open(&endpoint, &[]);
-    book(&mut Pair { endpoint: &endpoint, stream, line });
+fn booking_over_legacy_sse_notifies_same_stream() {
+    let endpoint = HttpTestServer::start_without_auth();
+    let (stream, line) = legacy_sse::open_stream(&endpoint, &[]);
+    complete_booking(&mut LegacySseFlowClient { endpoint: &endpoint, stream, line });
 }
 
 #[test]
-fn a_booking_on_a_socket_is_told_on_it() {
-    let endpoint = Endpoint::open();
-    book(&mut Ws(ws::open(&endpoint, &[])));
+fn booking_over_websocket_notifies_same_socket() {
+    let endpoint = HttpTestServer::start_without_auth();
+    complete_booking(&mut WsFlowClient(ws::open_socket(&endpoint, &[])));
 }
 
 /// One session, and every way to it.
 #[test]
-fn a_session_may_change_its_way() {
-    let endpoint = Endpoint::open();
-    let (stream, line) = old_pair::open(&endpoint, &[]);
-    let mut ways: [Box<dyn Client + '_>; 5] = [
-        Box::new(Api::new(&endpoint, "")),
-        Box::new(InSession { client: mcp_session::Client::new(&endpoint, "2025-11-25"), stream: None }),
-        Box::new(Modern(&endpoint)),
-        Box::new(Pair { endpoint: &endpoint, stream, line }),
-        Box::new(Ws(ws::open(&endpoint, &[]))),
+fn session_continues_across_transports() {
+    let endpoint = HttpTestServer::start_without_auth();
+    let (stream, line) = legacy_sse::open_stream(&endpoint, &[]);
+    let mut ways: [Box<dyn FlowClient + '_>; 5] = [
+        Box::new(ApiMcpClient::new(&endpoint, "")),
+        Box::new(SessionFlowClient {
+            client: mcp_session::McpSessionClient::new(&endpoint, "2025-11-25"),
+            stream: None,
+        }),
+        Box::new(StatelessFlowClient(&endpoint)),
+        Box::new(LegacySseFlowClient { endpoint: &endpoint, stream, line }),
+        Box::new(WsFlowClient(ws::open_socket(&endpoint, &[]))),
     ];
-    let started = ways[4].ask("interaction.start", &booking())["result"].clone();
+    let started = ways[4].request("interaction.start", &booking_params())["result"].clone();
     let mut prompt = started["initialPrompt"].clone();
     let mut turn = 0;
     while prompt.is_object() {
         let way = &mut ways[turn % 5];
-        let answer = way.ask("interaction.respond", &response(&started["sessionId"], &prompt));
+        let answer = way.request("interaction.respond", &respond_params(&started["sessionId"], &prompt));
         assert_eq!(answer["result"]["accepted"], true, "{answer}");
-        way.news();
+        way.next_notification();
         prompt = answer["result"].get("nextPrompt").cloned().unwrap_or_default();
         turn += 1;
     }
@@ -262,7 +269,7 @@ fn a_session_may_change_its_way() {
 }
 
 /// The requests of one who knows a session's name, and what they come to where it is unknown.
-fn about(session: &Value) -> [(&'static str, Value); 5] {
+fn session_requests(session: &Value) -> [(&'static str, Value); 5] {
     let named = json!({ "sessionId": session });
     [
         ("interaction.respond", json!({ "sessionId": session, "response": { "value": "Lisbon" } })),
@@ -275,20 +282,20 @@ fn about(session: &Value) -> [(&'static str, Value); 5] {
 
 /// Row 2 of the contract.
 #[test]
-fn codes_are_those_of_the_document_once_a_key_has_opened() {
-    let endpoint = Endpoint::keyed(None);
-    let mut api = Api::new(&endpoint, &endpoint.key(Scope::Read));
-    let (session, prompt) = api.start();
-    for (method, params) in about(&json!("session_nobody-knows-this-one")) {
-        let answer = api.ask(method, &params);
+fn authenticated_errors_use_documented_codes() {
+    let endpoint = HttpTestServer::start_with_keys(None);
+    let mut api = ApiMcpClient::new(&endpoint, &endpoint.create_key(Scope::Read));
+    let (session, prompt) = api.start_booking();
+    for (method, params) in session_requests(&json!("session_nobody-knows-this-one")) {
+        let answer = api.request(method, &params);
         let error = &answer["error"];
         assert_eq!((&error["code"], &error["data"]["kind"]), (&json!(-32001), &json!("session_not_found")));
         assert_eq!(error["data"]["sessionId"], "session_nobody-knows-this-one", "{method}");
         // Somebody who is not let in learns nothing but that.
-        let wrong = Api::new(&endpoint, "cf_live_sk_wrong").ask(method, &params);
+        let wrong = ApiMcpClient::new(&endpoint, "cf_live_sk_wrong").request(method, &params);
         assert_eq!(wrong["error"]["code"], -32001, "{method}");
         assert_ne!(wrong["error"]["data"]["kind"], "session_not_found", "{wrong}");
-        let nobody = endpoint.request("POST /api/mcp", &[], &request(method, &params).to_string());
+        let nobody = endpoint.request("POST /api/mcp", &[], &rpc_request(method, &params).to_string());
         assert_eq!((nobody.status, &nobody.json()["error"]["code"]), (401, &json!(-32001)), "{method}");
         assert!(nobody.header("www-authenticate").is_some());
     }
@@ -305,7 +312,7 @@ fn codes_are_those_of_the_document_once_a_key_has_opened() {
         ("interaction.respond", late, -32003, "invalid_state_transition"),
         ("interaction.complete", json!({ "sessionId": session }), -32003, "invalid_state_transition"),
     ] {
-        let answer = api.ask(method, &params);
+        let answer = api.request(method, &params);
         let error = &answer["error"];
         assert_eq!(
             (&error["code"], &error["data"]["kind"]),
@@ -314,7 +321,7 @@ fn codes_are_those_of_the_document_once_a_key_has_opened() {
         );
     }
     // A value that does not do is no error.
-    let invalid = api.ask("interaction.respond", &respond(json!({ "value": "x" })));
+    let invalid = api.request("interaction.respond", &respond(json!({ "value": "x" })));
     let shown = &invalid["result"];
     assert_eq!(
         (&shown["accepted"], &shown["validation"]["valid"]),
@@ -323,22 +330,25 @@ fn codes_are_those_of_the_document_once_a_key_has_opened() {
     );
     assert!(shown["validation"]["suggestion"].is_string() && shown["nextPrompt"]["name"] == prompt["name"]);
     let named = json!({ "sessionId": session });
-    assert_eq!(api.ask("interaction.cancel", &named)["result"], json!({ "cancelled": true }));
+    assert_eq!(api.request("interaction.cancel", &named)["result"], json!({ "cancelled": true }));
     for (method, code) in [("respond", -32006), ("cancel", -32006), ("complete", -32003)] {
         let params = respond(json!({ "value": "Lisbon" }));
-        assert_eq!(api.code(&format!("interaction.{method}"), &params), code, "{method}");
+        assert_eq!(api.error_code(&format!("interaction.{method}"), &params), code, "{method}");
     }
-    assert_eq!(api.ask("interaction.getState", &named)["result"]["state"], "cancelled");
+    assert_eq!(api.request("interaction.getState", &named)["result"]["state"], "cancelled");
 }
 
 /// Rows 20 and 20a of the contract, by a clock that is moved.
 #[test]
-fn what_is_over_can_be_read_for_a_while_and_is_remembered_for_longer() {
-    let endpoint = Endpoint::keyed(None);
-    let mut api = Api::new(&endpoint, &endpoint.key(Scope::Read));
-    let (silent, _) = api.start();
-    let (ended, _) = api.start();
-    assert_eq!(api.ask("interaction.cancel", &json!({ "sessionId": ended }))["result"]["cancelled"], true);
+fn ended_session_is_readable_then_reported_as_expired() {
+    let endpoint = HttpTestServer::start_with_keys(None);
+    let mut api = ApiMcpClient::new(&endpoint, &endpoint.create_key(Scope::Read));
+    let (silent, _) = api.start_booking();
+    let (ended, _) = api.start_booking();
+    assert_eq!(
+        api.request("interaction.cancel", &json!({ "sessionId": ended }))["result"]["cancelled"],
+        true
+    );
     for (seconds, session, state) in [
         (59, &ended, json!("cancelled")),
         (2, &ended, Value::Null),
@@ -346,21 +356,21 @@ fn what_is_over_can_be_read_for_a_while_and_is_remembered_for_longer() {
         (2, &silent, Value::Null),
     ] {
         endpoint.clock.advance(Duration::from_secs(seconds));
-        let answer = api.ask("interaction.getState", &json!({ "sessionId": session }));
+        let answer = api.request("interaction.getState", &json!({ "sessionId": session }));
         assert_eq!(answer["result"]["state"], state, "{answer}");
         if state.is_null() {
-            for (method, params) in about(session) {
-                assert_eq!(api.code(method, &params), -32002, "{method}");
+            for (method, params) in session_requests(session) {
+                assert_eq!(api.error_code(method, &params), -32002, "{method}");
             }
         }
     }
 }
 
 #[test]
-fn messages_of_2026_07_28_carry_the_code_in_their_data() {
-    let endpoint = Endpoint::open();
-    let mut client = Modern(&endpoint);
-    let started = client.ask("interaction.start", &booking())["result"].clone();
+fn stateless_errors_carry_flow_code_in_data() {
+    let endpoint = HttpTestServer::start_without_auth();
+    let mut client = StatelessFlowClient(&endpoint);
+    let started = client.request("interaction.start", &booking_params())["result"].clone();
     let named = json!({ "sessionId": started["sessionId"] });
     let no_response = json!({ "sessionId": started["sessionId"], "response": {} });
     let unknown = json!({ "sessionId": "session_x" });
@@ -370,7 +380,7 @@ fn messages_of_2026_07_28_carry_the_code_in_their_data() {
         ("interaction.respond", &no_response, -32004),
         ("interaction.start", &json!({ "toolName": "echo" }), -32007),
     ] {
-        let answer = client.ask(method, params);
+        let answer = client.request(method, params);
         let error = &answer["error"];
         assert_eq!((&error["code"], &error["data"]["flowCode"]), (&json!(-32602), &json!(code)), "{answer}");
         assert!(error["data"]["kind"].is_string(), "{answer}");
@@ -378,15 +388,15 @@ fn messages_of_2026_07_28_carry_the_code_in_their_data() {
 }
 
 #[test]
-fn a_batch_holds_conversations() {
-    let endpoint = Endpoint::keyed(None);
-    let mut api = Api::new(&endpoint, &endpoint.key(Scope::Read));
-    let (session, prompt) = api.start();
+fn batch_may_contain_interaction_requests() {
+    let endpoint = HttpTestServer::start_with_keys(None);
+    let mut api = ApiMcpClient::new(&endpoint, &endpoint.create_key(Scope::Read));
+    let (session, prompt) = api.start_booking();
     let entry = |id: Value, method: &str, params: Value| json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params });
-    let say = response(&session, &prompt);
+    let say = respond_params(&session, &prompt);
     let named = json!({ "sessionId": session });
     let mut batch = vec![
-        entry(json!("a"), "interaction.start", booking()),
+        entry(json!("a"), "interaction.start", booking_params()),
         entry(json!(2), "interaction.respond", say.clone()),
         entry(json!(3), "interaction.respond", say),
         entry(json!(4), "interaction.getState", json!({ "sessionId": "session_x" })),
@@ -414,24 +424,26 @@ fn a_batch_holds_conversations() {
         (&json!(-32001), &json!(true))
     );
     assert_eq!(answers[5]["result"]["isError"], false, "{answer:?}");
-    let state = api.ask("interaction.getState", &named);
+    let state = api.request("interaction.getState", &named);
     assert_eq!(state["result"]["history"].as_array().unwrap().len(), 1, "{state}");
 }
 
 /// F02 of the guide.
 #[test]
-fn a_session_is_its_key_s_alone() {
-    let endpoint = Endpoint::keyed(None);
-    let mut owner = Api::new(&endpoint, &endpoint.key(Scope::Read));
-    let (session, prompt) = owner.start();
+fn session_is_invisible_to_other_keys() {
+    let endpoint = HttpTestServer::start_with_keys(None);
+    let mut owner = ApiMcpClient::new(&endpoint, &endpoint.create_key(Scope::Read));
+    let (session, prompt) = owner.start_booking();
     let unknown = json!("session_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA");
-    let same_tenant = endpoint.key(Scope::Admin);
-    let other_tenant = endpoint.key_with(Scope::Admin, |key| "other".clone_into(&mut key.tenant));
+    let same_tenant = endpoint.create_key(Scope::Admin);
+    let other_tenant = endpoint.create_key_with(Scope::Admin, |key| "other".clone_into(&mut key.tenant));
     for other in [same_tenant, other_tenant] {
-        let mut other = Api::new(&endpoint, &other);
-        for ((method, params), (_, absent)) in about(&session).into_iter().zip(about(&unknown)) {
+        let mut other = ApiMcpClient::new(&endpoint, &other);
+        for ((method, params), (_, absent)) in
+            session_requests(&session).into_iter().zip(session_requests(&unknown))
+        {
             let [foreign, nothing] =
-                [params, absent].map(|params| other.ask(method, &params)["error"].to_string());
+                [params, absent].map(|params| other.request(method, &params)["error"].to_string());
             assert!(foreign.contains("-32001"), "{method}: {foreign}");
             // It reads like one that never was.
             let name = |of: &Value| of.as_str().unwrap().to_owned();
@@ -442,54 +454,57 @@ fn a_session_is_its_key_s_alone() {
             );
         }
     }
-    let state = owner.ask("interaction.getState", &json!({ "sessionId": session }))["result"].clone();
+    let state = owner.request("interaction.getState", &json!({ "sessionId": session }))["result"].clone();
     assert_eq!((&state["state"], &state["history"]), (&json!("waiting_user"), &json!([])), "{state}");
     assert_eq!(state["currentPrompt"], prompt);
-    assert_eq!(owner.ask("interaction.respond", &response(&session, &prompt))["result"]["accepted"], true);
+    assert_eq!(
+        owner.request("interaction.respond", &respond_params(&session, &prompt))["result"]["accepted"],
+        true
+    );
 }
 
 /// The same for a session that its client keeps.
 #[test]
-fn a_token_is_its_key_s_alone() {
-    let endpoint = Endpoint::keyed(None);
-    let mut owner = Api::new(&endpoint, &endpoint.key(Scope::Read));
+fn session_token_is_bound_to_its_key() {
+    let endpoint = HttpTestServer::start_with_keys(None);
+    let mut owner = ApiMcpClient::new(&endpoint, &endpoint.create_key(Scope::Read));
     let start = json!({ "toolName": "booking", "context": { "stateless": true } });
-    let started = owner.ask("interaction.start", &start)["result"].clone();
+    let started = owner.request("interaction.start", &start)["result"].clone();
     let named = json!({ "token": started["token"] });
-    let other_tenant = endpoint.key_with(Scope::Admin, |key| "other".clone_into(&mut key.tenant));
-    for other in [endpoint.key(Scope::Admin), other_tenant] {
-        let mut other = Api::new(&endpoint, &other);
+    let other_tenant = endpoint.create_key_with(Scope::Admin, |key| "other".clone_into(&mut key.tenant));
+    for other in [endpoint.create_key(Scope::Admin), other_tenant] {
+        let mut other = ApiMcpClient::new(&endpoint, &other);
         for method in ["respond", "getState", "cancel", "complete", "continue"] {
             let mut params = named.clone();
             params["response"] = json!({ "value": "Lisbon" });
-            assert_eq!(other.code(&format!("interaction.{method}"), &params), -32001, "{method}");
+            assert_eq!(other.error_code(&format!("interaction.{method}"), &params), -32001, "{method}");
         }
     }
     // Nor does it say anything to whoever finds it.
     let mut params = named.clone();
     params["response"] = json!({ "value": "Quetzaltenango" });
-    let next = owner.ask("interaction.respond", &params)["result"]["token"].as_str().unwrap().to_owned();
-    let text = String::from_utf8_lossy(&decoded(&next)).into_owned();
+    let next = owner.request("interaction.respond", &params)["result"]["token"].as_str().unwrap().to_owned();
+    let text = String::from_utf8_lossy(&decode_base64url(&next)).into_owned();
     let token: Value = serde_json::from_str(&text).unwrap();
     assert_eq!(token["sessionId"], started["sessionId"]);
     assert!(!text.contains("Quetz"), "{text}");
-    let state = decoded(token["state"].as_str().unwrap());
+    let state = decode_base64url(token["state"].as_str().unwrap());
     assert!(!String::from_utf8_lossy(&state).contains("Quetz"));
     // A letter that is another one, anywhere, spoils it.
     for place in (0..next.len() - 1).step_by(next.len() / 40) {
         let mut spoiled = next.clone().into_bytes();
         spoiled[place] = if spoiled[place] == b'A' { b'B' } else { b'A' };
         let spoiled = json!({ "token": String::from_utf8(spoiled).unwrap() });
-        assert_eq!(owner.code("interaction.getState", &spoiled), -32001, "letter {place}");
+        assert_eq!(owner.error_code("interaction.getState", &spoiled), -32001, "letter {place}");
     }
     assert_eq!(
-        owner.ask("interaction.getState", &json!({ "token": next }))["result"]["state"],
+        owner.request("interaction.getState", &json!({ "token": next }))["result"]["state"],
         "waiting_user"
     );
 }
 
 /// What base64url stands for.
-fn decoded(text: &str) -> Vec<u8> {
+fn decode_base64url(text: &str) -> Vec<u8> {
     const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
     let (mut bytes, mut bits, mut count) = (Vec::new(), 0_u32, 0);
     for letter in text.bytes() {
@@ -506,111 +521,114 @@ fn decoded(text: &str) -> Vec<u8> {
 
 /// Whatever is wrong with a token, the answer is the same: one that has run out is like one that never was.
 #[test]
-fn a_token_that_has_run_out_opens_nothing() {
-    let endpoint = Endpoint::keyed(None);
-    let mut api = Api::new(&endpoint, &endpoint.key(Scope::Read));
+fn expired_session_token_is_rejected() {
+    let endpoint = HttpTestServer::start_with_keys(None);
+    let mut api = ApiMcpClient::new(&endpoint, &endpoint.create_key(Scope::Read));
     let start = json!({ "toolName": "booking", "context": { "stateless": true } });
-    let started = api.ask("interaction.start", &start)["result"].clone();
+    let started = api.request("interaction.start", &start)["result"].clone();
     let named = json!({ "token": started["token"] });
     endpoint.clock.advance(Duration::from_secs(299));
-    assert_eq!(api.ask("interaction.getState", &named)["result"]["state"], "waiting_user");
+    assert_eq!(api.request("interaction.getState", &named)["result"]["state"], "waiting_user");
     endpoint.clock.advance(Duration::from_secs(2));
     for method in ["respond", "getState", "cancel", "complete", "continue"] {
         let mut params = named.clone();
         params["response"] = json!({ "value": "Lisbon" });
-        assert_eq!(api.code(&format!("interaction.{method}"), &params), -32001, "{method}");
+        assert_eq!(api.error_code(&format!("interaction.{method}"), &params), -32001, "{method}");
     }
 }
 
 /// F09 of the guide.
 #[test]
-fn a_key_has_a_hundred_sessions() {
-    let endpoint = Endpoint::keyed(None);
-    let keys = [endpoint.key(Scope::Read), endpoint.key(Scope::Read)];
-    let [mut greedy, mut other] = keys.each_ref().map(|key| Api::new(&endpoint, key));
-    let sessions: Vec<Value> = (0..100).map(|_| greedy.start().0).collect();
+fn sessions_per_key_are_limited_to_100() {
+    let endpoint = HttpTestServer::start_with_keys(None);
+    let keys = [endpoint.create_key(Scope::Read), endpoint.create_key(Scope::Read)];
+    let [mut greedy, mut other] = keys.each_ref().map(|key| ApiMcpClient::new(&endpoint, key));
+    let sessions: Vec<Value> = (0..100).map(|_| greedy.start_booking().0).collect();
     endpoint.clock.advance(Duration::from_millis(60_500));
-    let refused = greedy.post(&request("interaction.start", &booking()));
+    let refused = greedy.post(&rpc_request("interaction.start", &booking_params()));
     let error = refused.json()["error"].clone();
     assert_eq!((&error["code"], &error["data"]["limit"]), (&json!(-32000), &json!(100)), "{refused:?}");
     // They were begun with five minutes each.
     assert_eq!((&error["data"]["retryAfter"], refused.header("retry-after")), (&json!(240), Some("240")));
-    assert!(other.start().0.is_string(), "others are not held back");
+    assert!(other.start_booking().0.is_string(), "others are not held back");
     // Those that are open go on, and one that ends makes room for one.
     let named = |number: usize| json!({ "sessionId": sessions[number] });
-    assert_eq!(greedy.ask("interaction.getState", &named(99))["result"]["state"], "waiting_user");
-    assert_eq!(greedy.ask("interaction.cancel", &named(0))["result"]["cancelled"], true);
-    assert!(greedy.start().0.is_string());
-    assert_eq!(greedy.code("interaction.start", &booking()), -32000);
+    assert_eq!(greedy.request("interaction.getState", &named(99))["result"]["state"], "waiting_user");
+    assert_eq!(greedy.request("interaction.cancel", &named(0))["result"]["cancelled"], true);
+    assert!(greedy.start_booking().0.is_string());
+    assert_eq!(greedy.error_code("interaction.start", &booking_params()), -32000);
     // So do those whose users fell silent.
     endpoint.clock.advance(Duration::from_secs(301));
-    assert!(greedy.start().0.is_string());
+    assert!(greedy.start_booking().0.is_string());
 }
 
 /// Answers that are refused are not free.
 #[test]
-fn a_flood_of_refused_answers_has_to_wait() {
-    let endpoint = Endpoint::keyed(None);
-    let mut api = Api::new(&endpoint, &endpoint.key(Scope::Read));
-    let (session, prompt) = api.start();
+fn rejected_responses_are_rate_limited() {
+    let endpoint = HttpTestServer::start_with_keys(None);
+    let mut api = ApiMcpClient::new(&endpoint, &endpoint.create_key(Scope::Read));
+    let (session, prompt) = api.start_booking();
     let elsewhere =
         json!({ "sessionId": session, "promptId": "prompt_99", "response": { "value": "Lisbon" } });
     for _ in 0..100 {
-        assert_eq!(api.code("interaction.respond", &elsewhere), -32003);
+        assert_eq!(api.error_code("interaction.respond", &elsewhere), -32003);
     }
     endpoint.clock.advance(Duration::from_millis(2500));
-    for params in [elsewhere, response(&session, &prompt)] {
-        let refused = api.post(&request("interaction.respond", &params));
+    for params in [elsewhere, respond_params(&session, &prompt)] {
+        let refused = api.post(&rpc_request("interaction.respond", &params));
         let error = refused.json()["error"].clone();
         assert_eq!((&error["code"], &error["data"]["kind"]), (&json!(-32000), &json!("limit_reached")));
         assert_eq!((&error["data"]["retryAfter"], refused.header("retry-after")), (&json!(8), Some("8")));
     }
     endpoint.clock.advance(Duration::from_secs(8));
-    assert_eq!(api.ask("interaction.respond", &response(&session, &prompt))["result"]["accepted"], true);
+    assert_eq!(
+        api.request("interaction.respond", &respond_params(&session, &prompt))["result"]["accepted"],
+        true
+    );
 }
 
 /// Row 20b of the contract: a token is no way around a cancellation.
 #[test]
-fn every_token_of_a_cancelled_session_is_refused() {
-    let endpoint = Endpoint::keyed(None);
-    let mut api = Api::new(&endpoint, &endpoint.key(Scope::Read));
+fn tokens_of_cancelled_session_are_rejected() {
+    let endpoint = HttpTestServer::start_with_keys(None);
+    let mut api = ApiMcpClient::new(&endpoint, &endpoint.create_key(Scope::Read));
     let stateless = json!({ "toolName": "booking", "context": { "stateless": true } });
-    let started = api.ask("interaction.start", &stateless)["result"].clone();
-    let mut answer = response(&Value::Null, &started["initialPrompt"]);
+    let started = api.request("interaction.start", &stateless)["result"].clone();
+    let mut answer = respond_params(&Value::Null, &started["initialPrompt"]);
     answer["token"] = started["token"].clone();
-    let next = api.ask("interaction.respond", &answer)["result"].clone();
-    let cancelled = api.ask("interaction.cancel", &json!({ "token": next["token"] }))["result"].clone();
+    let next = api.request("interaction.respond", &answer)["result"].clone();
+    let cancelled = api.request("interaction.cancel", &json!({ "token": next["token"] }))["result"].clone();
     assert_eq!(cancelled["cancelled"], true);
     for token in [&started["token"], &next["token"], &cancelled["token"]] {
         answer["token"] = token.clone();
-        assert_eq!(api.code("interaction.respond", &answer), -32006);
-        assert_eq!(api.code("interaction.cancel", &json!({ "token": token })), -32006);
+        assert_eq!(api.error_code("interaction.respond", &answer), -32006);
+        assert_eq!(api.error_code("interaction.cancel", &json!({ "token": token })), -32006);
     }
     for token in [&started["token"], &next["token"]] {
         for method in ["interaction.getState", "interaction.continue", "interaction.complete"] {
-            assert_eq!(api.code(method, &json!({ "token": token })), -32006, "{method}");
+            assert_eq!(api.error_code(method, &json!({ "token": token })), -32006, "{method}");
         }
     }
-    let state = api.ask("interaction.getState", &json!({ "token": cancelled["token"] }));
+    let state = api.request("interaction.getState", &json!({ "token": cancelled["token"] }));
     assert_eq!(state["result"]["state"], "cancelled");
 }
 
 /// F11 of the guide, for the way of 2026-07-28.
 #[test]
-fn a_state_that_has_booked_books_no_more() {
-    let endpoint = Endpoint::open();
+fn completed_request_state_cannot_be_replayed() {
+    let endpoint = HttpTestServer::start_without_auth();
     let given = json!({
         "destination": "Lisbon", "departure": "2026-05-01", "return": "2026-05-04", "travellers": 2, "class": "first"
     });
     let mut call = json!({ "name": "booking", "arguments": given });
-    let asked = mcp_stateless::ask(&endpoint, "tools/call", call.clone()).json();
+    let asked = mcp_stateless::send_request(&endpoint, "tools/call", call.clone()).json();
     assert_eq!(asked["result"]["resultType"], "input_required", "{asked}");
     call["requestState"] = asked["result"]["requestState"].clone();
     call["inputResponses"] = json!({ "question": { "action": "accept", "content": { "confirm": true } } });
-    let done = mcp_stateless::ask(&endpoint, "tools/call", call.clone()).json();
+    let done = mcp_stateless::send_request(&endpoint, "tools/call", call.clone()).json();
     assert!(done["result"]["structuredContent"]["reference"].is_string(), "{done}");
     for _ in 0..3 {
-        let again = mcp_stateless::ask(&endpoint, "tools/call", call.clone()).json();
+        let again = mcp_stateless::send_request(&endpoint, "tools/call", call.clone()).json();
         assert_eq!(
             (&again["error"]["code"], &again["error"]["data"]["kind"]),
             (&json!(-32602), &json!("invalid_state")),

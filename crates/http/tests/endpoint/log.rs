@@ -5,13 +5,13 @@ use std::sync::{Arc, LazyLock, Mutex};
 
 /// Where logs go in these tests: all of them, from the first moment that somebody asks on.
 #[derive(Clone, Default)]
-pub(crate) struct Log(Arc<Mutex<Vec<u8>>>);
+pub(crate) struct CapturedLog(Arc<Mutex<Vec<u8>>>);
 
-impl Log {
+impl CapturedLog {
     /// The one log of the process, as talkative as it can be.
-    pub(crate) fn begin() -> &'static Self {
-        static LOG: LazyLock<Log> = LazyLock::new(|| {
-            let log = Log::default();
+    pub(crate) fn install() -> &'static Self {
+        static LOG: LazyLock<CapturedLog> = LazyLock::new(|| {
+            let log = CapturedLog::default();
             let writer = log.clone();
             let subscriber = tracing_subscriber::fmt()
                 .with_max_level(tracing::Level::TRACE)
@@ -29,7 +29,7 @@ impl Log {
     }
 }
 
-impl Write for Log {
+impl Write for CapturedLog {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.0.lock().unwrap().extend_from_slice(bytes);
         Ok(bytes.len())

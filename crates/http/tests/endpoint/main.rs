@@ -3,16 +3,16 @@
 #![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test that fails should stop")]
 
 mod access;
+mod adversarial;
 mod codefluss;
 mod correlation;
 mod harness;
-mod hostile;
 mod interactive;
+mod legacy_sse;
 mod log;
 mod mcp_session;
 mod mcp_stateless;
-mod old_pair;
-mod pressure;
 mod projects;
+mod resource_limits;
 mod tokens;
 mod ws;

@@ -2,15 +2,15 @@
 
 use serde_json::{Value, json};
 use server::Scope;
-use server::access::Rate;
+use server::access::RateLimit;
 use server::tools::Toolset;
 
-use crate::harness::{Answer, Endpoint, Stream, eventually};
+use crate::harness::{HttpTestResponse, HttpTestServer, TestEventStream, eventually};
 
 const VERSION: &str = "2026-07-28";
-const V: (&str, &str) = ("MCP-Protocol-Version", VERSION);
-const CALL: (&str, &str) = ("Mcp-Method", "tools/call");
-const ECHO: (&str, &str) = ("Mcp-Name", "echo");
+const VERSION_HEADER: (&str, &str) = ("MCP-Protocol-Version", VERSION);
+const METHOD_HEADER: (&str, &str) = ("Mcp-Method", "tools/call");
+const NAME_HEADER: (&str, &str) = ("Mcp-Name", "echo");
 
 fn meta() -> Value {
     json!({
@@ -20,10 +20,10 @@ fn meta() -> Value {
 }
 
 /// A request as a client of this revision writes it: the headers that go with the body, and the body.
-pub(crate) fn written(method: &str, mut params: Value) -> (Vec<(&'static str, String)>, String) {
-    let mut headers = vec![(V.0, VERSION.to_owned()), (CALL.0, method.to_owned())];
+pub(crate) fn build_request(method: &str, mut params: Value) -> (Vec<(&'static str, String)>, String) {
+    let mut headers = vec![(VERSION_HEADER.0, VERSION.to_owned()), (METHOD_HEADER.0, method.to_owned())];
     if let Some(name) = params.get("name").or_else(|| params.get("uri")).and_then(Value::as_str) {
-        headers.push((ECHO.0, name.to_owned()));
+        headers.push((NAME_HEADER.0, name.to_owned()));
     }
     for (key, value) in meta().as_object().unwrap() {
         params["_meta"][key] = value.clone();
@@ -31,25 +31,25 @@ pub(crate) fn written(method: &str, mut params: Value) -> (Vec<(&'static str, St
     (headers, json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params }).to_string())
 }
 
-pub(crate) fn ask(endpoint: &Endpoint, method: &str, params: Value) -> Answer {
-    let (headers, body) = written(method, params);
+pub(crate) fn send_request(endpoint: &HttpTestServer, method: &str, params: Value) -> HttpTestResponse {
+    let (headers, body) = build_request(method, params);
     let headers: Vec<_> = headers.iter().map(|(name, value)| (*name, value.as_str())).collect();
     endpoint.request("POST /mcp", &headers, &body)
 }
 
-fn listen(endpoint: &Endpoint, method: &str, params: Value) -> Stream {
-    let (headers, body) = written(method, params);
+fn open_stream(endpoint: &HttpTestServer, method: &str, params: Value) -> TestEventStream {
+    let (headers, body) = build_request(method, params);
     let headers: Vec<_> = headers.iter().map(|(name, value)| (*name, value.as_str())).collect();
-    endpoint.stream("POST /mcp", &headers, &body)
+    endpoint.open_stream("POST /mcp", &headers, &body)
 }
 
-fn echo() -> Value {
+fn echo_params() -> Value {
     json!({ "name": "echo", "arguments": { "text": "x" } })
 }
 
 #[test]
-fn discovery_says_what_there_is() {
-    let answer = ask(&Endpoint::open(), "server/discover", json!({}));
+fn discovery_reports_versions_and_capabilities() {
+    let answer = send_request(&HttpTestServer::start_without_auth(), "server/discover", json!({}));
     let result = &answer.json()["result"];
     assert_eq!((answer.status, answer.header("content-type")), (200, Some("application/json")));
     assert_eq!(result["supportedVersions"][0], VERSION);
@@ -62,8 +62,8 @@ fn discovery_says_what_there_is() {
 }
 
 #[test]
-fn a_call_is_answered_in_plain_json_and_needs_nothing_before() {
-    let answer = ask(&Endpoint::open(), "tools/call", echo());
+fn call_without_initialize_gets_plain_json() {
+    let answer = send_request(&HttpTestServer::start_without_auth(), "tools/call", echo_params());
     assert_eq!((answer.status, answer.header("content-type")), (200, Some("application/json")));
     let result = &answer.json()["result"];
     assert_eq!(
@@ -74,28 +74,36 @@ fn a_call_is_answered_in_plain_json_and_needs_nothing_before() {
 }
 
 #[test]
-fn headers_say_what_the_body_says() {
-    let endpoint = Endpoint::open();
-    let (_, body) = written("tools/call", echo());
+fn headers_that_contradict_the_body_are_rejected() {
+    let endpoint = HttpTestServer::start_without_auth();
+    let (_, body) = build_request("tools/call", echo_params());
     for (headers, status, header) in [
-        (vec![V, CALL, ECHO], 200, ""),
-        (vec![("mcp-protocol-version", VERSION), CALL, ECHO], 200, ""),
-        (vec![V, CALL, ("Mcp-Name", "=?base64?ZWNobw==?=")], 200, ""),
-        (vec![V, CALL, ("Mcp-Name", "=?base64?ZWNobw?=")], 400, "Mcp-Name"),
-        (vec![V, CALL, ("Mcp-Name", "=?base64?/w==?=")], 400, "Mcp-Name"),
-        (vec![CALL, ECHO], 400, "MCP-Protocol-Version"),
-        (vec![("MCP-Protocol-Version", "2025-11-25"), CALL, ECHO], 400, "MCP-Protocol-Version"),
-        (vec![("MCP-Protocol-Version", "1999-01-01"), CALL, ECHO], 400, "MCP-Protocol-Version"),
-        (vec![("MCP-Protocol-Version", ""), CALL, ECHO], 400, "MCP-Protocol-Version"),
-        (vec![V, V, CALL, ECHO], 400, "MCP-Protocol-Version"),
-        (vec![V, ECHO], 400, "Mcp-Method"),
-        (vec![V, ("Mcp-Method", "tools/list"), ECHO], 400, "Mcp-Method"),
-        (vec![V, ("Mcp-Method", "TOOLS/CALL"), ECHO], 400, "Mcp-Method"),
-        (vec![V, CALL, CALL, ECHO], 400, "Mcp-Method"),
-        (vec![V, CALL], 400, "Mcp-Name"),
-        (vec![V, CALL, ("Mcp-Name", "list_projects")], 400, "Mcp-Name"),
-        (vec![V, CALL, ECHO, ("Mcp-Name", "wait")], 400, "Mcp-Name"),
-        (vec![V, CALL, ECHO, ECHO], 400, "Mcp-Name"),
+        (vec![VERSION_HEADER, METHOD_HEADER, NAME_HEADER], 200, ""),
+        (vec![("mcp-protocol-version", VERSION), METHOD_HEADER, NAME_HEADER], 200, ""),
+        (vec![VERSION_HEADER, METHOD_HEADER, ("Mcp-Name", "=?base64?ZWNobw==?=")], 200, ""),
+        (vec![VERSION_HEADER, METHOD_HEADER, ("Mcp-Name", "=?base64?ZWNobw?=")], 400, "Mcp-Name"),
+        (vec![VERSION_HEADER, METHOD_HEADER, ("Mcp-Name", "=?base64?/w==?=")], 400, "Mcp-Name"),
+        (vec![METHOD_HEADER, NAME_HEADER], 400, "MCP-Protocol-Version"),
+        (
+            vec![("MCP-Protocol-Version", "2025-11-25"), METHOD_HEADER, NAME_HEADER],
+            400,
+            "MCP-Protocol-Version",
+        ),
+        (
+            vec![("MCP-Protocol-Version", "1999-01-01"), METHOD_HEADER, NAME_HEADER],
+            400,
+            "MCP-Protocol-Version",
+        ),
+        (vec![("MCP-Protocol-Version", ""), METHOD_HEADER, NAME_HEADER], 400, "MCP-Protocol-Version"),
+        (vec![VERSION_HEADER, VERSION_HEADER, METHOD_HEADER, NAME_HEADER], 400, "MCP-Protocol-Version"),
+        (vec![VERSION_HEADER, NAME_HEADER], 400, "Mcp-Method"),
+        (vec![VERSION_HEADER, ("Mcp-Method", "tools/list"), NAME_HEADER], 400, "Mcp-Method"),
+        (vec![VERSION_HEADER, ("Mcp-Method", "TOOLS/CALL"), NAME_HEADER], 400, "Mcp-Method"),
+        (vec![VERSION_HEADER, METHOD_HEADER, METHOD_HEADER, NAME_HEADER], 400, "Mcp-Method"),
+        (vec![VERSION_HEADER, METHOD_HEADER], 400, "Mcp-Name"),
+        (vec![VERSION_HEADER, METHOD_HEADER, ("Mcp-Name", "list_projects")], 400, "Mcp-Name"),
+        (vec![VERSION_HEADER, METHOD_HEADER, NAME_HEADER, ("Mcp-Name", "wait")], 400, "Mcp-Name"),
+        (vec![VERSION_HEADER, METHOD_HEADER, NAME_HEADER, NAME_HEADER], 400, "Mcp-Name"),
     ] {
         let answer = endpoint.request("POST /mcp", &headers, &body);
         assert_eq!(answer.status, status, "{headers:?} {}", answer.body);
@@ -113,8 +121,8 @@ fn headers_say_what_the_body_says() {
 }
 
 #[test]
-fn what_is_refused_gets_a_status() {
-    let endpoint = Endpoint::open();
+fn rejected_requests_get_http_status() {
+    let endpoint = HttpTestServer::start_without_auth();
     let with_meta = |meta: Value| json!({ "_meta": meta });
     let body = |method: &str, params: Value| {
         json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params }).to_string()
@@ -130,21 +138,39 @@ fn what_is_refused_gets_a_status() {
     let no_version = with_meta(json!({ "io.modelcontextprotocol/clientCapabilities": {} }));
     let initialize = json!({ "protocolVersion": VERSION, "capabilities": {}, "clientInfo": { "name": "a", "version": "1" } });
     for (headers, body, status, code, kind) in [
-        (vec![V, list], good.clone(), 200, 0, ""),
-        (vec![V, list, ("Accept", "*/*")], good.clone(), 200, 0, ""),
-        (vec![V, list, ("Accept", "application/json")], good.clone(), 200, 0, ""),
-        (vec![V, list, ("Accept", "text/html")], good.clone(), 406, -32600, "not_acceptable"),
-        (vec![V, list, ("Accept", "")], good.clone(), 406, -32600, "not_acceptable"),
-        (vec![V, list, ("Content-Type", "text/plain")], good.clone(), 415, -32600, "not_json"),
-        (vec![V, list, ("Content-Type", "")], good.clone(), 415, -32600, "not_json"),
-        (vec![V, list, ("Origin", "https://evil.com")], good.clone(), 403, -32600, "origin_not_allowed"),
-        (vec![V, list, ("Host", "evil.com")], good.clone(), 403, -32600, "host_not_allowed"),
-        (vec![V, ("Mcp-Method", "x/y")], body("x/y", with_meta(meta())), 404, -32601, "method_not_found"),
-        (vec![V, ("Mcp-Method", "ping")], body("ping", with_meta(meta())), 404, -32601, "method_not_found"),
-        (vec![V, list], body("tools/list", json!({})), 400, -32602, "invalid_params"),
-        (vec![V, list], body("tools/list", no_capabilities), 400, -32602, "invalid_params"),
-        (vec![V, list], body("tools/list", no_version), 400, -32602, "invalid_params"),
-        (vec![V, list], body("tools/list", json!([])), 200, -32602, "invalid_params"),
+        (vec![VERSION_HEADER, list], good.clone(), 200, 0, ""),
+        (vec![VERSION_HEADER, list, ("Accept", "*/*")], good.clone(), 200, 0, ""),
+        (vec![VERSION_HEADER, list, ("Accept", "application/json")], good.clone(), 200, 0, ""),
+        (vec![VERSION_HEADER, list, ("Accept", "text/html")], good.clone(), 406, -32600, "not_acceptable"),
+        (vec![VERSION_HEADER, list, ("Accept", "")], good.clone(), 406, -32600, "not_acceptable"),
+        (vec![VERSION_HEADER, list, ("Content-Type", "text/plain")], good.clone(), 415, -32600, "not_json"),
+        (vec![VERSION_HEADER, list, ("Content-Type", "")], good.clone(), 415, -32600, "not_json"),
+        (
+            vec![VERSION_HEADER, list, ("Origin", "https://evil.com")],
+            good.clone(),
+            403,
+            -32600,
+            "origin_not_allowed",
+        ),
+        (vec![VERSION_HEADER, list, ("Host", "evil.com")], good.clone(), 403, -32600, "host_not_allowed"),
+        (
+            vec![VERSION_HEADER, ("Mcp-Method", "x/y")],
+            body("x/y", with_meta(meta())),
+            404,
+            -32601,
+            "method_not_found",
+        ),
+        (
+            vec![VERSION_HEADER, ("Mcp-Method", "ping")],
+            body("ping", with_meta(meta())),
+            404,
+            -32601,
+            "method_not_found",
+        ),
+        (vec![VERSION_HEADER, list], body("tools/list", json!({})), 400, -32602, "invalid_params"),
+        (vec![VERSION_HEADER, list], body("tools/list", no_capabilities), 400, -32602, "invalid_params"),
+        (vec![VERSION_HEADER, list], body("tools/list", no_version), 400, -32602, "invalid_params"),
+        (vec![VERSION_HEADER, list], body("tools/list", json!([])), 200, -32602, "invalid_params"),
         (
             vec![("MCP-Protocol-Version", "2099-01-01"), list],
             old("2099-01-01"),
@@ -160,23 +186,23 @@ fn what_is_refused_gets_a_status() {
             "unsupported_version",
         ),
         (
-            vec![V, ("Mcp-Method", "initialize")],
+            vec![VERSION_HEADER, ("Mcp-Method", "initialize")],
             body("initialize", initialize),
             400,
             -32602,
             "invalid_params",
         ),
-        (vec![V, list], format!("[{good}]"), 400, -32600, "batch_not_allowed"),
-        (vec![V], "[]".to_owned(), 400, -32600, "empty_batch"),
-        (vec![V], "{not json".to_owned(), 400, -32700, "parse_error"),
+        (vec![VERSION_HEADER, list], format!("[{good}]"), 400, -32600, "batch_not_allowed"),
+        (vec![VERSION_HEADER], "[]".to_owned(), 400, -32600, "empty_batch"),
+        (vec![VERSION_HEADER], "{not json".to_owned(), 400, -32700, "parse_error"),
         (vec![], "{not json".to_owned(), 400, -32700, "parse_error"),
-        (vec![V], String::new(), 400, -32700, "parse_error"),
-        (vec![V], r#"{"jsonrpc":"2.0","id":1}"#.to_owned(), 400, -32600, "invalid_request"),
-        (vec![V], r#"{"type":"handshake","id":1}"#.to_owned(), 400, -32600, "invalid_request"),
+        (vec![VERSION_HEADER], String::new(), 400, -32700, "parse_error"),
+        (vec![VERSION_HEADER], r#"{"jsonrpc":"2.0","id":1}"#.to_owned(), 400, -32600, "invalid_request"),
+        (vec![VERSION_HEADER], r#"{"type":"handshake","id":1}"#.to_owned(), 400, -32600, "invalid_request"),
     ] {
         let answer = endpoint.request("POST /mcp", &headers, &body);
         let error = &answer.json()["error"];
-        let found = (answer.status, error["code"].as_i64().unwrap_or(0), answer.kind());
+        let found = (answer.status, error["code"].as_i64().unwrap_or(0), answer.error_kind());
         assert_eq!(found, (status, code, kind.to_owned()), "{headers:?} {body}");
     }
     let answer =
@@ -186,50 +212,54 @@ fn what_is_refused_gets_a_status() {
 }
 
 #[test]
-fn only_post_is_there() {
-    let endpoint = Endpoint::open();
-    let answer = endpoint.request("GET /mcp", &[V], "");
+fn only_post_is_allowed() {
+    let endpoint = HttpTestServer::start_without_auth();
+    let answer = endpoint.request("GET /mcp", &[VERSION_HEADER], "");
     assert_eq!((answer.status, answer.header("allow")), (405, Some("POST")));
     for method in ["PUT", "PATCH", "OPTIONS", "TRACE"] {
-        let answer = endpoint.request(&format!("{method} /mcp"), &[V], "");
+        let answer = endpoint.request(&format!("{method} /mcp"), &[VERSION_HEADER], "");
         assert_eq!((answer.status, answer.header("allow")), (405, Some("GET, POST, DELETE")), "{method}");
     }
 }
 
 #[test]
-fn there_is_nothing_to_delete() {
-    let answer = Endpoint::open().request("DELETE /mcp", &[V], "");
+fn delete_is_not_allowed() {
+    let answer = HttpTestServer::start_without_auth().request("DELETE /mcp", &[VERSION_HEADER], "");
     assert_eq!((answer.status, answer.header("allow")), (405, Some("POST")));
 }
 
 #[test]
-fn a_notification_is_accepted_without_a_word() {
+fn notification_is_accepted_with_empty_body() {
     let body = json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": { "requestId": 9, "_meta": meta() } });
-    let headers = [V, ("Mcp-Method", "notifications/cancelled")];
-    let answer = Endpoint::open().request("POST /mcp", &headers, &body.to_string());
+    let headers = [VERSION_HEADER, ("Mcp-Method", "notifications/cancelled")];
+    let answer = HttpTestServer::start_without_auth().request("POST /mcp", &headers, &body.to_string());
     assert_eq!((answer.status, answer.body.as_str()), (202, ""));
 }
 
 #[test]
-fn a_question_goes_through_two_requests_that_know_nothing_of_each_other() {
-    let endpoint = Endpoint::open();
+fn question_is_answered_by_independent_second_request() {
+    let endpoint = HttpTestServer::start_without_auth();
     let arguments =
         json!({ "destination": "Lisbon", "departure": "2026-05-01", "travellers": 2, "class": "economy" });
     let call = json!({ "name": "booking", "arguments": arguments });
-    let mut asked = ask(&endpoint, "tools/call", call.clone()).json();
+    let mut asked = send_request(&endpoint, "tools/call", call.clone()).json();
     // Forms may ask for what is optional; an empty answer will do for that.
     for _ in 0..3 {
         let question = &asked["result"]["inputRequests"]["question"]["params"];
         if question["requestedSchema"]["properties"].get("confirm").is_some() {
             break;
         }
-        asked = answer(&endpoint, &call, &asked, json!({ "action": "accept", "content": {} }));
+        asked = answer_question(&endpoint, &call, &asked, json!({ "action": "accept", "content": {} }));
     }
     let result = &asked["result"];
     assert_eq!(result["resultType"], "input_required", "{asked}");
     assert!(result.get("ttlMs").is_none());
-    let done =
-        answer(&endpoint, &call, &asked, json!({ "action": "accept", "content": { "confirm": true } }));
+    let done = answer_question(
+        &endpoint,
+        &call,
+        &asked,
+        json!({ "action": "accept", "content": { "confirm": true } }),
+    );
     assert_eq!(
         (&done["result"]["resultType"], &done["result"]["structuredContent"]["destination"]),
         (&json!("complete"), &json!("Lisbon")),
@@ -237,26 +267,26 @@ fn a_question_goes_through_two_requests_that_know_nothing_of_each_other() {
     );
     // The state is good for this call alone.
     let other = json!({ "name": "booking", "arguments": { "destination": "Oslo" } });
-    let refused = answer(&endpoint, &other, &asked, json!({ "action": "accept", "content": {} }));
+    let refused = answer_question(&endpoint, &other, &asked, json!({ "action": "accept", "content": {} }));
     assert_eq!(refused["error"]["code"], -32602, "{refused}");
-    let declined = answer(&endpoint, &call, &asked, json!({ "action": "decline" }));
+    let declined = answer_question(&endpoint, &call, &asked, json!({ "action": "decline" }));
     assert_eq!(declined["result"]["isError"], true, "{declined}");
 }
 
 /// The same call again, with an answer to what was asked.
-fn answer(endpoint: &Endpoint, call: &Value, asked: &Value, answer: Value) -> Value {
+fn answer_question(endpoint: &HttpTestServer, call: &Value, asked: &Value, answer: Value) -> Value {
     let mut call = call.clone();
     call["requestState"] = asked["result"]["requestState"].clone();
     call["inputResponses"] = json!({ "question": answer });
-    ask(endpoint, "tools/call", call).json()
+    send_request(endpoint, "tools/call", call).json()
 }
 
 #[test]
-fn a_question_to_somebody_else_is_not_answered() {
-    let endpoint = Endpoint::keyed(None);
-    let keys = [endpoint.key(Scope::Read), endpoint.key(Scope::Read)];
+fn request_state_of_another_key_is_rejected() {
+    let endpoint = HttpTestServer::start_with_keys(None);
+    let keys = [endpoint.create_key(Scope::Read), endpoint.create_key(Scope::Read)];
     let call = |key: &str, params: Value| {
-        let (headers, body) = written("tools/call", params);
+        let (headers, body) = build_request("tools/call", params);
         let bearer = format!("Bearer {key}");
         let mut headers: Vec<_> = headers.iter().map(|(name, value)| (*name, value.as_str())).collect();
         headers.push(("Authorization", &bearer));
@@ -269,20 +299,20 @@ fn a_question_to_somebody_else_is_not_answered() {
     assert_eq!(call(&keys[1], again)["error"]["data"]["kind"], "invalid_state");
 }
 
-fn wait(steps: u32, step_ms: u32) -> Value {
+fn wait_params(steps: u32, step_ms: u32) -> Value {
     json!({ "name": "wait", "arguments": { "steps": steps, "step_ms": step_ms }, "_meta": { "progressToken": "p" } })
 }
 
 #[test]
-fn progress_comes_on_a_stream_and_grows() {
-    let endpoint = Endpoint::open();
-    let mut stream = listen(&endpoint, "tools/call", wait(4, 3));
-    let told = |name: &str| stream.answer.header(name).map(str::to_owned);
+fn progress_is_streamed_and_increases() {
+    let endpoint = HttpTestServer::start_without_auth();
+    let mut stream = open_stream(&endpoint, "tools/call", wait_params(4, 3));
+    let told = |name: &str| stream.response.header(name).map(str::to_owned);
     assert_eq!(
-        (stream.answer.status, told("content-type"), told("x-accel-buffering"), told("cache-control")),
+        (stream.response.status, told("content-type"), told("x-accel-buffering"), told("cache-control")),
         (200, Some("text/event-stream".into()), Some("no".into()), Some("no-store".into()))
     );
-    let messages = stream.rest();
+    let messages = stream.remaining_messages();
     let (answer, progress) = messages.split_last().unwrap();
     assert_eq!((&answer["id"], &answer["result"]["structuredContent"]["steps"]), (&json!(1), &json!(4)));
     assert!(!progress.is_empty());
@@ -294,9 +324,9 @@ fn progress_comes_on_a_stream_and_grows() {
 }
 
 #[test]
-fn who_takes_no_streams_gets_the_answer_alone() {
-    let endpoint = Endpoint::open();
-    let (headers, body) = written("tools/call", wait(3, 1));
+fn client_without_streams_gets_plain_response() {
+    let endpoint = HttpTestServer::start_without_auth();
+    let (headers, body) = build_request("tools/call", wait_params(3, 1));
     let mut headers: Vec<_> = headers.iter().map(|(name, value)| (*name, value.as_str())).collect();
     headers.push(("Accept", "application/json"));
     let answer = endpoint.request("POST /mcp", &headers, &body);
@@ -304,30 +334,30 @@ fn who_takes_no_streams_gets_the_answer_alone() {
     assert_eq!(answer.json()["result"]["structuredContent"]["steps"], 3);
     headers.pop();
     headers.push(("Accept", "text/event-stream"));
-    let messages = endpoint.stream("POST /mcp", &headers, &body).rest();
+    let messages = endpoint.open_stream("POST /mcp", &headers, &body).remaining_messages();
     assert_eq!(messages.last().unwrap()["result"]["structuredContent"]["steps"], 3);
 }
 
-fn changes() -> Value {
+fn subscription_params() -> Value {
     json!({ "notifications": { "toolsListChanged": true, "resourceSubscriptions": ["x://nothing"] } })
 }
 
 #[test]
-fn a_listener_is_told_what_it_asked_for_under_its_own_name() {
-    let endpoint = Endpoint::open();
-    let mut stream = listen(&endpoint, "subscriptions/listen", changes());
-    let acknowledged = stream.message();
+fn listener_gets_subscribed_notifications_with_its_id() {
+    let endpoint = HttpTestServer::start_without_auth();
+    let mut stream = open_stream(&endpoint, "subscriptions/listen", subscription_params());
+    let acknowledged = stream.next_message();
     assert_eq!(acknowledged["method"], "notifications/subscriptions/acknowledged");
     assert_eq!(acknowledged["params"]["notifications"], json!({ "toolsListChanged": true }));
     endpoint.app.serve_toolsets(&[Toolset::Reference]);
-    let news = stream.message();
+    let news = stream.next_message();
     assert_eq!(news["method"], "notifications/tools/list_changed");
     for message in [&acknowledged, &news] {
         assert_eq!(message["params"]["_meta"]["io.modelcontextprotocol/subscriptionId"], 1, "{message}");
     }
     // When the server ends, the stream comes to a proper end.
     endpoint.app.shut_down();
-    let messages = stream.rest();
+    let messages = stream.remaining_messages();
     assert_eq!(
         (messages.len(), &messages[0]["id"], &messages[0]["result"]["resultType"]),
         (1, &json!(1), &json!("complete"))
@@ -335,41 +365,41 @@ fn a_listener_is_told_what_it_asked_for_under_its_own_name() {
 }
 
 #[test]
-fn who_takes_no_streams_cannot_listen() {
-    let endpoint = Endpoint::open();
-    let (headers, body) = written("subscriptions/listen", changes());
+fn listening_without_streams_is_rejected() {
+    let endpoint = HttpTestServer::start_without_auth();
+    let (headers, body) = build_request("subscriptions/listen", subscription_params());
     let mut headers: Vec<_> = headers.iter().map(|(name, value)| (*name, value.as_str())).collect();
     headers.push(("Accept", "application/json"));
     assert_eq!(endpoint.request("POST /mcp", &headers, &body).status, 406);
 }
 
 #[test]
-fn a_caller_has_eight_streams() {
-    let endpoint = Endpoint::open();
+fn streams_per_caller_are_limited_to_eight() {
+    let endpoint = HttpTestServer::start_without_auth();
     let open = || {
-        let mut stream = listen(&endpoint, "subscriptions/listen", changes());
-        (stream.answer.status == 200).then(|| drop(stream.message()))?;
+        let mut stream = open_stream(&endpoint, "subscriptions/listen", subscription_params());
+        (stream.response.status == 200).then(|| drop(stream.next_message()))?;
         Some(stream)
     };
     let mut streams: Vec<_> = (0..8).map(|_| open().unwrap()).collect();
-    let refused = ask(&endpoint, "subscriptions/listen", changes());
-    assert_eq!((refused.status, refused.kind().as_str()), (429, "too_many_streams"));
+    let refused = send_request(&endpoint, "subscriptions/listen", subscription_params());
+    assert_eq!((refused.status, refused.error_kind().as_str()), (429, "too_many_streams"));
     assert_eq!(refused.json()["error"]["data"]["limit"], 8);
-    assert_eq!(ask(&endpoint, "tools/call", echo()).status, 200, "calls go on");
+    assert_eq!(send_request(&endpoint, "tools/call", echo_params()).status, 200, "calls go on");
     streams.pop();
     eventually("a place that was given back can be taken", || open().is_some());
 }
 
 #[test]
-fn who_hangs_up_cancels() {
-    let endpoint = Endpoint::open();
-    let mut stream = listen(&endpoint, "tools/call", wait(1000, 10));
-    assert_eq!(stream.message()["method"], "notifications/progress");
+fn stateless_disconnect_cancels_the_call() {
+    let endpoint = HttpTestServer::start_without_auth();
+    let mut stream = open_stream(&endpoint, "tools/call", wait_params(1000, 10));
+    assert_eq!(stream.next_message()["method"], "notifications/progress");
     drop(stream);
     let cancelled = r#"method="tools/call",tool="wait",outcome="cancelled"} 1"#;
     eventually("the call is cancelled", || endpoint.metrics().contains(cancelled));
-    let mut listener = listen(&endpoint, "subscriptions/listen", changes());
-    listener.message();
+    let mut listener = open_stream(&endpoint, "subscriptions/listen", subscription_params());
+    listener.next_message();
     drop(listener);
     let cancelled = r#"method="subscriptions/listen",tool="",outcome="cancelled"} 1"#;
     eventually("so is the listener", || endpoint.metrics().contains(cancelled));
@@ -377,17 +407,17 @@ fn who_hangs_up_cancels() {
 }
 
 #[test]
-fn past_the_limit() {
-    let endpoint = Endpoint::keyed(Some(Rate { per_minute: 6, burst: 1 }));
-    let bearer = format!("Bearer {}", endpoint.key(Scope::Read));
-    let (headers, body) = written("tools/call", echo());
+fn call_past_the_rate_limit_is_rejected() {
+    let endpoint = HttpTestServer::start_with_keys(Some(RateLimit { per_minute: 6, burst: 1 }));
+    let bearer = format!("Bearer {}", endpoint.create_key(Scope::Read));
+    let (headers, body) = build_request("tools/call", echo_params());
     let mut headers: Vec<_> = headers.iter().map(|(name, value)| (*name, value.as_str())).collect();
     headers.push(("Authorization", &bearer));
     let answer = endpoint.request("POST /mcp", &headers, &body);
     assert_eq!((answer.status, answer.header("ratelimit-remaining")), (200, Some("0")));
     let answer = endpoint.request("POST /mcp", &headers, &body);
     assert_eq!(
-        (answer.status, answer.header("retry-after"), answer.kind().as_str()),
+        (answer.status, answer.header("retry-after"), answer.error_kind().as_str()),
         (429, Some("10"), "rate_limited")
     );
     let error = &answer.json()["error"];
@@ -399,11 +429,12 @@ fn past_the_limit() {
 }
 
 #[test]
-fn a_notification_is_taken_also_past_the_limit() {
-    let endpoint = Endpoint::keyed(Some(Rate { per_minute: 6, burst: 1 }));
-    let bearer = format!("Bearer {}", endpoint.key(Scope::Read));
+fn notification_is_accepted_past_the_rate_limit() {
+    let endpoint = HttpTestServer::start_with_keys(Some(RateLimit { per_minute: 6, burst: 1 }));
+    let bearer = format!("Bearer {}", endpoint.create_key(Scope::Read));
     let body = json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": { "requestId": 9, "_meta": meta() } });
-    let headers = [V, ("Mcp-Method", "notifications/cancelled"), ("Authorization", bearer.as_str())];
+    let headers =
+        [VERSION_HEADER, ("Mcp-Method", "notifications/cancelled"), ("Authorization", bearer.as_str())];
     let send = || endpoint.request("POST /mcp", &headers, &body.to_string()).status;
     assert_eq!((send(), send()), (202, 202), "whoever takes back a request lightens the load");
 }

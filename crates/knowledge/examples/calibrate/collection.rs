@@ -3,23 +3,23 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use knowledge::Page;
+use knowledge::Document;
 use serde_json::Value;
 use tree::Tree;
 
-pub(crate) struct Collection {
-    pub(crate) pages: Vec<Page>,
+pub(crate) struct CalibrationCollection {
+    pub(crate) documents: Vec<Document>,
     pub(crate) queries: Vec<String>,
 }
 
-impl Collection {
+impl CalibrationCollection {
     pub(crate) fn read(folder: &Path) -> Self {
         let data = Tree::open(folder).unwrap();
-        Self { pages: pages(&data), queries: queries(&data) }
+        Self { documents: read_documents(&data), queries: read_queries(&data) }
     }
 }
 
-fn lines(data: &Tree, name: &str) -> Vec<Value> {
+fn read_json_lines(data: &Tree, name: &str) -> Vec<Value> {
     let text = String::from_utf8(data.read(name, 2 << 30).unwrap()).unwrap();
     text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
@@ -29,8 +29,8 @@ fn text<'a>(value: &'a Value, key: &str) -> &'a str {
 }
 
 /// Passages of one page come together again. A document without passages is a page of one.
-fn pages(data: &Tree) -> Vec<Page> {
-    let rows = lines(data, "corpus.jsonl");
+fn read_documents(data: &Tree) -> Vec<Document> {
+    let rows = read_json_lines(data, "corpus.jsonl");
     let mut pages: BTreeMap<&str, Vec<&Value>> = BTreeMap::new();
     for row in &rows {
         let page = row["doc"].as_str().unwrap_or(text(row, "_id"));
@@ -41,11 +41,11 @@ fn pages(data: &Tree) -> Vec<Page> {
     };
     let page = |(path, rows): (&str, Vec<&Value>)| {
         let passages: Vec<_> = rows.iter().map(|row| (passage(row), text(row, "text"))).collect();
-        Page::from_passages(path, text(rows[0], "title"), passages)
+        Document::from_passages(path, text(rows[0], "title"), passages)
     };
     pages.into_iter().map(page).collect()
 }
 
-fn queries(data: &Tree) -> Vec<String> {
-    lines(data, "queries.jsonl").iter().map(|row| text(row, "text").to_owned()).collect()
+fn read_queries(data: &Tree) -> Vec<String> {
+    read_json_lines(data, "queries.jsonl").iter().map(|row| text(row, "text").to_owned()).collect()
 }

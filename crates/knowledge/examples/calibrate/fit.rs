@@ -5,28 +5,29 @@
 
 use knowledge::{Encoder, Index, Library, Query};
 
-use crate::collection::Collection;
+use crate::collection::CalibrationCollection;
 
 /// What a question's best hit says about itself, and whether the question is about the collection.
-type Case = ([f64; 4], bool);
+type CalibrationCase = ([f64; 4], bool);
 
-pub(crate) fn run(encoder: &Encoder, collections: &[Collection], everyday: &str) {
+pub(crate) fn fit_and_report(encoder: &Encoder, collections: &[CalibrationCollection], everyday: &str) {
     let mut cases = Vec::new();
     for (at, collection) in collections.iter().enumerate() {
-        let index = Index::build(&collection.pages, encoder).unwrap();
+        let index = Index::build(&collection.documents, encoder).unwrap();
         let library = Library::new(encoder, vec![&index]).unwrap();
         for (other, from) in collections.iter().enumerate() {
-            cases.extend(from.queries.iter().filter_map(|text| case(&library, text, at == other)));
+            cases
+                .extend(from.queries.iter().filter_map(|text| calibration_case(&library, text, at == other)));
         }
-        cases.extend(everyday.lines().filter_map(|text| case(&library, text, false)));
+        cases.extend(everyday.lines().filter_map(|text| calibration_case(&library, text, false)));
     }
     let every_other = |first| cases.iter().copied().skip(first).step_by(2).collect::<Vec<_>>();
     let weights = fit(&every_other(0));
     println!("weights {weights:.3?} (constant, lexical, coverage, cosine)");
-    judge(&weights, &every_other(1));
+    report_thresholds(&weights, &every_other(1));
 }
 
-fn case(library: &Library<'_>, text: &str, is_about_it: bool) -> Option<Case> {
+fn calibration_case(library: &Library<'_>, text: &str, is_about_it: bool) -> Option<CalibrationCase> {
     let found = library.search(&Query { text, hints: &[], top: 1 }).unwrap();
     let evidence = found.hits.first()?.evidence;
     let cosine = f64::from(evidence.cosine?);
@@ -37,7 +38,7 @@ fn case(library: &Library<'_>, text: &str, is_about_it: bool) -> Option<Case> {
 const RIDGE: f64 = 0.005;
 
 /// Logistic regression by descent, both kinds of question counting the same.
-fn fit(cases: &[Case]) -> [f64; 4] {
+fn fit(cases: &[CalibrationCase]) -> [f64; 4] {
     let about = cases.iter().filter(|case| case.1).count() as f64;
     let mut weights = [0.0; 4];
     for _ in 0..20_000 {
@@ -60,7 +61,7 @@ fn score(weights: &[f64; 4], features: &[f64; 4]) -> f64 {
 }
 
 /// Which threshold keeps 95 of 100 questions that have an answer, and how many of the others it refuses.
-fn judge(weights: &[f64; 4], cases: &[Case]) {
+fn report_thresholds(weights: &[f64; 4], cases: &[CalibrationCase]) {
     let scores = |wanted: bool| -> Vec<f64> {
         let mut scores: Vec<_> =
             cases.iter().filter(|case| case.1 == wanted).map(|case| score(weights, &case.0)).collect();

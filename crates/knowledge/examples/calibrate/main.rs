@@ -13,14 +13,14 @@ mod fit;
 
 use std::path::Path;
 
-use collection::Collection;
+use collection::CalibrationCollection;
 use knowledge::shipped;
 
 /// Questions that are about no collection.
-const EVERYDAY: &str = include_str!("everyday.txt");
+const EVERYDAY_QUESTIONS: &str = include_str!("everyday.txt");
 
 fn main() {
     let collections: Vec<_> =
-        std::env::args().skip(1).map(|folder| Collection::read(Path::new(&folder))).collect();
-    fit::run(shipped::encoder(), &collections, EVERYDAY);
+        std::env::args().skip(1).map(|folder| CalibrationCollection::read(Path::new(&folder))).collect();
+    fit::fit_and_report(shipped::encoder(), &collections, EVERYDAY_QUESTIONS);
 }

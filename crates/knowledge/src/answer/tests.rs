@@ -1,10 +1,10 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::document::BlockKind::{Code, CodeLines, List, Prose, Table};
-use crate::document::Page;
+use crate::document::Document;
+use crate::document::DocumentBlockKind::{Code, CodeLines, List, Prose, Table};
 use crate::encoder::Encoder;
-use crate::encoder::tests::{speller, wordless};
+use crate::encoder::tests::{empty_encoder, spelling_encoder};
 use crate::index::Index;
 
 const PAGES: &[(&str, &str)] = &[
@@ -24,38 +24,40 @@ const PAGES: &[(&str, &str)] = &[
 ];
 
 fn answer(question: &str) -> Answer {
-    answer_by(&speller(), question)
+    answer_with(&spelling_encoder(), question)
 }
 
-fn answer_by(encoder: &Encoder, question: &str) -> Answer {
-    let pages: Vec<_> = PAGES.iter().map(|(path, source)| Page::parse(*path, *source)).collect();
+fn answer_with(encoder: &Encoder, question: &str) -> Answer {
+    let pages: Vec<_> = PAGES.iter().map(|(path, source)| Document::parse(*path, *source)).collect();
     let index = Index::build(&pages, encoder).unwrap();
     let library = Library::new(encoder, vec![&index]).unwrap();
     library.answer(&Query { text: question, hints: &[], top: 5 }).unwrap()
 }
 
 #[test]
-fn the_best_passage_is_quoted_as_it_stands() {
+fn best_passage_is_quoted_literally() {
     let answer = answer("How do I configure max_retries?");
     let expected = "## Configure\n\nSet `max_retries` in the file: [1]\n\n```yaml\nmax_retries: 3\n```\n\n[1]\n\n\
                     Each retry waits twice as long as the one before it, so that a busy server can recover in time. [1]";
     assert!(answer.text.starts_with(expected), "{}", answer.text);
     let Citation { path, section, lines, .. } = &answer.citations[0];
     assert_eq!((path.as_str(), section.as_str(), *lines), ("docs/retries.md", "Configure", (7, 13)));
-    assert_eq!(answer.modes, [Mode::Bm25, Mode::StaticEmbedding]);
+    assert_eq!(answer.modes, [SearchMethod::Bm25, SearchMethod::StaticEmbedding]);
     assert_eq!(answer.chunks_used, answer.citations.len());
-    assert!(answer.score > GOOD && answer.score <= 1.0);
+    assert!(answer.score > MIN_GOOD_SCORE && answer.score <= 1.0);
 }
 
 #[test]
-fn a_short_passage_goes_on_with_what_follows() {
-    let encoder = wordless();
+fn short_passage_is_extended_with_following() {
+    let encoder = empty_encoder();
     let long =
         "The kettle whistles when the water boils, and then it has to be taken off the stove. ".repeat(5);
     let source =
         format!("# Tea\n\n## Making tea\n\nUse loose leaves.\n\n## Water\n\n{long}\n\n## Cups\n\nTwo.\n");
-    let pages =
-        [Page::parse("tea.md", source), Page::parse("walk.md", "# Walking\n\nOne foot after the other.\n")];
+    let pages = [
+        Document::parse("tea.md", source),
+        Document::parse("walk.md", "# Walking\n\nOne foot after the other.\n"),
+    ];
     let index = Index::build(&pages, &encoder).unwrap();
     let library = Library::new(&encoder, vec![&index]).unwrap();
     let answer = library.answer(&Query { text: "making tea with loose leaves", hints: &[], top: 5 }).unwrap();
@@ -70,7 +72,7 @@ fn a_short_passage_goes_on_with_what_follows() {
 }
 
 #[test]
-fn a_second_page_is_quoted_only_for_what_it_adds() {
+fn second_document_is_quoted_only_for_additions() {
     let both = answer("how a retry waits for a busy server to recover in time, and timeouts");
     let paths: Vec<_> = both.citations.iter().map(|citation| citation.path.as_str()).collect();
     assert_eq!(paths, ["docs/retries.md", "docs/limits.md"]);
@@ -84,9 +86,9 @@ fn a_second_page_is_quoted_only_for_what_it_adds() {
 }
 
 #[test]
-fn a_mark_never_stands_in_a_table_or_a_fence() {
+fn citation_mark_stays_out_of_tables_and_fences() {
     assert!(answer("which code has the color red").text.contains("| green | 32 |\n\n[1]"));
-    let check = |kind, text, expected: &str| assert_eq!(quote::quoted(kind, text, 2), expected);
+    let check = |kind, text, expected: &str| assert_eq!(quote::render_quote(kind, text, 2), expected);
     check(Prose, "Text.", "Text. [2]\n\n");
     check(Table, "| a |", "| a |\n\n[2]\n\n");
     check(Code, "```\nx\n```", "```\nx\n```\n\n[2]\n\n");
@@ -97,22 +99,24 @@ fn a_mark_never_stands_in_a_table_or_a_fence() {
 }
 
 #[test]
-fn what_nobody_wrote_about_is_not_answered() {
-    let answer = answer_by(&wordless(), "what is the boiling point of water on mars");
+fn unrelated_question_is_not_answered() {
+    let answer = answer_with(&empty_encoder(), "what is the boiling point of water on mars");
     assert!(answer.text.starts_with("No good match in the indexed documentation"), "{}", answer.text);
     assert_eq!((answer.citations.len(), answer.chunks_used, answer.related.len()), (0, 0, 0));
-    assert!(answer.weak.is_empty() && answer.score < GOOD);
-    let near =
-        answer_by(&wordless(), "which server boils water on mars in time for colors and codes of planets");
+    assert!(answer.weak.is_empty() && answer.score < MIN_GOOD_SCORE);
+    let near = answer_with(
+        &empty_encoder(),
+        "which server boils water on mars in time for colors and codes of planets",
+    );
     assert_eq!(near.weak, ["Colors", "Retries: Configure"]);
     assert!(near.text.ends_with("weak matches only:\n- Colors\n- Retries: Configure"), "{}", near.text);
-    assert_eq!((near.modes, near.citations.len()), (vec![Mode::Bm25], 0));
+    assert_eq!((near.modes, near.citations.len()), (vec![SearchMethod::Bm25], 0));
 }
 
 proptest! {
     /// Whatever is left of an answer without its headings, marks and list of pages stands literally in a source.
     #[test]
-    fn every_quotation_is_faithful(question in "(configure|max_retries|colors|table|code|timeout|retry|server| ){1,12}") {
+    fn every_quote_is_literal(question in "(configure|max_retries|colors|table|code|timeout|retry|server| ){1,12}") {
         let text = answer(&question).text;
         let quoted = text.split("### Related Topics").next().unwrap();
         if quoted.starts_with(NO_MATCH) {

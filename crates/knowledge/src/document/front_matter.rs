@@ -8,18 +8,18 @@ pub(super) struct FrontMatter {
     pub(super) version: Option<String>,
 }
 
-pub(super) fn read(text: &str) -> FrontMatter {
+pub(super) fn parse(text: &str) -> FrontMatter {
     let value = |key: &str| {
         text.lines().find_map(|line| {
             let rest = line.strip_prefix(key)?.trim_start().strip_prefix([':', '='])?;
-            let value = unquoted(rest.trim());
+            let value = unquote(rest.trim());
             (!value.is_empty()).then(|| value.to_owned())
         })
     };
     FrontMatter { title: value("title"), version: value("version").or_else(|| value("versions")) }
 }
 
-fn unquoted(value: &str) -> &str {
+fn unquote(value: &str) -> &str {
     let inside = |quote| value.strip_prefix(quote).and_then(|rest| rest.strip_suffix(quote));
     inside('"').or_else(|| inside('\'')).unwrap_or(value).trim()
 }
@@ -32,7 +32,7 @@ mod tests {
     fn title_and_version_are_read_from_yaml_and_toml() {
         let check = |text, title: Option<&str>, version: Option<&str>| {
             let expected = FrontMatter { title: title.map(Into::into), version: version.map(Into::into) };
-            assert_eq!(read(text), expected, "{text}");
+            assert_eq!(parse(text), expected, "{text}");
         };
         check("title: First steps\nversion: 0.3\n", Some("First steps"), Some("0.3"));
         check("title: \"Quoted: yes\"\n", Some("Quoted: yes"), None);

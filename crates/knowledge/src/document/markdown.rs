@@ -4,10 +4,10 @@ use std::ops::Range;
 
 use pulldown_cmark::{BrokenLink, CodeBlockKind, CowStr, Event, HeadingLevel, Options, Parser, Tag, TagEnd};
 
-use super::tags::{is_module_line, without_tags};
-use super::{Block, BlockKind, Outline, Part, front_matter};
+use super::tags::{is_module_line, strip_tags};
+use super::{DocumentBlock, DocumentBlockKind, DocumentOutline, OutlinePart, front_matter};
 
-const OPTIONS: Options = Options::ENABLE_TABLES
+const PARSER_OPTIONS: Options = Options::ENABLE_TABLES
     .union(Options::ENABLE_YAML_STYLE_METADATA_BLOCKS)
     .union(Options::ENABLE_PLUSES_DELIMITED_METADATA_BLOCKS)
     .union(Options::ENABLE_STRIKETHROUGH)
@@ -16,25 +16,25 @@ const OPTIONS: Options = Options::ENABLE_TABLES
     .union(Options::ENABLE_HEADING_ATTRIBUTES);
 
 /// Finds title, headings and blocks.
-pub(super) fn outline(source: &str) -> Outline {
-    let mut outline = Outline::default();
+pub(super) fn parse(source: &str) -> DocumentOutline {
+    let mut outline = DocumentOutline::default();
     let mut depth = 0_usize;
     // The text of the heading or front matter that is being read.
     let mut text = String::new();
-    for (event, bytes) in Parser::new_ext(source, OPTIONS).into_offset_iter() {
+    for (event, bytes) in Parser::new_ext(source, PARSER_OPTIONS).into_offset_iter() {
         match event {
             Event::Start(tag) => {
                 if depth == 0 {
                     text.clear();
-                    outline.parts.extend(body(source, &tag, bytes));
+                    outline.parts.extend(body_part(source, &tag, bytes));
                 } else if depth == 1 && matches!(tag, Tag::Item | Tag::TableRow) {
-                    add_seam(&mut outline, bytes.start);
+                    add_split_point(&mut outline, bytes.start);
                 }
                 depth += 1;
             }
             Event::End(end) => {
                 depth = depth.saturating_sub(1);
-                close(&mut outline, end, &text);
+                close_tag(&mut outline, end, &text);
             }
             Event::Text(piece) | Event::Code(piece) => text.push_str(&piece),
             Event::SoftBreak | Event::HardBreak => text.push(' '),
@@ -45,7 +45,7 @@ pub(super) fn outline(source: &str) -> Outline {
 }
 
 /// The block that begins with a tag of the top level, if there is anything in it to be found or quoted.
-fn body(source: &str, tag: &Tag<'_>, bytes: Range<usize>) -> Option<Part> {
+fn body_part(source: &str, tag: &Tag<'_>, bytes: Range<usize>) -> Option<OutlinePart> {
     let end = bytes.start + source[bytes.clone()].trim_end().len();
     let content = &source[bytes.start..end];
     // The parser begins indented code behind its first indentation, without which it is no code.
@@ -54,24 +54,25 @@ fn body(source: &str, tag: &Tag<'_>, bytes: Range<usize>) -> Option<Part> {
         if is_indented { source[..bytes.start].rfind('\n').map_or(0, |at| at + 1) } else { bytes.start };
     let kind = match tag {
         Tag::Heading { .. } | Tag::MetadataBlock(_) => return None,
-        Tag::CodeBlock(_) => BlockKind::Code,
-        Tag::List(_) => BlockKind::List,
-        Tag::Table(_) => BlockKind::Table,
-        Tag::HtmlBlock if without_tags(content).trim().is_empty() => return None,
-        Tag::Paragraph if is_module_line(content) || is_admonition_mark(content) => return None,
-        Tag::Paragraph if words(content).trim().is_empty() => return None,
-        _ => BlockKind::Prose,
+        Tag::CodeBlock(_) => DocumentBlockKind::Code,
+        Tag::List(_) => DocumentBlockKind::List,
+        Tag::Table(_) => DocumentBlockKind::Table,
+        Tag::HtmlBlock if strip_tags(content).trim().is_empty() => return None,
+        Tag::Paragraph if is_module_line(content) || is_admonition_marker(content) => return None,
+        Tag::Paragraph if plain_text(content).trim().is_empty() => return None,
+        _ => DocumentBlockKind::Prose,
     };
-    Some(Part::body(kind, start..end))
+    Some(OutlinePart::body(kind, start..end))
 }
 
 /// The line that opens or closes an admonition (`:::tip`), alone.
-fn is_admonition_mark(paragraph: &str) -> bool {
+fn is_admonition_marker(paragraph: &str) -> bool {
     paragraph.starts_with(":::") && !paragraph.contains('\n')
 }
 
-fn add_seam(outline: &mut Outline, at: usize) {
-    if let Some(Part::Body { block: Block { bytes, .. }, seams }) = outline.parts.last_mut()
+fn add_split_point(outline: &mut DocumentOutline, at: usize) {
+    if let Some(OutlinePart::Body { block: DocumentBlock { bytes, .. }, split_points: seams }) =
+        outline.parts.last_mut()
         && bytes.start < at
         && at < bytes.end
     {
@@ -79,28 +80,28 @@ fn add_seam(outline: &mut Outline, at: usize) {
     }
 }
 
-fn close(outline: &mut Outline, end: TagEnd, text: &str) {
+fn close_tag(outline: &mut DocumentOutline, end: TagEnd, text: &str) {
     match end {
         TagEnd::MetadataBlock(_) => {
-            let own = front_matter::read(text);
+            let own = front_matter::parse(text);
             (outline.title, outline.version) = (own.title, own.version);
         }
         TagEnd::Heading(level) => {
-            let text = without_tags(text).split_whitespace().collect::<Vec<_>>().join(" ");
+            let text = strip_tags(text).split_whitespace().collect::<Vec<_>>().join(" ");
             if level == HeadingLevel::H1 && outline.title.is_none() && !text.is_empty() {
                 outline.title = Some(text.clone());
             }
-            outline.parts.push(Part::Heading { level: level as usize, text });
+            outline.parts.push(OutlinePart::Heading { level: level as usize, text });
         }
         _ => {}
     }
 }
 
 /// The words of some Markdown: the text of links and not their targets, code, and nothing of tags.
-pub(super) fn words(markdown: &str) -> String {
+pub(super) fn plain_text(markdown: &str) -> String {
     // A block is read apart from the definitions of its links. What looks like a link is one.
     let mut resolve = |_: BrokenLink<'_>| Some((CowStr::Borrowed(""), CowStr::Borrowed("")));
-    let parser = Parser::new_with_broken_link_callback(markdown, OPTIONS, Some(&mut resolve));
+    let parser = Parser::new_with_broken_link_callback(markdown, PARSER_OPTIONS, Some(&mut resolve));
     let mut words = String::new();
     // Text comes in pieces; a tag of JSX may be spread over several.
     let mut pending = String::new();
@@ -109,10 +110,10 @@ pub(super) fn words(markdown: &str) -> String {
             Event::Text(piece) | Event::Html(piece) => pending.push_str(&piece),
             Event::SoftBreak | Event::HardBreak => pending.push('\n'),
             Event::Code(code) => {
-                words.push_str(&without_tags(&std::mem::take(&mut pending)));
+                words.push_str(&strip_tags(&std::mem::take(&mut pending)));
                 words.push_str(&code);
             }
-            Event::Start(Tag::CodeBlock(_)) => words.push_str(&without_tags(&std::mem::take(&mut pending))),
+            Event::Start(Tag::CodeBlock(_)) => words.push_str(&strip_tags(&std::mem::take(&mut pending))),
             Event::End(TagEnd::CodeBlock) => {
                 words.push_str(&std::mem::take(&mut pending));
                 words.push('\n');
@@ -121,7 +122,7 @@ pub(super) fn words(markdown: &str) -> String {
             _ => {}
         }
     }
-    words.push_str(&without_tags(&pending));
+    words.push_str(&strip_tags(&pending));
     words
 }
 

@@ -4,13 +4,13 @@
 ///
 /// A `<` begins a tag only before a letter, `/`, `>` or `!`: "a < b" stays. JSX puts expressions into attributes, so a tag
 /// ends at the first `>` outside of quotes and braces; one that never ends is text.
-pub(super) fn without_tags(text: &str) -> String {
+pub(super) fn strip_tags(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(at) = rest.find(['<', '{']) {
         let (before, from) = rest.split_at(at);
         out.push_str(before);
-        let length = mark_length(from);
+        let length = markup_length(from);
         // What stood on both sides of a tag are two words. What is no tag stays.
         out.push_str(if length.is_some() { " " } else { &from[..1] });
         rest = &from[length.unwrap_or(1)..];
@@ -20,7 +20,7 @@ pub(super) fn without_tags(text: &str) -> String {
 }
 
 /// The length of the tag or comment that begins the text, if one does.
-fn mark_length(text: &str) -> Option<usize> {
+fn markup_length(text: &str) -> Option<usize> {
     // A comment that is not closed goes on to the end.
     let closed_by = |end: &str| Some(text.find(end).map_or(text.len(), |at| at + end.len()));
     if text.starts_with("<!--") {
@@ -65,9 +65,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn tags_go_and_text_stays() {
+    fn tags_are_stripped_and_text_kept() {
         let check = |text, expected: &str| {
-            let words: Vec<_> = without_tags(text).split_whitespace().map(str::to_owned).collect();
+            let words: Vec<_> = strip_tags(text).split_whitespace().map(str::to_owned).collect();
             assert_eq!(words.join(" "), expected, "{text}");
         };
         check("one<br/>two", "one two");
@@ -82,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn imports_and_exports_of_mdx_are_no_text() {
+    fn mdx_imports_and_exports_are_recognized() {
         let check = |text, expected| assert_eq!(is_module_line(text), expected, "{text}");
         check("import Tabs from '@theme/Tabs';", true);
         check("import {\n  A,\n} from \"b\";", true);

@@ -3,8 +3,8 @@ use proptest::prelude::*;
 use super::*;
 
 /// A page as text: its title, then for each chunk its lines, its headings and the words in it.
-fn shown(path: &str, source: &str) -> String {
-    let page = Page::parse(path, source);
+fn render(path: &str, source: &str) -> String {
+    let page = Document::parse(path, source);
     let chunk = |chunk: &Chunk| {
         let words: Vec<_> = chunk.text.split_whitespace().collect();
         format!("\n{}-{} {}: {}", chunk.lines.0, chunk.lines.1, chunk.headings.join(" > "), words.join(" "))
@@ -13,34 +13,36 @@ fn shown(path: &str, source: &str) -> String {
 }
 
 fn check(path: &str, source: &str, expected: &str) {
-    assert_eq!(shown(path, source), expected, "{source}");
+    assert_eq!(render(path, source), expected, "{source}");
 }
 
-const LONG: &str = "This section says enough about itself to be a passage of its own, for it has more than a hundred characters.";
+const LONG_PARAGRAPH: &str = "This section says enough about itself to be a passage of its own, for it has more than a hundred characters.";
 
 #[test]
 fn sections_become_chunks_under_their_headings() {
-    let source =
-        format!("# Guide\n\n{LONG}\n\n## Install\n\n{LONG}\n\n### Linux\n\n{LONG}\n\n## Run\n\n{LONG}\n");
-    let expected =
-        format!("Guide\n3-3 : {LONG}\n7-7 Install: {LONG}\n11-11 Install > Linux: {LONG}\n15-15 Run: {LONG}");
+    let source = format!(
+        "# Guide\n\n{LONG_PARAGRAPH}\n\n## Install\n\n{LONG_PARAGRAPH}\n\n### Linux\n\n{LONG_PARAGRAPH}\n\n## Run\n\n{LONG_PARAGRAPH}\n"
+    );
+    let expected = format!(
+        "Guide\n3-3 : {LONG_PARAGRAPH}\n7-7 Install: {LONG_PARAGRAPH}\n11-11 Install > Linux: {LONG_PARAGRAPH}\n15-15 Run: {LONG_PARAGRAPH}"
+    );
     check("guide.md", &source, &expected);
 }
 
 #[test]
 fn titles_come_from_front_matter_then_heading_then_file() {
-    let title = |path, source| Page::parse(path, source).title;
+    let title = |path, source| Document::parse(path, source).title;
     assert_eq!(title("a.md", "---\ntitle: \"From above\"\n---\n# Other\n"), "From above");
     assert_eq!(title("a.md", "+++\ntitle = 'TOML'\n+++\ntext"), "TOML");
     assert_eq!(title("a.md", "# With `code` and [link](http://x)\n"), "With code and link");
     assert_eq!(title("docs/first-steps.md", "text"), "first steps");
     assert_eq!(title("docs/setup/index.md", "text"), "setup");
     assert_eq!(title("README.md", "text"), "README");
-    assert_eq!(Page::parse("a.md", "---\nversion: 2.1\n---\n").version.as_deref(), Some("2.1"));
+    assert_eq!(Document::parse("a.md", "---\nversion: 2.1\n---\n").version.as_deref(), Some("2.1"));
 }
 
 #[test]
-fn only_words_are_searched() {
+fn markup_is_not_searched() {
     check("a.md", "---\ntitle: T\ntags: secret\n---\nText.", "T\n5-5 : Text.");
     check(
         "a.md",
@@ -60,31 +62,34 @@ fn only_words_are_searched() {
 }
 
 #[test]
-fn a_heading_in_a_fence_is_code() {
+fn heading_in_fence_is_code() {
     check("a.md", "Run:\n\n```sh\n# not a heading\nmake\n```\n", "a\n1-6 : Run: # not a heading make");
 }
 
 #[test]
-fn windows_writes_the_same_page() {
+fn windows_line_endings_parse_the_same() {
     let source = "---\ntitle: T\n---\n\n## One\n\nText.\n\n```\ncode\n```\n";
     let windows = format!("\u{feff}{}", source.replace('\n', "\r\n"));
-    assert_eq!(shown("a.md", &windows), shown("a.md", source));
+    assert_eq!(render("a.md", &windows), render("a.md", source));
 }
 
 #[test]
 fn indented_code_keeps_its_indentation() {
-    let page = Page::parse("a.md", "Run:\n\n    first\n    second\n");
+    let page = Document::parse("a.md", "Run:\n\n    first\n    second\n");
     let code = &page.chunks[0].blocks[1];
-    assert_eq!((code.kind, &page.source[code.bytes.clone()]), (BlockKind::Code, "    first\n    second"));
+    assert_eq!(
+        (code.kind, &page.source[code.bytes.clone()]),
+        (DocumentBlockKind::Code, "    first\n    second")
+    );
 }
 
 #[test]
-fn a_heading_without_text_is_no_chunk_but_stands_above_others() {
+fn empty_heading_has_no_chunk_but_nests_others() {
     check("a.md", "## Empty\n\n## Outer\n\n### Inner\n\nText.\n", "a\n7-7 Outer > Inner: Text.");
 }
 
 #[test]
-fn a_short_introduction_goes_with_what_it_introduces() {
+fn short_introduction_joins_first_subsection() {
     check(
         "a.md",
         "## Ways\n\nThere are two:\n\n### First\n\nOne.\n",
@@ -103,7 +108,7 @@ fn a_short_introduction_goes_with_what_it_introduces() {
 fn long_sections_are_cut_between_blocks() {
     let paragraph = "word ".repeat(150);
     let source = format!("## Long\n\n{paragraph}\n\n{paragraph}\n\nThe end.\n");
-    let page = Page::parse("a.md", source);
+    let page = Document::parse("a.md", source);
     let lines: Vec<_> = page.chunks.iter().map(|chunk| chunk.lines).collect();
     // The scrap at the end is no chunk of its own.
     assert_eq!(lines, [(3, 3), (5, 7)]);
@@ -112,23 +117,23 @@ fn long_sections_are_cut_between_blocks() {
 #[test]
 fn code_stays_whole_and_lists_are_cut_between_items() {
     let code = format!("```\n{}```", "line of code\n".repeat(200));
-    let page = Page::parse("a.md", format!("{LONG}\n\n{code}\n"));
+    let page = Document::parse("a.md", format!("{LONG_PARAGRAPH}\n\n{code}\n"));
     assert_eq!(page.chunks.len(), 2);
     assert_eq!(&page.source[page.chunks[1].blocks[0].bytes.clone()], code);
 
     let huge = format!("```\n{}```", "line of code\n".repeat(500));
-    let page = Page::parse("a.md", huge.as_str());
+    let page = Document::parse("a.md", huge.as_str());
     let blocks = page.chunks.iter().flat_map(|chunk| &chunk.blocks);
     let mut lines = 0;
     for block in blocks {
-        assert_eq!(block.kind, BlockKind::CodeLines);
+        assert_eq!(block.kind, DocumentBlockKind::CodeLines);
         assert!(page.source[block.bytes.clone()].lines().all(|line| line == "line of code"));
         lines += page.source[block.bytes.clone()].lines().count();
     }
     assert_eq!(lines, 500, "none is lost");
 
     let list = format!("- an item of {}\n", "words ".repeat(50)).repeat(10);
-    let page = Page::parse("a.md", list);
+    let page = Document::parse("a.md", list);
     assert!(page.chunks.len() > 1);
     for chunk in &page.chunks {
         assert_eq!(chunk.blocks.len(), 1, "items come together again");
@@ -152,8 +157,8 @@ fn plain_text_is_cut_into_paragraphs() {
 }
 
 #[test]
-fn passages_of_others_keep_their_places() {
-    let page = Page::from_passages("p", "T", [(vec!["H".to_owned()], "one\ntwo"), (Vec::new(), "three")]);
+fn given_passages_keep_their_lines() {
+    let page = Document::from_passages("p", "T", [(vec!["H".to_owned()], "one\ntwo"), (Vec::new(), "three")]);
     let chunks: Vec<_> =
         page.chunks.iter().map(|chunk| (&page.source[chunk.bytes.clone()], chunk.lines)).collect();
     assert_eq!(chunks, [("one\ntwo", (1, 2)), ("three", (3, 3))]);
@@ -180,7 +185,7 @@ fn sources() -> impl Strategy<Value = String> {
 proptest! {
     #[test]
     fn any_text_has_chunks_in_order_and_in_bounds(source in sources(), path in "a\\.(md|mdx|rst|txt)") {
-        let page = Page::parse(path, source.as_str());
+        let page = Document::parse(path, source.as_str());
         let mut end = 0;
         for chunk in &page.chunks {
             prop_assert!(source.get(chunk.bytes.clone()).is_some() && end <= chunk.bytes.start);

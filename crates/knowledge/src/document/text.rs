@@ -2,16 +2,17 @@
 
 use std::ops::Range;
 
-use super::{BlockKind, Outline, Part};
+use super::{DocumentBlockKind, DocumentOutline, OutlinePart};
 
-pub(super) fn outline(source: &str) -> Outline {
-    let parts = paragraphs(source).map(|bytes| Part::body(BlockKind::Prose, bytes)).collect();
-    Outline { parts, ..Outline::default() }
+pub(super) fn parse(source: &str) -> DocumentOutline {
+    let parts =
+        paragraph_ranges(source).map(|bytes| OutlinePart::body(DocumentBlockKind::Prose, bytes)).collect();
+    DocumentOutline { parts, ..DocumentOutline::default() }
 }
 
 /// Where the paragraphs of a text stand: runs of lines that are not blank.
-pub(super) fn paragraphs(source: &str) -> impl Iterator<Item = Range<usize>> {
-    let mut lines = lines(source).peekable();
+pub(super) fn paragraph_ranges(source: &str) -> impl Iterator<Item = Range<usize>> {
+    let mut lines = line_ranges(source).peekable();
     std::iter::from_fn(move || {
         let first = lines.find(|line| !source[line.clone()].trim().is_empty())?;
         let mut end = first.end;
@@ -23,7 +24,7 @@ pub(super) fn paragraphs(source: &str) -> impl Iterator<Item = Range<usize>> {
 }
 
 /// Where the lines of a text stand, without their ends.
-pub(super) fn lines(source: &str) -> impl Iterator<Item = Range<usize>> {
+pub(super) fn line_ranges(source: &str) -> impl Iterator<Item = Range<usize>> {
     let mut start = 0;
     source.split_inclusive('\n').map(move |line| {
         let end = start + line.trim_end_matches(['\n', '\r']).len();

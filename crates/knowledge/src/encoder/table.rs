@@ -6,16 +6,16 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use crate::bytes::Rows;
+use crate::bytes::U32Rows;
 
 const MAGIC: &[u8] = b"FXTOKEN1";
-const HEADER: usize = 24;
+const HEADER_BYTES: usize = 24;
 /// More is a mistake: the model that tables are made from has 384.
-const MOST_DIMS: usize = 1024;
+const MAX_DIMS: usize = 1024;
 
 /// Why bytes are not a token table.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
-pub enum TableError {
+pub enum TokenTableError {
     /// Something else, or another version of the format.
     #[error("this is not a token table: it does not begin with `FXTOKEN1`")]
     NotATable,
@@ -35,7 +35,7 @@ pub enum TableError {
     Damaged(&'static str),
 }
 
-pub(super) struct Table {
+pub(super) struct TokenTable {
     bytes: Cow<'static, [u8]>,
     dims: usize,
     offsets: Range<usize>,
@@ -46,14 +46,14 @@ pub(super) struct Table {
     continuations: Range<usize>,
 }
 
-impl Table {
-    pub(super) fn open(bytes: Cow<'static, [u8]>) -> Result<Self, TableError> {
-        if !bytes.starts_with(MAGIC) || bytes.len() < HEADER {
-            return Err(TableError::NotATable);
+impl TokenTable {
+    pub(super) fn open(bytes: Cow<'static, [u8]>) -> Result<Self, TokenTableError> {
+        if !bytes.starts_with(MAGIC) || bytes.len() < HEADER_BYTES {
+            return Err(TokenTableError::NotATable);
         }
-        let [count, dims, blob, _] = Rows::<4>::of(&bytes[MAGIC.len()..]).get(0);
-        if dims == 0 || dims as usize > MOST_DIMS {
-            return Err(TableError::WrongDims(dims));
+        let [count, dims, blob, _] = U32Rows::<4>::from_bytes(&bytes[MAGIC.len()..]).get(0);
+        if dims == 0 || dims as usize > MAX_DIMS {
+            return Err(TokenTableError::WrongDims(dims));
         }
         // In u64 these sums cannot overflow.
         let sizes = [
@@ -62,11 +62,11 @@ impl Table {
             u64::from(count) * 4,
             u64::from(count) * u64::from(dims),
         ];
-        let expected = HEADER as u64 + sizes.iter().sum::<u64>();
+        let expected = HEADER_BYTES as u64 + sizes.iter().sum::<u64>();
         if expected != bytes.len() as u64 {
-            return Err(TableError::WrongSize { expected, found: bytes.len() as u64 });
+            return Err(TokenTableError::WrongSize { expected, found: bytes.len() as u64 });
         }
-        let mut at = HEADER;
+        let mut at = HEADER_BYTES;
         let [offsets, blob_padded, scales, rows] = sizes.map(|size| {
             let start = at;
             // Together they are as long as the bytes are, so none is cut off here.
@@ -75,19 +75,19 @@ impl Table {
         });
         let blob = blob_padded.start..blob_padded.start + blob as usize;
         let mut table = Self { bytes, dims: dims as usize, offsets, blob, scales, rows, continuations: 0..0 };
-        table.check()?;
-        table.continuations = table.position(b"##")..table.position(b"#$");
+        table.validate()?;
+        table.continuations = table.lower_bound(b"##")..table.lower_bound(b"#$");
         Ok(table)
     }
 
-    fn check(&self) -> Result<(), TableError> {
+    fn validate(&self) -> Result<(), TokenTableError> {
         let offsets = self.offsets();
         let in_order = (0..self.len()).all(|token| offsets.get(token) <= offsets.get(token + 1));
         if !in_order || offsets.get(self.len())[0] as usize > self.blob.len() {
-            return Err(TableError::Damaged("offsets"));
+            return Err(TokenTableError::Damaged("offsets"));
         }
         let are_numbers = (0..self.len()).all(|token| self.scale(token).is_finite());
-        if are_numbers { Ok(()) } else { Err(TableError::Damaged("scales")) }
+        if are_numbers { Ok(()) } else { Err(TokenTableError::Damaged("scales")) }
     }
 
     pub(super) fn dims(&self) -> usize {
@@ -100,7 +100,7 @@ impl Table {
     }
 
     /// Adds a token's vector to a sum, so many times.
-    pub(super) fn add_to(&self, token: u32, weight: f32, sum: &mut [f32]) {
+    pub(super) fn accumulate(&self, token: u32, weight: f32, sum: &mut [f32]) {
         let scale = weight * self.scale(token as usize);
         let start = self.rows.start + token as usize * self.dims;
         let row = self.bytes.get(start..start + self.dims).unwrap_or_default();
@@ -116,9 +116,9 @@ impl Table {
         // A token that begins `wanted` is not behind it in the order, and whatever stands between the two begins the same way.
         // So if the nearest token does not fit, only what it has in common with `wanted` can.
         while !wanted.is_empty() {
-            let next = partition(tokens.clone(), |token| self.piece(token, mark) <= wanted);
+            let next = partition_point(tokens.clone(), |token| self.token_text(token, mark) <= wanted);
             let nearest = next.checked_sub(1).filter(|token| tokens.contains(token))?;
-            let token = self.piece(nearest, mark);
+            let token = self.token_text(nearest, mark);
             if !token.is_empty() && wanted.starts_with(token) {
                 return Some((u32::try_from(nearest).ok()?, token.len()));
             }
@@ -132,28 +132,28 @@ impl Table {
         self.scales.len() / 4
     }
 
-    fn offsets(&self) -> Rows<'_, 1> {
-        Rows::of(&self.bytes[self.offsets.clone()])
+    fn offsets(&self) -> U32Rows<'_, 1> {
+        U32Rows::from_bytes(&self.bytes[self.offsets.clone()])
     }
 
     fn scale(&self, token: usize) -> f32 {
-        let [bits] = Rows::<1>::of(&self.bytes[self.scales.clone()]).get(token);
+        let [bits] = U32Rows::<1>::from_bytes(&self.bytes[self.scales.clone()]).get(token);
         f32::from_bits(bits)
     }
 
     /// The text of a token, without so many bytes at its beginning.
-    fn piece(&self, token: usize, skipped: usize) -> &[u8] {
+    fn token_text(&self, token: usize, skipped: usize) -> &[u8] {
         let (start, end) = (self.offsets().get(token)[0] as usize, self.offsets().get(token + 1)[0] as usize);
         self.bytes[self.blob.clone()].get(start + skipped..end).unwrap_or_default()
     }
 
-    fn position(&self, text: &[u8]) -> usize {
-        partition(0..self.len(), |token| self.piece(token, 0) < text)
+    fn lower_bound(&self, text: &[u8]) -> usize {
+        partition_point(0..self.len(), |token| self.token_text(token, 0) < text)
     }
 }
 
 /// The first number of a range that is not before.
-fn partition(range: Range<usize>, is_before: impl Fn(usize) -> bool) -> usize {
+fn partition_point(range: Range<usize>, is_before: impl Fn(usize) -> bool) -> usize {
     let (mut low, mut high) = (range.start, range.end.max(range.start));
     while low < high {
         let middle = low.midpoint(high);

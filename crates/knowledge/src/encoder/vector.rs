@@ -2,15 +2,15 @@
 
 /// A direction: numbers from -127 to 127, and what makes its length 1.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Vector {
+pub(crate) struct QuantizedVector {
     pub(crate) numbers: Vec<i8>,
     /// One over the length of `numbers`; 0 for a vector that points nowhere.
     pub(crate) scale: f32,
 }
 
-impl Vector {
+impl QuantizedVector {
     /// Rounds a sum of token vectors.
-    pub(super) fn quantised(sum: &[f32]) -> Self {
+    pub(super) fn quantize(sum: &[f32]) -> Self {
         let largest = sum.iter().fold(0.0_f32, |largest, x| largest.max(x.abs()));
         if largest <= 0.0 || !largest.is_finite() {
             return Self { numbers: vec![0; sum.len()], scale: 0.0 };
@@ -23,19 +23,19 @@ impl Vector {
 }
 
 /// A vector in the form in which it is compared with many.
-pub(crate) struct Direction {
+pub(crate) struct QueryVector {
     /// Wider than necessary, so that the compiler multiplies and adds pairs of them in one instruction.
     numbers: Vec<i16>,
     scale: f32,
 }
 
-impl From<&Vector> for Direction {
-    fn from(vector: &Vector) -> Self {
+impl From<&QuantizedVector> for QueryVector {
+    fn from(vector: &QuantizedVector) -> Self {
         Self { numbers: vector.numbers.iter().map(|x| i16::from(*x)).collect(), scale: vector.scale }
     }
 }
 
-impl Direction {
+impl QueryVector {
     /// The cosine of the angle to a vector that is given as bytes and scale.
     pub(crate) fn cosine(&self, numbers: &[u8], scale: f32) -> f32 {
         #[expect(clippy::cast_precision_loss, reason = "at most 1024 * 127 * 127, which f32 holds exactly")]

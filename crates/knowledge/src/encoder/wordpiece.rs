@@ -3,14 +3,14 @@
 use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::is_combining_mark;
 
-use super::table::Table;
+use super::table::TokenTable;
 use crate::words::is_ideographic;
 
 /// A longer word is unknown as a whole. In characters.
-const LONGEST_WORD: usize = 100;
+const MAX_WORD_CHARS: usize = 100;
 
 /// Finds words, lower-cased and without accents. A mark is a word of its own, and so is an ideograph.
-pub(super) fn each_word(text: &str, mut found: impl FnMut(&str)) {
+pub(super) fn for_each_word(text: &str, mut found: impl FnMut(&str)) {
     let mut lower = String::new();
     for word in text.split_whitespace() {
         lower.clear();
@@ -21,11 +21,11 @@ pub(super) fn each_word(text: &str, mut found: impl FnMut(&str)) {
             let composed = |c: &char| !is_combining_mark(*c);
             lower.extend(word.nfd().filter(composed).flat_map(char::to_lowercase));
         }
-        each_part(&lower, &mut found);
+        for_each_part(&lower, &mut found);
     }
 }
 
-fn each_part(word: &str, found: &mut impl FnMut(&str)) {
+fn for_each_part(word: &str, found: &mut impl FnMut(&str)) {
     let mut start = 0;
     for (at, mark) in word.match_indices(|c: char| !c.is_alphanumeric() || is_ideographic(c)) {
         if start < at {
@@ -40,11 +40,11 @@ fn each_part(word: &str, found: &mut impl FnMut(&str)) {
 }
 
 /// The tokens of a word, the longest first: none if the table has not all of them.
-pub(super) fn tokens(table: &Table, word: &str) -> Box<[u32]> {
+pub(super) fn tokenize_word(table: &TokenTable, word: &str) -> Box<[u32]> {
     let mut tokens = Vec::new();
     let mut rest = word;
     // The table was made for English. That it has single ideographs does not mean that it knows what they say.
-    if word.chars().count() > LONGEST_WORD || word.contains(is_ideographic) {
+    if word.chars().count() > MAX_WORD_CHARS || word.contains(is_ideographic) {
         return Box::default();
     }
     while !rest.is_empty() {

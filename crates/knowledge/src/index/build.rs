@@ -5,11 +5,11 @@ use std::collections::HashMap;
 
 use sha2::{Digest, Sha256};
 
-use super::format::{IndexError, Layout, Section, assemble};
-use super::{Encoder, Index, Page, block_number};
-use crate::bytes::put;
+use super::format::{IndexError, IndexHeader, IndexSection, assemble_index};
+use super::{Document, Encoder, Index, block_number};
+use crate::bytes::append_u32s;
 use crate::document::Chunk;
-use crate::encoder::{Session, Vector};
+use crate::encoder::{EncodingSession, QuantizedVector};
 use crate::words;
 
 /// How often a term counts in a title, in headings and in a body. A title says what all its passages are about.
@@ -17,66 +17,66 @@ const TERM_WEIGHTS: [u32; 3] = [3, 2, 1];
 /// How much each adds to the direction of a chunk's vector.
 const VECTOR_WEIGHTS: [f32; 3] = [0.5, 0.5, 1.0];
 
-pub(super) fn build(
-    pages: &[Page],
+pub(super) fn build_index(
+    pages: &[Document],
     encoder: &Encoder,
     previous: Option<&Index>,
 ) -> Result<Index, IndexError> {
-    let mut sorted: Vec<&Page> = pages.iter().collect();
+    let mut sorted: Vec<&Document> = pages.iter().collect();
     sorted.sort_by(|a, b| a.path.cmp(&b.path));
-    let mut builder = Builder {
+    let mut builder = IndexBuilder {
         session: encoder.session(),
         known: previous
             .filter(|index| index.fingerprint() == encoder.fingerprint())
-            .map(vectors)
+            .map(vectors_by_hash)
             .unwrap_or_default(),
-        sections: Sections::default(),
-        terms: Terms::default(),
-        counts: Counts::default(),
+        sections: SectionBuffers::default(),
+        terms: TermCollector::default(),
+        counts: IndexCounts::default(),
     };
     for page in sorted {
-        builder.add_page(page)?;
+        builder.add_document(page)?;
     }
     builder.finish(encoder)
 }
 
 /// The vectors of an index, by the hash of what they were made of.
-fn vectors(index: &Index) -> HashMap<[u32; 4], Vector> {
+fn vectors_by_hash(index: &Index) -> HashMap<[u32; 4], QuantizedVector> {
     let hashes = (0..index.chunk_count()).map(|chunk| index.chunk_at(chunk).hash);
-    let vector = |(bytes, scale): (&[u8], f32)| Vector {
+    let vector = |(bytes, scale): (&[u8], f32)| QuantizedVector {
         numbers: bytes.iter().map(|byte| byte.cast_signed()).collect(),
         scale,
     };
     hashes.zip(index.vectors().map(vector)).collect()
 }
 
-struct Builder<'a> {
-    session: Session<'a>,
-    known: HashMap<[u32; 4], Vector>,
-    sections: Sections,
-    terms: Terms,
-    counts: Counts,
+struct IndexBuilder<'a> {
+    session: EncodingSession<'a>,
+    known: HashMap<[u32; 4], QuantizedVector>,
+    sections: SectionBuffers,
+    terms: TermCollector,
+    counts: IndexCounts,
 }
 
 /// How much there is so far.
 #[derive(Default)]
-struct Counts {
+struct IndexCounts {
     pages: u32,
     chunks: u32,
     blocks: u32,
     total_length: u64,
 }
 
-impl Builder<'_> {
-    fn add_page(&mut self, page: &Page) -> Result<(), IndexError> {
+impl IndexBuilder<'_> {
+    fn add_document(&mut self, page: &Document) -> Result<(), IndexError> {
         for name in [&page.path, &page.title, page.version.as_ref().unwrap_or(&String::new())] {
-            let place = self.sections.put_text(Section::Names, name)?;
-            self.sections.put(Section::Pages, &place);
+            let place = self.sections.append_text(IndexSection::Names, name)?;
+            self.sections.append(IndexSection::Pages, &place);
         }
-        let source = self.sections.put_text(Section::Sources, &page.source)?;
-        self.sections.put(Section::Pages, &source);
-        self.sections.put(Section::Pages, &[self.counts.chunks]);
-        self.sections.put(Section::Pages, &hash(&[&page.source]));
+        let source = self.sections.append_text(IndexSection::Sources, &page.source)?;
+        self.sections.append(IndexSection::Pages, &source);
+        self.sections.append(IndexSection::Pages, &[self.counts.chunks]);
+        self.sections.append(IndexSection::Pages, &hash_texts(&[&page.source]));
         for chunk in &page.chunks {
             self.add_chunk(page, chunk)?;
         }
@@ -84,27 +84,27 @@ impl Builder<'_> {
         Ok(())
     }
 
-    fn add_chunk(&mut self, page: &Page, chunk: &Chunk) -> Result<(), IndexError> {
+    fn add_chunk(&mut self, page: &Document, chunk: &Chunk) -> Result<(), IndexError> {
         let headings = chunk.headings.join("\n");
         let texts = [page.title.as_str(), &headings, &chunk.text];
-        let hash = hash(&texts);
+        let hash = hash_texts(&texts);
         let vector = match self.known.get(&hash) {
             Some(vector) => vector.clone(),
             None => self.session.encode(texts.into_iter().zip(VECTOR_WEIGHTS)).vector,
         };
-        let first_term = number(self.terms.total)?;
+        let first_term = to_u32(self.terms.total)?;
         let length = self.terms.add_chunk(self.counts.chunks, texts.into_iter().zip(TERM_WEIGHTS));
-        let [name, name_length] = self.sections.put_text(Section::Names, &headings)?;
-        let lines = [number(chunk.lines.0)?, number(chunk.lines.1)?];
+        let [name, name_length] = self.sections.append_text(IndexSection::Names, &headings)?;
+        let lines = [to_u32(chunk.lines.0)?, to_u32(chunk.lines.1)?];
         let row = [self.counts.pages, name, name_length, lines[0], lines[1], self.counts.blocks, first_term];
-        self.sections.put(Section::Chunks, &row);
-        self.sections.put(Section::Chunks, &hash);
-        self.sections.put(Section::Lengths, &[length]);
-        self.sections.put(Section::Scales, &[vector.scale.to_bits()]);
-        self.sections.put_signed(Section::Vectors, &vector.numbers);
+        self.sections.append(IndexSection::Chunks, &row);
+        self.sections.append(IndexSection::Chunks, &hash);
+        self.sections.append(IndexSection::Lengths, &[length]);
+        self.sections.append(IndexSection::Scales, &[vector.scale.to_bits()]);
+        self.sections.append_signed(IndexSection::Vectors, &vector.numbers);
         for block in &chunk.blocks {
-            let place = [block_number(block.kind), number(block.bytes.start)?, number(block.bytes.end)?];
-            self.sections.put(Section::Blocks, &place);
+            let place = [block_number(block.kind), to_u32(block.bytes.start)?, to_u32(block.bytes.end)?];
+            self.sections.append(IndexSection::Blocks, &place);
             self.counts.blocks += 1;
         }
         self.counts.chunks += 1;
@@ -118,54 +118,54 @@ impl Builder<'_> {
         let mut contents = vec![Vec::new(); self.counts.chunks as usize];
         let mut postings = 0_usize;
         for (place, (name, id)) in terms.into_iter().enumerate() {
-            let [start, length] = self.sections.put_text(Section::Names, &name)?;
-            self.sections.put(Section::Terms, &[start, length, number(postings)?]);
+            let [start, length] = self.sections.append_text(IndexSection::Names, &name)?;
+            self.sections.append(IndexSection::Terms, &[start, length, to_u32(postings)?]);
             let of_term = &self.terms.postings[id];
-            self.sections.put(Section::Postings, of_term.as_flattened());
+            self.sections.append(IndexSection::Postings, of_term.as_flattened());
             for [chunk, frequency] in of_term {
-                contents[*chunk as usize].push([number(place)?, *frequency]);
+                contents[*chunk as usize].push([to_u32(place)?, *frequency]);
             }
             postings += of_term.len();
         }
         for of_chunk in contents {
-            self.sections.put(Section::Contents, of_chunk.as_flattened());
+            self.sections.append(IndexSection::Contents, of_chunk.as_flattened());
         }
-        let bytes = assemble(
+        let bytes = assemble_index(
             encoder.fingerprint(),
-            number(encoder.dims())?,
+            to_u32(encoder.dims())?,
             self.counts.total_length,
             &self.sections.0,
         );
-        let layout = Layout::read(&bytes)?;
+        let layout = IndexHeader::read(&bytes)?;
         Ok(Index { bytes: Cow::Owned(bytes), layout })
     }
 }
 
 #[derive(Default)]
-struct Sections([Vec<u8>; Section::COUNT]);
+struct SectionBuffers([Vec<u8>; IndexSection::COUNT]);
 
-impl Sections {
-    fn put(&mut self, section: Section, numbers: &[u32]) {
-        put(&mut self.0[section as usize], numbers);
+impl SectionBuffers {
+    fn append(&mut self, section: IndexSection, numbers: &[u32]) {
+        append_u32s(&mut self.0[section as usize], numbers);
     }
 
-    fn put_signed(&mut self, section: Section, numbers: &[i8]) {
+    fn append_signed(&mut self, section: IndexSection, numbers: &[i8]) {
         self.0[section as usize].extend(numbers.iter().map(|number| number.cast_unsigned()));
     }
 
     /// Appends a text, and tells where.
-    fn put_text(&mut self, section: Section, text: &str) -> Result<[u32; 2], IndexError> {
+    fn append_text(&mut self, section: IndexSection, text: &str) -> Result<[u32; 2], IndexError> {
         let bytes = &mut self.0[section as usize];
-        let start = number(bytes.len())?;
+        let start = to_u32(bytes.len())?;
         bytes.extend_from_slice(text.as_bytes());
-        number(bytes.len())?;
-        Ok([start, number(text.len())?])
+        to_u32(bytes.len())?;
+        Ok([start, to_u32(text.len())?])
     }
 }
 
 /// The terms so far, and in which chunks they stand.
 #[derive(Default)]
-struct Terms {
+struct TermCollector {
     /// Which term a token is. Stemming costs more than looking up, and most words come again.
     tokens: HashMap<String, Option<usize>>,
     ids: HashMap<String, usize>,
@@ -175,13 +175,13 @@ struct Terms {
     total: usize,
 }
 
-impl Terms {
+impl TermCollector {
     /// Counts the terms of a chunk's texts, each as often as its weight, and gives their sum.
     fn add_chunk<'a>(&mut self, chunk: u32, texts: impl Iterator<Item = (&'a str, u32)>) -> u32 {
         let mut length = 0_u32;
         for (text, weight) in texts {
-            words::each_token(text, |token| {
-                let Some(term) = self.term(token) else { return };
+            words::for_each_token(text, |token| {
+                let Some(term) = self.term_id(token) else { return };
                 length = length.saturating_add(weight);
                 match self.postings[term].last_mut() {
                     Some([last, frequency]) if *last == chunk => {
@@ -197,11 +197,11 @@ impl Terms {
         length
     }
 
-    fn term(&mut self, token: &str) -> Option<usize> {
+    fn term_id(&mut self, token: &str) -> Option<usize> {
         if let Some(known) = self.tokens.get(token) {
             return *known;
         }
-        let id = words::term(token).map(|term| {
+        let id = words::token_term(token).map(|term| {
             *self.ids.entry(term.into_owned()).or_insert_with(|| {
                 self.postings.push(Vec::new());
                 self.postings.len() - 1
@@ -213,7 +213,7 @@ impl Terms {
 }
 
 /// The beginning of the SHA-256 of some texts.
-fn hash(texts: &[&str]) -> [u32; 4] {
+fn hash_texts(texts: &[&str]) -> [u32; 4] {
     let mut hasher = Sha256::new();
     for (at, text) in texts.iter().enumerate() {
         // So that what ends one text cannot begin the next.
@@ -225,6 +225,6 @@ fn hash(texts: &[&str]) -> [u32; 4] {
     std::array::from_fn(|at| u32::from_le_bytes(numbers[at]))
 }
 
-fn number(size: usize) -> Result<u32, IndexError> {
+fn to_u32(size: usize) -> Result<u32, IndexError> {
     u32::try_from(size).map_err(|_| IndexError::TooLarge)
 }

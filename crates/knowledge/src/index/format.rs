@@ -6,27 +6,27 @@
 
 use std::ops::Range;
 
-use crate::bytes::{Rows, put};
+use crate::bytes::{U32Rows, append_u32s};
 
 pub(super) const MAGIC: &[u8] = b"FXINDEX1";
 /// Counts up whenever what is written would be misread: rows, but also how words are made of text.
 const FORMAT: u32 = 1;
 /// Magic, then: format, checksum, fingerprint, dims, total length (two numbers), and two pairs for each section.
-const HEADER: usize = 8 + 4 * 6 + 16 * Section::COUNT;
+const HEADER_BYTES: usize = 8 + 4 * 6 + 16 * IndexSection::COUNT;
 /// Where the checksum stands. It is of all that comes after it.
-const CHECKSUM: usize = 8 + 4;
-const AFTER_CHECKSUM: usize = CHECKSUM + 4;
+const CHECKSUM_OFFSET: usize = 8 + 4;
+const CHECKSUM_END: usize = CHECKSUM_OFFSET + 4;
 
 /// Path, title, version and source with their lengths, first chunk, hash.
-pub(super) const PAGE_ROW: usize = 13;
-pub(super) const FIRST_CHUNK: usize = 8;
-pub(super) const PAGE_HASH: usize = 9;
+pub(super) const DOCUMENT_ROW_LEN: usize = 13;
+pub(super) const FIRST_CHUNK_COLUMN: usize = 8;
+pub(super) const DOCUMENT_HASH_COLUMN: usize = 9;
 /// Page, headings and their length, first and last line, first block, first term, hash.
-pub(super) const CHUNK_ROW: usize = 11;
+pub(super) const CHUNK_ROW_LEN: usize = 11;
 
 /// The parts of the file, in their order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Section {
+pub(super) enum IndexSection {
     /// Paths, titles, headings, terms.
     Names,
     /// The documents themselves.
@@ -48,7 +48,7 @@ pub(super) enum Section {
     Vectors,
 }
 
-impl Section {
+impl IndexSection {
     pub(super) const COUNT: usize = Self::Vectors as usize + 1;
 }
 
@@ -76,66 +76,66 @@ pub enum IndexError {
 }
 
 /// The header of an index.
-pub(super) struct Layout {
+pub(super) struct IndexHeader {
     pub(super) fingerprint: u32,
     pub(super) dims: u32,
     pub(super) total_length: u64,
     checksum: u32,
-    ranges: [Range<usize>; Section::COUNT],
+    ranges: [Range<usize>; IndexSection::COUNT],
 }
 
-impl Layout {
+impl IndexHeader {
     /// Reads the header. Every section then lies within the file.
     pub(super) fn read(bytes: &[u8]) -> Result<Self, IndexError> {
         let numbers = bytes.strip_prefix(MAGIC).ok_or(IndexError::NotAnIndex)?;
-        if bytes.len() < HEADER {
+        if bytes.len() < HEADER_BYTES {
             return Err(IndexError::Damaged("it is cut off"));
         }
-        let [format, checksum, fingerprint, dims, low, high] = Rows::<6>::of(numbers).get(0);
+        let [format, checksum, fingerprint, dims, low, high] = U32Rows::<6>::from_bytes(numbers).get(0);
         if format != FORMAT {
             return Err(IndexError::OtherFormat { found: format });
         }
-        let places = Rows::<4>::of(&numbers[4 * 6..]);
+        let places = U32Rows::<4>::from_bytes(&numbers[4 * 6..]);
         let mut is_whole = true;
         let ranges = std::array::from_fn(|section| {
             let [start, start_high, end, end_high] = places.get(section);
-            let place = |low, high| usize::try_from(wide(low, high)).unwrap_or(usize::MAX);
+            let place = |low, high| usize::try_from(join_u64(low, high)).unwrap_or(usize::MAX);
             let range = place(start, start_high)..place(end, end_high);
-            is_whole &= HEADER <= range.start && bytes.get(range.clone()).is_some();
+            is_whole &= HEADER_BYTES <= range.start && bytes.get(range.clone()).is_some();
             range
         });
-        let layout = Self { fingerprint, dims, total_length: wide(low, high), checksum, ranges };
-        let chunks = layout.range(Section::Chunks).len() / (4 * CHUNK_ROW);
-        is_whole &= layout.range(Section::Vectors).len() == chunks.saturating_mul(dims as usize);
+        let layout = Self { fingerprint, dims, total_length: join_u64(low, high), checksum, ranges };
+        let chunks = layout.range(IndexSection::Chunks).len() / (4 * CHUNK_ROW_LEN);
+        is_whole &= layout.range(IndexSection::Vectors).len() == chunks.saturating_mul(dims as usize);
         if is_whole { Ok(layout) } else { Err(IndexError::Damaged("it is cut off")) }
     }
 
     pub(super) fn verify_checksum(&self, bytes: &[u8]) -> Result<(), IndexError> {
-        let found = crc32fast::hash(bytes.get(AFTER_CHECKSUM..).unwrap_or_default());
+        let found = crc32fast::hash(bytes.get(CHECKSUM_END..).unwrap_or_default());
         if found == self.checksum { Ok(()) } else { Err(IndexError::Damaged("its checksum is wrong")) }
     }
 
-    pub(super) fn range(&self, section: Section) -> Range<usize> {
+    pub(super) fn range(&self, section: IndexSection) -> Range<usize> {
         self.ranges[section as usize].clone()
     }
 }
 
 /// Writes a whole index.
-pub(super) fn assemble(
+pub(super) fn assemble_index(
     fingerprint: u32,
     dims: u32,
     total_length: u64,
-    sections: &[Vec<u8>; Section::COUNT],
+    sections: &[Vec<u8>; IndexSection::COUNT],
 ) -> Vec<u8> {
     let mut bytes =
-        Vec::with_capacity(HEADER + sections.iter().map(|section| section.len() + 4).sum::<usize>());
+        Vec::with_capacity(HEADER_BYTES + sections.iter().map(|section| section.len() + 4).sum::<usize>());
     bytes.extend_from_slice(MAGIC);
-    put(&mut bytes, &[FORMAT, 0, fingerprint, dims]);
-    put(&mut bytes, &narrow(total_length));
-    let mut at = HEADER as u64;
+    append_u32s(&mut bytes, &[FORMAT, 0, fingerprint, dims]);
+    append_u32s(&mut bytes, &split_u64(total_length));
+    let mut at = HEADER_BYTES as u64;
     for section in sections {
-        put(&mut bytes, &narrow(at));
-        put(&mut bytes, &narrow(at + section.len() as u64));
+        append_u32s(&mut bytes, &split_u64(at));
+        append_u32s(&mut bytes, &split_u64(at + section.len() as u64));
         at += section.len() as u64;
     }
     for section in sections {
@@ -146,15 +146,15 @@ pub(super) fn assemble(
 }
 
 pub(super) fn write_checksum(bytes: &mut [u8]) {
-    let checksum = crc32fast::hash(&bytes[AFTER_CHECKSUM..]);
-    bytes[CHECKSUM..AFTER_CHECKSUM].copy_from_slice(&checksum.to_le_bytes());
+    let checksum = crc32fast::hash(&bytes[CHECKSUM_END..]);
+    bytes[CHECKSUM_OFFSET..CHECKSUM_END].copy_from_slice(&checksum.to_le_bytes());
 }
 
-fn wide(low: u32, high: u32) -> u64 {
+fn join_u64(low: u32, high: u32) -> u64 {
     u64::from(high) << 32 | u64::from(low)
 }
 
 #[expect(clippy::cast_possible_truncation, reason = "the other half is kept too")]
-fn narrow(number: u64) -> [u32; 2] {
+fn split_u64(number: u64) -> [u32; 2] {
     [number as u32, (number >> 32) as u32]
 }

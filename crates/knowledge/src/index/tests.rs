@@ -2,52 +2,52 @@ use proptest::prelude::*;
 use tree::Tree;
 
 use super::*;
-use crate::encoder::tests::speller;
+use crate::encoder::tests::spelling_encoder;
 use crate::search::{Library, Query};
 
-fn pages() -> Vec<Page> {
+fn sample_documents() -> Vec<Document> {
     vec![
-        Page::parse(
+        Document::parse(
             "b/run.md",
             "# Run\n\nStart the program with `run --yes`.\n\n## Fast\n\nUse two cores: 빠른 실행.\n",
         ),
-        Page::parse(
+        Document::parse(
             "a/install.md",
             "---\nversion: 3\n---\n# Install\n\nRun the installer.\n\n```sh\nmake\n```\n",
         ),
     ]
 }
 
-fn ask(index: &Index) {
-    let encoder = speller();
+fn query_everything(index: &Index) {
+    let encoder = spelling_encoder();
     if let Ok(library) = Library::new(&encoder, vec![index]) {
         let query = Query { text: "run the installer fast", hints: &["install"], top: 5 };
         library.answer(&query).unwrap();
     }
-    for page in index.pages() {
-        let _ = index.page(page.path);
+    for page in index.documents() {
+        let _ = index.document(page.path);
     }
 }
 
 #[test]
-fn everything_can_be_read_again() {
-    let built = Index::build(&pages(), &speller()).unwrap();
+fn built_index_can_be_reopened() {
+    let built = Index::build(&sample_documents(), &spelling_encoder()).unwrap();
     let index = Index::open(built.bytes().to_vec()).unwrap();
-    let paths: Vec<_> = index.pages().map(|page| (page.path, page.title, page.version)).collect();
+    let paths: Vec<_> = index.documents().map(|page| (page.path, page.title, page.version)).collect();
     assert_eq!(paths, [("a/install.md", "Install", Some("3")), ("b/run.md", "Run", None)]);
-    assert_eq!(index.page("b/run.md").unwrap().source, pages()[0].source);
-    assert_eq!(index.page("b"), None);
-    assert_eq!((index.chunks_of(0), index.chunks_of(1)), (0..1, 1..3));
+    assert_eq!(index.document("b/run.md").unwrap().source, sample_documents()[0].source);
+    assert_eq!(index.document("b"), None);
+    assert_eq!((index.document_chunks(0), index.document_chunks(1)), (0..1, 1..3));
     let chunk = index.chunk_at(2);
-    assert_eq!((chunk.page, chunk.lines), (1, (7, 7)));
+    assert_eq!((chunk.document, chunk.lines), (1, (7, 7)));
     assert_eq!(chunk.headings().collect::<Vec<_>>(), ["Fast"]);
-    let kinds: Vec<_> = index.blocks_of(0).map(|block| block.kind).collect();
-    assert_eq!(kinds, [BlockKind::Prose, BlockKind::Code]);
+    let kinds: Vec<_> = index.chunk_blocks(0).map(|block| block.kind).collect();
+    assert_eq!(kinds, [DocumentBlockKind::Prose, DocumentBlockKind::Code]);
 }
 
 #[test]
-fn terms_count_by_where_they_stand() {
-    let index = Index::build(&pages(), &speller()).unwrap();
+fn terms_are_weighted_by_field() {
+    let index = Index::build(&sample_documents(), &spelling_encoder()).unwrap();
     let check = |term: &str, expected: &[[u32; 2]]| {
         assert_eq!(index.postings(term).iter().collect::<Vec<_>>(), expected, "{term}");
     };
@@ -58,17 +58,17 @@ fn terms_count_by_where_they_stand() {
     check("실행", &[[2, 1]]);
     check("absent", &[]);
     for chunk in 0..index.chunk_count() {
-        let length: u32 = index.contents_of(chunk).iter().map(|[_, frequency]| frequency).sum();
+        let length: u32 = index.chunk_terms(chunk).iter().map(|[_, frequency]| frequency).sum();
         assert_eq!(index.lengths().get(chunk), [length]);
     }
 }
 
 #[test]
-fn what_is_unchanged_keeps_its_vector_and_nothing_else_changes() {
-    let encoder = speller();
-    let old = Index::build(&pages(), &encoder).unwrap();
-    let mut changed = pages();
-    changed[0] = Page::parse(
+fn incremental_build_equals_full_build() {
+    let encoder = spelling_encoder();
+    let old = Index::build(&sample_documents(), &encoder).unwrap();
+    let mut changed = sample_documents();
+    changed[0] = Document::parse(
         "b/run.md",
         "# Run\n\nStart the program in another way.\n\n## Fast\n\nUse two cores: 빠른 실행.\n",
     );
@@ -78,8 +78,8 @@ fn what_is_unchanged_keeps_its_vector_and_nothing_else_changes() {
 }
 
 #[test]
-fn other_files_and_other_formats_are_refused() {
-    let whole = Index::build(&pages(), &speller()).unwrap().bytes().to_vec();
+fn foreign_files_and_formats_are_rejected() {
+    let whole = Index::build(&sample_documents(), &spelling_encoder()).unwrap().bytes().to_vec();
     let error = |bytes: &[u8]| Index::open(bytes.to_vec()).err();
     assert_eq!(error(b"PK"), Some(IndexError::NotAnIndex));
     assert_eq!(error(&whole[..100]), Some(IndexError::Damaged("it is cut off")));
@@ -89,12 +89,12 @@ fn other_files_and_other_formats_are_refused() {
 }
 
 #[test]
-fn a_file_holds_the_old_index_or_the_new_one() {
+fn save_replaces_index_atomically() {
     let folder = tempfile::tempdir().unwrap();
     let open = || Tree::open(folder.path()).unwrap();
-    let encoder = speller();
-    let old = Index::build(&pages()[..1], &encoder).unwrap();
-    let new = Index::build(&pages(), &encoder).unwrap();
+    let encoder = spelling_encoder();
+    let old = Index::build(&sample_documents()[..1], &encoder).unwrap();
+    let new = Index::build(&sample_documents(), &encoder).unwrap();
     old.save(&open(), "docs.index").unwrap();
     for step in 0.. {
         let tree = open().failing_at(step);
@@ -112,8 +112,8 @@ fn a_file_holds_the_old_index_or_the_new_one() {
 
 #[test]
 #[expect(clippy::disallowed_methods, reason = "tests look for themselves")]
-fn only_what_a_killed_process_left_is_cleared_away() {
-    let index = Index::build(&pages(), &speller()).unwrap();
+fn only_leftover_index_files_are_removed() {
+    let index = Index::build(&sample_documents(), &spelling_encoder()).unwrap();
     for (left, is_ours) in
         [(&b""[..], true), (b"FXIN", true), (index.bytes(), true), (b"FXINDEX2", false), (b"mine", false)]
     {
@@ -130,8 +130,8 @@ fn only_what_a_killed_process_left_is_cleared_away() {
 
 proptest! {
     #[test]
-    fn a_changed_or_cut_file_is_refused(at: prop::sample::Index, bit in 0_u8..8, cut: prop::sample::Index) {
-        let mut bytes = Index::build(&pages(), &speller()).unwrap().bytes().to_vec();
+    fn corrupted_or_truncated_file_is_rejected(at: prop::sample::Index, bit in 0_u8..8, cut: prop::sample::Index) {
+        let mut bytes = Index::build(&sample_documents(), &spelling_encoder()).unwrap().bytes().to_vec();
         prop_assert!(Index::open(bytes[..cut.index(bytes.len())].to_vec()).is_err());
         let at = at.index(bytes.len());
         bytes[at] ^= 1 << bit;
@@ -139,15 +139,15 @@ proptest! {
     }
 
     #[test]
-    fn a_forged_file_does_no_harm(changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..8)) {
-        let mut bytes = Index::build(&pages(), &speller()).unwrap().bytes().to_vec();
+    fn forged_index_does_not_panic(changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..8)) {
+        let mut bytes = Index::build(&sample_documents(), &spelling_encoder()).unwrap().bytes().to_vec();
         for (at, byte) in changes {
             let at = at.index(bytes.len());
             bytes[at] = byte;
         }
         format::write_checksum(&mut bytes);
         if let Ok(index) = Index::open(bytes) {
-            ask(&index);
+            query_everything(&index);
         }
     }
 }

@@ -5,31 +5,31 @@
 //! was worth one to two hundredths of nDCG@10. A question that is matched well as it is does not need it.
 
 use super::lexical::saturation;
-use super::query::{Term, Terms, idf};
+use super::query::{QueryTerm, QueryTerms, idf};
 
 /// How many passages are looked at, and how many terms are taken.
-pub(super) const PASSAGES: usize = 10;
-const TERMS: usize = 10;
+pub(super) const MAX_EXPANSION_PASSAGES: usize = 10;
+const MAX_EXPANSION_TERMS: usize = 10;
 
 /// A term of an index, and how strong it is in some passages.
-struct Candidate {
+struct ExpansionTerm {
     index: usize,
     term: u32,
     strength: f32,
 }
 
-impl<'a> Terms<'a> {
+impl<'a> QueryTerms<'a> {
     /// The strongest terms of some chunks, which are given with how good each is. Weighted against the strongest of them.
-    pub(super) fn expansion(&self, chunks: &[(f32, usize, usize)]) -> Vec<Term<'a>> {
-        let mut expansion: Vec<Term<'a>> = Vec::with_capacity(TERMS);
+    pub(super) fn expansion_terms(&self, chunks: &[(f32, usize, usize)]) -> Vec<QueryTerm<'a>> {
+        let mut expansion: Vec<QueryTerm<'a>> = Vec::with_capacity(MAX_EXPANSION_TERMS);
         let mut most = None;
-        for Candidate { index, term, strength } in self.strongest(chunks) {
+        for ExpansionTerm { index, term, strength } in self.strongest_terms(chunks) {
             let name = self.indexes[index].term(term);
-            if !self.has(name) && expansion.iter().all(|known| known.text != name) {
+            if !self.contains(name) && expansion.iter().all(|known| known.text != name) {
                 let weight = self.tuning.expansion * strength / *most.get_or_insert(strength);
-                expansion.push(self.look_up(name.to_owned(), weight));
+                expansion.push(self.lookup(name.to_owned(), weight));
             }
-            if expansion.len() == TERMS {
+            if expansion.len() == MAX_EXPANSION_TERMS {
                 break;
             }
         }
@@ -37,26 +37,26 @@ impl<'a> Terms<'a> {
     }
 
     /// All terms of the chunks, the strongest first.
-    fn strongest(&self, chunks: &[(f32, usize, usize)]) -> Vec<Candidate> {
+    fn strongest_terms(&self, chunks: &[(f32, usize, usize)]) -> Vec<ExpansionTerm> {
         let mut candidates = Vec::new();
         for (score, index, chunk) in chunks {
-            let contents = self.indexes[*index].contents_of(*chunk);
+            let contents = self.indexes[*index].chunk_terms(*chunk);
             let norm = self.norm(self.indexes[*index].lengths().get(*chunk)[0]);
             candidates.extend(contents.iter().map(|[term, frequency]| {
                 let strength = score * saturation(frequency, norm);
-                Candidate { index: *index, term, strength }
+                ExpansionTerm { index: *index, term, strength }
             }));
         }
-        let place = |candidate: &Candidate| (candidate.index, candidate.term);
+        let place = |candidate: &ExpansionTerm| (candidate.index, candidate.term);
         candidates.sort_unstable_by_key(place);
         candidates.dedup_by(|next, same| {
             let is_same = place(next) == place(same);
             same.strength += if is_same { next.strength } else { 0.0 };
             is_same
         });
-        for Candidate { index, term, strength } in &mut candidates {
+        for ExpansionTerm { index, term, strength } in &mut candidates {
             let index = self.indexes[*index];
-            *strength *= idf(index.postings_of(*term).len(), index.chunk_count());
+            *strength *= idf(index.postings_by_id(*term).len(), index.chunk_count());
         }
         candidates.sort_unstable_by(|a, b| b.strength.total_cmp(&a.strength).then(place(a).cmp(&place(b))));
         candidates

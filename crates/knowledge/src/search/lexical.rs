@@ -1,10 +1,10 @@
 //! BM25 over terms, each counted by the field it stands in.
 
-use super::query::{Term, Terms};
+use super::query::{QueryTerm, QueryTerms};
 
-impl<'a> Terms<'a> {
+impl<'a> QueryTerms<'a> {
     /// The score of every chunk of every index, by the terms of the question and its hints.
-    pub(super) fn scores(&self) -> Vec<Vec<f32>> {
+    pub(super) fn lexical_scores(&self) -> Vec<Vec<f32>> {
         let mut scores: Vec<_> = self.indexes.iter().map(|index| vec![0.0; index.chunk_count()]).collect();
         self.add_scores(&self.own, &mut scores);
         self.add_scores(&self.hinted, &mut scores);
@@ -12,9 +12,9 @@ impl<'a> Terms<'a> {
     }
 
     /// Adds what some terms bring to each chunk.
-    pub(super) fn add_scores(&self, terms: &[Term<'a>], scores: &mut [Vec<f32>]) {
+    pub(super) fn add_scores(&self, terms: &[QueryTerm<'a>], scores: &mut [Vec<f32>]) {
         for term in terms {
-            let most = self.most(term);
+            let most = self.max_term_score(term);
             for ((index, postings), scores) in self.indexes.iter().zip(&term.postings).zip(scores.iter_mut())
             {
                 let lengths = index.lengths();
@@ -30,7 +30,7 @@ impl<'a> Terms<'a> {
 
     /// The score of one chunk by the question alone, as a share of the best there could be. And how much of what was asked
     /// stands in the chunk at all, rare terms counting more.
-    pub(super) fn share(&self, index: usize, chunk: usize) -> (f32, f32) {
+    pub(super) fn lexical_and_coverage(&self, index: usize, chunk: usize) -> (f32, f32) {
         let norm = self.norm(self.indexes[index].lengths().get(chunk)[0]);
         let (mut score, mut covered, mut all) = (0.0, 0.0, 0.0);
         for term in &self.own {
@@ -46,11 +46,11 @@ impl<'a> Terms<'a> {
     }
 
     /// The score of a chunk that had endlessly much of every term.
-    pub(super) fn most_of_all(&self) -> f32 {
-        self.own.iter().chain(&self.hinted).map(|term| self.most(term)).sum()
+    pub(super) fn max_possible_score(&self) -> f32 {
+        self.own.iter().chain(&self.hinted).map(|term| self.max_term_score(term)).sum()
     }
 
-    fn most(&self, term: &Term<'_>) -> f32 {
+    fn max_term_score(&self, term: &QueryTerm<'_>) -> f32 {
         term.weight * term.idf * (self.tuning.k1 + 1.0)
     }
 }

@@ -1,15 +1,15 @@
 //! What is asked, as terms with their weights.
 
-use crate::bytes::Rows;
+use crate::bytes::U32Rows;
 use crate::index::Index;
 use crate::search::Tuning;
 use crate::words;
 
 /// A question has a few words. Something longer is a document, and would be answered by its commonest words.
-const LONGEST: usize = 4000;
+const MAX_QUERY_CHARS: usize = 4000;
 
 /// The rarity of words that are not indexed because they stand everywhere.
-const COMMON: f32 = 0.3;
+const COMMON_WORD_IDF: f32 = 0.3;
 
 /// What is asked.
 #[derive(Debug, Clone, Copy)]
@@ -26,7 +26,7 @@ pub struct Query<'a> {
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum QueryError {
     /// Too long.
-    #[error("the query has {found} characters and may have {LONGEST}; ask one question at a time")]
+    #[error("the query has {found} characters and may have {MAX_QUERY_CHARS}; ask one question at a time")]
     TooLong {
         /// How long it is, with its hints.
         found: usize,
@@ -34,17 +34,17 @@ pub enum QueryError {
 }
 
 impl Query<'_> {
-    pub(super) fn check(&self) -> Result<(), QueryError> {
+    pub(super) fn validate(&self) -> Result<(), QueryError> {
         let length = |text: &str| text.chars().count();
         let found = length(self.text) + self.hints.iter().map(|hint| length(hint)).sum::<usize>();
-        if found > LONGEST { Err(QueryError::TooLong { found }) } else { Ok(()) }
+        if found > MAX_QUERY_CHARS { Err(QueryError::TooLong { found }) } else { Ok(()) }
     }
 }
 
 /// A question's terms, and what the indexes know about them.
-pub(crate) struct Terms<'a> {
-    pub(super) own: Vec<Term<'a>>,
-    pub(super) hinted: Vec<Term<'a>>,
+pub(crate) struct QueryTerms<'a> {
+    pub(super) own: Vec<QueryTerm<'a>>,
+    pub(super) hinted: Vec<QueryTerm<'a>>,
     pub(super) indexes: Vec<&'a Index>,
     pub(super) tuning: Tuning,
     chunk_count: usize,
@@ -52,33 +52,33 @@ pub(crate) struct Terms<'a> {
     norm: (f32, f32),
 }
 
-pub(super) struct Term<'a> {
+pub(super) struct QueryTerm<'a> {
     pub(super) text: String,
     /// How rare it is.
     pub(super) idf: f32,
     pub(super) weight: f32,
     /// Where it stands, for each index.
-    pub(super) postings: Vec<Rows<'a, 2>>,
+    pub(super) postings: Vec<U32Rows<'a, 2>>,
 }
 
-impl<'a> Terms<'a> {
+impl<'a> QueryTerms<'a> {
     #[expect(clippy::cast_precision_loss, reason = "an average")]
-    pub(super) fn of(query: &Query<'_>, indexes: &[&'a Index], tuning: Tuning) -> Self {
+    pub(super) fn new(query: &Query<'_>, indexes: &[&'a Index], tuning: Tuning) -> Self {
         let chunk_count = indexes.iter().map(|index| index.chunk_count()).sum();
         let length: u64 = indexes.iter().map(|index| index.total_length()).sum();
         let average_length = (length as f32 / chunk_count as f32).max(1.0);
         let norm = (tuning.k1 * (1.0 - tuning.b), tuning.k1 * tuning.b / average_length);
         let (own, hinted, indexes) = (Vec::new(), Vec::new(), indexes.to_vec());
         let mut terms = Self { own, hinted, indexes, tuning, chunk_count, norm };
-        each_term(query.text, |term| {
-            if !terms.has(&term) {
-                terms.own.push(terms.look_up(term, 1.0));
+        for_each_term(query.text, |term| {
+            if !terms.contains(&term) {
+                terms.own.push(terms.lookup(term, 1.0));
             }
         });
         for hint in query.hints {
-            each_term(hint, |term| {
-                if !terms.has(&term) {
-                    terms.hinted.push(terms.look_up(term, tuning.hint_term));
+            for_each_term(hint, |term| {
+                if !terms.contains(&term) {
+                    terms.hinted.push(terms.lookup(term, tuning.hint_term));
                 }
             });
         }
@@ -86,22 +86,22 @@ impl<'a> Terms<'a> {
     }
 
     /// Finds a term in all indexes. How rare it is, is counted over all of them, so that it weighs the same in each.
-    pub(super) fn look_up(&self, text: String, weight: f32) -> Term<'a> {
+    pub(super) fn lookup(&self, text: String, weight: f32) -> QueryTerm<'a> {
         let postings: Vec<_> = self.indexes.iter().map(|index| index.postings(&text)).collect();
         let found = postings.iter().map(|rows| rows.len()).sum();
-        Term { idf: idf(found, self.chunk_count), text, weight, postings }
+        QueryTerm { idf: idf(found, self.chunk_count), text, weight, postings }
     }
 
-    pub(super) fn has(&self, term: &str) -> bool {
+    pub(super) fn contains(&self, term: &str) -> bool {
         self.own.iter().chain(&self.hinted).any(|known| known.text == term)
     }
 
     /// How rare a word is in the indexes, in the measure of a term.
     pub(super) fn rarity(&self, word: &str) -> f32 {
-        let term = words::term(word).filter(|term| term.contains(char::is_alphanumeric));
-        let Some(term) = term else { return COMMON };
+        let term = words::token_term(word).filter(|term| term.contains(char::is_alphanumeric));
+        let Some(term) = term else { return COMMON_WORD_IDF };
         let known = self.own.iter().find(|own| own.text == term).map(|own| own.idf);
-        known.unwrap_or_else(|| self.look_up(term.into_owned(), 1.0).idf)
+        known.unwrap_or_else(|| self.lookup(term.into_owned(), 1.0).idf)
     }
 
     /// BM25's measure of a chunk's length: the frequency that counts half.
@@ -111,9 +111,9 @@ impl<'a> Terms<'a> {
     }
 
     /// Which of the question's own terms a text has.
-    pub(crate) fn matched(&self, text: &str) -> Matched {
-        let mut matched = Matched(vec![false; self.own.len()]);
-        each_term(text, |term| {
+    pub(crate) fn match_text(&self, text: &str) -> MatchedTerms {
+        let mut matched = MatchedTerms(vec![false; self.own.len()]);
+        for_each_term(text, |term| {
             if let Some(at) = self.own.iter().position(|known| known.text == term) {
                 matched.0[at] = true;
             }
@@ -122,7 +122,7 @@ impl<'a> Terms<'a> {
     }
 
     /// How much of the question these terms are, rare ones counting more: from 0 to 1.
-    pub(crate) fn share_of(&self, matched: &Matched) -> f32 {
+    pub(crate) fn coverage(&self, matched: &MatchedTerms) -> f32 {
         let all: f32 = self.own.iter().map(|term| term.idf).sum();
         let found: f32 = self
             .own
@@ -136,20 +136,24 @@ impl<'a> Terms<'a> {
 }
 
 /// Some of a question's terms.
-pub(crate) struct Matched(Vec<bool>);
+pub(crate) struct MatchedTerms(Vec<bool>);
 
-impl Matched {
-    pub(crate) fn add(&mut self, others: &Matched) {
+impl MatchedTerms {
+    pub(crate) fn add(&mut self, others: &MatchedTerms) {
         self.0.iter_mut().zip(&others.0).for_each(|(own, other)| *own |= other);
     }
 
-    pub(crate) fn without(&self, others: &Matched) -> Self {
+    pub(crate) fn without(&self, others: &MatchedTerms) -> Self {
         Self(self.0.iter().zip(&others.0).map(|(own, other)| *own && !other).collect())
     }
 }
 
-fn each_term(text: &str, mut found: impl FnMut(String)) {
-    words::each_token(text, |token| words::term(token).into_iter().for_each(|term| found(term.into_owned())));
+fn for_each_term(text: &str, mut found: impl FnMut(String)) {
+    words::for_each_token(text, |token| {
+        if let Some(term) = words::token_term(token) {
+            found(term.into_owned());
+        }
+    });
 }
 
 #[expect(clippy::cast_precision_loss, reason = "a logarithm of counts")]

@@ -2,7 +2,7 @@ use super::*;
 
 const PNG: &[u8] = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR";
 
-fn put(name: &str, claim: Option<ContentType>, content: &[u8]) -> Result<Asset, Refusal> {
+fn check_asset(name: &str, claim: Option<ContentType>, content: &[u8]) -> Result<Asset, ProjectRejection> {
     let id = AssetId::parse("a").unwrap();
     let new = NewAsset {
         id,
@@ -14,12 +14,12 @@ fn put(name: &str, claim: Option<ContentType>, content: &[u8]) -> Result<Asset, 
     new.check(Timestamp::UNIX_EPOCH)
 }
 
-fn found(claim: Option<ContentType>, content: &[u8]) -> Result<ContentType, String> {
-    put("file", claim, content).map(|asset| asset.content_type).map_err(|error| error.to_string())
+fn detected_type(claim: Option<ContentType>, content: &[u8]) -> Result<ContentType, String> {
+    check_asset("file", claim, content).map(|asset| asset.content_type).map_err(|error| error.to_string())
 }
 
 #[test]
-fn the_content_says_what_it_is() {
+fn content_type_is_detected_from_bytes() {
     use ContentType::*;
     let svg = br#"<svg xmlns="http://www.w3.org/2000/svg"/>"#;
     for (content, expected) in [
@@ -37,20 +37,20 @@ fn the_content_says_what_it_is() {
         (b"hello\n", Text),
         (b"<html>", Text),
     ] {
-        assert_eq!(found(None, content), Ok(expected), "{content:?}");
-        assert_eq!(found(Some(expected), content), Ok(expected), "{content:?}");
+        assert_eq!(detected_type(None, content), Ok(expected), "{content:?}");
+        assert_eq!(detected_type(Some(expected), content), Ok(expected), "{content:?}");
     }
-    assert_eq!(found(Some(Css), b"a { color: red }"), Ok(Css));
-    assert_eq!(found(Some(Json), b"{}"), Ok(Json));
+    assert_eq!(detected_type(Some(Css), b"a { color: red }"), Ok(Css));
+    assert_eq!(detected_type(Some(Json), b"{}"), Ok(Json));
     // A part of what is judged as a whole can be kept as text, until the last one says what it is.
     for (whole, expected) in [(&svg[..], Svg), (b"{\"a\": 1}", Json)] {
-        assert!(found(Some(expected), &whole[..6]).is_err());
-        assert_eq!(found(Some(Text), &whole[..6]), Ok(Text));
+        assert!(detected_type(Some(expected), &whole[..6]).is_err());
+        assert_eq!(detected_type(Some(Text), &whole[..6]), Ok(Text));
     }
 }
 
 #[test]
-fn a_claim_must_be_true() {
+fn false_content_type_claim_is_rejected() {
     use ContentType::*;
     for (claim, content, expected) in [
         (Some(Jpeg), PNG, "/content: is image/png and not image/jpeg; say what it is"),
@@ -70,17 +70,17 @@ fn a_claim_must_be_true() {
             "/content: is not video/webm; say what it is, or leave the type out",
         ),
     ] {
-        assert_eq!(found(claim, content), Err(expected.to_owned()), "{claim:?} {content:?}");
+        assert_eq!(detected_type(claim, content), Err(expected.to_owned()), "{claim:?} {content:?}");
     }
-    assert!(found(Some(Json), b"{").unwrap_err().contains("not usable JSON"));
-    assert!(found(Some(Json), &vec![b'['; 100_000]).is_err());
-    assert!(found(None, b"MZ\x90\0\x03").unwrap_err().contains("of no known type"));
+    assert!(detected_type(Some(Json), b"{").unwrap_err().contains("not usable JSON"));
+    assert!(detected_type(Some(Json), &vec![b'['; 100_000]).is_err());
+    assert!(detected_type(None, b"MZ\x90\0\x03").unwrap_err().contains("of no known type"));
     assert_eq!(ContentType::parse("Image/PNG; charset=x"), Some(Png));
     assert_eq!(ContentType::parse("text/html"), None);
 }
 
 /// Drawings that are taken, without their root.
-const GOOD: &[&str] = &[
+const SAFE_FRAGMENTS: &[&str] = &[
     "",
     "<!-- drawn -->",
     "<g fill='url(#a)'><use href='#b'/></g>",
@@ -97,7 +97,7 @@ const GOOD: &[&str] = &[
 ];
 
 /// Drawings that are refused, without their root.
-const BAD: &[&str] = &[
+const ACTIVE_FRAGMENTS: &[&str] = &[
     "<script>alert(1)</script>",
     "<SCRIPT/>",
     "<x:script xmlns:x='http://www.w3.org/2000/svg'/>",
@@ -141,17 +141,17 @@ const BAD: &[&str] = &[
     "<unheard-of/>",
 ];
 
-fn drawing(inside: &str) -> String {
+fn svg_with(inside: &str) -> String {
     format!("<svg xmlns=\"http://www.w3.org/2000/svg\">{inside}</svg>")
 }
 
 #[test]
-fn svg_without_anything_active() {
-    for inside in GOOD {
-        assert_eq!(found(None, drawing(inside).as_bytes()), Ok(ContentType::Svg), "{inside}");
+fn svg_with_active_content_is_rejected() {
+    for inside in SAFE_FRAGMENTS {
+        assert_eq!(detected_type(None, svg_with(inside).as_bytes()), Ok(ContentType::Svg), "{inside}");
     }
-    for inside in BAD {
-        let refused = found(Some(ContentType::Svg), drawing(inside).as_bytes());
+    for inside in ACTIVE_FRAGMENTS {
+        let refused = detected_type(Some(ContentType::Svg), svg_with(inside).as_bytes());
         assert!(refused.as_ref().is_err_and(|why| why.starts_with("/content: ")), "{inside} {refused:?}");
     }
     for whole in [
@@ -172,14 +172,14 @@ fn svg_without_anything_active() {
         "<?xml version='1.0' encoding=?><svg xmlns='http://www.w3.org/2000/svg'/>",
         &"<g>".repeat(100_000),
     ] {
-        assert!(found(Some(ContentType::Svg), whole.as_bytes()).is_err(), "{whole:.80}");
+        assert!(detected_type(Some(ContentType::Svg), whole.as_bytes()).is_err(), "{whole:.80}");
     }
     let doctype = "<?xml version='1.0'?><!DOCTYPE svg PUBLIC '-//W3C//DTD SVG 1.1//EN' 'x.dtd'>";
     for before in
         [doctype, "\u{feff}", "<?xml version=\"1.0\" encoding=\"utf-8\" standalone=\"no\"?>\n<!-- a -->\n"]
     {
         assert_eq!(
-            found(None, format!("{before}{}\n", drawing("")).as_bytes()),
+            detected_type(None, format!("{before}{}\n", svg_with("")).as_bytes()),
             Ok(ContentType::Svg),
             "{before}"
         );
@@ -187,7 +187,7 @@ fn svg_without_anything_active() {
 }
 
 /// Elements with their attributes, as an XML parser finds them.
-fn parts(text: &str) -> Vec<String> {
+fn split_elements(text: &str) -> Vec<String> {
     use quick_xml::XmlVersion;
     use quick_xml::events::Event;
     let mut reader = quick_xml::Reader::from_str(text);
@@ -214,37 +214,37 @@ fn parts(text: &str) -> Vec<String> {
 proptest::proptest! {
     /// A second opinion: what is taken here loses nothing by a filter that others wrote.
     #[test]
-    fn svg_hush_has_nothing_to_take_out(picked in proptest::collection::vec(0..GOOD.len() + BAD.len(), 1..6)) {
-        let inside: String = picked.iter().map(|n| GOOD.iter().chain(BAD).nth(*n).unwrap()).copied().collect();
-        let text = drawing(&inside);
+    fn accepted_svg_passes_svg_hush_unchanged(picked in proptest::collection::vec(0..SAFE_FRAGMENTS.len() + ACTIVE_FRAGMENTS.len(), 1..6)) {
+        let inside: String = picked.iter().map(|n| SAFE_FRAGMENTS.iter().chain(ACTIVE_FRAGMENTS).nth(*n).unwrap()).copied().collect();
+        let text = svg_with(&inside);
         // Editors' own elements are taken, and harmless; the filter takes them out.
-        if svg::check(&text).is_ok() && !inside.contains("xmlns:") {
+        if svg::check_svg(&text).is_ok() && !inside.contains("xmlns:") {
             let mut filtered = Vec::new();
             let mut filter = svg_hush::Filter::new();
             filter.set_data_url_filter(svg_hush::data_url_filter::allow_standard_images);
             filter.filter(text.as_bytes(), &mut filtered).unwrap();
-            proptest::prop_assert_eq!(parts(&text), parts(std::str::from_utf8(&filtered).unwrap()));
+            proptest::prop_assert_eq!(split_elements(&text), split_elements(std::str::from_utf8(&filtered).unwrap()));
         }
     }
 }
 
 #[test]
-fn names_sizes_digests() {
+fn asset_name_size_and_digest_are_checked() {
     for bad in ["", "a/b", "..\\x", ".htaccess", "a.", "a\n", "a\0", &"x".repeat(201)] {
-        assert!(matches!(put(bad, None, PNG), Err(Refusal::Invalid(_))), "{bad:?}");
+        assert!(matches!(check_asset(bad, None, PNG), Err(ProjectRejection::Invalid(_))), "{bad:?}");
     }
-    let asset = put("Foto ä 🎉.png", None, PNG).unwrap();
+    let asset = check_asset("Foto ä 🎉.png", None, PNG).unwrap();
     assert_eq!(asset.bytes, PNG.len() as u64);
     assert_eq!(Digest::parse(&asset.digest.to_string()), Some(asset.digest));
     assert_eq!(
-        Digest::of(b"").to_string(),
+        Digest::from_content(b"").to_string(),
         "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
     );
     for bad in ["", "zz", &"g".repeat(64), &"ä".repeat(32), &"+f".repeat(32), &" f".repeat(32)] {
         assert_eq!(Digest::parse(bad), None);
     }
     let large = vec![b'a'; usize::try_from(MAX_ASSET_BYTES).unwrap() + 1];
-    assert!(matches!(put("a", None, &large), Err(Refusal::TooLarge { .. })));
+    assert!(matches!(check_asset("a", None, &large), Err(ProjectRejection::TooLarge { .. })));
     let patch = AssetPatch { name: None, alt: Some("A photo".to_owned()) };
     assert_eq!(patch.apply(&asset).unwrap().alt, "A photo");
     assert!(AssetPatch { name: Some("a/b".to_owned()), alt: None }.apply(&asset).is_err());

@@ -4,29 +4,29 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::{Block, Spot, relocate};
-use crate::error::Refusal;
+use super::{Block, BlockSlot, relocate};
+use crate::error::ProjectRejection;
 use crate::ids::BlockId;
 use crate::order::OrderKey;
-use crate::types::Types;
+use crate::types::BlockTypes;
 
 /// The rows of a copy of a block and all that is inside, at a place.
 ///
 /// `subtree` has the block first and parents before children. Everything gets a new id; what is inside keeps its order.
 /// The copy of a page has a path of its own, made from the old one and the new id. Assets are named as they were.
-pub fn copy(
+pub fn copy_subtree(
     subtree: &[Block],
-    spot: &Spot,
+    slot: &BlockSlot,
     key: OrderKey,
-    types: &Types,
+    types: &BlockTypes,
     fresh: &mut dyn FnMut() -> BlockId,
-) -> Result<Vec<Block>, Refusal> {
+) -> Result<Vec<Block>, ProjectRejection> {
     let Some(root) = subtree.first() else { return Ok(Vec::new()) };
     let ids: BTreeMap<&BlockId, BlockId> = subtree.iter().map(|block| (&block.id, fresh())).collect();
     // A copy may stand inside of its original, which a block itself cannot: only its new id counts.
     let new_root = Block { id: ids[&root.id].clone(), ..root.clone() };
-    let placed = relocate(&new_root, height(subtree), spot, key, types);
-    let mut blocks = vec![with_own_path(placed.map_err(|refusal| about(root, refusal))?)];
+    let placed = relocate(&new_root, height(subtree), slot, key, types);
+    let mut blocks = vec![with_unique_path(placed.map_err(|refusal| attribute_to_original(root, refusal))?)];
     for block in &subtree[1..] {
         let parent = block.parent.as_ref().and_then(|parent| ids.get(parent)).cloned();
         blocks.push(Block { id: ids[&block.id].clone(), parent, ..block.clone() });
@@ -35,20 +35,20 @@ pub fn copy(
 }
 
 /// What is wrong, told of the original: nobody has heard of its copy.
-fn about(original: &Block, refusal: Refusal) -> Refusal {
+fn attribute_to_original(original: &Block, refusal: ProjectRejection) -> ProjectRejection {
     match refusal {
-        Refusal::Invalid(problems) => {
-            Refusal::Invalid(problems.into_iter().map(|problem| problem.of_block(&original.id)).collect())
-        }
+        ProjectRejection::Invalid(problems) => ProjectRejection::Invalid(
+            problems.into_iter().map(|problem| problem.for_block(&original.id)).collect(),
+        ),
         other => other,
     }
 }
 
-fn with_own_path(mut block: Block) -> Block {
+fn with_unique_path(mut block: Block) -> Block {
     if let Some(path) = block.path() {
         let tail: String =
             block.id.as_str().chars().rev().take(8).filter(char::is_ascii_alphanumeric).collect();
-        let stem: String = path.chars().take(crate::limits::MAX_PATH - 20).collect();
+        let stem: String = path.chars().take(crate::limits::MAX_PAGE_PATH_CHARS - 20).collect();
         let path = format!("{}/copy-{}", stem.trim_end_matches('/'), tail.to_ascii_lowercase());
         block.props.insert("path".to_owned(), Value::String(path));
     }

@@ -4,52 +4,59 @@ use std::collections::BTreeSet;
 
 use serde_json::{Map, Value};
 
-use super::given::too_many;
-use super::{Around, Block, Needs, NewBlock, Spot, judge, refs};
-use crate::error::{Problem, Refusal};
+use super::new_block::too_many_blocks;
+use super::{Block, BlockLookupResults, BlockLookups, BlockSlot, NewBlock, asset_refs, validate};
+use crate::error::{ProjectRejection, ValidationProblem};
 use crate::ids::BlockId;
-use crate::limits::{MAX_DEPTH, MAX_NEW_BLOCKS, MAX_PROBLEMS};
+use crate::limits::{MAX_BLOCK_DEPTH, MAX_NEW_BLOCKS_PER_CALL, MAX_PROBLEMS};
 use crate::order::{self, OrderKey};
 use crate::patch;
-use crate::types::{PAGE, Steps, Types, built_in};
+use crate::types::{BlockTypes, PAGE, ValidationBudget, find_built_in};
 
-/// The rows of new blocks at a place, parents before children. `keys` are those of [`Spot::keys`], one for each; `fresh`
+/// The rows of new blocks at a place, parents before children. `keys` are those of [`BlockSlot::keys`], one for each; `fresh`
 /// gives ids. Problems are told with pointers into what was given, as if it were a list.
 pub fn insert(
-    spot: &Spot,
+    slot: &BlockSlot,
     keys: Vec<OrderKey>,
-    around: &Around,
+    lookups: &BlockLookupResults,
     new: &[NewBlock],
     fresh: &mut dyn FnMut() -> BlockId,
-) -> Result<Vec<Block>, Refusal> {
-    if new.iter().map(NewBlock::count).sum::<usize>() > MAX_NEW_BLOCKS {
-        return Err(too_many());
+) -> Result<Vec<Block>, ProjectRejection> {
+    if new.iter().map(NewBlock::count).sum::<usize>() > MAX_NEW_BLOCKS_PER_CALL {
+        return Err(too_many_blocks());
     }
-    let (left, paths) = (Steps::for_a_call(), BTreeSet::new());
-    let mut made = Maker { around, fresh, left, paths, blocks: Vec::new(), problems: Vec::new() };
+    let (left, paths) = (ValidationBudget::per_call(), BTreeSet::new());
+    let mut made = BlockInserter {
+        around: lookups,
+        fresh,
+        budget: left,
+        paths,
+        blocks: Vec::new(),
+        problems: Vec::new(),
+    };
     for (at, (block, key)) in new.iter().zip(keys).enumerate() {
-        if spot.above.len() + block.height() > MAX_DEPTH {
-            let message = format!("would be deeper than {MAX_DEPTH} blocks; make the tree flatter");
-            made.problems.push(Problem::new(format!("/{at}"), message));
+        if slot.ancestors.len() + block.height() > MAX_BLOCK_DEPTH {
+            let message = format!("would be deeper than {MAX_BLOCK_DEPTH} blocks; make the tree flatter");
+            made.problems.push(ValidationProblem::new(format!("/{at}"), message));
             continue;
         }
-        made.make(&format!("/{at}"), block, spot.parent(), spot.kind(), key);
+        made.insert_block(&format!("/{at}"), block, slot.parent(), slot.parent_kind(), key);
     }
-    Refusal::if_any(made.problems)?;
+    ProjectRejection::reject_if_any(made.problems)?;
     Ok(made.blocks)
 }
 
-struct Maker<'a> {
-    around: &'a Around,
+struct BlockInserter<'a> {
+    around: &'a BlockLookupResults,
     fresh: &'a mut dyn FnMut() -> BlockId,
-    left: Steps,
+    budget: ValidationBudget,
     paths: BTreeSet<String>,
     blocks: Vec<Block>,
-    problems: Vec<Problem>,
+    problems: Vec<ValidationProblem>,
 }
 
-impl Maker<'_> {
-    fn make(
+impl BlockInserter<'_> {
+    fn insert_block(
         &mut self,
         path: &str,
         new: &NewBlock,
@@ -60,41 +67,47 @@ impl Maker<'_> {
         if self.problems.len() > MAX_PROBLEMS {
             return;
         }
-        let Self { around, left, .. } = self;
-        let mut told = judge::props(&new.kind, &new.props, &around.types, &around.is_gone(), left);
+        let Self { around, budget: left, .. } = self;
+        let mut told =
+            validate::validate_props(&new.kind, &new.props, &around.types, &around.is_missing(), left);
         if self.around.types.get(&new.kind).is_some() {
-            let misplaced = self.around.types.misplaced(&new.kind, kind);
-            told.extend(misplaced.map(|message| Problem::new("/type", message)));
+            let misplaced = self.around.types.placement_error(&new.kind, kind);
+            told.extend(misplaced.map(|message| ValidationProblem::new("/type", message)));
         }
         let id = (self.fresh)();
         let block =
             Block { id, kind: new.kind.clone(), parent: parent.cloned(), order, props: new.props.clone() };
         if let Some(wanted) = block.path()
-            && (self.around.taken.contains(wanted) || !self.paths.insert(wanted.to_owned()))
+            && (self.around.taken_paths.contains(wanted) || !self.paths.insert(wanted.to_owned()))
         {
-            told.push(taken(wanted));
+            told.push(path_taken_problem(wanted));
         }
-        let here = |problem: Problem| Problem { path: format!("{path}{}", problem.path), ..problem };
+        let here = |problem: ValidationProblem| ValidationProblem {
+            path: format!("{path}{}", problem.path),
+            ..problem
+        };
         self.problems.extend(told.into_iter().map(here));
         let id = block.id.clone();
         self.blocks.push(block);
-        for (at, (child, order)) in new.children.iter().zip(order::spread(new.children.len())).enumerate() {
-            self.make(&format!("{path}/children/{at}"), child, Some(&id), Some(&new.kind), order);
+        for (at, (child, order)) in
+            new.children.iter().zip(order::evenly_spaced_keys(new.children.len())).enumerate()
+        {
+            self.insert_block(&format!("{path}/children/{at}"), child, Some(&id), Some(&new.kind), order);
         }
     }
 }
 
-fn taken(path: &str) -> Problem {
+fn path_taken_problem(path: &str) -> ValidationProblem {
     let path: String = path.chars().take(80).collect();
-    Problem::new("/props/path", format!("another page has the path `{path}`; choose another"))
+    ValidationProblem::new("/props/path", format!("another page has the path `{path}`; choose another"))
 }
 
 /// What has to be looked up before a patch to a block can be judged: only what it names anew.
-pub fn update_needs(block: &Block, change: &Map<String, Value>) -> Needs {
-    let changed = patched(block, change);
-    let mut needs = Needs::default();
-    needs.want(Some(&block.kind));
-    needs.assets = &refs::required(&changed.props) - &refs::required(&block.props);
+pub fn lookups_for_update(block: &Block, change: &Map<String, Value>) -> BlockLookups {
+    let changed = apply_patch(block, change);
+    let mut needs = BlockLookups::default();
+    needs.require_type(Some(&block.kind));
+    needs.assets = &asset_refs::required_assets(&changed.props) - &asset_refs::required_assets(&block.props);
     if block.kind == PAGE && changed.path() != block.path() {
         needs.paths.extend(changed.path().map(str::to_owned));
     }
@@ -104,19 +117,29 @@ pub fn update_needs(block: &Block, change: &Map<String, Value>) -> Needs {
 /// A block after a JSON Merge Patch to its props.
 ///
 /// An asset that the block named before may be missing: it was deleted by force, and other props can still be changed.
-pub fn update(block: &Block, around: &Around, change: &Map<String, Value>) -> Result<Block, Refusal> {
-    let changed = patched(block, change);
-    let mut left = Steps::for_a_call();
-    let mut told = judge::props(&block.kind, &changed.props, &around.types, &around.is_gone(), &mut left);
-    told.extend(changed.path().filter(|path| around.taken.contains(*path)).map(taken));
-    let told: Vec<Problem> = told.into_iter().map(|problem| problem.of_block(&block.id)).collect();
-    Refusal::if_any(told)?;
+pub fn update(
+    block: &Block,
+    lookups: &BlockLookupResults,
+    change: &Map<String, Value>,
+) -> Result<Block, ProjectRejection> {
+    let changed = apply_patch(block, change);
+    let mut left = ValidationBudget::per_call();
+    let mut told = validate::validate_props(
+        &block.kind,
+        &changed.props,
+        &lookups.types,
+        &lookups.is_missing(),
+        &mut left,
+    );
+    told.extend(changed.path().filter(|path| lookups.taken_paths.contains(*path)).map(path_taken_problem));
+    let told: Vec<ValidationProblem> = told.into_iter().map(|problem| problem.for_block(&block.id)).collect();
+    ProjectRejection::reject_if_any(told)?;
     Ok(changed)
 }
 
-fn patched(block: &Block, change: &Map<String, Value>) -> Block {
+fn apply_patch(block: &Block, change: &Map<String, Value>) -> Block {
     let mut changed = block.clone();
-    patch::merge(&mut changed.props, change);
+    patch::merge_patch(&mut changed.props, change);
     changed
 }
 
@@ -127,30 +150,31 @@ fn patched(block: &Block, change: &Map<String, Value>) -> Block {
 pub fn relocate(
     block: &Block,
     height: usize,
-    spot: &Spot,
+    slot: &BlockSlot,
     key: OrderKey,
-    types: &Types,
-) -> Result<Block, Refusal> {
-    let refuse =
-        |message: String| Err(Refusal::Invalid(vec![Problem::new("/parent", message).of_block(&block.id)]));
-    if spot.above.iter().any(|above| above.id == block.id) {
+    types: &BlockTypes,
+) -> Result<Block, ProjectRejection> {
+    let refuse = |message: String| {
+        Err(ProjectRejection::Invalid(vec![ValidationProblem::new("/parent", message).for_block(&block.id)]))
+    };
+    if slot.ancestors.iter().any(|above| above.id == block.id) {
         return refuse(
             "cannot be moved into itself or into something inside it; choose another place".to_owned(),
         );
     }
-    if let Some(message) = types.misplaced(&block.kind, spot.kind()) {
+    if let Some(message) = types.placement_error(&block.kind, slot.parent_kind()) {
         return refuse(message);
     }
-    if spot.above.len() + height > MAX_DEPTH {
-        return refuse(format!("would be deeper than {MAX_DEPTH} blocks; choose a place higher up"));
+    if slot.ancestors.len() + height > MAX_BLOCK_DEPTH {
+        return refuse(format!("would be deeper than {MAX_BLOCK_DEPTH} blocks; choose a place higher up"));
     }
-    Ok(Block { parent: spot.parent().cloned(), order: key, ..block.clone() })
+    Ok(Block { parent: slot.parent().cloned(), order: key, ..block.clone() })
 }
 
-impl Needs {
+impl BlockLookups {
     /// The types that a block needs at a spot, if they are not built in.
-    pub fn of_place(block: &Block, spot: &Spot) -> BTreeSet<String> {
-        let kinds = [Some(block.kind.as_str()), spot.kind()];
-        kinds.into_iter().flatten().filter(|kind| built_in(kind).is_none()).map(str::to_owned).collect()
+    pub fn custom_types_at(block: &Block, slot: &BlockSlot) -> BTreeSet<String> {
+        let kinds = [Some(block.kind.as_str()), slot.parent_kind()];
+        kinds.into_iter().flatten().filter(|kind| find_built_in(kind).is_none()).map(str::to_owned).collect()
     }
 }

@@ -3,35 +3,35 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::iter::Peekable;
 
-use super::{Above, Block, Place, Spot};
-use crate::cursor::{Listed, Page};
-use crate::error::Refusal;
+use super::{AncestorBlock, Block, BlockPosition, BlockSlot};
+use crate::cursor::{ListPage, Page};
+use crate::error::ProjectRejection;
 use crate::ids::BlockId;
-use crate::limits::MAX_DEPTH;
+use crate::limits::MAX_BLOCK_DEPTH;
 use crate::order::{self, OrderKey};
 
 /// How much of a tree is wanted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Reach {
+pub struct TreeQuery {
     /// How many levels; 1 is the block itself, or the pages.
     pub depth: u32,
     /// The most blocks. More than that is refused, and less depth should be asked for.
-    pub most: u32,
+    pub max_blocks: u32,
 }
 
-impl Reach {
+impl TreeQuery {
     /// Everything.
-    pub const ALL: Self = Self { depth: u32::MAX, most: u32::MAX };
+    pub const ALL: Self = Self { depth: u32::MAX, max_blocks: u32::MAX };
 
     /// Says that there are more blocks than wanted.
-    pub fn exceeded(self) -> Refusal {
-        Refusal::AnswerTooLarge { what: "blocks", limit: u64::from(self.most) }
+    pub fn exceeded(self) -> ProjectRejection {
+        ProjectRejection::AnswerTooLarge { what: "blocks", limit: u64::from(self.max_blocks) }
     }
 }
 
 /// A block that was read.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Found {
+pub struct BlockEntry {
     /// The block.
     pub block: Block,
     /// How many blocks are directly inside, read or not.
@@ -40,46 +40,49 @@ pub struct Found {
 
 /// A block with what was read of its inside.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Node {
+pub struct BlockNode {
     /// The block.
     pub block: Block,
     /// What is inside, in order.
-    pub children: Vec<Node>,
+    pub children: Vec<BlockNode>,
     /// How many more are directly inside that were not read.
     pub hidden: u64,
 }
 
 /// Puts blocks inside one another that were read in the order of reading: after each what is inside of it. Those that do not
 /// come after what they are inside of are the roots.
-pub fn nest(found: Vec<Found>) -> Vec<Node> {
-    let mut rest = found.into_iter().peekable();
+pub fn build_nodes(entry: Vec<BlockEntry>) -> Vec<BlockNode> {
+    let mut rest = entry.into_iter().peekable();
     let mut roots = Vec::new();
     while let Some(root) = rest.next() {
-        roots.push(grow(root, &mut rest));
+        roots.push(build_node(root, &mut rest));
     }
     roots
 }
 
-fn grow(Found { block, children }: Found, rest: &mut Peekable<impl Iterator<Item = Found>>) -> Node {
+fn build_node(
+    BlockEntry { block, children }: BlockEntry,
+    rest: &mut Peekable<impl Iterator<Item = BlockEntry>>,
+) -> BlockNode {
     let mut inside = Vec::new();
     while let Some(child) = rest.next_if(|next| next.block.parent.as_ref() == Some(&block.id)) {
-        inside.push(grow(child, rest));
+        inside.push(build_node(child, rest));
     }
-    Node { hidden: children.saturating_sub(inside.len() as u64), children: inside, block }
+    BlockNode { hidden: children.saturating_sub(inside.len() as u64), children: inside, block }
 }
 
 /// All blocks of a project.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Tree {
+pub struct BlockTree {
     blocks: BTreeMap<BlockId, Block>,
-    inside: BTreeMap<Option<BlockId>, BTreeSet<(OrderKey, BlockId)>>,
+    children_by_parent: BTreeMap<Option<BlockId>, BTreeSet<(OrderKey, BlockId)>>,
 }
 
-impl Tree {
+impl BlockTree {
     /// These blocks.
-    pub fn of(blocks: impl IntoIterator<Item = Block>) -> Self {
+    pub fn from_blocks(blocks: impl IntoIterator<Item = Block>) -> Self {
         let mut tree = Self::default();
-        blocks.into_iter().for_each(|block| tree.put(block));
+        blocks.into_iter().for_each(|block| tree.insert(block));
         tree
     }
 
@@ -94,7 +97,7 @@ impl Tree {
     }
 
     /// The block of this id.
-    pub fn get(&self, id: &BlockId) -> Result<&Block, Refusal> {
+    pub fn get(&self, id: &BlockId) -> Result<&Block, ProjectRejection> {
         self.blocks.get(id).ok_or_else(|| id.missing())
     }
 
@@ -104,59 +107,59 @@ impl Tree {
     }
 
     /// Puts a block where it says, instead of the one with its id.
-    pub fn put(&mut self, block: Block) {
-        self.take(&block.id);
+    pub fn insert(&mut self, block: Block) {
+        self.detach(&block.id);
         let place = (block.order.clone(), block.id.clone());
-        self.inside.entry(block.parent.clone()).or_default().insert(place);
+        self.children_by_parent.entry(block.parent.clone()).or_default().insert(place);
         self.blocks.insert(block.id.clone(), block);
     }
 
-    fn take(&mut self, id: &BlockId) -> Option<Block> {
+    fn detach(&mut self, id: &BlockId) -> Option<Block> {
         let block = self.blocks.remove(id)?;
-        if let Some(siblings) = self.inside.get_mut(&block.parent) {
+        if let Some(siblings) = self.children_by_parent.get_mut(&block.parent) {
             siblings.remove(&(block.order.clone(), id.clone()));
             if siblings.is_empty() {
-                self.inside.remove(&block.parent);
+                self.children_by_parent.remove(&block.parent);
             }
         }
         Some(block)
     }
 
     /// Takes a block and all that is inside out. Gives what is gone, parents before children.
-    pub fn remove(&mut self, id: &BlockId) -> Result<Vec<Block>, Refusal> {
+    pub fn remove_subtree(&mut self, id: &BlockId) -> Result<Vec<Block>, ProjectRejection> {
         let gone = self.subtree(id)?;
         for block in &gone {
-            self.take(&block.id);
+            self.detach(&block.id);
         }
         Ok(gone)
     }
 
     /// What is directly inside of a block, or the pages, in order.
     pub fn children(&self, parent: Option<&BlockId>) -> impl Iterator<Item = &Block> {
-        let inside = self.inside.get(&parent.cloned()).into_iter().flatten();
+        let inside = self.children_by_parent.get(&parent.cloned()).into_iter().flatten();
         inside.filter_map(|(_, id)| self.blocks.get(id))
     }
 
     /// What is above a block, itself first, the page last.
-    pub fn above(&self, id: Option<&BlockId>) -> Result<Vec<Above>, Refusal> {
-        let mut above: Vec<Above> = Vec::new();
+    pub fn ancestors(&self, id: Option<&BlockId>) -> Result<Vec<AncestorBlock>, ProjectRejection> {
+        let mut above: Vec<AncestorBlock> = Vec::new();
         let mut next = id;
-        while let Some(id) = next.filter(|_| above.len() <= MAX_DEPTH) {
+        while let Some(id) = next.filter(|_| above.len() <= MAX_BLOCK_DEPTH) {
             let block = self.get(id)?;
-            above.push(Above { id: block.id.clone(), kind: block.kind.clone() });
+            above.push(AncestorBlock { id: block.id.clone(), kind: block.kind.clone() });
             next = block.parent.as_ref();
         }
         Ok(above)
     }
 
     /// A block and all that is inside, parents before children, siblings in order.
-    pub fn subtree(&self, id: &BlockId) -> Result<Vec<Block>, Refusal> {
+    pub fn subtree(&self, id: &BlockId) -> Result<Vec<Block>, ProjectRejection> {
         let root = self.get(id)?;
         Ok(self.walk_from(vec![(root, 1, None)]).map(|(block, ..)| block.clone()).collect())
     }
 
     /// How many levels a block and what is inside have.
-    pub fn height(&self, id: &BlockId) -> Result<usize, Refusal> {
+    pub fn height(&self, id: &BlockId) -> Result<usize, ProjectRejection> {
         let root = self.get(id)?;
         Ok(self.walk_from(vec![(root, 1, None)]).map(|(_, depth, _)| depth).max().unwrap_or(0))
     }
@@ -182,68 +185,82 @@ impl Tree {
     }
 
     /// What is wanted of a block, or of all pages.
-    pub fn read(&self, root: Option<&BlockId>, reach: Reach) -> Result<Vec<Found>, Refusal> {
+    pub fn query(
+        &self,
+        root: Option<&BlockId>,
+        query: TreeQuery,
+    ) -> Result<Vec<BlockEntry>, ProjectRejection> {
         let walked: Box<dyn Iterator<Item = _>> = match root {
             Some(id) => Box::new(self.walk_from(vec![(self.get(id)?, 1, None)])),
             None => Box::new(self.walk()),
         };
-        let near = walked.filter(|(_, depth, _)| *depth <= reach.depth as usize);
-        let found = near.map(|(block, ..)| self.found(block));
-        let found: Vec<Found> = found.take((reach.most as usize).saturating_add(1)).collect();
-        if found.len() > reach.most as usize {
-            return Err(reach.exceeded());
+        let near = walked.filter(|(_, depth, _)| *depth <= query.depth as usize);
+        let found = near.map(|(block, ..)| self.entry(block));
+        let found: Vec<BlockEntry> = found.take((query.max_blocks as usize).saturating_add(1)).collect();
+        if found.len() > query.max_blocks as usize {
+            return Err(query.exceeded());
         }
         Ok(found)
     }
 
     /// What is directly inside of a block, or the pages: the part of it that is wanted.
-    pub fn list(&self, parent: Option<&BlockId>, page: &Page) -> Result<Listed<Found>, Refusal> {
+    pub fn list_children(
+        &self,
+        parent: Option<&BlockId>,
+        page: &Page,
+    ) -> Result<ListPage<BlockEntry>, ProjectRejection> {
         parent.map(|parent| self.get(parent)).transpose()?;
         let is_next = |block: &&Block| page.after.as_ref().is_none_or(|after| block.cursor() > *after);
         // One more, to know whether there are more.
         let most = page.limit.map_or(usize::MAX, |limit| limit.max(1) as usize + 1);
-        let found = self.children(parent).filter(is_next).take(most).map(|block| self.found(block));
-        Ok(Listed::cut(found.collect(), page, |found: &Found| found.block.cursor()))
+        let found = self.children(parent).filter(is_next).take(most).map(|block| self.entry(block));
+        Ok(ListPage::from_rows(found.collect(), page, |found: &BlockEntry| found.block.cursor()))
     }
 
-    fn found(&self, block: &Block) -> Found {
-        Found { children: self.children(Some(&block.id)).count() as u64, block: block.clone() }
+    fn entry(&self, block: &Block) -> BlockEntry {
+        BlockEntry { children: self.children(Some(&block.id)).count() as u64, block: block.clone() }
     }
 
     /// The spot of a place. `moved` is a block that is to go there, and does not count among the siblings.
-    pub fn spot(&self, place: &Place, moved: Option<&BlockId>) -> Result<Spot, Refusal> {
+    pub fn resolve_position(
+        &self,
+        position: &BlockPosition,
+        moved: Option<&BlockId>,
+    ) -> Result<BlockSlot, ProjectRejection> {
         let beside = |id: &BlockId| {
             let block = self.get(id)?;
             if moved == Some(id) {
-                return Err(Place::beside_itself(id));
+                return Err(BlockPosition::self_sibling_rejection(id));
             }
             Ok(block.parent.clone())
         };
-        let parent = match place {
-            Place::In { parent, .. } => parent.clone(),
-            Place::Before(id) | Place::After(id) => beside(id)?,
+        let parent = match position {
+            BlockPosition::In { parent, .. } => parent.clone(),
+            BlockPosition::Before(id) | BlockPosition::After(id) => beside(id)?,
         };
-        let above = self.above(parent.as_ref())?;
+        let above = self.ancestors(parent.as_ref())?;
         let siblings: Vec<&Block> =
             self.children(parent.as_ref()).filter(|block| Some(&block.id) != moved).collect();
         let find = |id: &BlockId| siblings.iter().position(|block| block.id == *id).unwrap_or(siblings.len());
-        let at = match place {
-            Place::In { index, .. } => index.map_or(siblings.len(), |at| (at as usize).min(siblings.len())),
-            Place::Before(id) => find(id),
-            Place::After(id) => (find(id) + 1).min(siblings.len()),
+        let at = match position {
+            BlockPosition::In { index, .. } => {
+                index.map_or(siblings.len(), |at| (at as usize).min(siblings.len()))
+            }
+            BlockPosition::Before(id) => find(id),
+            BlockPosition::After(id) => (find(id) + 1).min(siblings.len()),
         };
         let key = |at: usize| siblings.get(at).map(|block| block.order.clone());
-        Ok(Spot { above, left: at.checked_sub(1).and_then(key), right: key(at) })
+        Ok(BlockSlot { ancestors: above, left: at.checked_sub(1).and_then(key), right: key(at) })
     }
 
     /// Gives what is directly inside of a block, or the pages, new keys in the same order. Gives those that changed.
-    pub fn spread(&mut self, parent: Option<&BlockId>) -> Vec<Block> {
+    pub fn respace_children(&mut self, parent: Option<&BlockId>) -> Vec<Block> {
         let siblings: Vec<Block> = self.children(parent).cloned().collect();
-        let keys = order::spread(siblings.len());
+        let keys = order::evenly_spaced_keys(siblings.len());
         let changed = siblings.into_iter().zip(keys).filter(|(block, key)| block.order != *key);
         let changed: Vec<Block> = changed.map(|(block, order)| Block { order, ..block }).collect();
         for block in &changed {
-            self.put(block.clone());
+            self.insert(block.clone());
         }
         changed
     }

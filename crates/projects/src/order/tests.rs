@@ -7,7 +7,7 @@ fn key(text: &str) -> OrderKey {
 }
 
 #[test]
-fn between_two() {
+fn key_between_two_neighbours() {
     for (left, right, expected) in [
         (None, None, Some("a0")),
         (Some("a0"), None, Some("a1")),
@@ -38,7 +38,7 @@ fn between_two() {
 }
 
 #[test]
-fn what_is_a_key() {
+fn invalid_keys_are_rejected() {
     for bad in ["", "a", "0", "a00", "a0V0", "b0", "a0-", "ä0", "a0\0", &format!("a0{}", "1".repeat(63))] {
         assert!(OrderKey::parse(bad).is_err(), "{bad}");
     }
@@ -48,8 +48,8 @@ fn what_is_a_key() {
 }
 
 #[test]
-fn many_at_the_end_stay_short() {
-    let keys = spread(20_000);
+fn appended_keys_stay_short() {
+    let keys = evenly_spaced_keys(20_000);
     assert!(keys.is_sorted() && keys.iter().all(|key| key.as_str().len() <= 4));
     let mut front = OrderKey::first();
     for _ in 0..20_000 {
@@ -59,14 +59,14 @@ fn many_at_the_end_stay_short() {
 }
 
 #[test]
-fn the_same_spot_is_full_some_time_and_not_soon() {
+fn repeated_insertion_at_one_position_eventually_runs_out_of_keys() {
     let (left, mut right) = (key("a0"), key("a1"));
     let mut put = 0;
     while let Some(next) = OrderKey::between(Some(&left), Some(&right)) {
         right = next;
         put += 1;
     }
-    assert!(put > 300 && right.as_str().len() == MAX_KEY, "{put}");
+    assert!(put > 300 && right.as_str().len() == MAX_KEY_BYTES, "{put}");
 }
 
 proptest! {
@@ -84,10 +84,10 @@ proptest! {
     }
 
     #[test]
-    fn several_are_in_order_and_between(count in 0_usize..200, left in 0_usize..40, right in 0_usize..40) {
-        let keys = spread(40);
+    fn keys_between_are_ordered_and_inside_the_bounds(count in 0_usize..200, left in 0_usize..40, right in 0_usize..40) {
+        let keys = evenly_spaced_keys(40);
         let (left, right) = (keys.get(left), keys.get(right));
-        match several(left, right, count) {
+        match keys_between(left, right, count) {
             Some(new) => {
                 prop_assert_eq!(new.len(), count);
                 let all: Vec<_> = left.into_iter().chain(&new).chain(right).collect();

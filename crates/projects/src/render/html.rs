@@ -1,26 +1,26 @@
 //! A writer of HTML that can write nothing else: elements are closed, texts and values are escaped.
 
-use crate::error::Refusal;
-use crate::limits::MAX_HTML;
+use crate::error::ProjectRejection;
+use crate::limits::MAX_HTML_BYTES;
 
 /// HTML that is being written. Names of elements and attributes come from the program, never from a block.
 #[derive(Default)]
-pub(super) struct Html {
+pub(super) struct HtmlWriter {
     text: String,
-    open: Vec<&'static str>,
+    open_elements: Vec<&'static str>,
 }
 
 type Attributes<'a> = [(&'static str, &'a str)];
 
-impl Html {
+impl HtmlWriter {
     /// Whether there is more than an answer may have. What is written then is dropped.
     pub(super) fn is_full(&self) -> bool {
-        self.text.len() > MAX_HTML
+        self.text.len() > MAX_HTML_BYTES
     }
 
     /// How many elements are open.
-    pub(super) fn height(&self) -> usize {
-        self.open.len()
+    pub(super) fn open_count(&self) -> usize {
+        self.open_elements.len()
     }
 
     /// Something of ours between elements.
@@ -36,17 +36,17 @@ impl Html {
 
     pub(super) fn open(&mut self, name: &'static str, attributes: &Attributes<'_>) {
         self.tag(name, attributes);
-        self.open.push(name);
+        self.open_elements.push(name);
     }
 
     /// An element that has no inside.
-    pub(super) fn void(&mut self, name: &'static str, attributes: &Attributes<'_>) {
+    pub(super) fn void_element(&mut self, name: &'static str, attributes: &Attributes<'_>) {
         self.tag(name, attributes);
     }
 
     /// Closes what was opened last.
     pub(super) fn close(&mut self) {
-        let closed = self.open.pop();
+        let closed = self.open_elements.pop();
         debug_assert!(closed.is_some(), "nothing is open");
         if let Some(name) = closed {
             self.write(|out| out.extend(["</", name, ">"]));
@@ -58,7 +58,7 @@ impl Html {
     }
 
     /// An element with a text in it.
-    pub(super) fn line(&mut self, name: &'static str, attributes: &Attributes<'_>, text: &str) {
+    pub(super) fn text_element(&mut self, name: &'static str, attributes: &Attributes<'_>, text: &str) {
         self.open(name, attributes);
         self.text(text);
         self.close();
@@ -71,11 +71,14 @@ impl Html {
         self.close();
     }
 
-    pub(super) fn finish(self) -> Result<String, Refusal> {
+    pub(super) fn finish(self) -> Result<String, ProjectRejection> {
         if self.is_full() {
-            return Err(Refusal::AnswerTooLarge { what: "bytes of HTML", limit: MAX_HTML as u64 });
+            return Err(ProjectRejection::AnswerTooLarge {
+                what: "bytes of HTML",
+                limit: MAX_HTML_BYTES as u64,
+            });
         }
-        debug_assert!(self.open.is_empty(), "{:?} are open", self.open);
+        debug_assert!(self.open_elements.is_empty(), "{:?} are open", self.open_elements);
         Ok(self.text)
     }
 

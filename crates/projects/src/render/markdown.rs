@@ -2,20 +2,20 @@
 
 use pulldown_cmark::{CodeBlockKind, Event, HeadingLevel, LinkType, Options, Parser, Tag, TagEnd};
 
-use super::Writer;
-use super::html::Html;
+use super::BlockRenderer;
+use super::html::HtmlWriter;
 
 /// What of Markdown is read beside `CommonMark`.
-pub(crate) const MARKDOWN: Options = Options::ENABLE_TABLES.union(Options::ENABLE_STRIKETHROUGH);
+pub(crate) const MARKDOWN_OPTIONS: Options = Options::ENABLE_TABLES.union(Options::ENABLE_STRIKETHROUGH);
 
 /// Paragraphs between blank lines; a line break is one.
-pub(super) fn plain(html: &mut Html, text: &str) {
+pub(super) fn render_plain_text(html: &mut HtmlWriter, text: &str) {
     let lines: Vec<&str> = text.lines().collect();
     for paragraph in lines.split(|line| line.trim().is_empty()).filter(|paragraph| !paragraph.is_empty()) {
         html.open("p", &[]);
         for (at, line) in paragraph.iter().enumerate() {
             if at > 0 {
-                html.void("br", &[]);
+                html.void_element("br", &[]);
             }
             html.text(line);
         }
@@ -24,18 +24,18 @@ pub(super) fn plain(html: &mut Html, text: &str) {
 }
 
 /// An image whose text is still read. Images in it are text like the rest.
-struct Image {
+struct PendingImage {
     address: String,
     alt: String,
-    inside: usize,
+    nested_images: usize,
 }
 
 /// `CommonMark` with tables and strikethrough. HTML in it is text.
-pub(super) fn write(writer: &mut Writer<'_>, text: &str) {
-    let height = writer.html.height();
-    let mut image: Option<Image> = None;
+pub(super) fn render_markdown(writer: &mut BlockRenderer<'_>, text: &str) {
+    let height = writer.html.open_count();
+    let mut image: Option<PendingImage> = None;
     let mut is_head = false;
-    for event in Parser::new_ext(text, MARKDOWN) {
+    for event in Parser::new_ext(text, MARKDOWN_OPTIONS) {
         if writer.html.is_full() {
             break;
         }
@@ -43,10 +43,10 @@ pub(super) fn write(writer: &mut Writer<'_>, text: &str) {
             match event {
                 Event::Text(words) | Event::Code(words) => open.alt.push_str(&words),
                 Event::SoftBreak | Event::HardBreak => open.alt.push(' '),
-                Event::Start(Tag::Image { .. }) => open.inside += 1,
-                Event::End(TagEnd::Image) if open.inside > 0 => open.inside -= 1,
+                Event::Start(Tag::Image { .. }) => open.nested_images += 1,
+                Event::End(TagEnd::Image) if open.nested_images > 0 => open.nested_images -= 1,
                 Event::End(TagEnd::Image) => {
-                    show(writer, open);
+                    render_image(writer, open);
                     image = None;
                 }
                 _ => {}
@@ -55,11 +55,15 @@ pub(super) fn write(writer: &mut Writer<'_>, text: &str) {
         }
         match event {
             Event::Start(Tag::Image { dest_url, .. }) => {
-                image = Some(Image { address: dest_url.to_string(), alt: String::new(), inside: 0 });
+                image = Some(PendingImage {
+                    address: dest_url.to_string(),
+                    alt: String::new(),
+                    nested_images: 0,
+                });
             }
             Event::Start(tag) => {
                 is_head |= tag == Tag::TableHead;
-                open(writer, &tag, is_head);
+                open_tag(writer, &tag, is_head);
             }
             Event::End(tag) => {
                 is_head &= tag != TagEnd::TableHead;
@@ -68,7 +72,7 @@ pub(super) fn write(writer: &mut Writer<'_>, text: &str) {
                     writer.html.close();
                 }
             }
-            Event::Code(words) => writer.html.line("code", &[], &words),
+            Event::Code(words) => writer.html.text_element("code", &[], &words),
             Event::Text(words)
             | Event::Html(words)
             | Event::InlineHtml(words)
@@ -76,26 +80,26 @@ pub(super) fn write(writer: &mut Writer<'_>, text: &str) {
             | Event::DisplayMath(words)
             | Event::FootnoteReference(words) => writer.html.text(&words),
             Event::SoftBreak => writer.html.text("\n"),
-            Event::HardBreak => writer.html.void("br", &[]),
-            Event::Rule => writer.html.void("hr", &[]),
+            Event::HardBreak => writer.html.void_element("br", &[]),
+            Event::Rule => writer.html.void_element("hr", &[]),
             Event::TaskListMarker(_) => {}
         }
     }
     // Only what is too much ends in the middle.
-    while writer.html.is_full() && writer.html.height() > height {
+    while writer.html.is_full() && writer.html.open_count() > height {
         writer.html.close();
     }
 }
 
 /// Opens what a part of a text is in HTML: one element, but for the heads of tables and code, which are two.
-fn open(writer: &mut Writer<'_>, tag: &Tag<'_>, is_head: bool) {
+fn open_tag(writer: &mut BlockRenderer<'_>, tag: &Tag<'_>, is_head: bool) {
     match tag {
         Tag::Link { link_type, dest_url, .. } => {
             let address = match link_type {
                 LinkType::Email => format!("mailto:{dest_url}"),
                 _ => dest_url.to_string(),
             };
-            match writer.link(&address) {
+            match writer.resolve_link(&address) {
                 Some(url) => writer.html.open("a", &[("href", &url)]),
                 None => writer.html.open("span", &[]),
             }
@@ -118,22 +122,22 @@ fn open(writer: &mut Writer<'_>, tag: &Tag<'_>, is_head: bool) {
                 None => writer.html.open("code", &[]),
             }
         }
-        tag => writer.html.open(element(tag, is_head), &[]),
+        tag => writer.html.open(tag_name(tag, is_head), &[]),
     }
 }
 
-fn show(writer: &mut Writer<'_>, image: &Image) {
-    match writer.source(&image.address) {
+fn render_image(writer: &mut BlockRenderer<'_>, image: &PendingImage) {
+    match writer.resolve_source(&image.address) {
         Some(source) => {
             let alt = if image.alt.is_empty() { &source.alt } else { &image.alt };
-            writer.html.void("img", &[("src", &source.url), ("alt", alt), ("loading", "lazy")]);
+            writer.html.void_element("img", &[("src", &source.url), ("alt", alt), ("loading", "lazy")]);
         }
         None => writer.html.text(&image.alt),
     }
 }
 
 /// What other parts of a text are in HTML.
-fn element(tag: &Tag<'_>, is_head: bool) -> &'static str {
+fn tag_name(tag: &Tag<'_>, is_head: bool) -> &'static str {
     match tag {
         Tag::Paragraph | Tag::HtmlBlock => "p",
         Tag::Heading { level, .. } => match level {

@@ -2,11 +2,11 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::blocks::{Block, Node};
+use crate::blocks::{Block, BlockNode};
 use crate::{BlockId, OrderKey};
-use design_tokens::starter;
+use design_tokens::starter_document;
 
-fn node(kind: &str, props: &Value, children: Vec<Node>) -> Node {
+fn node(kind: &str, props: &Value, children: Vec<BlockNode>) -> BlockNode {
     let block = Block {
         id: BlockId::parse("b").unwrap(),
         kind: kind.to_owned(),
@@ -14,35 +14,37 @@ fn node(kind: &str, props: &Value, children: Vec<Node>) -> Node {
         order: OrderKey::first(),
         props: props.as_object().unwrap().clone(),
     };
-    Node { block, children, hidden: 0 }
+    BlockNode { block, children, hidden: 0 }
 }
 
-const CAT: &str = "codefluss://assets/proj_1/cat";
+const CAT_URL: &str = "codefluss://assets/proj_1/cat";
 
-fn assets(id: &AssetId) -> Option<Linked> {
+fn resolve_asset(id: &AssetId) -> Option<AssetLink> {
     match id.as_str() {
         // An address that no block could hold.
-        "cat" => Some(Linked { url: CAT.to_owned(), alt: "A \"cat\"".to_owned() }),
+        "cat" => Some(AssetLink { url: CAT_URL.to_owned(), alt: "A \"cat\"".to_owned() }),
         _ => None,
     }
 }
 
-fn rendered(node: Node) -> String {
-    let html = html(&[node], &Options { asset: &assets, ..Options::default() }).unwrap();
-    check(&html);
+fn render(node: BlockNode) -> String {
+    let html =
+        render_html(&[node], &RenderOptions { resolve_asset: &resolve_asset, ..RenderOptions::default() })
+            .unwrap();
+    check_html(&html);
     html
 }
 
 /// Elements and attributes that a page may have.
-const ELEMENTS: &str = " html head body meta title style main section div header article h1 h2 h3 h4 h5 h6 p br hr ul ol li \
+const ALLOWED_ELEMENTS: &str = " html head body meta title style main section div header article h1 h2 h3 h4 h5 h6 p br hr ul ol li \
     figure figcaption blockquote pre code table caption thead tbody tr th td img video iframe a nav form button label span \
     input textarea select option dl dt dd em strong del ";
-const ATTRIBUTES: &str = " class id lang charset name content property src alt loading width height controls preload poster \
+const ALLOWED_ATTRIBUTES: &str = " class id lang charset name content property src alt loading width height controls preload poster \
     title referrerpolicy sandbox allow href target rel method type placeholder required start ";
 
 /// Reads HTML as strictly as it can be read: known elements, known attributes in quotes, everything closed, no address
 /// that may not be there.
-fn check(html: &str) {
+fn check_html(html: &str) {
     let mut open: Vec<&str> = Vec::new();
     let mut rest = html.strip_prefix("<!doctype html>").unwrap_or(html);
     while let Some(at) = rest.find(['<', '>']) {
@@ -56,15 +58,15 @@ fn check(html: &str) {
             continue;
         }
         let (name, mut attributes) = tag.split_once(' ').unwrap_or((tag, ""));
-        assert!(ELEMENTS.contains(&format!(" {name} ")), "<{name}> in {html}");
+        assert!(ALLOWED_ELEMENTS.contains(&format!(" {name} ")), "<{name}> in {html}");
         while !attributes.is_empty() {
             let (key, value) = attributes.split_once("=\"").unwrap();
-            assert!(ATTRIBUTES.contains(&format!(" {} ", key.trim())), "{key} in {html}");
+            assert!(ALLOWED_ATTRIBUTES.contains(&format!(" {} ", key.trim())), "{key} in {html}");
             let (value, after) = value.split_once('"').unwrap();
             attributes = after.trim_start();
             if ["src", "href", "poster"].contains(&key.trim()) {
                 let value = value.replace("&amp;", "&").replace("&#39;", "'");
-                assert!(value == CAT || links::is_link(&value), "{value}");
+                assert!(value == CAT_URL || links::is_link(&value), "{value}");
             }
         }
         if !["meta", "br", "hr", "img", "input"].contains(&name) {
@@ -78,7 +80,7 @@ fn check(html: &str) {
 }
 
 #[test]
-fn every_type() {
+fn every_block_type_is_rendered() {
     for (kind, props, expected) in [
         ("heading", json!({ "text": "Hi", "level": 3 }), "<h3 class=\"b-heading\">Hi</h3>"),
         ("heading", json!({ "text": "Hi", "level": 99 }), "<h6 class=\"b-heading\">Hi</h6>"),
@@ -146,39 +148,39 @@ fn every_type() {
             "<div class=\"b-price-tag\"><dl><dt>a&lt;b</dt><dd><ul><li>x</li><li><dl><dt>c</dt><dd>1</dd></dl></li></ul></dd><dt>d</dt><dd></dd><dt>e</dt><dd><a href=\"CAT\">asset:cat</a></dd></dl></div>",
         ),
     ] {
-        assert_eq!(rendered(node(kind, &props, vec![])), expected.replace("CAT", CAT), "{kind}");
+        assert_eq!(render(node(kind, &props, vec![])), expected.replace("CAT", CAT_URL), "{kind}");
     }
 }
 
 #[test]
-fn a_whole_page() {
+fn page_is_rendered_as_a_document() {
     let page = node(
         "page",
         &json!({ "title": "A & B", "path": "/", "lang": "de", "description": "d\"", "hidden": true, "meta": { "author\"": "<x>" } }),
         vec![node("hero", &json!({ "title": "</style><script>" }), vec![])],
     );
-    let design = starter();
-    let options = Options { design: Some(&design), ..Options::default() };
-    let html = html(&[page.clone(), page], &options).unwrap();
+    let design = starter_document();
+    let options = RenderOptions { design: Some(&design), ..RenderOptions::default() };
+    let html = render_html(&[page.clone(), page], &options).unwrap();
     let (html, second) = html.split_at(html.find("</html>\n\n").unwrap() + 9);
     assert_eq!(html.trim_end(), second.trim_end(), "each page is a document");
-    check(html);
+    check_html(html);
     assert!(html.starts_with("<!doctype html>\n<html lang=\"de\"><head><meta charset=\"utf-8\">"), "{html}");
     assert!(html.contains("<title>A &amp; B</title>") && html.contains("noindex") && html.contains("--"));
     assert_eq!(html.matches("</style>").count(), 1);
 }
 
 #[test]
-fn a_little_text_does_not_become_too_much() {
+fn html_size_limit_is_enforced() {
     let wide = format!("|{}\n|{}\n{}\n", "a|".repeat(400), "-|".repeat(400), "a|\n".repeat(640));
     let text = || node("text", &json!({ "text": wide.repeat(10), "format": "markdown" }), vec![]);
     for nodes in [vec![text()], vec![node("page", &json!({ "title": "t" }), vec![text(), text()])]] {
-        let refused = html(&nodes, &Options::default()).err();
-        assert!(matches!(refused, Some(Refusal::AnswerTooLarge { what: "bytes of HTML", .. })));
+        let refused = render_html(&nodes, &RenderOptions::default()).err();
+        assert!(matches!(refused, Some(ProjectRejection::AnswerTooLarge { what: "bytes of HTML", .. })));
     }
 }
 
-const HOSTILE: [&str; 18] = [
+const HOSTILE_TEXTS: [&str; 18] = [
     "<script>alert(1)</script>",
     "\"><img src=x onerror=alert(1)>",
     "' onmouseover='alert(1)",
@@ -199,9 +201,9 @@ const HOSTILE: [&str; 18] = [
     "{{constructor}}\0\u{202e}",
 ];
 
-fn hostile() -> impl Strategy<Value = Value> {
+fn hostile_value() -> impl Strategy<Value = Value> {
     let piece = prop_oneof![
-        3 => prop::sample::select(&HOSTILE[..]).prop_map(str::to_owned),
+        3 => prop::sample::select(&HOSTILE_TEXTS[..]).prop_map(str::to_owned),
         1 => "[ -~\n]{0,20}",
         1 => any::<String>(),
     ];
@@ -217,9 +219,9 @@ fn hostile() -> impl Strategy<Value = Value> {
 
 proptest! {
     #[test]
-    fn whatever_blocks_say_is_text(
-        kind in prop::sample::select(crate::types::Types::default().all().map(|kind| kind.name.clone()).chain(["own".to_owned(), "\"><x".to_owned()]).collect::<Vec<_>>()),
-        values in prop::collection::vec(hostile(), 8),
+    fn block_content_is_always_escaped(
+        kind in prop::sample::select(crate::types::BlockTypes::default().all().map(|kind| kind.name.clone()).chain(["own".to_owned(), "\"><x".to_owned()]).collect::<Vec<_>>()),
+        values in prop::collection::vec(hostile_value(), 8),
         markdown in any::<bool>(),
     ) {
         let names = ["title", "text", "href", "src", "items", "rows", "links", "label", "image", "url", "anchor",
@@ -232,7 +234,7 @@ proptest! {
         }
         let inside = node("text", &json!({ "text": values[0], "format": "markdown" }), vec![]);
         let node = node(&kind, &Value::Object(props), vec![inside]);
-        rendered(node.clone());
-        rendered(self::node("page", &json!({ "title": values[0], "lang": values[1], "meta": values[2] }), vec![node]));
+        render(node.clone());
+        render(self::node("page", &json!({ "title": values[0], "lang": values[1], "meta": values[2] }), vec![node]));
     }
 }

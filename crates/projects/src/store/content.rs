@@ -4,48 +4,52 @@ use std::collections::BTreeMap;
 
 use futures_util::future::{try_join, try_join4};
 
-use super::design::parse;
-use super::tables::{Tables, Window};
-use super::{project_and, row};
+use super::design::parse_design;
+use super::tables::{RowWindow, Tables};
+use super::{join_project_first, query};
 use crate::asset::Asset;
 use crate::blocks::Block;
-use crate::content::Content;
+use crate::content::ProjectContent;
 use crate::error::Error;
 use crate::ids::{BlockId, ProjectId};
 use crate::project::Project;
-use crate::types::CustomType;
-use design_tokens::Document;
+use crate::types::CustomBlockType;
+use design_tokens::TokenDocument;
 
 /// A project, and everything in its draft.
-pub(super) async fn read(
+pub(super) async fn read_draft(
     tables: &dyn Tables,
     project: impl Future<Output = Result<Project, Error>>,
     id: &ProjectId,
-) -> Result<(Project, Content), Error> {
-    let rows = row(try_join4(
+) -> Result<(Project, ProjectContent), Error> {
+    let rows = query(try_join4(
         tables.types(id, None),
         tables.all_blocks(id),
         tables.design(id),
-        tables.assets(id, Window::ALL),
+        tables.assets(id, RowWindow::ALL),
     ));
-    let (project, (types, blocks, design, mut assets)) = project_and(project, rows).await?;
+    let (project, (types, blocks, design, mut assets)) = join_project_first(project, rows).await?;
     assets.sort_by(|one, other| one.id.cmp(&other.id));
     let blocks = in_reading_order(blocks, None, |block| block);
     let fields = project.fields.clone();
-    Ok((project, Content { fields, types, blocks, design: parse(&design)?, assets }))
+    Ok((project, ProjectContent { fields, types, blocks, design: parse_design(&design)?, assets }))
 }
 
 /// What a draft holds beside its fields.
-pub(super) struct Draft<'a> {
-    pub(super) types: &'a [CustomType],
+pub(super) struct DraftRows<'a> {
+    pub(super) types: &'a [CustomBlockType],
     pub(super) blocks: &'a [Block],
-    pub(super) design: &'a Document,
+    pub(super) design: &'a TokenDocument,
     pub(super) assets: &'a [Asset],
 }
 
 /// Puts all of it into a project that has nothing yet.
-pub(super) async fn add(tables: &dyn Tables, project: &ProjectId, draft: Draft<'_>) -> Result<(), Error> {
-    let Draft { types, blocks, design, assets } = draft;
+pub(super) async fn write_draft(
+    tables: &dyn Tables,
+    project: &ProjectId,
+    draft: DraftRows<'_>,
+) -> Result<(), Error> {
+    let DraftRows { types, blocks, design, assets } = draft;
     let design = design.to_string();
     let small = try_join(tables.put_types(project, types), tables.put_design(project, &design));
     let large = try_join(tables.add_blocks(project, blocks), tables.put_assets(project, assets));
@@ -72,7 +76,7 @@ pub(super) fn in_reading_order<R>(
     }
     for siblings in inside.values_mut() {
         // The last first: what is taken is taken from the end.
-        siblings.sort_by(|one, other| place(block(other)).cmp(&place(block(one))));
+        siblings.sort_by(|one, other| sibling_key(block(other)).cmp(&sibling_key(block(one))));
     }
     if root.is_none() {
         open = inside.remove(&None).unwrap_or_default();
@@ -86,6 +90,6 @@ pub(super) fn in_reading_order<R>(
     ordered
 }
 
-fn place(block: &Block) -> (&str, &BlockId) {
+fn sibling_key(block: &Block) -> (&str, &BlockId) {
     (block.order.as_str(), &block.id)
 }

@@ -9,21 +9,21 @@ use std::sync::Arc;
 use futures_util::future::try_join;
 use storage::StoreError;
 
-use super::{ProjectStore, hold, look, note, project_and, row};
-use crate::design::{DesignEdit, Designed};
-use crate::error::{Error, Refusal};
+use super::{ProjectStore, join_project_first, lock_project, query, read_revision, record_write};
+use crate::design::{DesignEdit, DesignEditReport};
+use crate::error::{Error, ProjectRejection};
 use crate::ids::{Account, ProjectId};
-use crate::project::{AtRevision, Write};
-use design_tokens::Document;
+use crate::project::{AtRevision, ProjectWrite};
+use design_tokens::TokenDocument;
 
 /// How often a change is made again because the document has changed meanwhile.
-const ATTEMPTS: u32 = 32;
+const MAX_EDIT_ATTEMPTS: u32 = 32;
 
 /// A document before and after a change, as it is kept.
-struct Redesign {
+struct DesignRewrite {
     before: String,
     after: String,
-    designed: Designed,
+    report: DesignEditReport,
 }
 
 impl ProjectStore {
@@ -32,9 +32,9 @@ impl ProjectStore {
         &self,
         account: &Account,
         project: &ProjectId,
-    ) -> Result<AtRevision<Document>, Error> {
+    ) -> Result<AtRevision<TokenDocument>, Error> {
         let AtRevision { revision, value } = self.design_text(account, project).await?;
-        Ok(AtRevision { revision, value: parse(&value)? })
+        Ok(AtRevision { revision, value: parse_design(&value)? })
     }
 
     /// The same as it is kept: JSON.
@@ -45,8 +45,9 @@ impl ProjectStore {
     ) -> Result<AtRevision<String>, Error> {
         self.read(account, project.clone(), |tables, (account, project)| {
             Box::pin(async move {
-                let text = row(tables.design(project));
-                let (revision, value) = project_and(look(tables, account, project), text).await?;
+                let text = query(tables.design(project));
+                let (revision, value) =
+                    join_project_first(read_revision(tables, account, project), text).await?;
                 Ok(AtRevision { revision, value })
             })
         })
@@ -57,28 +58,29 @@ impl ProjectStore {
     /// if others have changed it many times while the change was being made.
     pub async fn edit_design_system(
         &self,
-        write: Write,
+        write: ProjectWrite,
         edit: DesignEdit,
-    ) -> Result<AtRevision<Designed>, Error> {
+    ) -> Result<AtRevision<DesignEditReport>, Error> {
         let edit = Arc::new(edit);
         let mut first = None;
-        for _ in 0..ATTEMPTS {
+        for _ in 0..MAX_EDIT_ATTEMPTS {
             let read = self.design_text(&write.account, &write.project).await?;
             let revision = read.revision;
-            write.admit(revision)?;
+            write.check_revision(revision)?;
             first.get_or_insert(revision);
             let made = Arc::clone(&edit);
-            let redesign = self.offload(move || apply(&made, read.value)).await?;
+            let redesign = self.offload(move || apply_edit(&made, read.value)).await?;
             let put = self.write(write.clone(), redesign, |tables, (write, redesign)| {
                 Box::pin(async move {
-                    let text = row(tables.design(&write.project));
-                    let (project, found) = project_and(hold(tables, write), text).await?;
+                    let text = query(tables.design(&write.project));
+                    let (project, found) = join_project_first(lock_project(tables, write), text).await?;
                     if found != redesign.before {
                         return Ok(None);
                     }
-                    let put = row(tables.put_design(&project.id, &redesign.after));
-                    let ((), revision) = try_join(put, note(tables, write, &project, project.usage)).await?;
-                    Ok(Some(AtRevision { revision, value: redesign.designed.clone() }))
+                    let put = query(tables.put_design(&project.id, &redesign.after));
+                    let ((), revision) =
+                        try_join(put, record_write(tables, write, &project, project.usage)).await?;
+                    Ok(Some(AtRevision { revision, value: redesign.report.clone() }))
                 })
             });
             if let Some(designed) = put.await? {
@@ -86,17 +88,17 @@ impl ProjectStore {
             }
         }
         let found = self.design_text(&write.account, &write.project).await?.revision;
-        Err(Refusal::Conflict { expected: first.unwrap_or(found), found }.into())
+        Err(ProjectRejection::Conflict { expected: first.unwrap_or(found), found }.into())
     }
 }
 
 /// A document as a store keeps it.
-pub(super) fn parse(text: &str) -> Result<Document, StoreError> {
-    Document::stored(text)
+pub(super) fn parse_design(text: &str) -> Result<TokenDocument, StoreError> {
+    TokenDocument::parse_stored(text)
         .map_err(|error| StoreError::Broken(format!("a design system cannot be read: {error}")))
 }
 
-fn apply(edit: &DesignEdit, before: String) -> Result<Redesign, Error> {
-    let (document, designed) = edit.apply(&parse(&before)?)?;
-    Ok(Redesign { before, after: document.to_string(), designed })
+fn apply_edit(edit: &DesignEdit, before: String) -> Result<DesignRewrite, Error> {
+    let (document, designed) = edit.apply(&parse_design(&before)?)?;
+    Ok(DesignRewrite { before, after: document.to_string(), report: designed })
 }

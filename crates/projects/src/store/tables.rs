@@ -18,14 +18,14 @@ use jiff::Timestamp;
 use storage::StoreError;
 
 use crate::asset::{Asset, Digest};
-use crate::blocks::{Above, Block, Found, Reach};
-use crate::content::Content;
+use crate::blocks::{AncestorBlock, Block, BlockEntry, TreeQuery};
+use crate::content::ProjectContent;
 use crate::cursor::{Cursor, Page};
-use crate::error::Refusal;
+use crate::error::ProjectRejection;
 use crate::ids::{Account, AssetId, BlockId, ProjectId};
 use crate::order::OrderKey;
 use crate::project::Project;
-use crate::types::CustomType;
+use crate::types::CustomBlockType;
 use crate::version::Version;
 
 /// All tables of projects, inside a transaction.
@@ -39,33 +39,37 @@ pub trait Tables: ProjectTables + BlockTables + AssetTables + VersionTables {
 
 /// A part of a list: what comes after an entry in its order, and how many of it.
 #[derive(Clone, Debug)]
-pub struct Window<K> {
+pub struct RowWindow<K> {
     /// The key and the id of the last entry that was seen.
     pub after: Option<(K, String)>,
     /// How many rows at most: one more than are wanted, to know whether there are more.
     pub limit: i64,
 }
 
-impl<K> Window<K> {
+impl<K> RowWindow<K> {
     /// Everything.
     pub const ALL: Self = Self { after: None, limit: i64::MAX };
 
-    fn new(page: &Page, key: impl Fn(&Cursor) -> Result<K, Refusal>) -> Result<Self, Refusal> {
-        let after = page.after.as_ref().map(|after| Ok::<_, Refusal>((key(after)?, after.id.clone())));
+    fn new(
+        page: &Page,
+        key: impl Fn(&Cursor) -> Result<K, ProjectRejection>,
+    ) -> Result<Self, ProjectRejection> {
+        let after =
+            page.after.as_ref().map(|after| Ok::<_, ProjectRejection>((key(after)?, after.id.clone())));
         Ok(Self { after: after.transpose()?, limit: row_limit(page) })
     }
 }
 
-impl Window<Timestamp> {
+impl RowWindow<Timestamp> {
     /// A part of a list that is sorted by time.
-    pub(super) fn by_time(page: &Page) -> Result<Self, Refusal> {
+    pub(super) fn by_time(page: &Page) -> Result<Self, ProjectRejection> {
         Self::new(page, Cursor::time)
     }
 }
 
-impl Window<String> {
+impl RowWindow<String> {
     /// A part of a list that is sorted by texts.
-    pub(super) fn by_text(page: &Page) -> Result<Self, Refusal> {
+    pub(super) fn by_text(page: &Page) -> Result<Self, ProjectRejection> {
         Self::new(page, |after| Ok(after.key.clone()))
     }
 }
@@ -77,11 +81,11 @@ pub(super) fn row_limit(page: &Page) -> i64 {
 
 /// What is known of an account before a project of it is made or gets another slug.
 #[derive(Clone, Debug, Default)]
-pub struct Entry {
+pub struct LockedAccount {
     /// How many projects it has.
     pub projects: u64,
     /// Which of the slugs are taken, and by which project.
-    pub taken: BTreeMap<String, ProjectId>,
+    pub taken_slugs: BTreeMap<String, ProjectId>,
 }
 
 /// Projects, their own block types and design systems.
@@ -91,7 +95,7 @@ pub trait ProjectTables: Send + Sync {
     async fn project(&self, account: &Account, id: &ProjectId) -> Result<Option<Project>, StoreError>;
 
     /// The same to write to it: its row is held until the transaction ends, and writers come one after the other.
-    async fn hold(&self, account: &Account, id: &ProjectId) -> Result<Option<Project>, StoreError>;
+    async fn lock_project(&self, account: &Account, id: &ProjectId) -> Result<Option<Project>, StoreError>;
 
     /// The revision of the project of this id, if it belongs to the account.
     async fn revision(&self, account: &Account, id: &ProjectId) -> Result<Option<u64>, StoreError>;
@@ -100,11 +104,11 @@ pub trait ProjectTables: Send + Sync {
     async fn projects(
         &self,
         account: &Account,
-        window: Window<Timestamp>,
+        window: RowWindow<Timestamp>,
     ) -> Result<Vec<Project>, StoreError>;
 
     /// The first so many projects of an account whose ids are not before `first`, by id.
-    async fn projects_from(
+    async fn projects_from_id(
         &self,
         account: &Account,
         first: &str,
@@ -116,7 +120,7 @@ pub trait ProjectTables: Send + Sync {
 
     /// Holds an account until the transaction ends: no other transaction makes a project in it or changes a slug. A caller that holds a
     /// project as well has held that one first.
-    async fn enter(&self, account: &Account, slugs: &[String]) -> Result<Entry, StoreError>;
+    async fn lock_account(&self, account: &Account, slugs: &[String]) -> Result<LockedAccount, StoreError>;
 
     /// Adds the row of a project, and counts it in its account, which is held. `false`: some project has its id, be it
     /// another account's, and nothing was added.
@@ -126,7 +130,7 @@ pub trait ProjectTables: Send + Sync {
     async fn put_project(&self, project: &Project) -> Result<(), StoreError>;
 
     /// The same without name, slug, description and metadata.
-    async fn put_counts(&self, project: &Project) -> Result<(), StoreError>;
+    async fn put_counters(&self, project: &Project) -> Result<(), StoreError>;
 
     /// Deletes a project with all rows of it in all tables, and counts it out of its account.
     async fn delete_project(&self, project: &Project) -> Result<(), StoreError>;
@@ -136,10 +140,10 @@ pub trait ProjectTables: Send + Sync {
         &self,
         project: &ProjectId,
         only: Option<&BTreeSet<String>>,
-    ) -> Result<Vec<CustomType>, StoreError>;
+    ) -> Result<Vec<CustomBlockType>, StoreError>;
 
     /// Adds block types, or replaces those of their names.
-    async fn put_types(&self, project: &ProjectId, types: &[CustomType]) -> Result<(), StoreError>;
+    async fn put_types(&self, project: &ProjectId, types: &[CustomBlockType]) -> Result<(), StoreError>;
 
     /// Deletes a block type.
     async fn delete_type(&self, project: &ProjectId, name: &str) -> Result<(), StoreError>;
@@ -161,7 +165,7 @@ pub trait ProjectTables: Send + Sync {
 
 /// Between which siblings something is to go.
 #[derive(Clone, Copy, Debug)]
-pub enum Gap<'a> {
+pub enum SiblingGap<'a> {
     /// After all of them.
     Last,
     /// After so many of them, or after all if there are not so many.
@@ -174,7 +178,7 @@ pub enum Gap<'a> {
 
 /// The keys of the siblings on both sides of a gap.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Neighbours {
+pub struct NeighbourKeys {
     /// Before the gap.
     pub left: Option<OrderKey>,
     /// After it.
@@ -183,7 +187,7 @@ pub struct Neighbours {
 
 /// What is gone.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Removed {
+pub struct RemovedBlocks {
     /// How many blocks.
     pub blocks: u64,
     /// How many bytes their props had, as [`Block::bytes`] counts them.
@@ -204,31 +208,31 @@ pub trait BlockTables: Send + Sync {
     /// A block, or all pages, and what is inside, in any order. So many levels as `reach` says, and at most one row more
     /// than it says: a caller that gets that one knows that there are too many. Nothing if the block is not there. Children need to
     /// be counted on the last level only.
-    async fn inside(
+    async fn subtree(
         &self,
         project: &ProjectId,
         root: Option<&BlockId>,
-        reach: Reach,
-    ) -> Result<Vec<Found>, StoreError>;
+        query: TreeQuery,
+    ) -> Result<Vec<BlockEntry>, StoreError>;
 
     /// What is directly inside of a block, or the pages, in order.
     async fn children(
         &self,
         project: &ProjectId,
         parent: Option<&BlockId>,
-        window: Window<String>,
-    ) -> Result<Vec<Found>, StoreError>;
+        window: RowWindow<String>,
+    ) -> Result<Vec<BlockEntry>, StoreError>;
 
     /// Where all that is directly inside of a block, or the pages, stands, in order.
-    async fn places(
+    async fn child_keys(
         &self,
         project: &ProjectId,
         parent: Option<&BlockId>,
     ) -> Result<Vec<(BlockId, OrderKey)>, StoreError>;
 
     /// What is above a block: itself first, the page last. Nothing if it is not there. It ends one past
-    /// [`MAX_DEPTH`](crate::limits::MAX_DEPTH), even if something goes in circles.
-    async fn above(&self, project: &ProjectId, id: &BlockId) -> Result<Vec<Above>, StoreError>;
+    /// [`MAX_BLOCK_DEPTH`](crate::limits::MAX_BLOCK_DEPTH), even if something goes in circles.
+    async fn ancestors(&self, project: &ProjectId, id: &BlockId) -> Result<Vec<AncestorBlock>, StoreError>;
 
     /// How many levels a block and what is inside have. It ends one past the greatest depth as well.
     async fn height(&self, project: &ProjectId, id: &BlockId) -> Result<usize, StoreError>;
@@ -238,9 +242,9 @@ pub trait BlockTables: Send + Sync {
         &self,
         project: &ProjectId,
         parent: Option<&BlockId>,
-        gap: Gap<'_>,
+        gap: SiblingGap<'_>,
         moved: Option<&BlockId>,
-    ) -> Result<Neighbours, StoreError>;
+    ) -> Result<NeighbourKeys, StoreError>;
 
     /// Which of these paths pages have. Paths are kept and sought by their digests, since they may be long.
     async fn taken_paths(
@@ -256,7 +260,7 @@ pub trait BlockTables: Send + Sync {
     async fn put_props(&self, project: &ProjectId, block: &Block) -> Result<(), StoreError>;
 
     /// Writes what these blocks are inside of, and where they stand there.
-    async fn put_places(
+    async fn put_positions(
         &self,
         project: &ProjectId,
         parent: Option<&BlockId>,
@@ -264,7 +268,7 @@ pub trait BlockTables: Send + Sync {
     ) -> Result<(), StoreError>;
 
     /// Deletes a block and all that is inside. Nothing is gone if it is not there.
-    async fn delete_inside(&self, project: &ProjectId, root: &BlockId) -> Result<Removed, StoreError>;
+    async fn delete_subtree(&self, project: &ProjectId, root: &BlockId) -> Result<RemovedBlocks, StoreError>;
 }
 
 /// Assets, who names them, and what their digests stand for.
@@ -274,10 +278,14 @@ pub trait AssetTables: Send + Sync {
     async fn asset(&self, project: &ProjectId, id: &AssetId) -> Result<Option<Asset>, StoreError>;
 
     /// The assets by the time they were put there and then by id.
-    async fn assets(&self, project: &ProjectId, window: Window<Timestamp>) -> Result<Vec<Asset>, StoreError>;
+    async fn assets(
+        &self,
+        project: &ProjectId,
+        window: RowWindow<Timestamp>,
+    ) -> Result<Vec<Asset>, StoreError>;
 
     /// Which of these assets are there.
-    async fn present_assets(
+    async fn existing_assets(
         &self,
         project: &ProjectId,
         ids: &BTreeSet<AssetId>,
@@ -330,7 +338,11 @@ pub trait VersionTables: Send + Sync {
     -> Result<Vec<Version>, StoreError>;
 
     /// The content of a version.
-    async fn version_content(&self, project: &ProjectId, number: u32) -> Result<Option<Content>, StoreError>;
+    async fn version_content(
+        &self,
+        project: &ProjectId,
+        number: u32,
+    ) -> Result<Option<ProjectContent>, StoreError>;
 
     /// Adds a version with its content as text, and the digests of the assets in it.
     async fn add_version(

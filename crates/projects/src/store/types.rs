@@ -3,15 +3,15 @@
 use std::collections::BTreeSet;
 
 use futures_util::future::try_join;
-use storage::{StoreError, is_name};
+use storage::{StoreError, is_valid_name};
 
 use super::tables::Tables;
-use super::{ProjectStore, compute, hold, look, note, project_and, row};
-use crate::error::{Error, Noun, Refusal};
+use super::{ProjectStore, compute, join_project_first, lock_project, query, read_revision, record_write};
+use crate::error::{EntityKind, Error, ProjectRejection};
 use crate::ids::{Account, BlockId, ProjectId};
-use crate::limits::MAX_USERS;
-use crate::project::{AtRevision, Usage, Write};
-use crate::types::{CustomType, Types};
+use crate::limits::MAX_LISTED_USERS;
+use crate::project::{AtRevision, ProjectUsage, ProjectWrite};
+use crate::types::{BlockTypes, CustomBlockType};
 
 impl ProjectStore {
     /// The block types of a project's own, by name.
@@ -19,11 +19,11 @@ impl ProjectStore {
         &self,
         account: &Account,
         id: &ProjectId,
-    ) -> Result<AtRevision<Vec<CustomType>>, Error> {
+    ) -> Result<AtRevision<Vec<CustomBlockType>>, Error> {
         self.read(account, id.clone(), |tables, (account, id)| {
             Box::pin(async move {
-                let types = row(tables.types(id, None));
-                let (revision, value) = project_and(look(tables, account, id), types).await?;
+                let types = query(tables.types(id, None));
+                let (revision, value) = join_project_first(read_revision(tables, account, id), types).await?;
                 Ok(AtRevision { revision, value })
             })
         })
@@ -33,41 +33,53 @@ impl ProjectStore {
     /// Makes a block type, or replaces the one of its name. Blocks that are there are not judged again: publishing does.
     pub async fn put_block_type(
         &self,
-        write: Write,
-        own: CustomType,
-    ) -> Result<AtRevision<CustomType>, Error> {
+        write: ProjectWrite,
+        own: CustomBlockType,
+    ) -> Result<AtRevision<CustomBlockType>, Error> {
         self.write(write, own, |tables, (write, own)| {
             Box::pin(async move {
                 let problems = compute(tables, || own.problems())?;
                 let is_sound = problems.is_empty();
                 let old = async {
-                    if is_sound { Ok(named(tables, &write.project, &own.name).await?) } else { Ok(None) }
+                    if is_sound { Ok(find_type(tables, &write.project, &own.name).await?) } else { Ok(None) }
                 };
-                let (project, old) = project_and(hold(tables, write), old).await?;
-                Refusal::if_any(problems)?;
+                let (project, old) = join_project_first(lock_project(tables, write), old).await?;
+                ProjectRejection::reject_if_any(problems)?;
                 let types = project.usage.types + u64::from(old.is_none());
-                let put = row(tables.put_types(&project.id, std::slice::from_ref(own)));
-                let usage = Usage { types, ..project.usage };
-                let ((), revision) = try_join(put, note(tables, write, &project, usage)).await?;
+                let put = query(tables.put_types(&project.id, std::slice::from_ref(own)));
+                let usage = ProjectUsage { types, ..project.usage };
+                let ((), revision) = try_join(put, record_write(tables, write, &project, usage)).await?;
                 Ok(AtRevision { revision, value: own.clone() })
             })
         })
         .await
     }
 
-    /// Deletes a block type. `InUse` names the first [`MAX_USERS`] blocks that are of it, by id.
-    pub async fn delete_block_type(&self, write: Write, name: &str) -> Result<AtRevision<CustomType>, Error> {
+    /// Deletes a block type. `InUse` names the first [`MAX_LISTED_USERS`] blocks that are of it, by id.
+    pub async fn delete_block_type(
+        &self,
+        write: ProjectWrite,
+        name: &str,
+    ) -> Result<AtRevision<CustomBlockType>, Error> {
         self.write(write, name.to_owned(), |tables, (write, name)| {
             Box::pin(async move {
-                let (project, (gone, users)) =
-                    project_and(hold(tables, write), used(tables, &write.project, name)).await?;
+                let (project, (gone, users)) = join_project_first(
+                    lock_project(tables, write),
+                    type_with_users(tables, &write.project, name),
+                )
+                .await?;
                 if !users.is_empty() {
                     let by = users.iter().map(ToString::to_string).collect();
-                    return Err(Refusal::InUse { what: Noun::BlockType, id: name.clone(), by }.into());
+                    return Err(ProjectRejection::InUse {
+                        what: EntityKind::BlockType,
+                        id: name.clone(),
+                        by,
+                    }
+                    .into());
                 }
-                let usage = Usage { types: project.usage.types.saturating_sub(1), ..project.usage };
-                let delete = row(tables.delete_type(&project.id, name));
-                let ((), revision) = try_join(delete, note(tables, write, &project, usage)).await?;
+                let usage = ProjectUsage { types: project.usage.types.saturating_sub(1), ..project.usage };
+                let delete = query(tables.delete_type(&project.id, name));
+                let ((), revision) = try_join(delete, record_write(tables, write, &project, usage)).await?;
                 Ok(AtRevision { revision, value: gone })
             })
         })
@@ -76,43 +88,43 @@ impl ProjectStore {
 }
 
 /// A type of this name, and the first blocks of it.
-async fn used(
+async fn type_with_users(
     tables: &dyn Tables,
     project: &ProjectId,
     name: &str,
-) -> Result<(CustomType, Vec<BlockId>), Error> {
-    let missing = || Refusal::not_found(Noun::BlockType, name);
-    if !is_name(name) {
+) -> Result<(CustomBlockType, Vec<BlockId>), Error> {
+    let missing = || ProjectRejection::not_found(EntityKind::BlockType, name);
+    if !is_valid_name(name) {
         return Err(missing().into());
     }
-    let users = tables.blocks_of_type(project, name, MAX_USERS);
-    let (found, users) = try_join(named(tables, project, name), users).await?;
+    let users = tables.blocks_of_type(project, name, MAX_LISTED_USERS);
+    let (found, users) = try_join(find_type(tables, project, name), users).await?;
     Ok((found.ok_or_else(missing)?, users))
 }
 
-async fn named(
+async fn find_type(
     tables: &dyn Tables,
     project: &ProjectId,
     name: &str,
-) -> Result<Option<CustomType>, StoreError> {
+) -> Result<Option<CustomBlockType>, StoreError> {
     let only = BTreeSet::from([name.to_owned()]);
     Ok(tables.types(project, Some(&only)).await?.pop())
 }
 
 /// The types of these names that are not built in, for a rule. If one of them is not there, all are: the rule then says
 /// which there are.
-pub(super) async fn wanted(
+pub(super) async fn load_types(
     tables: &dyn Tables,
     project: &ProjectId,
     names: &BTreeSet<String>,
-) -> Result<Types, Error> {
+) -> Result<BlockTypes, Error> {
     if names.is_empty() {
-        return Ok(Types::default());
+        return Ok(BlockTypes::default());
     }
-    let only: BTreeSet<String> = names.iter().filter(|name| is_name(name)).cloned().collect();
+    let only: BTreeSet<String> = names.iter().filter(|name| is_valid_name(name)).cloned().collect();
     let mut own = if only.is_empty() { Vec::new() } else { tables.types(project, Some(&only)).await? };
     if own.len() < names.len() {
         own = tables.types(project, None).await?;
     }
-    Ok(Types::with(&own))
+    Ok(BlockTypes::with_custom(&own))
 }

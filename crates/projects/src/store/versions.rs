@@ -2,27 +2,28 @@
 
 use futures_util::future::{try_join, try_join3};
 
-use super::assets::release;
-use super::content::{self, Draft};
-use super::tables::{Tables, Window, row_limit};
-use super::{ProjectStore, compute, hold, look, project_and, row};
-use crate::content::Content;
-use crate::cursor::{Cursor, Listed, Page};
+use super::assets::release_bytes;
+use super::content::{self, DraftRows};
+use super::tables::{RowWindow, Tables, row_limit};
+use super::{ProjectStore, compute, join_project_first, lock_project, query, read_revision};
+use crate::content::ProjectContent;
+use crate::cursor::{Cursor, ListPage, Page};
 use crate::error::Error;
 use crate::ids::{Account, ProjectId};
-use crate::project::{AtRevision, Project, Write};
+use crate::project::{AtRevision, Project, ProjectWrite};
 use crate::version::{self, Version};
 
 impl ProjectStore {
     /// Makes a version of the draft, which becomes what is published, by [`publish`](crate::publish()).
-    pub async fn publish(&self, write: Write, note: &str) -> Result<AtRevision<Version>, Error> {
+    pub async fn publish(&self, write: ProjectWrite, note: &str) -> Result<AtRevision<Version>, Error> {
         self.write(write, note.to_owned(), |tables, (write, note)| {
             Box::pin(async move {
-                let (project, content) = content::read(tables, hold(tables, write), &write.project).await?;
+                let (project, content) =
+                    content::read_draft(tables, lock_project(tables, write), &write.project).await?;
                 let publish = || version::publish(&project, &content, write, note);
                 let (written, version, text) = compute(tables, publish)??;
                 let add = tables.add_version(&project.id, &version, &text, &content.assets);
-                try_join(add, tables.put_counts(&written)).await?;
+                try_join(add, tables.put_counters(&written)).await?;
                 Ok(AtRevision { revision: written.revision, value: version })
             })
         })
@@ -30,11 +31,11 @@ impl ProjectStore {
     }
 
     /// Ends the publication, by [`unpublish`](crate::unpublish). Its version stays.
-    pub async fn unpublish(&self, write: Write) -> Result<Project, Error> {
+    pub async fn unpublish(&self, write: ProjectWrite) -> Result<Project, Error> {
         self.write(write, (), |tables, (write, ())| {
             Box::pin(async move {
-                let written = version::unpublish(&hold(tables, write).await?, write)?;
-                tables.put_counts(&written).await?;
+                let written = version::unpublish(&lock_project(tables, write).await?, write)?;
+                tables.put_counters(&written).await?;
                 Ok(written)
             })
         })
@@ -47,7 +48,7 @@ impl ProjectStore {
         account: &Account,
         project: &ProjectId,
         page: Page,
-    ) -> Result<Listed<Version>, Error> {
+    ) -> Result<ListPage<Version>, Error> {
         self.read(account, (project.clone(), page), |tables, (account, (project, page))| {
             Box::pin(async move {
                 let found = async {
@@ -55,8 +56,8 @@ impl ProjectStore {
                     let before = before.map_or(i64::MAX, |before| i64::try_from(before).unwrap_or(i64::MAX));
                     Ok(tables.versions(project, before, row_limit(page)).await?)
                 };
-                let (_, found) = project_and(look(tables, account, project), found).await?;
-                Ok(Listed::cut(found, page, Version::cursor))
+                let (_, found) = join_project_first(read_revision(tables, account, project), found).await?;
+                Ok(ListPage::from_rows(found, page, Version::cursor))
             })
         })
         .await
@@ -68,11 +69,14 @@ impl ProjectStore {
         account: &Account,
         project: &ProjectId,
         number: u32,
-    ) -> Result<(Version, Content), Error> {
+    ) -> Result<(Version, ProjectContent), Error> {
         self.read(account, (project.clone(), number), |tables, (account, (project, number))| {
             Box::pin(async move {
-                let both = try_join(find(tables, project, *number), content_of(tables, project, *number));
-                Ok(project_and(look(tables, account, project), both).await?.1)
+                let both = try_join(
+                    find_version(tables, project, *number),
+                    version_content(tables, project, *number),
+                );
+                Ok(join_project_first(read_revision(tables, account, project), both).await?.1)
             })
         })
         .await
@@ -80,21 +84,22 @@ impl ProjectStore {
 
     /// Makes a version the draft again, by [`restore`](crate::restore): blocks, types, assets and the design system are what
     /// they were, with the same ids; what came since is gone from the draft.
-    pub async fn restore_version(&self, write: Write, number: u32) -> Result<Project, Error> {
+    pub async fn restore_version(&self, write: ProjectWrite, number: u32) -> Result<Project, Error> {
         self.write(write, number, |tables, (write, number)| {
             Box::pin(async move {
                 let id = &write.project;
-                let both = try_join(content_of(tables, id, *number), row(tables.assets(id, Window::ALL)));
-                let (project, (content, old)) = project_and(hold(tables, write), both).await?;
+                let both =
+                    try_join(version_content(tables, id, *number), query(tables.assets(id, RowWindow::ALL)));
+                let (project, (content, old)) = join_project_first(lock_project(tables, write), both).await?;
                 let restore =
                     || version::restore(&project, *number, &content, write, project.usage.asset_bytes);
                 let mut written = compute(tables, restore)??;
-                let Content { types, blocks, design, assets, .. } = &content;
+                let ProjectContent { types, blocks, design, assets, .. } = &content;
                 // One after the other, and sent together. What the version names is there: it names it itself.
                 let ((), (), freed) = try_join3(
-                    row(tables.clear_draft(id)),
-                    content::add(tables, id, Draft { types, blocks, design, assets }),
-                    release(tables, id, old.iter().map(|asset| asset.digest).collect()),
+                    query(tables.clear_draft(id)),
+                    content::write_draft(tables, id, DraftRows { types, blocks, design, assets }),
+                    release_bytes(tables, id, old.iter().map(|asset| asset.digest).collect()),
                 )
                 .await?;
                 written.usage.asset_bytes = project.usage.asset_bytes.saturating_sub(freed);
@@ -106,16 +111,20 @@ impl ProjectStore {
     }
 
     /// Deletes a version, by [`forget`](crate::forget), and the bytes of assets that nothing names any more.
-    pub async fn delete_version(&self, write: Write, number: u32) -> Result<AtRevision<Version>, Error> {
+    pub async fn delete_version(
+        &self,
+        write: ProjectWrite,
+        number: u32,
+    ) -> Result<AtRevision<Version>, Error> {
         self.write(write, number, |tables, (write, number)| {
             Box::pin(async move {
-                let find = find(tables, &write.project, *number);
-                let (project, gone) = project_and(hold(tables, write), find).await?;
-                let mut written = version::forget(&project, &gone, write)?;
+                let find = find_version(tables, &write.project, *number);
+                let (project, gone) = join_project_first(lock_project(tables, write), find).await?;
+                let mut written = version::remove_version(&project, &gone, write)?;
                 let named = tables.delete_version(&project.id, *number).await?;
-                let freed = release(tables, &project.id, named).await?;
+                let freed = release_bytes(tables, &project.id, named).await?;
                 written.usage.asset_bytes = project.usage.asset_bytes.saturating_sub(freed);
-                tables.put_counts(&written).await?;
+                tables.put_counters(&written).await?;
                 Ok(AtRevision { revision: written.revision, value: gone })
             })
         })
@@ -123,12 +132,16 @@ impl ProjectStore {
     }
 }
 
-async fn find(tables: &dyn Tables, project: &ProjectId, number: u32) -> Result<Version, Error> {
+async fn find_version(tables: &dyn Tables, project: &ProjectId, number: u32) -> Result<Version, Error> {
     let newest = tables.versions(project, i64::from(number) + 1, 1).await?.pop();
     Ok(newest.filter(|version| version.number == number).ok_or_else(|| Version::missing(number))?)
 }
 
-async fn content_of(tables: &dyn Tables, project: &ProjectId, number: u32) -> Result<Content, Error> {
+async fn version_content(
+    tables: &dyn Tables,
+    project: &ProjectId,
+    number: u32,
+) -> Result<ProjectContent, Error> {
     let found = tables.version_content(project, number).await?;
     Ok(found.ok_or_else(|| Version::missing(number))?)
 }

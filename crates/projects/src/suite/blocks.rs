@@ -3,16 +3,16 @@
 use serde_json::{Value, json};
 
 use super::Replicas;
-use super::tools::{Desk, Refused as _, ann, asset_id, block_id, map};
-use crate::blocks::{Found, NewBlock, Place, Reach};
+use super::fixture::{ExpectRejection as _, SuiteFixture, ann, asset_id, block_id, object};
+use crate::blocks::{BlockEntry, BlockPosition, NewBlock, TreeQuery};
 use crate::cursor::Page;
-use crate::error::Refusal;
+use crate::error::ProjectRejection;
 use crate::ids::BlockId;
-use crate::limits::{MAX_DEPTH, MAX_MENTIONS, MAX_PROPS};
+use crate::limits::{MAX_ASSET_MENTIONS, MAX_BLOCK_DEPTH, MAX_PROPS_BYTES};
 
 /// A subtree is created whole, and read to the depth that is wanted.
 pub async fn blocks_are_created_and_read(replicas: Replicas) {
-    let desk = Desk::new(replicas).await;
+    let desk = SuiteFixture::new(replicas).await;
     let page = desk.page("/").await;
     let tree = json!([
         { "type": "section", "props": { "title": "a" }, "children": [
@@ -21,7 +21,7 @@ pub async fn blocks_are_created_and_read(replicas: Replicas) {
         ] },
         { "type": "section", "props": { "title": "d" } },
     ]);
-    let ids = desk.insert(Place::last(Some(page.clone())), tree).await;
+    let ids = desk.insert(BlockPosition::last(Some(page.clone())), tree).await;
     assert_eq!((ids.len(), desk.titles(&page).await.as_str()), (5, "ab?cd"));
     for (root, depth, expected) in [
         (None, 1, "2"),
@@ -41,22 +41,26 @@ pub async fn blocks_are_created_and_read(replicas: Replicas) {
             root.filter(|root| **root != page).and(found.value[0].block.parent.clone())
         );
     }
-    let reach = |most| Reach { depth: 9, most };
-    assert_eq!(desk.other.blocks(&ann(), &desk.id, Some(&page), reach(5)).await.word(), "too large");
-    assert_eq!(desk.other.blocks(&ann(), &desk.id, Some(&page), reach(6)).await.word(), "done");
+    let reach = |most| TreeQuery { depth: 9, max_blocks: most };
+    assert_eq!(desk.other.blocks(&ann(), &desk.id, Some(&page), reach(5)).await.outcome_name(), "too large");
+    assert_eq!(desk.other.blocks(&ann(), &desk.id, Some(&page), reach(6)).await.outcome_name(), "done");
     // Nothing of a subtree with mistakes is kept, and all of them are told.
     let bad = NewBlock::parse(
         &json!([{ "type": "text", "props": { "text": "x" } }, { "type": "nope" }, { "type": "heading" }]),
     );
-    let place = Place::last(Some(page.clone()));
-    let refused = desk.store.insert_blocks(desk.write(), place, bad.unwrap(), desk.seed()).await.refusal();
-    assert!(matches!(refused, Refusal::Invalid(problems) if problems.len() == 2));
+    let place = BlockPosition::last(Some(page.clone()));
+    let refused = desk
+        .store
+        .insert_blocks(desk.write(), place, bad.unwrap(), desk.next_seed())
+        .await
+        .expect_rejection();
+    assert!(matches!(refused, ProjectRejection::Invalid(problems) if problems.len() == 2));
     assert_eq!((desk.project().await.revision, desk.project().await.usage.blocks), (3, 6));
 }
 
 /// Texts are found in every prop at every depth, in reading order, and nowhere else.
 pub async fn blocks_are_found_by_their_text(replicas: Replicas) {
-    let desk = Desk::new(replicas).await;
+    let desk = SuiteFixture::new(replicas).await;
     let page = desk.page("/").await;
     let tree = json!([
         { "type": "section", "props": { "title": "Preise" }, "children": [
@@ -65,7 +69,7 @@ pub async fn blocks_are_found_by_their_text(replicas: Replicas) {
         ] },
         { "type": "divider" },
     ]);
-    let ids = desk.insert(Place::last(Some(page)), tree).await;
+    let ids = desk.insert(BlockPosition::last(Some(page)), tree).await;
     for (text, expected) in [
         ("äpfel", vec![&ids[1], &ids[2]]),
         ("PREISE", vec![&ids[0]]),
@@ -84,12 +88,12 @@ pub async fn blocks_are_found_by_their_text(replicas: Replicas) {
 
 /// Children in pages, in their order.
 pub async fn blocks_are_listed_in_pages(replicas: Replicas) {
-    let desk = Desk::new(replicas).await;
+    let desk = SuiteFixture::new(replicas).await;
     let (one, _two) = (desk.page("/").await, desk.page("/two").await);
     desk.sections(&one, "abcdefg").await;
     for parent in [None, Some(&one)] {
         let all = desk.other.children(&ann(), &desk.id, parent, Page::ALL).await.unwrap().value;
-        let mut found: Vec<Found> = Vec::new();
+        let mut found: Vec<BlockEntry> = Vec::new();
         let mut page = Page::first(3);
         loop {
             let listed = desk.other.children(&ann(), &desk.id, parent, page).await.unwrap().value;
@@ -103,47 +107,53 @@ pub async fn blocks_are_listed_in_pages(replicas: Replicas) {
     let pages = desk.other.children(&ann(), &desk.id, None, Page::ALL).await.unwrap().value.items;
     assert_eq!(pages.iter().map(|found| found.children).collect::<Vec<_>>(), [7, 0]);
     let gone = block_id("gone");
-    assert_eq!(desk.other.children(&ann(), &desk.id, Some(&gone), Page::ALL).await.word(), "not found");
+    assert_eq!(
+        desk.other.children(&ann(), &desk.id, Some(&gone), Page::ALL).await.outcome_name(),
+        "not found"
+    );
 }
 
 /// A patch is merged, judged, and kept if nothing is wrong.
-pub async fn props_are_patched_and_judged(replicas: Replicas) {
-    let desk = Desk::new(replicas).await;
+pub async fn props_are_patched_and_validated(replicas: Replicas) {
+    let desk = SuiteFixture::new(replicas).await;
     let page = desk.page("/").await;
     let props = json!({ "links": [{ "label": "a", "href": "/a" }], "title": "x" });
-    let links =
-        desk.insert(Place::last(Some(page)), json!({ "type": "links", "props": props })).await.remove(0);
-    let change = async |value: Value| desk.store.update_block(desk.write(), &links, map(value)).await;
+    let links = desk
+        .insert(BlockPosition::last(Some(page)), json!({ "type": "links", "props": props }))
+        .await
+        .remove(0);
+    let change = async |value: Value| desk.store.update_block(desk.write(), &links, object(value)).await;
     let changed = change(json!({ "title": null, "links": [{ "label": "b", "href": "#" }] })).await.unwrap();
     let expected = json!({ "links": [{ "label": "b", "href": "#" }] });
     assert_eq!(Value::Object(changed.value.props.clone()), expected);
     assert_eq!(desk.read(Some(&links), 1).await.value[0].block, changed.value);
-    let refused =
-        change(json!({ "x": 1, "links": [{ "label": "", "href": "javascript:x" }] })).await.refusal();
-    let Refusal::Invalid(problems) = refused else { panic!("{refused}") };
+    let refused = change(json!({ "x": 1, "links": [{ "label": "", "href": "javascript:x" }] }))
+        .await
+        .expect_rejection();
+    let ProjectRejection::Invalid(problems) = refused else { panic!("{refused}") };
     assert!(problems.iter().all(|problem| problem.block.as_deref() == Some(links.as_str())));
     assert_eq!(problems.len(), 3, "{problems:?}");
-    let large = change(json!({ "title": "x".repeat(MAX_PROPS) })).await;
-    assert_eq!(large.word(), "invalid");
+    let large = change(json!({ "title": "x".repeat(MAX_PROPS_BYTES) })).await;
+    assert_eq!(large.outcome_name(), "invalid");
     assert_eq!(Value::Object(desk.read(Some(&links), 1).await.value[0].block.props.clone()), expected);
 }
 
 /// Every place, and what cannot be.
 pub async fn blocks_are_moved(replicas: Replicas) {
-    let desk = Desk::new(replicas).await;
+    let desk = SuiteFixture::new(replicas).await;
     let (page, other) = (desk.page("/").await, desk.page("/other").await);
     let ids = desk.sections(&page, "abcd").await;
     let inner = desk.sections(&ids[1], "e").await.remove(0);
-    let go = async |id: &BlockId, place: Place| desk.store.move_block(desk.write(), id, place).await;
-    let within = |parent: &BlockId, index| Place::In { parent: Some(parent.clone()), index };
+    let go = async |id: &BlockId, place: BlockPosition| desk.store.move_block(desk.write(), id, place).await;
+    let within = |parent: &BlockId, index| BlockPosition::In { parent: Some(parent.clone()), index };
     for (block, place, expected) in [
         (&ids[0], within(&page, Some(2)), "beca d"),
-        (&ids[3], Place::Before(ids[1].clone()), "dbeca "),
-        (&ids[1], Place::After(ids[2].clone()), "dcbea "),
+        (&ids[3], BlockPosition::Before(ids[1].clone()), "dbeca "),
+        (&ids[1], BlockPosition::After(ids[2].clone()), "dcbea "),
         (&inner, within(&page, Some(0)), "edcba "),
         (&ids[2], within(&ids[0], None), "edbac "),
         (&ids[1], within(&other, None), "edac b"),
-        (&ids[1], Place::Before(inner.clone()), "bedac "),
+        (&ids[1], BlockPosition::Before(inner.clone()), "bedac "),
     ] {
         let before = desk.project().await.revision;
         let moved = go(block, place.clone()).await.unwrap();
@@ -156,135 +166,153 @@ pub async fn blocks_are_moved(replicas: Replicas) {
     for (block, place, expected) in [
         (&ids[0], within(&ids[0], None), "invalid"),
         (&ids[0], within(&ids[2], None), "invalid"),
-        (&ids[0], Place::Before(ids[0].clone()), "invalid"),
-        (&ids[0], Place::last(None), "invalid"),
+        (&ids[0], BlockPosition::Before(ids[0].clone()), "invalid"),
+        (&ids[0], BlockPosition::last(None), "invalid"),
         (&page, within(&other, None), "invalid"),
         (&ids[0], within(&block_id("gone"), None), "not found"),
-        (&ids[0], Place::After(block_id("gone")), "not found"),
+        (&ids[0], BlockPosition::After(block_id("gone")), "not found"),
         (&block_id("gone"), within(&page, None), "not found"),
     ] {
-        assert_eq!(go(block, place.clone()).await.word(), expected, "{block} {place:?}");
+        assert_eq!(go(block, place.clone()).await.outcome_name(), expected, "{block} {place:?}");
     }
     assert_eq!(desk.other.content(&ann(), &desk.id).await.unwrap(), before);
 }
 
 /// However often something is put between the same two, there is room and the order holds.
-pub async fn many_at_one_spot_stay_in_order(replicas: Replicas) {
-    let desk = Desk::new(replicas).await;
+pub async fn many_inserts_at_one_position_stay_in_order(replicas: Replicas) {
+    let desk = SuiteFixture::new(replicas).await;
     let page = desk.page("/").await;
     let ids = desk.sections(&page, "abc").await;
     for round in 0..400 {
         // In turn, both come between the other and `a`.
         let moved = &ids[1 + round % 2];
-        desk.store.move_block(desk.write(), moved, Place::After(ids[0].clone())).await.unwrap();
+        desk.store.move_block(desk.write(), moved, BlockPosition::After(ids[0].clone())).await.unwrap();
         let expected = if round % 2 == 0 { "abc" } else { "acb" };
         if round % 50 < 2 || round > 340 {
             assert_eq!(desk.titles(&page).await, expected, "{round}");
         }
     }
     let found = desk.read(Some(&page), 2).await.value;
-    assert!(found.iter().all(|found| found.block.order.as_str().len() <= crate::order::MAX_KEY));
+    assert!(found.iter().all(|found| found.block.order.as_str().len() <= crate::order::MAX_KEY_BYTES));
 }
 
 /// A copy has ids of its own and the same inside.
 pub async fn blocks_are_copied(replicas: Replicas) {
-    let desk = Desk::new(replicas).await;
+    let desk = SuiteFixture::new(replicas).await;
     let page = desk.page("/").await;
     let ids = desk.sections(&page, "ab").await;
     desk.sections(&ids[0], "cd").await;
-    let copy = async |id: &BlockId, place| desk.store.copy_block(desk.write(), id, place, desk.seed()).await;
-    let made = copy(&ids[0], Place::After(ids[1].clone())).await.unwrap().value;
+    let copy =
+        async |id: &BlockId, place| desk.store.copy_block(desk.write(), id, place, desk.next_seed()).await;
+    let made = copy(&ids[0], BlockPosition::After(ids[1].clone())).await.unwrap().value;
     assert_eq!((made.len(), desk.titles(&page).await.as_str()), (3, "acdbacd"));
-    copy(&ids[0], Place::last(Some(ids[0].clone()))).await.unwrap();
+    copy(&ids[0], BlockPosition::last(Some(ids[0].clone()))).await.unwrap();
     assert_eq!(desk.titles(&page).await, "acdacdbacd");
-    let second = copy(&page, Place::After(page.clone())).await.unwrap().value;
+    let second = copy(&page, BlockPosition::After(page.clone())).await.unwrap().value;
     assert_eq!(desk.titles(&second[0].id).await, "acdacdbacd");
     assert_ne!(second[0].path(), Some("/"));
     assert_eq!(desk.project().await.usage.blocks, 22);
-    assert_eq!(copy(&block_id("gone"), Place::last(Some(page.clone()))).await.word(), "not found");
-    assert_eq!(copy(&ids[0], Place::last(None)).await.word(), "invalid");
+    assert_eq!(
+        copy(&block_id("gone"), BlockPosition::last(Some(page.clone()))).await.outcome_name(),
+        "not found"
+    );
+    assert_eq!(copy(&ids[0], BlockPosition::last(None)).await.outcome_name(), "invalid");
 }
 
 /// What is inside goes along, and nothing else.
-pub async fn blocks_are_deleted_with_their_inside(replicas: Replicas) {
-    let desk = Desk::new(replicas).await;
+pub async fn blocks_are_deleted_with_their_descendants(replicas: Replicas) {
+    let desk = SuiteFixture::new(replicas).await;
     let page = desk.page("/").await;
     let ids = desk.sections(&page, "abc").await;
     let inner = desk.sections(&ids[1], "de").await;
     desk.sections(&inner[0], "f").await;
     let gone = desk.store.delete_block(desk.write(), &ids[1]).await.unwrap();
     assert_eq!((gone.value, desk.titles(&page).await.as_str()), (4, "ac"));
-    assert_eq!(desk.store.delete_block(desk.write(), &inner[0]).await.word(), "not found");
+    assert_eq!(desk.store.delete_block(desk.write(), &inner[0]).await.outcome_name(), "not found");
     assert_eq!(desk.store.delete_block(desk.write(), &page).await.unwrap().value, 3);
     assert_eq!(desk.read(None, 9).await.value, []);
     assert_eq!(desk.project().await.usage.block_bytes, 0);
 }
 
 /// No two pages have the same path.
-pub async fn pages_have_paths_of_their_own(replicas: Replicas) {
-    let desk = Desk::new(replicas).await;
+pub async fn page_paths_are_unique(replicas: Replicas) {
+    let desk = SuiteFixture::new(replicas).await;
     let (home, about) = (desk.page("/").await, desk.page("/about").await);
-    let page = |path: &str| NewBlock::new("page", map(json!({ "title": "T", "path": path })));
-    let insert =
-        async |new| desk.store.insert_blocks(desk.write(), Place::last(None), new, desk.seed()).await;
-    assert_eq!(insert(vec![page("/")]).await.word(), "invalid");
-    assert_eq!(insert(vec![page("/x"), page("/x")]).await.word(), "invalid");
-    let change =
-        async |id, path: &str| desk.store.update_block(desk.write(), id, map(json!({ "path": path }))).await;
-    assert_eq!(change(&about, "/").await.word(), "invalid");
-    assert_eq!(change(&about, "/about").await.word(), "done");
-    assert_eq!(change(&home, "/start").await.word(), "done");
-    assert_eq!(change(&about, "/").await.word(), "done");
+    let page = |path: &str| NewBlock::new("page", object(json!({ "title": "T", "path": path })));
+    let insert = async |new| {
+        desk.store.insert_blocks(desk.write(), BlockPosition::last(None), new, desk.next_seed()).await
+    };
+    assert_eq!(insert(vec![page("/")]).await.outcome_name(), "invalid");
+    assert_eq!(insert(vec![page("/x"), page("/x")]).await.outcome_name(), "invalid");
+    let change = async |id, path: &str| {
+        desk.store.update_block(desk.write(), id, object(json!({ "path": path }))).await
+    };
+    assert_eq!(change(&about, "/").await.outcome_name(), "invalid");
+    assert_eq!(change(&about, "/about").await.outcome_name(), "done");
+    assert_eq!(change(&home, "/start").await.outcome_name(), "done");
+    assert_eq!(change(&about, "/").await.outcome_name(), "done");
     desk.store.delete_block(desk.write(), &about).await.unwrap();
-    assert_eq!(insert(vec![page("/")]).await.word(), "done");
+    assert_eq!(insert(vec![page("/")]).await.outcome_name(), "done");
 }
 
 /// Depth, and how much one call may make.
-pub async fn limits_on_blocks_hold(replicas: Replicas) {
-    let desk = Desk::new(replicas).await;
+pub async fn block_limits_are_enforced(replicas: Replicas) {
+    let desk = SuiteFixture::new(replicas).await;
     let page = desk.page("/").await;
     let mut deepest = page.clone();
-    for _ in 1..MAX_DEPTH {
+    for _ in 1..MAX_BLOCK_DEPTH {
         deepest = desk.sections(&deepest, "x").await.remove(0);
     }
-    let divider = || vec![NewBlock::new("divider", map(json!({})))];
-    let place = Place::last(Some(deepest.clone()));
-    let below = desk.store.insert_blocks(desk.write(), place, divider(), desk.seed()).await;
-    assert_eq!(below.word(), "invalid");
+    let divider = || vec![NewBlock::new("divider", object(json!({})))];
+    let place = BlockPosition::last(Some(deepest.clone()));
+    let below = desk.store.insert_blocks(desk.write(), place, divider(), desk.next_seed()).await;
+    assert_eq!(below.outcome_name(), "invalid");
     let pair = desk.sections(&page, "p").await.remove(0);
     desk.sections(&pair, "q").await;
     let parent = desk.read(Some(&deepest), 1).await.value[0].block.parent.clone();
-    assert_eq!(desk.store.move_block(desk.write(), &pair, Place::last(parent)).await.word(), "invalid");
-    let many = vec![NewBlock::new("divider", map(json!({}))); crate::limits::MAX_NEW_BLOCKS + 1];
-    let place = Place::last(Some(page));
-    assert_eq!(desk.store.insert_blocks(desk.write(), place, many, desk.seed()).await.word(), "too large");
+    assert_eq!(
+        desk.store.move_block(desk.write(), &pair, BlockPosition::last(parent)).await.outcome_name(),
+        "invalid"
+    );
+    let many = vec![NewBlock::new("divider", object(json!({}))); crate::limits::MAX_NEW_BLOCKS_PER_CALL + 1];
+    let place = BlockPosition::last(Some(page));
+    assert_eq!(
+        desk.store.insert_blocks(desk.write(), place, many, desk.next_seed()).await.outcome_name(),
+        "too large"
+    );
     let words: Vec<String> = (0..4000).map(|number| format!("asset:{number:04}")).collect();
     let words = words.join(" ");
-    let naming = vec![NewBlock::new("text", map(json!({ "text": words }))); 13];
-    let named = desk.store.insert_blocks(desk.write(), Place::last(Some(pair)), naming, desk.seed()).await;
-    assert!(matches!(named.refusal(), Refusal::TooLarge { limit: MAX_MENTIONS, .. }));
+    let naming = vec![NewBlock::new("text", object(json!({ "text": words }))); 13];
+    let named = desk
+        .store
+        .insert_blocks(desk.write(), BlockPosition::last(Some(pair)), naming, desk.next_seed())
+        .await;
+    assert!(matches!(named.expect_rejection(), ProjectRejection::TooLarge { limit: MAX_ASSET_MENTIONS, .. }));
     let usage = desk.project().await.usage;
-    assert_eq!((usage.blocks, usage.mentions), (MAX_DEPTH as u64 + 2, 0));
+    assert_eq!((usage.blocks, usage.asset_mentions), (MAX_BLOCK_DEPTH as u64 + 2, 0));
 }
 
 /// The row of the project always says how much there is.
-pub async fn usage_is_kept(replicas: Replicas) {
-    let desk = Desk::new(replicas).await;
+pub async fn usage_is_tracked(replicas: Replicas) {
+    let desk = SuiteFixture::new(replicas).await;
     let page = desk.page("/").await;
     let ids = desk.sections(&page, "abc").await;
-    desk.put("one", b"12345").await;
-    desk.put("two", b"12345").await;
-    desk.put("three", b"123").await;
+    desk.put_asset("one", b"12345").await;
+    desk.put_asset("two", b"12345").await;
+    desk.put_asset("three", b"123").await;
     for (id, title) in [(&ids[0], "asset:x, asset:y, asset:x"), (&ids[1], "+asset:x"), (&ids[2], "+asset:x")]
     {
-        desk.store.update_block(desk.write(), id, map(json!({ "title": title }))).await.unwrap();
+        desk.store.update_block(desk.write(), id, object(json!({ "title": title }))).await.unwrap();
     }
-    desk.store.update_block(desk.write(), &ids[2], map(json!({ "title": null }))).await.unwrap();
-    desk.store.copy_block(desk.write(), &ids[0], Place::last(Some(page.clone())), desk.seed()).await.unwrap();
+    desk.store.update_block(desk.write(), &ids[2], object(json!({ "title": null }))).await.unwrap();
+    desk.store
+        .copy_block(desk.write(), &ids[0], BlockPosition::last(Some(page.clone())), desk.next_seed())
+        .await
+        .unwrap();
     desk.store.delete_block(desk.write(), &ids[1]).await.unwrap();
     desk.store.delete_asset(desk.write(), &asset_id("two"), false).await.unwrap();
     let content = desk.other.content(&ann(), &desk.id).await.unwrap().value;
     let usage = desk.project().await.usage;
     assert_eq!(usage, content.usage());
-    assert_eq!((usage.blocks, usage.mentions, usage.assets, usage.asset_bytes), (4, 4, 2, 8));
+    assert_eq!((usage.blocks, usage.asset_mentions, usage.assets, usage.asset_bytes), (4, 4, 2, 8));
 }

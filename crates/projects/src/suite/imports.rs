@@ -4,41 +4,45 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::Replicas;
-use super::projects::own;
-use super::tools::{Desk, Refused as _, ann, at, bob, id};
+use super::fixture::{ExpectRejection as _, SuiteFixture, ann, bob, project_id, timestamp};
+use super::projects::custom_type;
 use crate::asset::Digest;
 use crate::cursor::Page;
-use crate::error::{Noun, Refusal};
+use crate::error::{EntityKind, ProjectRejection};
 use crate::ids::{Account, ProjectId};
-use crate::import::{Import, ImportedVersion, Parts, Past};
-use crate::project::{FieldsPatch, Published};
+use crate::import::{ImportSource, ImportedVersion, ProjectHistory, ProjectImport};
+use crate::project::{ProjectFieldsPatch, Publication};
 use crate::store::ProjectStore;
 use crate::version::Version;
 
 /// An export that is held in memory.
 #[derive(Clone, Default)]
-struct Shelf {
+struct InMemoryImportSource {
     versions: BTreeMap<u32, ImportedVersion>,
     bytes: BTreeMap<Digest, Vec<u8>>,
 }
 
-impl Parts for Shelf {
-    fn version(&self, number: u32) -> Result<ImportedVersion, Refusal> {
+impl ImportSource for InMemoryImportSource {
+    fn version(&self, number: u32) -> Result<ImportedVersion, ProjectRejection> {
         self.versions.get(&number).cloned().ok_or_else(|| Version::missing(number))
     }
 
-    fn bytes(&self, digest: &Digest) -> Result<Vec<u8>, Refusal> {
-        let missing = || Refusal::not_found(Noun::Asset, digest.to_string());
+    fn bytes(&self, digest: &Digest) -> Result<Vec<u8>, ProjectRejection> {
+        let missing = || ProjectRejection::not_found(EntityKind::Asset, digest.to_string());
         self.bytes.get(digest).cloned().ok_or_else(missing)
     }
 }
 
 /// Everything of a project.
-async fn export(store: &ProjectStore, account: &Account, id: &ProjectId) -> (Import, Shelf) {
+async fn export(
+    store: &ProjectStore,
+    account: &Account,
+    id: &ProjectId,
+) -> (ProjectImport, InMemoryImportSource) {
     let project = store.project(account, id).await.unwrap();
     let content = store.content(account, id).await.unwrap().value;
     let mut assets = content.assets.clone();
-    let mut shelf = Shelf::default();
+    let mut shelf = InMemoryImportSource::default();
     for version in store.list_versions(account, id, Page::ALL).await.unwrap().items {
         let (Version { number, note, created, revision, .. }, content) =
             store.version(account, id, version.number).await.unwrap();
@@ -48,20 +52,29 @@ async fn export(store: &ProjectStore, account: &Account, id: &ProjectId) -> (Imp
     for asset in assets {
         shelf.bytes.insert(asset.digest, store.asset_bytes(account, id, &asset.digest).await.unwrap());
     }
-    let past = Past::of(&project, shelf.versions.keys().copied().collect());
+    let past = ProjectHistory::from_project(&project, shelf.versions.keys().copied().collect());
     let parts = Arc::new(shelf.clone());
-    (Import { id: id.clone(), slug: Some(project.fields.slug), content, past, parts }, shelf)
+    (
+        ProjectImport {
+            id: id.clone(),
+            slug: Some(project.fields.slug),
+            content,
+            history: past,
+            source: parts,
+        },
+        shelf,
+    )
 }
 
 /// A project with versions, one of them gone, assets that only versions name, and a draft that has gone on.
-async fn lived(replicas: Replicas) -> Desk {
-    let desk = Desk::new(replicas).await;
+async fn project_with_history(replicas: Replicas) -> SuiteFixture {
+    let desk = SuiteFixture::new(replicas).await;
     let page = desk.page("/").await;
     desk.sections(&page, "ab").await;
-    desk.store.put_block_type(desk.write(), own("price")).await.unwrap();
+    desk.store.put_block_type(desk.write(), custom_type("price")).await.unwrap();
     for content in [b"one" as &[u8], b"two", b"three"] {
-        desk.put("a", content).await;
-        desk.put("b", b"three").await;
+        desk.put_asset("a", content).await;
+        desk.put_asset("b", b"three").await;
         desk.store.publish(desk.write(), "a note").await.unwrap();
     }
     desk.store.publish(desk.write(), "").await.unwrap();
@@ -69,21 +82,21 @@ async fn lived(replicas: Replicas) -> Desk {
     for gone in [1, 4] {
         desk.store.delete_version(desk.write(), gone).await.unwrap();
     }
-    desk.put("a", b"four").await;
+    desk.put_asset("a", b"four").await;
     desk
 }
 
 /// Nothing is lost on the way: the project, its draft, versions and bytes are what they were, and so are times and revisions.
-pub async fn a_project_comes_with_its_past(replicas: Replicas) {
-    let desk = lived(replicas).await;
+pub async fn import_keeps_history(replicas: Replicas) {
+    let desk = project_with_history(replicas).await;
     let before = desk.project().await;
     let (mut import, shelf) = export(&desk.other, &ann(), &desk.id).await;
-    assert_eq!((before.next_version, import.past.versions.clone()), (5, BTreeSet::from([2, 3])));
+    assert_eq!((before.next_version, import.history.versions.clone()), (5, BTreeSet::from([2, 3])));
     desk.store.delete_project(desk.write()).await.unwrap();
     assert_eq!(desk.store.import_project(&ann(), import.clone()).await.unwrap(), before);
     assert_eq!(desk.project().await, before);
     let (again, same) = export(&desk.other, &ann(), &desk.id).await;
-    assert_eq!((again.content, again.past), (import.content.clone(), import.past.clone()));
+    assert_eq!((again.content, again.history), (import.content.clone(), import.history.clone()));
     assert_eq!(same.bytes, shelf.bytes);
     for (number, version) in &shelf.versions {
         let found = &same.versions[number];
@@ -94,7 +107,10 @@ pub async fn a_project_comes_with_its_past(replicas: Replicas) {
         assert_eq!(found.content, version.content);
     }
     // It lives on as if nothing had happened.
-    assert_eq!(desk.store.publish(desk.at_revision(before.revision), "").await.unwrap().value.number, 5);
+    assert_eq!(
+        desk.store.publish(desk.write_at_revision(before.revision), "").await.unwrap().value.number,
+        5
+    );
     desk.store.restore_version(desk.write(), 2).await.unwrap();
     for gone in [2, 3] {
         desk.store.delete_version(desk.write(), gone).await.unwrap();
@@ -103,22 +119,26 @@ pub async fn a_project_comes_with_its_past(replicas: Replicas) {
     assert_eq!(desk.project().await.usage.asset_bytes, 4 + 3 + 5);
 
     // A copy is somebody else's, under another id, and what was published is.
-    import.past.published = Some(Published { version: 3, revision: import.past.revision });
-    let copy = Import { id: id(2), slug: None, ..import };
+    import.history.published = Some(Publication { version: 3, revision: import.history.revision });
+    let copy = ProjectImport { id: project_id(2), slug: None, ..import };
     let copied = desk.store.import_project(&bob(), copy).await.unwrap();
     assert_eq!((copied.account.clone(), copied.fields.slug.as_str()), (bob(), "one"));
-    assert!(!copied.has_changes());
-    assert_eq!(desk.other.project(&bob(), &id(2)).await.unwrap(), copied);
+    assert!(!copied.has_unpublished_changes());
+    assert_eq!(desk.other.project(&bob(), &project_id(2)).await.unwrap(), copied);
     assert_eq!(desk.other.accounts().await.unwrap(), [ann(), bob()]);
 }
 
 /// What is done to an import, and what comes of it.
-type Damage = (&'static str, fn(&mut Import, &mut Shelf), &'static str);
+type ImportCorruption = (&'static str, fn(&mut ProjectImport, &mut InMemoryImportSource), &'static str);
 
-const DAMAGES: &[Damage] = &[
+const IMPORT_CORRUPTIONS: &[ImportCorruption] = &[
     ("a version is lost", |_, shelf| drop(shelf.versions.remove(&3)), "not found"),
-    ("bytes are lost", |_, shelf| drop(shelf.bytes.remove(&Digest::of(b"two"))), "not found"),
-    ("bytes are others", |_, shelf| drop(shelf.bytes.insert(Digest::of(b"two"), b"2".to_vec())), "invalid"),
+    ("bytes are lost", |_, shelf| drop(shelf.bytes.remove(&Digest::from_content(b"two"))), "not found"),
+    (
+        "bytes are others",
+        |_, shelf| drop(shelf.bytes.insert(Digest::from_content(b"two"), b"2".to_vec())),
+        "invalid",
+    ),
     ("a block hangs in the air", |import, _| drop(import.content.blocks.remove(0)), "invalid"),
     (
         "and in a version",
@@ -153,36 +173,36 @@ const DAMAGES: &[Damage] = &[
     ),
     ("a version is newer than all", |_, shelf| shelf.versions.get_mut(&2).unwrap().revision = 99, "invalid"),
     ("a note is no text", |_, shelf| shelf.versions.get_mut(&2).unwrap().note.push('\0'), "invalid"),
-    ("a number would come again", |import, _| import.past.next_version = 3, "invalid"),
+    ("a number would come again", |import, _| import.history.next_version = 3, "invalid"),
     ("the slug is another's", |import, _| import.slug = Some("two".to_owned()), "taken"),
-    ("the id is another's", |import, _| import.id = id(2), "taken"),
+    ("the id is another's", |import, _| import.id = project_id(2), "taken"),
 ];
 
 /// Whatever is wrong with it, and however late that shows, nothing of it is there.
-pub async fn half_a_project_is_none(replicas: Replicas) {
-    let desk = lived(replicas).await;
+pub async fn corrupt_import_leaves_nothing(replicas: Replicas) {
+    let desk = project_with_history(replicas).await;
     let (import, shelf) = export(&desk.other, &ann(), &desk.id).await;
     desk.store.delete_project(desk.write()).await.unwrap();
-    let two = crate::NewProject::empty(id(2), crate::NewFields::named("Two"));
-    desk.store.create_project(&ann(), two, false, at(1)).await.unwrap();
-    for (what, damage, expected) in DAMAGES {
+    let two = crate::NewProject::empty(project_id(2), crate::NewProjectFields::with_name("Two"));
+    desk.store.create_project(&ann(), two, false, timestamp(1)).await.unwrap();
+    for (what, damage, expected) in IMPORT_CORRUPTIONS {
         let (mut import, mut shelf) = (import.clone(), shelf.clone());
         damage(&mut import, &mut shelf);
-        import.parts = Arc::new(shelf);
-        assert_eq!(desk.store.import_project(&ann(), import).await.word(), *expected, "{what}");
-        assert_eq!(desk.store.project(&ann(), &desk.id).await.word(), "not found", "{what}");
+        import.source = Arc::new(shelf);
+        assert_eq!(desk.store.import_project(&ann(), import).await.outcome_name(), *expected, "{what}");
+        assert_eq!(desk.store.project(&ann(), &desk.id).await.outcome_name(), "not found", "{what}");
         assert_eq!(desk.other.list_projects(&ann(), Page::ALL).await.unwrap().items.len(), 1, "{what}");
     }
     // Whoever has to mend it is told which asset it is about.
     let mut odd = import.clone();
     odd.content.assets[0].content_type = crate::ContentType::Png;
-    let told = desk.store.import_project(&ann(), odd).await.refusal().to_string();
+    let told = desk.store.import_project(&ann(), odd).await.expect_rejection().to_string();
     assert!(told.starts_with("/assets/a/content: is not image/png"), "{told}");
     // The slug is still free, and the good one is welcome; it is no second time.
-    let patch = FieldsPatch { slug: Some("one".to_owned()), ..FieldsPatch::default() };
-    let dry = crate::Write { project: id(2), ..desk.dry() };
+    let patch = ProjectFieldsPatch { slug: Some("one".to_owned()), ..ProjectFieldsPatch::default() };
+    let dry = crate::ProjectWrite { project: project_id(2), ..desk.dry_run() };
     desk.store.update_project(dry, patch).await.unwrap();
     desk.store.import_project(&ann(), import.clone()).await.unwrap();
-    assert_eq!(desk.store.import_project(&ann(), import.clone()).await.word(), "taken");
-    assert_eq!(desk.store.import_project(&bob(), import).await.word(), "taken");
+    assert_eq!(desk.store.import_project(&ann(), import.clone()).await.outcome_name(), "taken");
+    assert_eq!(desk.store.import_project(&bob(), import).await.outcome_name(), "taken");
 }

@@ -3,45 +3,48 @@
 use serde_json::json;
 
 use super::Replicas;
-use super::projects::own;
-use super::tools::{Desk, Refused as _, ann, asset, asset_id, at, block_id, bob, id, map};
+use super::fixture::{
+    ExpectRejection as _, SuiteFixture, ann, asset_id, block_id, bob, new_asset, object, project_id,
+    timestamp,
+};
+use super::projects::custom_type;
 use crate::asset::{AssetPatch, Digest};
-use crate::blocks::{NewBlock, Place, Reach};
+use crate::blocks::{BlockPosition, NewBlock, TreeQuery};
 use crate::cursor::Page;
 use crate::design::DesignEdit;
 use crate::error::Error;
 use crate::ids::{Account, ProjectId};
 use crate::new_project::NewProject;
-use crate::project::{FieldsPatch, NewFields, Write};
+use crate::project::{NewProjectFields, ProjectFieldsPatch, ProjectWrite};
 use crate::store::ProjectStore;
-use design_tokens::starter;
+use design_tokens::starter_document;
 
 /// How many writes there are.
-const WRITES: usize = 17;
+const WRITE_COUNT: usize = 17;
 
 /// Does one of all writes. They fit a project with the page `page`, the section `section` in it, the asset `a`, the type
 /// `price` and version 1, published, and version 2, not: see [`prepared`].
-async fn write(
+async fn run_write(
     store: &ProjectStore,
     which: usize,
-    write: Write,
+    write: ProjectWrite,
     ids: &[crate::BlockId],
 ) -> Result<u64, Error> {
-    let seed = crate::Seed([u8::try_from(which).unwrap_or(0) + 200; 16]);
+    let seed = crate::IdSeed([u8::try_from(which).unwrap_or(0) + 200; 16]);
     let (page, section) = (&ids[0], &ids[1]);
-    let into = || Place::last(Some(page.clone()));
-    let text = || vec![NewBlock::new("text", map(json!({ "text": "x" })))];
+    let into = || BlockPosition::last(Some(page.clone()));
+    let text = || vec![NewBlock::new("text", object(json!({ "text": "x" })))];
     Ok(match which {
-        0 => store.update_project(write, FieldsPatch::default()).await?.revision,
-        1 => store.put_block_type(write, own("other")).await?.revision,
+        0 => store.update_project(write, ProjectFieldsPatch::default()).await?.revision,
+        1 => store.put_block_type(write, custom_type("other")).await?.revision,
         2 => store.delete_block_type(write, "price").await?.revision,
         3 => store.insert_blocks(write, into(), text(), seed).await?.revision,
-        4 => store.update_block(write, section, map(json!({ "title": "t" }))).await?.revision,
+        4 => store.update_block(write, section, object(json!({ "title": "t" }))).await?.revision,
         5 => store.move_block(write, section, into()).await?.revision,
         6 => store.copy_block(write, section, into(), seed).await?.revision,
         7 => store.delete_block(write, section).await?.revision,
-        8 => store.edit_design_system(write, DesignEdit::Replace(starter())).await?.revision,
-        9 => store.put_asset(write, asset("new", b"x")).await?.revision,
+        8 => store.edit_design_system(write, DesignEdit::Replace(starter_document())).await?.revision,
+        9 => store.put_asset(write, new_asset("new", b"x")).await?.revision,
         10 => store.update_asset(write, &asset_id("a"), AssetPatch::default()).await?.revision,
         11 => store.delete_asset(write, &asset_id("a"), false).await?.revision,
         12 => store.publish(write, "").await?.revision,
@@ -49,18 +52,18 @@ async fn write(
         14 => store.restore_version(write, 1).await?.revision,
         15 => store.delete_version(write, 1).await?.revision,
         // These two change nothing of the project but that it is there, and tell the revision that it has.
-        16 => store.duplicate_project(write, id(77), NewFields::default()).await?.revision,
+        16 => store.duplicate_project(write, project_id(77), NewProjectFields::default()).await?.revision,
         _ => store.delete_project(write).await?.revision,
     })
 }
 
 /// A desk with something of everything.
-async fn prepared(replicas: Replicas) -> (Desk, Vec<crate::BlockId>) {
-    let desk = Desk::new(replicas).await;
+async fn populated_project(replicas: Replicas) -> (SuiteFixture, Vec<crate::BlockId>) {
+    let desk = SuiteFixture::new(replicas).await;
     let page = desk.page("/").await;
     let section = desk.sections(&page, "s").await.remove(0);
-    desk.put("a", b"1").await;
-    desk.store.put_block_type(desk.write(), own("price")).await.unwrap();
+    desk.put_asset("a", b"1").await;
+    desk.store.put_block_type(desk.write(), custom_type("price")).await.unwrap();
     desk.store.publish(desk.write(), "").await.unwrap();
     desk.store.publish(desk.write(), "").await.unwrap();
     (desk, vec![page, section])
@@ -68,13 +71,13 @@ async fn prepared(replicas: Replicas) -> (Desk, Vec<crate::BlockId>) {
 
 /// Every write tells what it would do, and nothing happens.
 pub async fn a_dry_run_changes_nothing(replicas: Replicas) {
-    let (desk, ids) = prepared(replicas).await;
+    let (desk, ids) = populated_project(replicas).await;
     let (project, content) = (desk.project().await, desk.other.content(&ann(), &desk.id).await.unwrap());
-    for which in 0..=WRITES {
-        let told = write(&desk.store, which, desk.dry(), &ids).await.unwrap();
+    for which in 0..=WRITE_COUNT {
+        let told = run_write(&desk.store, which, desk.dry_run(), &ids).await.unwrap();
         let expected = match which {
             16 => 1,
-            WRITES => project.revision,
+            WRITE_COUNT => project.revision,
             _ => project.revision + 1,
         };
         assert_eq!(told, expected, "{which}");
@@ -83,33 +86,35 @@ pub async fn a_dry_run_changes_nothing(replicas: Replicas) {
     assert_eq!(desk.other.content(&ann(), &desk.id).await.unwrap(), content);
     assert_eq!(desk.other.list_projects(&ann(), Page::ALL).await.unwrap().items.len(), 1);
     assert_eq!(desk.other.list_versions(&ann(), &desk.id, Page::ALL).await.unwrap().items.len(), 2);
-    let new = NewProject::empty(id(5), NewFields::named("Five"));
-    assert_eq!(desk.store.create_project(&ann(), new, true, at(1)).await.unwrap().revision, 1);
-    assert_eq!(desk.store.project(&ann(), &id(5)).await.word(), "not found");
+    let new = NewProject::empty(project_id(5), NewProjectFields::with_name("Five"));
+    assert_eq!(desk.store.create_project(&ann(), new, true, timestamp(1)).await.unwrap().revision, 1);
+    assert_eq!(desk.store.project(&ann(), &project_id(5)).await.outcome_name(), "not found");
 }
 
 /// One more, and one only.
 pub async fn every_write_adds_one_to_the_revision(replicas: Replicas) {
-    let (desk, ids) = prepared(replicas).await;
+    let (desk, ids) = populated_project(replicas).await;
     // The order lets each find what it needs: what deletes comes last.
     for which in [0, 1, 3, 4, 5, 6, 8, 9, 10, 12, 13, 14, 11, 15, 2, 7] {
         let before = desk.project().await;
-        let now = desk.at_revision(before.revision);
-        assert_eq!(write(&desk.store, which, now, &ids).await.unwrap(), before.revision + 1, "{which}");
+        let now = desk.write_at_revision(before.revision);
+        assert_eq!(run_write(&desk.store, which, now, &ids).await.unwrap(), before.revision + 1, "{which}");
         assert_eq!(desk.project().await.revision, before.revision + 1, "{which}");
     }
 }
 
 /// Whatever the write is.
-pub async fn an_old_revision_refuses_every_write(replicas: Replicas) {
-    let (desk, ids) = prepared(replicas).await;
+pub async fn stale_revision_rejects_every_write(replicas: Replicas) {
+    let (desk, ids) = populated_project(replicas).await;
     let (project, content) = (desk.project().await, desk.other.content(&ann(), &desk.id).await.unwrap());
-    for which in 0..=WRITES {
+    for which in 0..=WRITE_COUNT {
         for revision in [0, project.revision - 1, project.revision + 1, u64::MAX] {
-            let refused =
-                write(&desk.store, which, desk.at_revision(revision), &ids).await.unwrap_err().to_string();
+            let refused = run_write(&desk.store, which, desk.write_at_revision(revision), &ids)
+                .await
+                .unwrap_err()
+                .to_string();
             let found = project.revision;
-            let expected = crate::Refusal::Conflict { expected: revision, found }.to_string();
+            let expected = crate::ProjectRejection::Conflict { expected: revision, found }.to_string();
             assert_eq!(refused, expected, "{which}");
         }
     }
@@ -118,9 +123,9 @@ pub async fn an_old_revision_refuses_every_write(replicas: Replicas) {
 }
 
 /// Every read of a project, by what it says if it fails.
-async fn reads(store: &ProjectStore, account: &Account, project: &ProjectId) -> Vec<Option<String>> {
-    let all = Reach::ALL;
-    let digest = Digest::of(b"1");
+async fn run_all_reads(store: &ProjectStore, account: &Account, project: &ProjectId) -> Vec<Option<String>> {
+    let all = TreeQuery::ALL;
+    let digest = Digest::from_content(b"1");
     vec![
         store.project(account, project).await.err().map(|error| error.to_string()),
         store.content(account, project).await.err().map(|error| error.to_string()),
@@ -141,58 +146,67 @@ async fn reads(store: &ProjectStore, account: &Account, project: &ProjectId) -> 
 }
 
 /// Another account's project is as absent as one that never was, for every use case.
-pub async fn strangers_find_nothing(replicas: Replicas) {
-    let (desk, ids) = prepared(replicas).await;
+pub async fn other_accounts_find_nothing(replicas: Replicas) {
+    let (desk, ids) = populated_project(replicas).await;
     let (project, content) = (desk.project().await, desk.other.content(&ann(), &desk.id).await.unwrap());
     let accounts = ["bob", "ANN", "ann ", "", "%", "ann'--", "a\0", &"x".repeat(5000)];
     for account in accounts.map(Account::new) {
         let absent = desk.id.missing().to_string();
         assert!(
-            reads(&desk.store, &account, &desk.id).await.iter().all(|told| told.as_ref() == Some(&absent))
+            run_all_reads(&desk.store, &account, &desk.id)
+                .await
+                .iter()
+                .all(|told| told.as_ref() == Some(&absent))
         );
-        for which in 0..=WRITES {
+        for which in 0..=WRITE_COUNT {
             for if_revision in [None, Some(project.revision), Some(0)] {
-                let theirs = Write { account: account.clone(), if_revision, ..desk.write() };
-                let refused = write(&desk.store, which, theirs, &ids).await.unwrap_err().to_string();
+                let theirs = ProjectWrite { account: account.clone(), if_revision, ..desk.write() };
+                let refused = run_write(&desk.store, which, theirs, &ids).await.unwrap_err().to_string();
                 assert_eq!(refused, absent, "{which}");
             }
         }
         assert_eq!(desk.store.list_projects(&account, Page::ALL).await.unwrap().items, []);
-        assert_eq!(desk.store.projects_beginning(&account, "", 9).await.unwrap(), []);
+        assert_eq!(desk.store.projects_with_id_prefix(&account, "", 9).await.unwrap(), []);
     }
     assert_eq!(desk.other.content(&ann(), &desk.id).await.unwrap(), content);
     assert_eq!(desk.project().await, project);
     // A stranger cannot take an id that is somebody's, nor learn more than that it is taken.
-    let new = NewProject::empty(desk.id.clone(), NewFields::named("Mine"));
-    assert_eq!(desk.store.create_project(&bob(), new, false, at(1)).await.word(), "taken");
+    let new = NewProject::empty(desk.id.clone(), NewProjectFields::with_name("Mine"));
+    assert_eq!(desk.store.create_project(&bob(), new, false, timestamp(1)).await.outcome_name(), "taken");
 }
 
 /// Projects that never were, and what projects do not hold.
-pub async fn what_is_not_there_is_not_found(replicas: Replicas) {
-    let (desk, ids) = prepared(replicas).await;
-    let gone = id(99);
+pub async fn missing_entities_are_not_found(replicas: Replicas) {
+    let (desk, ids) = populated_project(replicas).await;
+    let gone = project_id(99);
     let absent = gone.missing().to_string();
-    assert!(reads(&desk.store, &ann(), &gone).await.iter().all(|told| told.as_ref() == Some(&absent)));
-    for which in 0..=WRITES {
-        let nowhere = Write { project: gone.clone(), if_revision: Some(3), ..desk.write() };
-        assert_eq!(write(&desk.store, which, nowhere, &ids).await.unwrap_err().to_string(), absent);
+    assert!(
+        run_all_reads(&desk.store, &ann(), &gone).await.iter().all(|told| told.as_ref() == Some(&absent))
+    );
+    for which in 0..=WRITE_COUNT {
+        let nowhere = ProjectWrite { project: gone.clone(), if_revision: Some(3), ..desk.write() };
+        assert_eq!(run_write(&desk.store, which, nowhere, &ids).await.unwrap_err().to_string(), absent);
     }
     // Blocks and assets of one project are not found in another.
-    let new = NewProject::empty(id(2), NewFields::named("Two"));
-    desk.store.create_project(&ann(), new, false, at(1)).await.unwrap();
+    let new = NewProject::empty(project_id(2), NewProjectFields::with_name("Two"));
+    desk.store.create_project(&ann(), new, false, timestamp(1)).await.unwrap();
     for which in [2, 3, 4, 5, 6, 7, 10, 11, 14, 15] {
-        let elsewhere = Write { project: id(2), ..desk.write() };
-        assert_eq!(write(&desk.store, which, elsewhere, &ids).await.word(), "not found", "{which}");
+        let elsewhere = ProjectWrite { project: project_id(2), ..desk.write() };
+        assert_eq!(
+            run_write(&desk.store, which, elsewhere, &ids).await.outcome_name(),
+            "not found",
+            "{which}"
+        );
     }
-    assert_eq!(desk.store.project(&ann(), &id(2)).await.unwrap().revision, 1);
+    assert_eq!(desk.store.project(&ann(), &project_id(2)).await.unwrap().revision, 1);
 }
 
 /// For the owner of the store.
-pub async fn accounts_are_told_to_the_owner([store, other]: Replicas) {
+pub async fn accounts_are_listed_for_the_store_owner([store, other]: Replicas) {
     assert_eq!(other.accounts().await.unwrap(), []);
     for (number, account) in [(1, bob()), (2, ann()), (3, bob())] {
-        let new = NewProject::empty(id(number), NewFields::named("P"));
-        store.create_project(&account, new, false, at(0)).await.unwrap();
+        let new = NewProject::empty(project_id(number), NewProjectFields::with_name("P"));
+        store.create_project(&account, new, false, timestamp(0)).await.unwrap();
     }
     assert_eq!(other.accounts().await.unwrap(), [ann(), bob()]);
 }

@@ -1,46 +1,51 @@
 use serde_json::json;
 
 use super::*;
-use crate::limits::{MAX_PATTERNS, MAX_PROBLEMS, MAX_SCHEMA_VALUES};
+use crate::limits::{MAX_PROBLEMS, MAX_SCHEMA_PATTERNS, MAX_SCHEMA_VALUES};
 
 fn props(value: &Value) -> Map<String, Value> {
     value.as_object().unwrap().clone()
 }
 
-fn own(name: &str, schema: Value) -> CustomType {
-    CustomType { name: name.to_owned(), description: String::new(), schema, children: Children::Any }
+fn custom_type(name: &str, schema: Value) -> CustomBlockType {
+    CustomBlockType {
+        name: name.to_owned(),
+        description: String::new(),
+        schema,
+        children: AllowedChildren::Any,
+    }
 }
 
 /// What is wrong with props, for a call that judges nothing else.
-fn told(kind: &BlockType, value: &Value) -> Vec<Problem> {
-    kind.problems(&props(value), &mut Steps::for_a_call())
+fn problems(kind: &BlockType, value: &Value) -> Vec<ValidationProblem> {
+    kind.problems(&props(value), &mut ValidationBudget::per_call())
 }
 
 #[test]
 fn all_built_in_types_are_usable() {
     let described: Vec<Value> = serde_json::from_str(include_str!("builtin.json")).unwrap();
-    assert_eq!(BUILT_IN.len(), described.len());
-    assert_eq!(BUILT_IN.len(), 20);
-    for kind in BUILT_IN.iter() {
+    assert_eq!(BUILT_IN_TYPES.len(), described.len());
+    assert_eq!(BUILT_IN_TYPES.len(), 20);
+    for kind in BUILT_IN_TYPES.iter() {
         assert_eq!(kind.schema["type"], "object", "{}", kind.name);
         assert!(!kind.description.is_empty());
-        assert!(Judge::of(&kind.schema, true).is_ok(), "{}", kind.name);
+        assert!(SchemaValidator::new(&kind.schema, true).is_ok(), "{}", kind.name);
         let named = [
             &kind.parents.clone().unwrap_or_default()[..],
             match &kind.children {
-                Children::Only(names) => names,
+                AllowedChildren::Only(names) => names,
                 _ => &[],
             },
         ]
         .concat();
-        assert!(named.iter().all(|name| built_in(name).is_some()), "{}", kind.name);
+        assert!(named.iter().all(|name| find_built_in(name).is_some()), "{}", kind.name);
     }
-    let hosts = &built_in("embed").unwrap().description;
+    let hosts = &find_built_in("embed").unwrap().description;
     assert!(crate::links::EMBED_HOSTS.iter().all(|host| hosts.contains(host)), "{hosts}");
 }
 
 #[test]
-fn every_problem_with_props_is_told() {
+fn every_problem_with_props_is_reported() {
     for (kind, value, expected) in [
         ("heading", json!({ "text": "Hi", "level": 2 }), &[][..]),
         (
@@ -67,7 +72,7 @@ fn every_problem_with_props_is_told() {
         ),
         ("divider", json!({}), &[]),
     ] {
-        let found: Vec<String> = told(built_in(kind).unwrap(), &value)
+        let found: Vec<String> = problems(find_built_in(kind).unwrap(), &value)
             .iter()
             .map(|problem| format!("{}: {}", problem.path, problem.message))
             .collect();
@@ -76,10 +81,13 @@ fn every_problem_with_props_is_told() {
 }
 
 #[test]
-fn who_may_be_inside_whom() {
-    let types = Types::with(&[
-        CustomType { children: Children::Only(vec!["price".to_owned()]), ..own("prices", json!({})) },
-        own("price", json!({})),
+fn placement_rules_are_enforced() {
+    let types = BlockTypes::with_custom(&[
+        CustomBlockType {
+            children: AllowedChildren::Only(vec!["price".to_owned()]),
+            ..custom_type("prices", json!({}))
+        },
+        custom_type("price", json!({})),
     ]);
     for (kind, parent, fits) in [
         ("page", None, true),
@@ -97,63 +105,80 @@ fn who_may_be_inside_whom() {
         ("prices", Some("column"), true),
         ("text", Some("gone"), false),
     ] {
-        assert_eq!(types.misplaced(kind, parent).is_none(), fits, "{kind} in {parent:?}");
+        assert_eq!(types.placement_error(kind, parent).is_none(), fits, "{kind} in {parent:?}");
     }
 }
 
 #[test]
-fn types_of_a_projects_own() {
-    let good = own("price-tag", json!({ "type": "object", "properties": { "link": { "format": "link" } } }));
+fn custom_types_are_validated() {
+    let good =
+        custom_type("price-tag", json!({ "type": "object", "properties": { "link": { "format": "link" } } }));
     assert_eq!(good.problems(), []);
-    let types = Types::with(std::slice::from_ref(&good));
+    let types = BlockTypes::with_custom(std::slice::from_ref(&good));
     let kind = types.get("price-tag").unwrap();
-    assert_eq!(told(kind, &json!({ "link": "data:x" })).len(), 1);
-    assert!(types.get("other").is_none() && types.unknown("other").contains("`price-tag`"));
+    assert_eq!(problems(kind, &json!({ "link": "data:x" })).len(), 1);
+    assert!(types.get("other").is_none() && types.unknown_type_message("other").contains("`price-tag`"));
 
-    let patterns: Map<String, Value> = (0..=MAX_PATTERNS).map(|n| (format!("a{n}"), json!({}))).collect();
+    let patterns: Map<String, Value> =
+        (0..=MAX_SCHEMA_PATTERNS).map(|n| (format!("a{n}"), json!({}))).collect();
     for schema in [
         json!({ "$schema": "https://json-schema.org/draft/2020-12/schema", "type": "object" }),
         json!({ "$schema": "https://json-schema.org/draft/2020-12/schema#" }),
         json!({ "properties": { "pattern": { "type": "string", "pattern": "^[\\p{L} .'-]+$" } } }),
     ] {
-        assert_eq!(own("a", schema.clone()).problems(), [], "{schema}");
+        assert_eq!(custom_type("a", schema.clone()).problems(), [], "{schema}");
     }
     let deep = (0..40).fold(json!({}), |inner, _| json!({ "not": inner }));
     for (bad, path) in [
-        (own("Text", json!({})), "/name"),
-        (own("text", json!({})), "/name"),
-        (own("a", json!(true)), "/schema"),
-        (own("a", json!({ "type": "objekt" })), "/schema"),
-        (own("a", json!({ "pattern": "(" })), "/schema"),
-        (own("a", json!({ "pattern": "(a{1000}){1000}" })), "/schema"),
-        (own("a", json!({ "pattern": "(?:[ab]{1,30}a?){1,30}!" })), "/schema"),
-        (own("a", json!({ "pattern": "(?=a)" })), "/schema"),
-        (own("a", json!({ "$ref": "#" })), "/schema"),
-        (own("a", json!({ "not": { "$ref": "http://169.254.169.254/" } })), "/schema"),
-        (own("a", json!({ "$schema": "http://example.com/own" })), "/schema"),
+        (custom_type("Text", json!({})), "/name"),
+        (custom_type("text", json!({})), "/name"),
+        (custom_type("a", json!(true)), "/schema"),
+        (custom_type("a", json!({ "type": "objekt" })), "/schema"),
+        (custom_type("a", json!({ "pattern": "(" })), "/schema"),
+        (custom_type("a", json!({ "pattern": "(a{1000}){1000}" })), "/schema"),
+        (custom_type("a", json!({ "pattern": "(?:[ab]{1,30}a?){1,30}!" })), "/schema"),
+        (custom_type("a", json!({ "pattern": "(?=a)" })), "/schema"),
+        (custom_type("a", json!({ "$ref": "#" })), "/schema"),
+        (custom_type("a", json!({ "not": { "$ref": "http://169.254.169.254/" } })), "/schema"),
+        (custom_type("a", json!({ "$schema": "http://example.com/own" })), "/schema"),
         (
-            own("a", json!({ "not": { "$schema": "https://json-schema.org/draft/2020-12/schema" } })),
+            custom_type("a", json!({ "not": { "$schema": "https://json-schema.org/draft/2020-12/schema" } })),
             "/schema",
         ),
-        (own("a", json!({ "allOf": [{ "unevaluatedProperties": false }] })), "/schema"),
-        (own("a", json!({ "items": { "unevaluatedItems": false } })), "/schema"),
-        (own("a", json!({ "enum": (0..MAX_SCHEMA_VALUES).collect::<Vec<_>>() })), "/schema"),
-        (own("a", json!({ "anyOf": vec![json!({ "pattern": "a" }); MAX_PATTERNS + 1] })), "/schema"),
-        (own("a", json!({ "patternProperties": patterns })), "/schema"),
-        (own("a", json!({ "const": "\0" })), "/schema/const"),
-        (own("a", json!({ "const": "x".repeat(20_000) })), "/schema"),
-        (own("a", deep), "/schema"),
-        (CustomType { children: Children::Only(vec!["A b".to_owned()]), ..own("a", json!({})) }, "/children"),
+        (custom_type("a", json!({ "allOf": [{ "unevaluatedProperties": false }] })), "/schema"),
+        (custom_type("a", json!({ "items": { "unevaluatedItems": false } })), "/schema"),
+        (custom_type("a", json!({ "enum": (0..MAX_SCHEMA_VALUES).collect::<Vec<_>>() })), "/schema"),
+        (
+            custom_type("a", json!({ "anyOf": vec![json!({ "pattern": "a" }); MAX_SCHEMA_PATTERNS + 1] })),
+            "/schema",
+        ),
+        (custom_type("a", json!({ "patternProperties": patterns })), "/schema"),
+        (custom_type("a", json!({ "const": "\0" })), "/schema/const"),
+        (custom_type("a", json!({ "const": "x".repeat(20_000) })), "/schema"),
+        (custom_type("a", deep), "/schema"),
+        (
+            CustomBlockType {
+                children: AllowedChildren::Only(vec!["A b".to_owned()]),
+                ..custom_type("a", json!({}))
+            },
+            "/children",
+        ),
     ] {
         let paths: Vec<_> = bad.problems().into_iter().map(|problem| problem.path).collect();
         assert_eq!(paths, [path], "{bad:?}");
     }
     // One that cannot be used any more is there, and says so.
-    let types = Types::with(&[own("a", json!({ "type": "objekt" })), own("text", json!({}))]);
-    let told = told(types.get("a").unwrap(), &json!({}));
+    let types = BlockTypes::with_custom(&[
+        custom_type("a", json!({ "type": "objekt" })),
+        custom_type("text", json!({})),
+    ]);
+    let told = problems(types.get("a").unwrap(), &json!({}));
     assert!(told[0].message.starts_with("cannot be judged: the type has no usable schema"), "{told:?}");
-    assert!(types.get("text").unwrap().is_built_in && types.all().count() == BUILT_IN.len() + 1);
-    let twice = problems_of(&[own("b", json!({})), own("b", json!(1))], CustomType::problems);
+    assert!(types.get("text").unwrap().is_built_in && types.all().count() == BUILT_IN_TYPES.len() + 1);
+    let twice = collect_type_problems(
+        &[custom_type("b", json!({})), custom_type("b", json!(1))],
+        CustomBlockType::problems,
+    );
     assert_eq!(
         twice.iter().map(|told| told.path.as_str()).collect::<Vec<_>>(),
         ["/types/1/schema", "/types/1/name"]
@@ -162,8 +187,8 @@ fn types_of_a_projects_own() {
 
 /// What is too much is told without looking closer.
 #[test]
-fn large_props_are_judged_in_so_many_steps() {
-    let too_much = Steps::for_a_call().refuse("").remove(0).message;
+fn large_props_respect_the_validation_budget() {
+    let too_much = ValidationBudget::per_call().report_exhausted("").remove(0).message;
     let too_much = too_much.as_str();
     let choices: Vec<Value> = (0..200).map(|n| json!({ "const": n })).collect();
     let of_items = |schema: Value| json!({ "properties": { "a": { "items": schema } } });
@@ -189,42 +214,43 @@ fn large_props_are_judged_in_so_many_steps() {
         (pattern("^[ab]+$"), text(), 1, ""),
         (of_items(json!({ "format": "regex" })), json!("("), 1, ""),
     ] {
-        let kind = own("a", schema);
+        let kind = custom_type("a", schema);
         assert_eq!(kind.problems(), [], "{kind:?}");
-        let types = Types::with(std::slice::from_ref(&kind));
-        let told = told(types.get("a").unwrap(), &json!({ "a": vec![item; count] }));
-        let word =
-            |told: &Problem| if told.path.is_empty() { told.message.clone() } else { told.path.clone() };
+        let types = BlockTypes::with_custom(std::slice::from_ref(&kind));
+        let told = problems(types.get("a").unwrap(), &json!({ "a": vec![item; count] }));
+        let word = |told: &ValidationProblem| {
+            if told.path.is_empty() { told.message.clone() } else { told.path.clone() }
+        };
         let words = told.iter().map(word).collect::<Vec<_>>().join(" ");
         assert_eq!(words, expected, "{count} {:.200}", kind.schema.to_string());
     }
     let table = json!({ "rows": vec![vec![1; 40]; 400] });
-    assert_eq!(told(built_in("table").unwrap(), &table).len(), MAX_PROBLEMS + 1);
+    assert_eq!(problems(find_built_in("table").unwrap(), &table).len(), MAX_PROBLEMS + 1);
 }
 
 /// However many blocks a call judges, and of however many types.
 #[test]
-fn a_call_judges_so_much_and_no_more() {
+fn validation_budget_is_per_call() {
     let choices: Vec<Value> = (0..200).map(|n| json!({ "const": n })).collect();
-    let large = own("a", json!({ "properties": { "a": { "items": { "anyOf": choices } } } }));
-    let patterns = own("a", json!({ "anyOf": vec![json!({ "pattern": "a" }); MAX_PATTERNS] }));
-    let one = Types::with(&[large]);
+    let large = custom_type("a", json!({ "properties": { "a": { "items": { "anyOf": choices } } } }));
+    let patterns = custom_type("a", json!({ "anyOf": vec![json!({ "pattern": "a" }); MAX_SCHEMA_PATTERNS] }));
+    let one = BlockTypes::with_custom(&[large]);
     let again = || one.clone();
-    let another = || Types::with(std::slice::from_ref(&patterns));
-    let many: [(&dyn Fn() -> Types, Value, usize, bool); 4] = [
+    let another = || BlockTypes::with_custom(std::slice::from_ref(&patterns));
+    let many: [(&dyn Fn() -> BlockTypes, Value, usize, bool); 4] = [
         (&again, json!({ "a": vec![7; 5_000] }), 24, true),
         (&again, json!({ "a": vec![7; 5_000] }), 25, false),
         (&another, json!({}), 33, true),
         (&another, json!({}), 34, false),
     ];
     for (types, value, count, fits) in many {
-        let mut left = Steps::for_a_call();
+        let mut left = ValidationBudget::per_call();
         let told = (0..count).flat_map(|_| types().get("a").unwrap().problems(&props(&value), &mut left));
         let told: Vec<_> = told.collect();
         assert_eq!(told.is_empty(), fits, "{count} {told:?}");
     }
     // Where mistakes are is told for as long as something is left for that. That there are some is always told.
-    let mut left = Steps::for_a_call();
+    let mut left = ValidationBudget::per_call();
     let mut tell = || one.get("a").unwrap().problems(&props(&json!({ "a": ["x", "y"] })), &mut left);
     let (first, last) = (tell().len(), (0..200).map(|_| tell()).last().unwrap());
     assert_eq!((first, last.len()), (2, 1));

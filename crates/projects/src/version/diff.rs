@@ -6,16 +6,16 @@ use serde_json::Value;
 
 use crate::asset::Asset;
 use crate::blocks::Block;
-use crate::content::Content;
+use crate::content::ProjectContent;
 use crate::ids::BlockId;
 
 /// What differs between two contents.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Differences {
+pub struct ContentDiff {
     /// What the project says of itself.
     pub fields: Vec<FieldChange>,
     /// Its own block types.
-    pub types: Names,
+    pub types: NameChanges,
     /// Blocks that are new, in the order of reading.
     pub added: Vec<Block>,
     /// Blocks that are gone, in the order of reading.
@@ -23,14 +23,14 @@ pub struct Differences {
     /// Blocks with other props, or of another type.
     pub changed: Vec<BlockChange>,
     /// Blocks at another place: in another block, or elsewhere among the same siblings. As few as explain the order.
-    pub moved: Vec<Moved>,
+    pub moved: Vec<BlockMove>,
     /// Design tokens.
-    pub tokens: design_tokens::Diff,
+    pub tokens: design_tokens::TokenDiff,
     /// Assets, by id. Changed: another content, type, name or text.
-    pub assets: Names,
+    pub assets: NameChanges,
 }
 
-impl Differences {
+impl ContentDiff {
     /// Whether there is none.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
@@ -50,7 +50,7 @@ pub struct FieldChange {
 
 /// What came, went and changed, by name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Names {
+pub struct NameChanges {
     /// What is new.
     pub added: Vec<String>,
     /// What is gone.
@@ -70,7 +70,7 @@ pub struct BlockChange {
 
 /// A block at another place.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Moved {
+pub struct BlockMove {
     /// Which one.
     pub id: BlockId,
     /// What it was inside of.
@@ -80,25 +80,25 @@ pub struct Moved {
 }
 
 /// What differs between two contents, from `old` to `new`.
-pub fn differences(old: &Content, new: &Content) -> Differences {
+pub fn diff_content(old: &ProjectContent, new: &ProjectContent) -> ContentDiff {
     let before: BTreeMap<&BlockId, &Block> = old.blocks.iter().map(|block| (&block.id, block)).collect();
     let after: BTreeMap<&BlockId, &Block> = new.blocks.iter().map(|block| (&block.id, block)).collect();
     let only = |blocks: &[Block], other: &BTreeMap<&BlockId, &Block>| -> Vec<Block> {
         blocks.iter().filter(|block| !other.contains_key(&block.id)).cloned().collect()
     };
-    let mut found = Differences {
-        fields: fields(old, new),
-        types: names(
+    let mut found = ContentDiff {
+        fields: diff_fields(old, new),
+        types: diff_names(
             old.types.iter().map(|own| (own.name.clone(), own)),
             new.types.iter().map(|own| (own.name.clone(), own)),
         ),
         added: only(&new.blocks, &before),
         removed: only(&old.blocks, &after),
-        tokens: design_tokens::diff(&old.design, &new.design),
-        assets: names(old.assets.iter().map(asset), new.assets.iter().map(asset)),
-        ..Differences::default()
+        tokens: design_tokens::diff_documents(&old.design, &new.design),
+        assets: diff_names(old.assets.iter().map(comparable_asset), new.assets.iter().map(comparable_asset)),
+        ..ContentDiff::default()
     };
-    let shuffled = shuffled(&old.blocks, &after);
+    let shuffled = reordered_blocks(&old.blocks, &after);
     for block in &new.blocks {
         let Some(was) = before.get(&block.id) else { continue };
         if was.props != block.props || was.kind != block.kind {
@@ -106,18 +106,18 @@ pub fn differences(old: &Content, new: &Content) -> Differences {
         }
         if was.parent != block.parent || shuffled.contains(&block.id) {
             let (from, to) = (was.parent.clone(), block.parent.clone());
-            found.moved.push(Moved { id: block.id.clone(), from, to });
+            found.moved.push(BlockMove { id: block.id.clone(), from, to });
         }
     }
     found
 }
 
 /// What counts of an asset: not when it was put there.
-fn asset(asset: &Asset) -> (String, impl PartialEq) {
+fn comparable_asset(asset: &Asset) -> (String, impl PartialEq) {
     (asset.id.to_string(), (&asset.digest, asset.content_type, &asset.name, &asset.alt))
 }
 
-fn fields(old: &Content, new: &Content) -> Vec<FieldChange> {
+fn diff_fields(old: &ProjectContent, new: &ProjectContent) -> Vec<FieldChange> {
     let all = [
         ("name", Value::from(old.fields.name.clone()), Value::from(new.fields.name.clone())),
         ("slug", Value::from(old.fields.slug.clone()), Value::from(new.fields.slug.clone())),
@@ -132,12 +132,12 @@ fn fields(old: &Content, new: &Content) -> Vec<FieldChange> {
     changed.map(|(field, before, after)| FieldChange { field, before, after }).collect()
 }
 
-fn names<T: PartialEq>(
+fn diff_names<T: PartialEq>(
     old: impl Iterator<Item = (String, T)>,
     new: impl Iterator<Item = (String, T)>,
-) -> Names {
+) -> NameChanges {
     let (old, new): (BTreeMap<_, _>, BTreeMap<_, _>) = (old.collect(), new.collect());
-    let mut names = Names::default();
+    let mut names = NameChanges::default();
     for (name, is) in &new {
         match old.get(name) {
             None => names.added.push(name.clone()),
@@ -150,7 +150,7 @@ fn names<T: PartialEq>(
 }
 
 /// Blocks that stayed in their parent and stand elsewhere among those that stayed too.
-fn shuffled<'a>(old: &'a [Block], after: &BTreeMap<&BlockId, &Block>) -> BTreeSet<&'a BlockId> {
+fn reordered_blocks<'a>(old: &'a [Block], after: &BTreeMap<&BlockId, &Block>) -> BTreeSet<&'a BlockId> {
     let mut stayed: BTreeMap<Option<&BlockId>, Vec<(&BlockId, &Block)>> = BTreeMap::new();
     for block in old {
         if let Some(is) = after.get(&block.id).filter(|is| is.parent == block.parent) {
@@ -160,7 +160,7 @@ fn shuffled<'a>(old: &'a [Block], after: &BTreeMap<&BlockId, &Block>) -> BTreeSe
     let mut found = BTreeSet::new();
     for siblings in stayed.values_mut() {
         let keys: Vec<_> = siblings.iter().map(|(_, is)| (&is.order, &is.id)).collect();
-        let kept = longest_rise(&keys);
+        let kept = longest_increasing_subsequence(&keys);
         let moved = siblings.iter().zip(kept).filter(|(_, kept)| !kept);
         found.extend(moved.map(|((id, _), _)| *id));
     }
@@ -168,7 +168,7 @@ fn shuffled<'a>(old: &'a [Block], after: &BTreeMap<&BlockId, &Block>) -> BTreeSe
 }
 
 /// Which items belong to a longest rising part of a list: these can be said to have stayed where they were.
-fn longest_rise<T: Ord>(items: &[T]) -> Vec<bool> {
+fn longest_increasing_subsequence<T: Ord>(items: &[T]) -> Vec<bool> {
     // For every length, the item with the least value that a rising part of that length can end in.
     let mut ends: Vec<usize> = Vec::new();
     let mut before: Vec<Option<usize>> = vec![None; items.len()];

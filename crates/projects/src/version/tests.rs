@@ -4,9 +4,9 @@ use super::*;
 use crate::asset::{Asset, ContentType, Digest};
 use crate::blocks::Block;
 use crate::limits::MAX_BLOCKS;
-use crate::types::{Children, CustomType};
+use crate::types::{AllowedChildren, CustomBlockType};
 use crate::{AssetId, BlockId, OrderKey};
-use design_tokens::{Document, starter};
+use design_tokens::{TokenDocument, starter_document};
 
 fn id(text: &str) -> BlockId {
     BlockId::parse(text).unwrap()
@@ -33,9 +33,9 @@ fn blocks(lines: &str) -> Vec<Block> {
     lines.split(';').map(str::trim).filter(|line| !line.is_empty()).map(block).collect()
 }
 
-fn content(lines: &str) -> Content {
-    Content {
-        fields: Fields {
+fn content(lines: &str) -> ProjectContent {
+    ProjectContent {
+        fields: ProjectFields {
             name: "One".to_owned(),
             slug: "one".to_owned(),
             description: String::new(),
@@ -43,40 +43,43 @@ fn content(lines: &str) -> Content {
         },
         types: Vec::new(),
         blocks: blocks(lines),
-        design: starter(),
+        design: starter_document(),
         assets: Vec::new(),
     }
 }
 
 #[test]
-fn a_content_is_read_back() {
+fn content_round_trips() {
     let mut full = content("p - a0 Home; a p a0 One; b a a0 Two");
     full.fields.metadata = json!({ "a": [1, 2.5, null, { "b": "ü" }] }).as_object().unwrap().clone();
-    for children in [Children::Any, Children::None, Children::Only(vec!["text".to_owned()])] {
+    for children in
+        [AllowedChildren::Any, AllowedChildren::None, AllowedChildren::Only(vec!["text".to_owned()])]
+    {
         let name = format!("t-{}", full.types.len());
-        full.types.push(CustomType { name, description: "d".to_owned(), schema: json!({}), children });
+        full.types.push(CustomBlockType { name, description: "d".to_owned(), schema: json!({}), children });
     }
     full.assets.push(Asset {
         id: AssetId::parse("x").unwrap(),
         name: "x.png".to_owned(),
         content_type: ContentType::Png,
         bytes: 7,
-        digest: Digest::of(b"x"),
+        digest: Digest::from_content(b"x"),
         created: "2026-03-02T12:00:00.123456Z".parse().unwrap(),
         alt: "An x".to_owned(),
     });
     full.design =
-        Document::parse(r#"{"z":{"$type":"number","$value":1},"a":{"$type":"number","$value":2}}"#).unwrap();
+        TokenDocument::parse(r#"{"z":{"$type":"number","$value":1},"a":{"$type":"number","$value":2}}"#)
+            .unwrap();
     let text = full.encode();
-    assert_eq!(Content::decode(&text).unwrap(), full);
+    assert_eq!(ProjectContent::decode(&text).unwrap(), full);
     assert_eq!(full.problems(), []);
     for bad in ["", "{}", "[]", &text.replace("\"form\":1", "\"form\":2"), &text.replace("a0", "!!")] {
-        assert!(Content::decode(bad).is_err(), "{bad:.40}");
+        assert!(ProjectContent::decode(bad).is_err(), "{bad:.40}");
     }
 }
 
 #[test]
-fn blocks_that_came_went_changed_and_moved() {
+fn block_changes_are_detected() {
     let start = "p - a0 Home; a p a0 A; b p a1 B; c p a2 C; d p a3 D; e d a0 E";
     for (end, expected) in [
         (start, ""),
@@ -90,7 +93,7 @@ fn blocks_that_came_went_changed_and_moved() {
         ("p - a0 Home; a p a5 A; b p a6 B; c p b00 C; d p b01 D; e d a3 E", ""),
         ("p - a0 Home; b p a0 X; a p a1 A; d p a3 D; e d a0 E", "-c ~b >a"),
     ] {
-        let found = differences(&content(start), &content(end));
+        let found = diff_content(&content(start), &content(end));
         let mut words: Vec<String> = Vec::new();
         words.extend(found.added.iter().map(|block| format!("+{}", block.id)));
         words.extend(found.removed.iter().map(|block| format!("-{}", block.id)));
@@ -102,40 +105,40 @@ fn blocks_that_came_went_changed_and_moved() {
 }
 
 #[test]
-fn other_things_that_differ() {
+fn field_type_token_and_asset_changes_are_detected() {
     let (old, mut new) = (content(""), content(""));
     new.fields.name = "Two".to_owned();
-    new.types.push(CustomType {
+    new.types.push(CustomBlockType {
         name: "t".to_owned(),
         description: String::new(),
         schema: json!({}),
-        children: Children::Any,
+        children: AllowedChildren::Any,
     });
-    new.design = Document::default();
+    new.design = TokenDocument::default();
     let (mut old, asset) = (old, |id: &str, content_type| Asset {
         id: AssetId::parse(id).unwrap(),
         name: "x".to_owned(),
         content_type,
         bytes: 1,
-        digest: Digest::of(b"x"),
+        digest: Digest::from_content(b"x"),
         created: Timestamp::UNIX_EPOCH,
         alt: String::new(),
     });
     old.assets = vec![asset("a", ContentType::Text), asset("b", ContentType::Text)];
     new.assets =
         vec![asset("a", ContentType::Css), asset("b", ContentType::Text), asset("c", ContentType::Text)];
-    let found = differences(&old, &new);
+    let found = diff_content(&old, &new);
     assert_eq!((found.assets.changed, found.assets.added), (vec!["a".to_owned()], vec!["c".to_owned()]));
-    let found = differences(&old, &new);
+    let found = diff_content(&old, &new);
     let change = FieldChange { field: "name", before: Value::from("One"), after: Value::from("Two") };
     assert_eq!(found.fields, [change]);
     assert_eq!(found.types.added, ["t"]);
     assert!(found.tokens.removed.len() > 50);
-    assert_eq!(differences(&new, &old).types.removed, ["t"]);
+    assert_eq!(diff_content(&new, &old).types.removed, ["t"]);
 }
 
 #[test]
-fn what_keeps_a_version_from_becoming_the_draft() {
+fn invalid_version_is_not_restored() {
     let project = Project {
         id: crate::ProjectId::parse("p").unwrap(),
         account: crate::Account::new("ann"),
@@ -145,9 +148,9 @@ fn what_keeps_a_version_from_becoming_the_draft() {
         revision: 5,
         published: None,
         next_version: 2,
-        usage: Usage::default(),
+        usage: ProjectUsage::default(),
     };
-    let write = Write {
+    let write = ProjectWrite {
         account: project.account.clone(),
         project: project.id.clone(),
         if_revision: None,
@@ -161,11 +164,11 @@ fn what_keeps_a_version_from_becoming_the_draft() {
     };
     let mut twice = content("p - a0 Home");
     twice.types = vec![
-        CustomType {
+        CustomBlockType {
             name: "t".to_owned(),
             description: String::new(),
             schema: json!({}),
-            children: Children::Any
+            children: AllowedChildren::Any
         };
         2
     ];
@@ -177,7 +180,7 @@ fn what_keeps_a_version_from_becoming_the_draft() {
         (twice, "/types/1/name"),
     ] {
         let told = match restore(&project, 1, &content, &write, 0) {
-            Err(Refusal::Invalid(problems)) => problems.into_iter().map(|told| told.path).collect(),
+            Err(ProjectRejection::Invalid(problems)) => problems.into_iter().map(|told| told.path).collect(),
             other => other.map(|_| Vec::new()).unwrap(),
         };
         assert_eq!(told.join(" "), expected, "{:?}", content.blocks.len());
@@ -186,8 +189,8 @@ fn what_keeps_a_version_from_becoming_the_draft() {
 
 /// As many blocks as a project may have, of types that are built in and of one that somebody wrote as people do.
 #[test]
-fn a_full_project_is_published() {
-    let own = CustomType {
+fn project_at_the_limits_is_published() {
+    let own = CustomBlockType {
         name: "product".to_owned(),
         description: String::new(),
         schema: json!({
@@ -204,7 +207,7 @@ fn a_full_project_is_published() {
                 "text": { "type": "string", "maxLength": 50_000 },
             },
         }),
-        children: Children::None,
+        children: AllowedChildren::None,
     };
     let product = json!({
         "name": "Chair", "slug": "a-wooden-chair", "released": "2026-03-02", "price": 19.5,
@@ -227,13 +230,13 @@ fn a_full_project_is_published() {
 
 /// Whatever somebody writes into types and blocks, judging them has an end, and it is told once.
 #[test]
-fn too_much_to_judge_is_one_problem() {
+fn exhausted_validation_budget_is_one_problem() {
     let mut costly = content("p - a0 Home");
-    costly.types = vec![CustomType {
+    costly.types = vec![CustomBlockType {
         name: "costly".to_owned(),
         description: String::new(),
         schema: json!({ "additionalProperties": { "items": { "allOf": vec![json!({ "multipleOf": 0.3 }); 230] } } }),
-        children: Children::None,
+        children: AllowedChildren::None,
     }];
     costly.blocks.extend((1..2_000).map(|number| Block {
         id: id(&format!("b{number}")),
@@ -248,7 +251,7 @@ fn too_much_to_judge_is_one_problem() {
 }
 
 #[test]
-fn what_keeps_a_draft_from_being_published() {
+fn invalid_draft_is_not_published() {
     for (lines, expected) in [
         ("", ""),
         ("p - a0 Home; a p a0 A", ""),

@@ -5,14 +5,14 @@ use super::*;
 /// One line that says what a message was taken for.
 fn summary(incoming: &Incoming) -> String {
     match incoming {
-        Incoming::One(one) => one_line(one),
+        Incoming::One(one) => summarize_message(one),
         Incoming::Batch(entries) => {
-            format!("batch [{}]", entries.iter().map(one_line).collect::<Vec<_>>().join(" | "))
+            format!("batch [{}]", entries.iter().map(summarize_message).collect::<Vec<_>>().join(" | "))
         }
     }
 }
 
-fn one_line(message: &Result<Message, Malformed>) -> String {
+fn summarize_message(message: &Result<Message, MalformedMessage>) -> String {
     let id = |id: &Option<Id>| id.as_ref().map_or("-".to_owned(), |id| id.as_json().to_owned());
     match message {
         Ok(Message::Request(r)) => format!("request {} {}", r.id.as_json(), r.method),
@@ -27,12 +27,12 @@ fn one_line(message: &Result<Message, Malformed>) -> String {
             format!("tool {} {name} {}", id(i), serde_json::to_string(arguments).unwrap())
         }
         Err(e) => {
-            let dialect = match e.envelope {
+            let dialect = match e.is_envelope {
                 None => "?",
                 Some(true) => "envelope",
                 Some(false) => "json-rpc",
             };
-            format!("{dialect} {} refused: {}", id(&e.id), e.problem)
+            format!("{dialect} {} refused: {}", id(&e.id), e.error)
         }
     }
 }
@@ -43,7 +43,7 @@ fn check(text: &str, expected: &str) {
 }
 
 #[test]
-fn json_rpc() {
+fn json_rpc_messages_are_decoded() {
     check(r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#, "request 1 ping");
     check(r#"{"jsonrpc":"2.0","method":"x","params":{}}"#, "notification x");
     check(r#"{"jsonrpc":"2.0","id":"s","result":{}}"#, r#"response "s" ok"#);
@@ -63,7 +63,7 @@ fn ids_are_kept_as_written() {
 }
 
 #[test]
-fn json_rpc_that_is_no_request() {
+fn invalid_json_rpc_is_rejected() {
     check(r#"{"id":1,"method":"ping"}"#, "json-rpc 1 refused: Missing required field: jsonrpc");
     check(r#"{"jsonrpc":"1.0","id":1,"method":"ping"}"#, "json-rpc 1 refused: `jsonrpc` must be \"2.0\"");
     check(r#"{"jsonrpc":2.0,"id":1,"method":"ping"}"#, "json-rpc 1 refused: `jsonrpc` must be \"2.0\"");
@@ -80,7 +80,7 @@ fn json_rpc_that_is_no_request() {
 }
 
 #[test]
-fn envelope() {
+fn envelope_messages_are_decoded() {
     check(r#"{"type":"handshake","id":"1"}"#, r#"handshake "1""#);
     check(r#"{"type":"request","tool":"handshake","id":"1"}"#, r#"handshake "1""#);
     check(r#"{"tool":"handshake"}"#, "handshake -");
@@ -108,7 +108,7 @@ fn envelope() {
 }
 
 #[test]
-fn batches() {
+fn batches_are_decoded_within_limits() {
     check(
         r#"[{"jsonrpc":"2.0","id":1,"method":"a"},{"jsonrpc":"2.0","method":"b"},3]"#,
         "batch [request 1 a | notification b | ? - refused: a message is a JSON object, not a number]",
@@ -121,7 +121,7 @@ fn batches() {
 }
 
 #[test]
-fn not_json() {
+fn invalid_json_is_rejected() {
     check("{not json", "? - refused: key must be a string at position 2");
     check("{\n\"a\": }", "? - refused: expected value at position 8");
     check(r#"{"a":1}{"b":2}"#, "? - refused: trailing characters at position 8");
@@ -132,13 +132,13 @@ fn not_json() {
 }
 
 #[test]
-fn one_id_may_be_spelled_in_two_ways() {
+fn escaped_and_plain_ids_are_equal() {
     let id = |text: &str| Id::new(serde_json::from_str(text).unwrap()).unwrap();
     assert_eq!(id(r#""a""#), id(r#""\u0061""#));
     assert_ne!(id(r#""1""#), id("1"));
 }
 
-fn json() -> impl Strategy<Value = Value> {
+fn arbitrary_json() -> impl Strategy<Value = Value> {
     let leaf = prop_oneof![
         Just(Value::Null),
         any::<bool>().prop_map(Value::from),
@@ -163,18 +163,18 @@ proptest! {
 
     /// What we accept is what serde_json accepts: the scan refuses no ordinary JSON.
     #[test]
-    fn ordinary_json_is_never_called_a_syntax_error(value in json()) {
+    fn valid_json_is_never_a_syntax_error(value in arbitrary_json()) {
         let incoming = decode(value.to_string().as_bytes(), &Limits::default());
-        let syntax = matches!(&incoming, Incoming::One(Err(Malformed { problem: Problem::Syntax { .. }, .. })));
+        let syntax = matches!(&incoming, Incoming::One(Err(MalformedMessage { error: MessageError::Syntax { .. }, .. })));
         prop_assert!(!syntax, "{}", summary(&incoming));
     }
 
     #[test]
-    fn a_request_survives_the_round_trip(id in "[a-z\\\\\"é]{0,8}", method in ".{0,20}", params in json()) {
-        let bytes = crate::encode::request(&Id::text(&id), &method, &serde_json::json!({ "p": params }));
+    fn request_round_trips(id in "[a-z\\\\\"é]{0,8}", method in ".{0,20}", params in arbitrary_json()) {
+        let bytes = crate::encode::request(&Id::from_text(&id), &method, &serde_json::json!({ "p": params }));
         match decode(&bytes, &Limits::default()) {
             Incoming::One(Ok(Message::Request(request))) => {
-                prop_assert_eq!(request.id, Id::text(&id));
+                prop_assert_eq!(request.id, Id::from_text(&id));
                 prop_assert_eq!(request.method, method);
                 let Params::Object(map) = request.params else { panic!("params are an object") };
                 prop_assert_eq!(&map["p"], &params);

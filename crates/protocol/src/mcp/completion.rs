@@ -7,9 +7,9 @@ use serde_json::{Map, Value};
 #[derive(Debug, Deserialize)]
 pub struct CompleteParams {
     /// What is being filled in.
-    pub r#ref: Reference,
+    pub r#ref: CompletionReference,
     /// Which argument of it.
-    pub argument: Argument,
+    pub argument: CompletionArgument,
     /// What has been filled in before.
     #[serde(default)]
     pub context: Option<Map<String, Value>>,
@@ -17,7 +17,7 @@ pub struct CompleteParams {
 
 /// An argument and what has been typed of it.
 #[derive(Debug, Deserialize)]
-pub struct Argument {
+pub struct CompletionArgument {
     /// Its name.
     pub name: String,
     /// What has been typed.
@@ -27,7 +27,7 @@ pub struct Argument {
 /// What is being filled in.
 #[derive(Debug, Deserialize)]
 #[serde(tag = "type")]
-pub enum Reference {
+pub enum CompletionReference {
     /// A prompt, by name.
     #[serde(rename = "ref/prompt")]
     Prompt {
@@ -70,10 +70,10 @@ pub struct Completion {
 }
 
 impl Completion {
-    const MOST: usize = 100;
+    const MAX_VALUES: usize = 100;
 
     /// The candidates that begin with what was typed, in their order.
-    pub fn of<'a>(candidates: impl IntoIterator<Item = &'a str>, typed: &str) -> Self {
+    pub fn from_candidates<'a>(candidates: impl IntoIterator<Item = &'a str>, typed: &str) -> Self {
         let typed = typed.to_lowercase();
         let mut values: Vec<String> = candidates
             .into_iter()
@@ -81,8 +81,8 @@ impl Completion {
             .map(str::to_owned)
             .collect();
         let count = values.len();
-        values.truncate(Self::MOST);
-        let has_more = count > Self::MOST;
+        values.truncate(Self::MAX_VALUES);
+        let has_more = count > Self::MAX_VALUES;
         Self { values, total: (!has_more).then_some(count), has_more }
     }
 }

@@ -17,19 +17,19 @@ pub struct ElicitParams {
     /// What to say.
     pub message: String,
     /// What to fill in.
-    pub requested_schema: Form,
+    pub requested_schema: FormSchema,
 }
 
 impl ElicitParams {
     /// A form to fill in.
-    pub fn form(message: String, requested_schema: Form, revision: Revision) -> Self {
+    pub fn form(message: String, requested_schema: FormSchema, revision: Revision) -> Self {
         Self { mode: revision.has_rich_forms().then_some("form"), message, requested_schema }
     }
 }
 
 /// A flat object of primitive fields.
 #[derive(Debug, Serialize)]
-pub struct Form {
+pub struct FormSchema {
     /// Always `object`.
     pub r#type: &'static str,
     /// The fields, in the order in which they are to be shown.

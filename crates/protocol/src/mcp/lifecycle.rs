@@ -60,7 +60,7 @@ pub struct InitializeResult<'a> {
     /// The revision that will be spoken.
     pub protocol_version: Revision,
     /// What the server can do.
-    pub capabilities: Capabilities,
+    pub capabilities: ServerCapabilities,
     /// Who the server is.
     pub server_info: &'a Implementation,
     /// What a model should know before it uses the tools.
@@ -75,22 +75,22 @@ pub struct DiscoverResult<'a> {
     /// Every revision that is spoken here.
     pub supported_versions: [Revision; Revision::ALL.len()],
     /// What the server can do.
-    pub capabilities: Capabilities,
+    pub capabilities: ServerCapabilities,
     /// What a model should know before it uses the tools.
     pub instructions: &'a str,
 }
 
 /// What the server can do.
 #[derive(Serialize)]
-pub struct Capabilities {
-    tools: ListChanged,
+pub struct ServerCapabilities {
+    tools: ListChangedCapability,
     #[serde(skip_serializing_if = "Option::is_none")]
-    completions: Option<Empty>,
-    resources: Watchable,
+    completions: Option<EmptyCapability>,
+    resources: ResourcesCapability,
     #[serde(skip_serializing_if = "Option::is_none")]
-    prompts: Option<ListChanged>,
+    prompts: Option<ListChangedCapability>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    logging: Option<Empty>,
+    logging: Option<EmptyCapability>,
     #[serde(skip_serializing_if = "Option::is_none")]
     experimental: Option<Value>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -103,7 +103,7 @@ const FLOW_EXTENSION: &str = "dev.fluxway/mcp-flow";
 /// Whether changes of a list are announced.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct ListChanged {
+struct ListChangedCapability {
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     list_changed: bool,
 }
@@ -111,7 +111,7 @@ struct ListChanged {
 /// The same, and whether a client may watch a single one.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Watchable {
+struct ResourcesCapability {
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     subscribe: bool,
     #[serde(skip_serializing_if = "std::ops::Not::not")]
@@ -119,17 +119,17 @@ struct Watchable {
 }
 
 #[derive(Serialize)]
-struct Empty {}
+struct EmptyCapability {}
 
-impl Capabilities {
+impl ServerCapabilities {
     /// Everything, as far as the revision has a word for it.
     pub fn for_revision(revision: Revision) -> Self {
         Self {
-            tools: ListChanged { list_changed: true },
-            completions: revision.announces_completions().then_some(Empty {}),
-            resources: Watchable { subscribe: true, list_changed: true },
-            prompts: Some(ListChanged { list_changed: true }),
-            logging: Some(Empty {}),
+            tools: ListChangedCapability { list_changed: true },
+            completions: revision.announces_completions().then_some(EmptyCapability {}),
+            resources: ResourcesCapability { subscribe: true, list_changed: true },
+            prompts: Some(ListChangedCapability { list_changed: true }),
+            logging: Some(EmptyCapability {}),
             experimental: None,
             extensions: None,
         }
@@ -149,9 +149,9 @@ impl Capabilities {
     /// What the CODEFLUSS document announces: tools and resources over plain POST, which carries no news.
     pub fn codefluss() -> Self {
         Self {
-            tools: ListChanged { list_changed: false },
+            tools: ListChangedCapability { list_changed: false },
             completions: None,
-            resources: Watchable { subscribe: false, list_changed: false },
+            resources: ResourcesCapability { subscribe: false, list_changed: false },
             prompts: None,
             logging: None,
             experimental: None,

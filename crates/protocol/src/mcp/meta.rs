@@ -20,12 +20,12 @@ pub struct RequestMeta {
     /// Where progress is wanted, the token to send it under.
     pub progress_token: Option<Value>,
     /// Set where the request carries its own version (2026-07-28 and later).
-    pub stateless: Option<Stateless>,
+    pub stateless: Option<StatelessMeta>,
 }
 
 /// What a stateless request says about its sender.
 #[derive(Debug)]
-pub struct Stateless {
+pub struct StatelessMeta {
     /// The version it is written in, if it says so.
     pub version: Option<String>,
     /// What its sender can do, if it says so.
@@ -36,7 +36,7 @@ pub struct Stateless {
 
 impl RequestMeta {
     /// Reads `_meta` out of `params`. The error names the member that cannot be read; nothing, if it is all of it.
-    pub fn of(params: &Map<String, Value>) -> Result<Self, &'static str> {
+    pub fn from_params(params: &Map<String, Value>) -> Result<Self, &'static str> {
         let meta = match params.get("_meta") {
             None => return Ok(Self::default()),
             Some(Value::Object(meta)) => meta,
@@ -48,22 +48,22 @@ impl RequestMeta {
         }
         let is_stateless =
             meta.contains_key(keys::PROTOCOL_VERSION) || meta.contains_key(keys::CLIENT_CAPABILITIES);
-        let stateless = is_stateless.then(|| Stateless::of(meta)).transpose()?;
+        let stateless = is_stateless.then(|| StatelessMeta::from_meta(meta)).transpose()?;
         Ok(Self { progress_token, stateless })
     }
 }
 
-impl Stateless {
-    fn of(meta: &Map<String, Value>) -> Result<Self, &'static str> {
+impl StatelessMeta {
+    fn from_meta(meta: &Map<String, Value>) -> Result<Self, &'static str> {
         Ok(Self {
-            version: read(meta, keys::PROTOCOL_VERSION)?,
-            capabilities: read(meta, keys::CLIENT_CAPABILITIES)?,
-            log_level: read(meta, keys::LOG_LEVEL)?,
+            version: read_member(meta, keys::PROTOCOL_VERSION)?,
+            capabilities: read_member(meta, keys::CLIENT_CAPABILITIES)?,
+            log_level: read_member(meta, keys::LOG_LEVEL)?,
         })
     }
 }
 
-fn read<T: for<'de> Deserialize<'de>>(
+fn read_member<T: for<'de> Deserialize<'de>>(
     meta: &Map<String, Value>,
     key: &'static str,
 ) -> Result<Option<T>, &'static str> {
@@ -73,7 +73,7 @@ fn read<T: for<'de> Deserialize<'de>>(
 /// A result with what 2026-07-28 wants on each.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Stamped<'a, R> {
+pub struct StampedResult<'a, R> {
     #[serde(flatten)]
     result: &'a R,
     result_type: &'static str,
@@ -96,7 +96,7 @@ struct ResultMeta<'a> {
     server_info: &'a Implementation,
 }
 
-impl<'a, R: Serialize> Stamped<'a, R> {
+impl<'a, R: Serialize> StampedResult<'a, R> {
     /// A complete result.
     pub fn complete(result: &'a R, server_info: &'a Implementation) -> Self {
         Self { result, result_type: "complete", cache: None, meta: ResultMeta { server_info } }
@@ -109,7 +109,7 @@ impl<'a, R: Serialize> Stamped<'a, R> {
 
     /// Says for how long the client may keep it, for itself only.
     #[must_use]
-    pub fn keep_for(mut self, ttl_ms: u64) -> Self {
+    pub fn with_cache_ttl(mut self, ttl_ms: u64) -> Self {
         self.cache = Some(CacheHint { ttl_ms, cache_scope: "private" });
         self
     }

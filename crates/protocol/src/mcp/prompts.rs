@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::Content;
+use super::ContentBlock;
 use crate::Revision;
 
 /// Result of `prompts/list`.
@@ -12,7 +12,7 @@ use crate::Revision;
 #[serde(rename_all = "camelCase")]
 pub struct PromptList {
     /// One page of prompts.
-    pub prompts: Vec<Prompt>,
+    pub prompts: Vec<PromptDescriptor>,
     /// Where the next page begins.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub next_cursor: Option<String>,
@@ -20,7 +20,7 @@ pub struct PromptList {
 
 /// A prompt that a person can pick.
 #[derive(Clone, Serialize)]
-pub struct Prompt {
+pub struct PromptDescriptor {
     /// Its name.
     pub name: &'static str,
     /// Its name for people.
@@ -32,7 +32,7 @@ pub struct Prompt {
     pub arguments: &'static [PromptArgument],
 }
 
-impl Prompt {
+impl PromptDescriptor {
     /// Takes away what the revision does not know.
     #[must_use]
     pub fn for_revision(mut self, revision: Revision) -> Self {
@@ -77,5 +77,5 @@ pub struct PromptMessage<'a> {
     /// Who says it.
     pub role: &'static str,
     /// What is said.
-    pub content: Content<'a>,
+    pub content: ContentBlock<'a>,
 }

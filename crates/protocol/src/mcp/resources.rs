@@ -9,7 +9,7 @@ use crate::Revision;
 #[serde(rename_all = "camelCase")]
 pub struct ResourceList {
     /// One page of resources.
-    pub resources: Vec<Resource>,
+    pub resources: Vec<ResourceDescriptor>,
     /// Where the next page begins.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub next_cursor: Option<String>,
@@ -18,7 +18,7 @@ pub struct ResourceList {
 /// Something that can be read.
 #[derive(Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Resource {
+pub struct ResourceDescriptor {
     /// Where it is.
     pub uri: String,
     /// Its name.
@@ -32,7 +32,7 @@ pub struct Resource {
     pub mime_type: &'static str,
 }
 
-impl Resource {
+impl ResourceDescriptor {
     /// Takes away what the revision does not know.
     #[must_use]
     pub fn for_revision(mut self, revision: Revision) -> Self {

@@ -11,7 +11,7 @@ use crate::Revision;
 #[serde(rename_all = "camelCase")]
 pub struct ToolList<'a> {
     /// One page of tools.
-    pub tools: Vec<Tool<'a>>,
+    pub tools: Vec<ToolDescriptor<'a>>,
     /// Where the next page begins.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub next_cursor: Option<String>,
@@ -20,7 +20,7 @@ pub struct ToolList<'a> {
 /// A tool as the client sees it.
 #[derive(Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Tool<'a> {
+pub struct ToolDescriptor<'a> {
     /// Its name.
     pub name: &'a str,
     /// Its name for people.
@@ -35,10 +35,10 @@ pub struct Tool<'a> {
     pub output_schema: Option<&'a Value>,
     /// Hints about what it does.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub annotations: Option<Annotations>,
+    pub annotations: Option<ToolAnnotations>,
 }
 
-impl Tool<'_> {
+impl ToolDescriptor<'_> {
     /// Takes away what the revision does not know.
     #[must_use]
     pub fn for_revision(mut self, revision: Revision) -> Self {
@@ -52,7 +52,7 @@ impl Tool<'_> {
 /// Hints about what a tool does. All four are always said: the defaults of the specification surprise.
 #[derive(Clone, Copy, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Annotations {
+pub struct ToolAnnotations {
     /// It changes nothing.
     pub read_only_hint: bool,
     /// It may overwrite or delete. Says nothing about what changes nothing.
@@ -87,7 +87,7 @@ pub struct CallToolParams {
 #[serde(rename_all = "camelCase")]
 pub struct CallToolResult<'a> {
     /// What the model reads.
-    pub content: [Content<'a>; 1],
+    pub content: [ContentBlock<'a>; 1],
     /// The same for programs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub structured_content: Option<&'a RawValue>,
@@ -99,7 +99,7 @@ pub struct CallToolResult<'a> {
 /// A piece of content. Texts are all that these tools produce.
 #[derive(Serialize)]
 #[serde(tag = "type", rename_all = "lowercase")]
-pub enum Content<'a> {
+pub enum ContentBlock<'a> {
     /// Text.
     Text {
         /// The text.
@@ -111,7 +111,7 @@ impl<'a> CallToolResult<'a> {
     /// A success.
     pub fn success(text: &'a str, structured: &'a RawValue, revision: Revision) -> Self {
         Self {
-            content: [Content::Text { text }],
+            content: [ContentBlock::Text { text }],
             structured_content: revision.has_structured_content().then_some(structured),
             is_error: None,
         }
@@ -119,6 +119,6 @@ impl<'a> CallToolResult<'a> {
 
     /// A failure that the model should read. It has no structured content, which would have to fit the schema.
     pub fn failure(text: &'a str) -> Self {
-        Self { content: [Content::Text { text }], structured_content: None, is_error: Some(true) }
+        Self { content: [ContentBlock::Text { text }], structured_content: None, is_error: Some(true) }
     }
 }

@@ -3,9 +3,9 @@
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-use knowledge::{Answer, Index, IndexedPage, Library, Query, shipped};
+use knowledge::{Answer, Index, IndexedDocument, Library, Query, shipped};
 
-use crate::error::Failure;
+use crate::error::RequestError;
 use crate::telemetry::request_span::in_request_span;
 
 /// Which documents are searched.
@@ -24,28 +24,28 @@ impl Default for DocumentSettings {
 }
 
 /// The documents, opened when somebody first asks for them.
-pub(crate) struct Documents {
+pub(crate) struct DocumentIndexes {
     settings: DocumentSettings,
-    opened: OnceLock<Opened>,
+    opened: OnceLock<OpenedIndexes>,
 }
 
-struct Opened {
-    own: Vec<Index>,
+struct OpenedIndexes {
+    custom: Vec<Index>,
     /// What is wrong with those that could not be opened, and what to do about it.
     problems: Vec<String>,
 }
 
-impl Documents {
+impl DocumentIndexes {
     pub(crate) fn new(settings: DocumentSettings) -> Self {
         Self { settings, opened: OnceLock::new() }
     }
 
-    fn opened(&self) -> &Opened {
+    fn opened(&self) -> &OpenedIndexes {
         self.opened.get_or_init(|| {
-            let mut opened = Opened { own: Vec::new(), problems: Vec::new() };
+            let mut opened = OpenedIndexes { custom: Vec::new(), problems: Vec::new() };
             for path in &self.settings.indexes {
-                match load(path) {
-                    Ok(index) => opened.own.push(index),
+                match load_index(path) {
+                    Ok(index) => opened.custom.push(index),
                     Err(problem) => {
                         in_request_span(|| tracing::error!(problem, "an index is not searched"));
                         opened.problems.push(problem);
@@ -62,36 +62,36 @@ impl Documents {
     }
 
     fn indexes(&self) -> impl Iterator<Item = &Index> {
-        self.opened().own.iter().chain(self.settings.shipped.then(shipped::index))
+        self.opened().custom.iter().chain(self.settings.shipped.then(shipped::index))
     }
 
     /// Answers a question from them.
-    pub(crate) fn answer(&self, query: &Query<'_>) -> Result<Answer, Failure> {
+    pub(crate) fn answer(&self, query: &Query<'_>) -> Result<Answer, RequestError> {
         let indexes: Vec<&Index> = self.indexes().collect();
         if indexes.is_empty() {
             let nothing =
                 "no documents are searched: name an index with --index, or leave out --no-shipped-docs";
             let problem = self.problems().first().map_or(nothing, String::as_str);
-            return Err(Failure::Index { problem: problem.to_owned() });
+            return Err(RequestError::Index { problem: problem.to_owned() });
         }
         let library = Library::new(shipped::encoder(), indexes);
-        let library = library.map_err(|error| Failure::Index { problem: error.to_string() })?;
-        library.answer(query).map_err(|error| Failure::argument("query", error.to_string()))
+        let library = library.map_err(|error| RequestError::Index { problem: error.to_string() })?;
+        library.answer(query).map_err(|error| RequestError::invalid_argument("query", error.to_string()))
     }
 
     /// Every page, in the order in which their indexes are searched.
-    pub(crate) fn pages(&self) -> impl Iterator<Item = IndexedPage<'_>> {
-        self.indexes().flat_map(Index::pages)
+    pub(crate) fn pages(&self) -> impl Iterator<Item = IndexedDocument<'_>> {
+        self.indexes().flat_map(Index::documents)
     }
 
     /// The page at a path. Of several, the one that is searched first.
-    pub(crate) fn page(&self, path: &str) -> Option<IndexedPage<'_>> {
-        self.indexes().find_map(|index| index.page(path))
+    pub(crate) fn page(&self, path: &str) -> Option<IndexedDocument<'_>> {
+        self.indexes().find_map(|index| index.document(path))
     }
 }
 
 /// Opens an index file. One that another version wrote is as useless as one that is damaged.
-fn load(path: &Path) -> Result<Index, String> {
+fn load_index(path: &Path) -> Result<Index, String> {
     let problem = |what: &dyn std::fmt::Display| {
         format!("the index {} cannot be used: {what}; make it again with `fluxway index DIR`", path.display())
     };

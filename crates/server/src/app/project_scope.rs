@@ -5,35 +5,44 @@ use std::sync::Arc;
 
 use flow::Entropy;
 use jiff::Timestamp;
-use projects::{Account, Error, Noun, Project, ProjectId, ProjectStore, Refusal, Seed, StoreError, Write};
+use projects::{
+    Account, EntityKind, Error, IdSeed, Project, ProjectId, ProjectRejection, ProjectStore, ProjectWrite,
+    StoreError,
+};
 use tokio::sync::{OnceCell, Semaphore, broadcast};
 
-use crate::error::Failure;
-use crate::rpc::subscriptions::{News, Whose};
-use crate::{Call, blocking};
+use crate::error::RequestError;
+use crate::rpc::subscriptions::{ChangeEvent, ChangedProject};
+use crate::{ToolContext, blocking};
 
 /// What opening a store of projects comes to.
-pub type OpenedProjects = Result<ProjectStore, StoreError>;
+pub type ProjectStoreResult = Result<ProjectStore, StoreError>;
 
 /// Opens the store of projects when the first call needs it.
-pub type OpenProjects = Box<dyn Fn() -> Pin<Box<dyn Future<Output = OpenedProjects> + Send>> + Send + Sync>;
+pub type ProjectStoreOpener =
+    Box<dyn Fn() -> Pin<Box<dyn Future<Output = ProjectStoreResult> + Send>> + Send + Sync>;
 
 /// The store of everybody's projects, opened when it is first needed: most servers on a pipe have none.
-pub(crate) struct Shelves {
-    open: Option<OpenProjects>,
+pub(crate) struct LazyProjectStore {
+    open: Option<ProjectStoreOpener>,
     store: OnceCell<ProjectStore>,
-    news: broadcast::Sender<News>,
+    changes: broadcast::Sender<ChangeEvent>,
     /// Work that takes a core for itself is done by so many at a time.
-    places: Arc<Semaphore>,
+    blocking_permits: Arc<Semaphore>,
 }
 
 /// How many work aside at a time.
-const PLACES: usize = 4;
+const MAX_BLOCKING_JOBS: usize = 4;
 
-impl Shelves {
+impl LazyProjectStore {
     /// Without a way to open one, every call that needs it fails.
-    pub(crate) fn new(open: Option<OpenProjects>, news: broadcast::Sender<News>) -> Self {
-        Self { open, store: OnceCell::new(), news, places: Arc::new(Semaphore::new(PLACES)) }
+    pub(crate) fn new(open: Option<ProjectStoreOpener>, changes: broadcast::Sender<ChangeEvent>) -> Self {
+        Self {
+            open,
+            store: OnceCell::new(),
+            changes,
+            blocking_permits: Arc::new(Semaphore::new(MAX_BLOCKING_JOBS)),
+        }
     }
 
     async fn store(&self) -> Result<ProjectStore, Error> {
@@ -47,7 +56,7 @@ impl Shelves {
 
 /// How a write is guarded: what every tool that writes takes besides what it is about.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Guard {
+pub(crate) struct WriteOptions {
     /// The revision that the caller has read.
     pub(crate) if_revision: Option<u64>,
     /// Tell what would happen, and do nothing.
@@ -56,7 +65,7 @@ pub(crate) struct Guard {
 
 /// What of a project has changed.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Changed {
+pub(crate) enum ProjectChange {
     /// It is new or gone.
     List,
     /// What it is called.
@@ -73,37 +82,37 @@ pub(crate) enum Changed {
 
 /// What one caller has.
 #[derive(Clone)]
-pub(crate) struct Desk {
+pub(crate) struct ProjectScope {
     store: ProjectStore,
     pub(crate) account: Account,
-    only: Option<String>,
+    bound_project: Option<String>,
     now: Timestamp,
     entropy: Arc<dyn Entropy>,
-    news: broadcast::Sender<News>,
-    places: Arc<Semaphore>,
+    changes: broadcast::Sender<ChangeEvent>,
+    blocking_permits: Arc<Semaphore>,
 }
 
-impl Desk {
+impl ProjectScope {
     /// The desk of whoever makes this call.
-    pub(crate) async fn of(call: &Call) -> Result<Self, Failure> {
+    pub(crate) async fn for_call(call: &ToolContext) -> Result<Self, RequestError> {
         Ok(Self {
             store: call.projects.store().await?,
             account: Account::new(call.principal.tenant()),
-            only: call.principal.project().map(str::to_owned),
+            bound_project: call.principal.project().map(str::to_owned),
             now: call.now,
             entropy: Arc::clone(&call.entropy),
-            news: call.projects.news.clone(),
-            places: Arc::clone(&call.projects.places),
+            changes: call.projects.changes.clone(),
+            blocking_permits: Arc::clone(&call.projects.blocking_permits),
         })
     }
 
     /// Does `work` on another thread, as soon as there is a place: all tokens or all blocks of a project are a matter of
     /// milliseconds, for which nobody else should have to wait.
-    pub(crate) async fn aside<T: Send + 'static>(
+    pub(crate) async fn run_blocking<T: Send + 'static>(
         &self,
-        work: impl FnOnce() -> Result<T, Failure> + Send + 'static,
-    ) -> Result<T, Failure> {
-        blocking::aside(&self.places, work).await
+        work: impl FnOnce() -> Result<T, RequestError> + Send + 'static,
+    ) -> Result<T, RequestError> {
+        blocking::run_with_permit(&self.blocking_permits, work).await
     }
 
     /// The time of the call.
@@ -116,46 +125,56 @@ impl Desk {
     }
 
     /// The id of a project that the caller may see. One that they may not is as absent as one that is not there.
-    pub(crate) fn project(&self, id: &str) -> Result<ProjectId, Failure> {
-        match &self.only {
-            Some(only) if only != id => Err(Refusal::not_found(Noun::Project, id).into()),
+    pub(crate) fn resolve_project_id(&self, id: &str) -> Result<ProjectId, RequestError> {
+        match &self.bound_project {
+            Some(only) if only != id => Err(ProjectRejection::not_found(EntityKind::Project, id).into()),
             _ => Ok(ProjectId::parse(id)?),
         }
     }
 
     /// The one project that there is for this caller.
-    pub(crate) fn only(&self) -> Option<&str> {
-        self.only.as_deref()
+    pub(crate) fn bound_project(&self) -> Option<&str> {
+        self.bound_project.as_deref()
     }
 
     /// A write to a project, now.
-    pub(crate) fn write(&self, project: &ProjectId, guard: Guard) -> Write {
-        let Guard { if_revision, dry_run } = guard;
-        Write { account: self.account.clone(), project: project.clone(), if_revision, dry_run, now: self.now }
+    pub(crate) fn write(&self, project: &ProjectId, options: WriteOptions) -> ProjectWrite {
+        let WriteOptions { if_revision, dry_run } = options;
+        ProjectWrite {
+            account: self.account.clone(),
+            project: project.clone(),
+            if_revision,
+            dry_run,
+            now: self.now,
+        }
     }
 
     /// The project that a write is to be about, if it can be made from where it stands.
-    pub(crate) async fn look(&self, id: &str, guard: Guard) -> Result<Project, Failure> {
-        let id = self.project(id)?;
+    pub(crate) async fn load_for_write(
+        &self,
+        id: &str,
+        options: WriteOptions,
+    ) -> Result<Project, RequestError> {
+        let id = self.resolve_project_id(id)?;
         let project = self.store.project(&self.account, &id).await?;
-        project.admit(&self.write(&id, guard))?;
+        project.check_revision(&self.write(&id, options))?;
         Ok(project)
     }
 
     /// What the ids of new things are made from.
-    pub(crate) fn seed(&self) -> Seed {
+    pub(crate) fn seed(&self) -> IdSeed {
         let mut seed = [0; 16];
         self.entropy.fill(&mut seed);
-        Seed(seed)
+        IdSeed(seed)
     }
 
     /// Tells those of the account who listen that something has changed, unless it was only tried.
-    pub(crate) fn tell(&self, project: &ProjectId, changed: Changed, guard: Guard) {
-        if guard.dry_run {
+    pub(crate) fn notify(&self, project: &ProjectId, changed: ProjectChange, options: WriteOptions) {
+        if options.dry_run {
             return;
         }
-        let whose = Whose { tenant: self.account.as_str().into(), project: project.as_str().into() };
+        let whose = ChangedProject { tenant: self.account.as_str().into(), project: project.as_str().into() };
         // Nobody may be listening.
-        let _ = self.news.send(News::Project { whose, changed });
+        let _ = self.changes.send(ChangeEvent::Project { project: whose, change: changed });
     }
 }

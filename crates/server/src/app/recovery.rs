@@ -7,17 +7,17 @@ use flow::Seal;
 use tree::Roots;
 
 use crate::App;
-use crate::app::plans::Author;
+use crate::app::plans::PlanAuthor;
 
 impl App {
     /// Puts back plans that were left half done in the allowed folders. Where nothing was, no database is opened. What cannot
     /// be put right now is logged, and tried again by the next call that works there.
-    pub async fn clean_up_roots(&self) {
+    pub async fn recover_interrupted_plans(&self) {
         let roots = Roots::new(Arc::clone(&self.roots));
         // What cannot be read is not known to be in order, and is logged below.
         let needs_it = |root: &&std::path::PathBuf| {
             let tree = roots.open(&root.to_string_lossy());
-            tree.is_ok_and(|tree| plan::has_leftovers(&tree).unwrap_or(true))
+            tree.is_ok_and(|tree| plan::has_interrupted_plan(&tree).unwrap_or(true))
         };
         let left: Vec<_> = self.roots.iter().filter(needs_it).cloned().collect();
         if left.is_empty() {
@@ -26,14 +26,14 @@ impl App {
         let Ok(sessions) = self.sessions().await else { return };
         for root in left {
             let root = root.to_string_lossy();
-            clean_up(&roots, &root, sessions.seal());
+            recover_root(&roots, &root, sessions.seal());
         }
     }
 }
 
-fn clean_up(roots: &Roots, root: &str, seal: &Arc<Seal>) {
-    let author = Author::for_recovery(Arc::clone(seal));
-    let cleaned = roots.open(root).ok().map(|tree| plan::clean_up(&tree, &author));
+fn recover_root(roots: &Roots, root: &str, seal: &Arc<Seal>) {
+    let author = PlanAuthor::for_recovery(Arc::clone(seal));
+    let cleaned = roots.open(root).ok().map(|tree| plan::recover_and_clean_up(&tree, &author));
     match cleaned {
         Some(Ok(plans)) => {
             for plan in plans {

@@ -3,37 +3,38 @@
 use std::sync::Arc;
 
 use access::Principal;
-use protocol::{Incoming, Malformed, Message, Params};
+use protocol::{Incoming, MalformedMessage, Message, Params};
 
-use crate::error::Refusal;
-use crate::{Claims, Correlation, Outbox};
+use crate::error::RequestRejection;
+use crate::rpc::method;
+use crate::{Correlation, MirroredHeaders, Outbox};
 
 /// One line, frame or body, decoded.
-pub struct Letter(pub(crate) Incoming);
+pub struct DecodedMessage(pub(crate) Incoming);
 
-impl Letter {
+impl DecodedMessage {
     /// How many of its messages want an answer; at least one, since it came at all.
-    pub fn weight(&self) -> u32 {
+    pub fn rate_limit_cost(&self) -> u32 {
         match &self.0 {
             Incoming::One(_) => 1,
             Incoming::Batch(messages) => {
-                let wanting = messages.iter().filter(|message| is_answerable(message)).count();
+                let wanting = messages.iter().filter(|message| message_expects_response(message)).count();
                 u32::try_from(wanting).unwrap_or(u32::MAX).max(1)
             }
         }
     }
 
     /// Whether any of its messages wants an answer.
-    pub fn wants_answer(&self) -> bool {
+    pub fn expects_response(&self) -> bool {
         match &self.0 {
-            Incoming::One(message) => is_answerable(message),
-            Incoming::Batch(messages) => messages.iter().any(is_answerable),
+            Incoming::One(message) => message_expects_response(message),
+            Incoming::Batch(messages) => messages.iter().any(message_expects_response),
         }
     }
 
     /// It is an `initialize` and nothing else.
-    pub fn opens_session(&self) -> bool {
-        matches!(&self.0, Incoming::One(Ok(Message::Request(request))) if request.method == "initialize")
+    pub fn is_initialize(&self) -> bool {
+        matches!(&self.0, Incoming::One(Ok(Message::Request(request))) if method::is_initialize(&request.method))
     }
 
     /// It carries its version with it, as messages without sessions do.
@@ -54,65 +55,65 @@ impl Letter {
 }
 
 /// Whether a message gets an answer: requests do, and what is no message at all.
-pub(crate) fn is_answerable(message: &Result<Message, Malformed>) -> bool {
+pub(crate) fn message_expects_response(message: &Result<Message, MalformedMessage>) -> bool {
     matches!(message, Ok(Message::Request(_) | Message::Envelope(_)) | Err(_))
 }
 
 /// How a letter came, and how far it may go.
-pub struct Delivery {
+pub struct MessageOrigin {
     /// Where answers go, and what is said on the way to them.
     pub outbox: Arc<dyn Outbox>,
     /// How many of its messages may be handled, of those that want an answer. The others always are: they are answers
     /// themselves, or take back what was asked.
-    pub granted: u32,
+    pub max_requests: u32,
     /// Why the others may not.
-    pub refusal: Option<Refusal>,
+    pub rejection: Option<RequestRejection>,
     /// Who sent it, if it is not whoever opened the connection: what they may do can have changed.
     pub sender: Option<Principal>,
     /// What the headers say about it, where they have to go with it.
-    pub claims: Option<Claims>,
+    pub headers: Option<MirroredHeaders>,
     /// What logs call it.
     pub correlation: Correlation,
 }
 
-impl Delivery {
+impl MessageOrigin {
     /// Everything may be handled.
-    pub fn to(outbox: Arc<dyn Outbox>) -> Self {
+    pub fn for_outbox(outbox: Arc<dyn Outbox>) -> Self {
         Self {
             outbox,
-            granted: u32::MAX,
-            refusal: None,
+            max_requests: u32::MAX,
+            rejection: None,
             sender: None,
-            claims: None,
+            headers: None,
             correlation: Correlation::default(),
         }
     }
 
     /// Only this many messages may be handled; the others are refused for this reason.
     #[must_use]
-    pub fn granted(mut self, granted: u32, refusal: Refusal) -> Self {
-        (self.granted, self.refusal) = (granted, Some(refusal));
+    pub fn with_max_requests(mut self, granted: u32, rejection: RequestRejection) -> Self {
+        (self.max_requests, self.rejection) = (granted, Some(rejection));
         self
     }
 
     /// It was sent by this one.
     #[must_use]
-    pub fn by(mut self, sender: Principal) -> Self {
+    pub fn with_sender(mut self, sender: Principal) -> Self {
         self.sender = Some(sender);
         self
     }
 
     /// Logs call it this.
     #[must_use]
-    pub fn correlated(mut self, correlation: Correlation) -> Self {
+    pub fn with_correlation(mut self, correlation: Correlation) -> Self {
         self.correlation = correlation;
         self
     }
 
     /// The headers have to go with it.
     #[must_use]
-    pub fn claiming(mut self, claims: Claims) -> Self {
-        self.claims = Some(claims);
+    pub fn with_headers(mut self, claims: MirroredHeaders) -> Self {
+        self.headers = Some(claims);
         self
     }
 }

@@ -4,14 +4,15 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Map, Value};
 
-use crate::error::{Failure, Refusal};
+use crate::error::{RequestError, RequestRejection};
+use crate::rpc::method;
 
 /// Where a tool's schema says that an argument also travels as a header.
-const MARK: &str = "x-mcp-header";
+const HEADER_ANNOTATION: &str = "x-mcp-header";
 
 /// What HTTP headers say about the message in the body.
 #[derive(Clone, Debug, Default)]
-pub struct Claims {
+pub struct MirroredHeaders {
     /// `MCP-Protocol-Version`.
     pub version: Option<String>,
     /// `Mcp-Method`.
@@ -22,25 +23,21 @@ pub struct Claims {
     pub params: Vec<(String, String)>,
 }
 
-impl Claims {
+impl MirroredHeaders {
     /// The version that the body names.
-    pub(crate) fn check_version(&self, version: &str) -> Result<(), Failure> {
+    pub(crate) fn check_version(&self, version: &str) -> Result<(), RequestError> {
         if self.version.as_deref() == Some(version) {
             return Ok(());
         }
-        Err(mismatch("MCP-Protocol-Version", format!("the body says {}", shorten(version))))
+        Err(mismatch("MCP-Protocol-Version", format!("the body says {}", quote_truncated(version))))
     }
 
     /// The method, and what it is about.
-    pub(crate) fn check_method(&self, method: &str, params: &Map<String, Value>) -> Result<(), Failure> {
-        check("Mcp-Method", self.method.as_deref(), method)?;
-        let member = match method {
-            "tools/call" | "prompts/get" => "name",
-            "resources/read" => "uri",
-            _ => return Ok(()),
-        };
+    pub(crate) fn check_method(&self, method: &str, params: &Map<String, Value>) -> Result<(), RequestError> {
+        check_header("Mcp-Method", self.method.as_deref(), method)?;
+        let Some(member) = method::mirrored_param(method) else { return Ok(()) };
         match params.get(member).and_then(Value::as_str) {
-            Some(name) => check("Mcp-Name", self.name.as_deref(), name),
+            Some(name) => check_header("Mcp-Name", self.name.as_deref(), name),
             // What is wrong with the body is for the method to say.
             None => Ok(()),
         }
@@ -51,18 +48,18 @@ impl Claims {
         &self,
         schema: &Value,
         arguments: &Map<String, Value>,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), RequestError> {
         let properties = schema.get("properties").and_then(Value::as_object).into_iter().flatten();
         for (name, property) in properties {
-            let Some(mark) = property.get(MARK).and_then(Value::as_str) else { continue };
+            let Some(mark) = property.get(HEADER_ANNOTATION).and_then(Value::as_str) else { continue };
             let header = format!("Mcp-Param-{mark}");
             let wanted = mark.to_ascii_lowercase();
             let claimed =
                 self.params.iter().find(|(suffix, _)| *suffix == wanted).map(|(_, value)| value.as_str());
             match (claimed, arguments.get(name).filter(|value| !value.is_null())) {
                 (None, None) => {}
-                (claimed, Some(Value::String(value))) => check(&header, claimed, value)?,
-                (claimed, Some(value)) => check(&header, claimed, &value.to_string())?,
+                (claimed, Some(Value::String(value))) => check_header(&header, claimed, value)?,
+                (claimed, Some(value)) => check_header(&header, claimed, &value.to_string())?,
                 (Some(_), None) => return Err(mismatch(&header, "the body has no such argument".to_owned())),
             }
         }
@@ -70,30 +67,30 @@ impl Claims {
     }
 }
 
-fn check(header: &str, claimed: Option<&str>, actual: &str) -> Result<(), Failure> {
+fn check_header(header: &str, claimed: Option<&str>, actual: &str) -> Result<(), RequestError> {
     let claimed = claimed.ok_or_else(|| mismatch(header, "it is missing".to_owned()))?;
-    let claimed =
-        plain(claimed.trim()).ok_or_else(|| mismatch(header, "it is not valid base64".to_owned()))?;
+    let claimed = decode_header_value(claimed.trim())
+        .ok_or_else(|| mismatch(header, "it is not valid base64".to_owned()))?;
     if claimed == actual {
         Ok(())
     } else {
-        Err(mismatch(header, format!("the body says {}", shorten(actual))))
+        Err(mismatch(header, format!("the body says {}", quote_truncated(actual))))
     }
 }
 
 /// What a value means: texts that headers cannot hold come as base64, in a wrapper.
-fn plain(value: &str) -> Option<String> {
+fn decode_header_value(value: &str) -> Option<String> {
     match value.strip_prefix("=?base64?").and_then(|rest| rest.strip_suffix("?=")) {
         Some(encoded) => String::from_utf8(STANDARD.decode(encoded).ok()?).ok(),
         None => Some(value.to_owned()),
     }
 }
 
-fn mismatch(header: &str, problem: String) -> Failure {
-    Refusal::HeaderMismatch { header: header.to_owned(), problem }.into()
+fn mismatch(header: &str, problem: String) -> RequestError {
+    RequestRejection::HeaderMismatch { header: header.to_owned(), problem }.into()
 }
 
-fn shorten(text: &str) -> String {
+fn quote_truncated(text: &str) -> String {
     format!("`{}`", text.chars().take(64).collect::<String>())
 }
 
@@ -103,7 +100,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn a_header_says_what_the_body_says() {
+    fn header_must_match_the_body() {
         for (claimed, actual, fits) in [
             (Some("tools/list"), "tools/list", true),
             (Some("  tools/list "), "tools/list", true),
@@ -116,12 +113,12 @@ mod tests {
             (Some(""), "", true),
             (None, "", false),
         ] {
-            assert_eq!(check("X", claimed, actual).is_ok(), fits, "{claimed:?} {actual}");
+            assert_eq!(check_header("X", claimed, actual).is_ok(), fits, "{claimed:?} {actual}");
         }
     }
 
     #[test]
-    fn marked_arguments_travel_twice_and_alike() {
+    fn annotated_arguments_must_match_their_headers() {
         let schema = json!({ "properties": { "region": { "x-mcp-header": "Region" }, "n": { "x-mcp-header": "N" }, "free": {} } });
         for (headers, arguments, fits) in [
             (vec![("region", "eu")], json!({ "region": "eu" }), true),
@@ -133,7 +130,7 @@ mod tests {
         ] {
             let params =
                 headers.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
-            let claims = Claims { params, ..Claims::default() };
+            let claims = MirroredHeaders { params, ..MirroredHeaders::default() };
             let arguments = arguments.as_object().unwrap();
             assert_eq!(claims.check_arguments(&schema, arguments).is_ok(), fits, "{headers:?} {arguments:?}");
         }

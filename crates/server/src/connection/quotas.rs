@@ -5,11 +5,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use access::Principal;
 
-use crate::error::Refusal;
+use crate::error::RequestRejection;
 
 /// What a caller may have several of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Place {
+pub enum QuotaKind {
     /// A stream that stays open for news.
     Stream,
     /// A session with what it remembers.
@@ -20,7 +20,7 @@ pub enum Place {
 
 /// The most that one caller may have.
 #[derive(Clone, Copy, Debug)]
-pub struct Places {
+pub struct QuotaLimits {
     /// Streams.
     pub streams: usize,
     /// Sessions.
@@ -29,34 +29,44 @@ pub struct Places {
     pub calls: usize,
 }
 
-impl Default for Places {
+impl Default for QuotaLimits {
     fn default() -> Self {
         Self { streams: 8, sessions: 100, calls: 256 }
     }
 }
 
 /// Who has how much.
-pub(crate) struct Crowd {
-    most: Places,
-    taken: Mutex<HashMap<(String, Place), usize>>,
+pub(crate) struct Quotas {
+    limits: QuotaLimits,
+    in_use: Mutex<HashMap<(String, QuotaKind), usize>>,
 }
 
 /// One place, until it is dropped.
-pub struct Seat {
-    crowd: Arc<Crowd>,
-    key: (String, Place),
+pub struct QuotaPermit {
+    quotas: Arc<Quotas>,
+    key: (String, QuotaKind),
 }
 
-impl Crowd {
-    pub(crate) fn new(most: Places) -> Arc<Self> {
-        Arc::new(Self { most, taken: Mutex::default() })
+impl Quotas {
+    pub(crate) fn new(most: QuotaLimits) -> Arc<Self> {
+        Arc::new(Self { limits: most, in_use: Mutex::default() })
     }
 
-    pub(crate) fn take(self: &Arc<Self>, principal: &Principal, place: Place) -> Result<Seat, Refusal> {
+    pub(crate) fn acquire(
+        self: &Arc<Self>,
+        principal: &Principal,
+        place: QuotaKind,
+    ) -> Result<QuotaPermit, RequestRejection> {
         let (most, full) = match place {
-            Place::Stream => (self.most.streams, Refusal::TooManyStreams { limit: self.most.streams }),
-            Place::Call => (self.most.calls, Refusal::TooManyCalls { limit: self.most.calls }),
-            Place::Session => (self.most.sessions, Refusal::TooManySessions { limit: self.most.sessions }),
+            QuotaKind::Stream => {
+                (self.limits.streams, RequestRejection::TooManyStreams { limit: self.limits.streams })
+            }
+            QuotaKind::Call => {
+                (self.limits.calls, RequestRejection::TooManyCalls { limit: self.limits.calls })
+            }
+            QuotaKind::Session => {
+                (self.limits.sessions, RequestRejection::TooManySessions { limit: self.limits.sessions })
+            }
         };
         let key = (principal.subject().to_owned(), place);
         let mut taken = self.lock();
@@ -65,17 +75,17 @@ impl Crowd {
             return Err(full);
         }
         *count += 1;
-        Ok(Seat { crowd: Arc::clone(self), key })
+        Ok(QuotaPermit { quotas: Arc::clone(self), key })
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<(String, Place), usize>> {
-        self.taken.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, HashMap<(String, QuotaKind), usize>> {
+        self.in_use.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Drop for Seat {
+impl Drop for QuotaPermit {
     fn drop(&mut self) {
-        let mut taken = self.crowd.lock();
+        let mut taken = self.quotas.lock();
         if let Some(count) = taken.get_mut(&self.key) {
             *count -= 1;
             if *count == 0 {
@@ -92,14 +102,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_place_that_is_given_back_can_be_taken_again() {
-        let crowd = Crowd::new(Places { streams: 1, sessions: 2, calls: 1 });
+    fn released_permit_can_be_acquired_again() {
+        let crowd = Quotas::new(QuotaLimits { streams: 1, sessions: 2, calls: 1 });
         let me = Principal::local_user(Scope::Read);
-        let seat = crowd.take(&me, Place::Stream);
-        assert!(crowd.take(&me, Place::Stream).is_err());
-        assert!(crowd.take(&me, Place::Session).is_ok(), "counted apart");
+        let seat = crowd.acquire(&me, QuotaKind::Stream);
+        assert!(crowd.acquire(&me, QuotaKind::Stream).is_err());
+        assert!(crowd.acquire(&me, QuotaKind::Session).is_ok(), "counted apart");
         drop(seat);
-        assert!(crowd.take(&me, Place::Stream).is_ok());
+        assert!(crowd.acquire(&me, QuotaKind::Stream).is_ok());
         assert!(crowd.lock().is_empty(), "nobody is remembered who has nothing");
     }
 }

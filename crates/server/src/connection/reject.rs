@@ -2,60 +2,67 @@
 
 use std::sync::Arc;
 
-use protocol::{Id, Incoming, Malformed, Message, encode};
+use protocol::{Id, Incoming, MalformedMessage, Message, encode};
 
-use super::decoded::{Letter, is_answerable};
-use super::mode::Rules;
-use super::outbox::Answer;
+use super::decoded::{DecodedMessage, message_expects_response};
+use super::mode::ConnectionMode;
+use super::outbox::EncodedResponse;
 use crate::App;
-use crate::error::{self, Failure, Manner, Refusal};
+use crate::error::{self, ErrorFormat, RequestError, RequestRejection};
 use crate::telemetry::request_span::{Correlation, RequestNumber, RequestSpan};
-use crate::telemetry::{Notes, Watch};
+use crate::telemetry::{RequestNotes, RequestTimer};
 
 /// The answer to a body that was not read, in the dialect of this mode.
-pub fn refusal(rules: Rules, refusal: Refusal) -> Answer {
-    error::render(&refusal.into(), manner(rules), None)
+pub fn render_rejection(mode: ConnectionMode, rejection: RequestRejection) -> EncodedResponse {
+    error::render(&rejection.into(), error_format(mode), None)
 }
 
 /// Rejects every message of a body, each under its own id. The status is that of the body as a whole, whatever the
 /// answers in it say. `None`: no message in it wants an answer.
-pub fn reject(
+pub fn reject_all(
     app: &App,
-    letter: Letter,
-    rules: Rules,
-    refusal: &Refusal,
+    letter: DecodedMessage,
+    mode: ConnectionMode,
+    rejection: &RequestRejection,
     correlation: &Correlation,
-) -> Option<Answer> {
-    let failure = Failure::from(refusal.clone());
-    let reject_one = |message: &Result<Message, Malformed>| {
+) -> Option<EncodedResponse> {
+    let failure = RequestError::from(rejection.clone());
+    let reject_one = |message: &Result<Message, MalformedMessage>| {
         let number = match &correlation.request {
             Some(name) => RequestNumber::Named(Arc::clone(name)),
             None => RequestNumber::Counted(1),
         };
         let throttles = Arc::clone(&app.throttles);
-        let request =
-            RequestSpan::new(number, id(message), String::new(), None, correlation.trace_id, throttles);
-        Watch::start(app, &request, "unknown", &Notes::default()).end(Some(refusal.kind()));
+        let request = RequestSpan::new(
+            number,
+            message_id(message),
+            String::new(),
+            None,
+            correlation.trace_id,
+            throttles,
+        );
+        RequestTimer::start(app, &request, "unknown", &RequestNotes::default())
+            .finish(Some(rejection.kind()));
         request.report(&failure);
-        error::render(&failure, manner(rules), request.id())
+        error::render(&failure, error_format(mode), request.id())
     };
     match letter.0 {
-        Incoming::One(message) => is_answerable(&message).then(|| reject_one(&message)),
+        Incoming::One(message) => message_expects_response(&message).then(|| reject_one(&message)),
         Incoming::Batch(messages) => {
-            let answers: Vec<Answer> =
-                messages.iter().filter(|message| is_answerable(message)).map(reject_one).collect();
-            let Answer { status, retry_after, .. } = *answers.first()?;
+            let answers: Vec<EncodedResponse> =
+                messages.iter().filter(|message| message_expects_response(message)).map(reject_one).collect();
+            let EncodedResponse { status, retry_after, .. } = *answers.first()?;
             let message = encode::batch(answers.iter().map(|answer| answer.message.as_slice()));
-            Some(Answer { message, status, retry_after })
+            Some(EncodedResponse { message, status, retry_after })
         }
     }
 }
 
-fn manner(rules: Rules) -> Manner {
-    Manner { dialect: rules.dialect(), language: rules.language(), is_flow: false }
+fn error_format(mode: ConnectionMode) -> ErrorFormat {
+    ErrorFormat { dialect: mode.default_dialect(), language: mode.language(), is_flow: false }
 }
 
-fn id(message: &Result<Message, Malformed>) -> Option<Id> {
+fn message_id(message: &Result<Message, MalformedMessage>) -> Option<Id> {
     match message {
         Ok(Message::Request(request)) => Some(request.id.clone()),
         Ok(Message::Envelope(request)) => request.id.clone(),

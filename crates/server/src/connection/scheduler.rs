@@ -15,44 +15,44 @@ use tokio::sync::{Semaphore, SemaphorePermit, watch};
 use tokio_util::sync::CancellationToken;
 
 use crate::connection::outbox::Responder;
-use crate::error::Failure;
-use crate::rpc::context::Afterwards;
+use crate::error::RequestError;
+use crate::rpc::context::ResponseHook;
 use crate::telemetry::request_span;
 
 /// Calls of tools that may run at once on one connection.
-const RUNNING: usize = 64;
+const MAX_RUNNING_CALLS: usize = 64;
 /// Requests that may wait for one of those places before the transport should stop reading.
-const WAITING: usize = 1024;
+const MAX_QUEUED_REQUESTS: usize = 1024;
 
 /// What runs, what waits, and how it ends.
-pub(crate) struct Workload {
+pub(crate) struct RequestScheduler {
     /// Requests that did not end on the spot, by the id that the client may cancel them with.
     running: Mutex<HashMap<String, CancellationToken>>,
     /// How many requests go on as tasks.
     tasks: watch::Sender<usize>,
-    places: Semaphore,
+    permits: Semaphore,
     /// Cancelled when time is up for whatever still runs.
     closing: CancellationToken,
 }
 
 /// An answer, and what is done once it is out.
-pub(crate) struct Spoken {
-    pub(crate) answer: Vec<u8>,
-    pub(crate) afterwards: Option<Afterwards>,
+pub(crate) struct CompletedRequest {
+    pub(crate) response: Vec<u8>,
+    pub(crate) after_response: Option<ResponseHook>,
 }
 
-impl From<Vec<u8>> for Spoken {
+impl From<Vec<u8>> for CompletedRequest {
     fn from(answer: Vec<u8>) -> Self {
-        Self { answer, afterwards: None }
+        Self { response: answer, after_response: None }
     }
 }
 
-impl Workload {
+impl RequestScheduler {
     pub(crate) fn new() -> Arc<Self> {
         Arc::new(Self {
             running: Mutex::default(),
             tasks: watch::Sender::new(0),
-            places: Semaphore::new(RUNNING),
+            permits: Semaphore::new(MAX_RUNNING_CALLS),
             closing: CancellationToken::new(),
         })
     }
@@ -64,12 +64,12 @@ impl Workload {
         key: Option<String>,
         stop: CancellationToken,
         responder: Responder,
-        work: impl Future<Output = Result<Spoken, Failure>> + Send + 'static,
+        work: impl Future<Output = Result<CompletedRequest, RequestError>> + Send + 'static,
     ) {
-        let listing = Listing { workload: Arc::clone(self), key: key.clone() };
+        let listing = RunningGuard { scheduler: Arc::clone(self), key: key.clone() };
         let request = Arc::clone(responder.request());
-        let work = finish(work, stop.clone(), self.closing.clone(), responder, listing);
-        let mut work = Box::pin(request_span::work_on(request, work));
+        let work = run_to_response(work, stop.clone(), self.closing.clone(), responder, listing);
+        let mut work = Box::pin(request_span::run_in_request(request, work));
         // No waker yet: the task polls it again, and is woken from then on.
         if work.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_ready() {
             return;
@@ -77,7 +77,7 @@ impl Workload {
         if let Some(key) = key {
             self.running().insert(key, stop);
         }
-        let seat = Seat::take(self);
+        let seat = CallGuard::acquire(self);
         tokio::spawn(async move {
             work.await;
             drop(seat);
@@ -90,8 +90,8 @@ impl Workload {
     }
 
     /// Waits for a place among the calls that run.
-    pub(crate) async fn place(&self) -> Result<SemaphorePermit<'_>, Failure> {
-        self.places.acquire().await.map_err(Failure::internal)
+    pub(crate) async fn acquire_permit(&self) -> Result<SemaphorePermit<'_>, RequestError> {
+        self.permits.acquire().await.map_err(RequestError::internal)
     }
 
     /// The client no longer wants this answer.
@@ -111,26 +111,26 @@ impl Workload {
     }
 
     /// Whether there is room for another request.
-    pub(crate) fn has_room(&self) -> bool {
-        *self.tasks.borrow() < RUNNING + WAITING
+    pub(crate) fn has_capacity(&self) -> bool {
+        *self.tasks.borrow() < MAX_RUNNING_CALLS + MAX_QUEUED_REQUESTS
     }
 
     /// Waits until there is room for another request.
-    pub(crate) async fn room(&self) {
-        self.fewer_tasks_than(RUNNING + WAITING).await;
+    pub(crate) async fn wait_for_capacity(&self) {
+        self.wait_until_fewer_than(MAX_RUNNING_CALLS + MAX_QUEUED_REQUESTS).await;
     }
 
     /// Lets what runs come to its end, and stops it when `patience` is over.
     pub(crate) async fn drain(&self, patience: Duration) {
-        let in_time = tokio::time::timeout(patience, self.fewer_tasks_than(1)).await.is_ok();
+        let in_time = tokio::time::timeout(patience, self.wait_until_fewer_than(1)).await.is_ok();
         self.closing.cancel();
         if !in_time {
             tracing::warn!(requests = *self.tasks.borrow(), "stopped what was still running");
-            self.fewer_tasks_than(1).await;
+            self.wait_until_fewer_than(1).await;
         }
     }
 
-    async fn fewer_tasks_than(&self, limit: usize) {
+    async fn wait_until_fewer_than(&self, limit: usize) {
         // It fails only without its sender, and that is borrowed.
         let _ = self.tasks.subscribe().wait_for(|tasks| *tasks < limit).await;
     }
@@ -141,56 +141,56 @@ impl Workload {
 }
 
 /// A place among the tasks, until it is dropped.
-struct Seat(Arc<Workload>);
+struct CallGuard(Arc<RequestScheduler>);
 
-impl Seat {
-    fn take(workload: &Arc<Workload>) -> Self {
+impl CallGuard {
+    fn acquire(workload: &Arc<RequestScheduler>) -> Self {
         workload.tasks.send_modify(|tasks| *tasks += 1);
         Self(Arc::clone(workload))
     }
 }
 
-impl Drop for Seat {
+impl Drop for CallGuard {
     fn drop(&mut self) {
         self.0.tasks.send_modify(|tasks| *tasks -= 1);
     }
 }
 
 /// The place of a request among those that are running, until it is dropped.
-struct Listing {
-    workload: Arc<Workload>,
+struct RunningGuard {
+    scheduler: Arc<RequestScheduler>,
     key: Option<String>,
 }
 
-impl Drop for Listing {
+impl Drop for RunningGuard {
     fn drop(&mut self) {
         if let Some(key) = &self.key {
-            self.workload.running().remove(key);
+            self.scheduler.running().remove(key);
         }
     }
 }
 
 /// One answer for one request: the result, the failure, or silence where the client cancelled.
-async fn finish(
-    work: impl Future<Output = Result<Spoken, Failure>> + Send,
+async fn run_to_response(
+    work: impl Future<Output = Result<CompletedRequest, RequestError>> + Send,
     stop: CancellationToken,
     closing: CancellationToken,
     responder: Responder,
-    listing: Listing,
+    listing: RunningGuard,
 ) {
     let outcome = tokio::select! {
         biased;
-        () = stop.cancelled() => return responder.stay_silent(),
+        () = stop.cancelled() => return responder.skip_response(),
         outcome = AssertUnwindSafe(work).catch_unwind() => outcome,
-        () = closing.cancelled() => Ok(Err(Failure::ShuttingDown)),
+        () = closing.cancelled() => Ok(Err(RequestError::ShuttingDown)),
     };
     // Whatever the tool left running elsewhere has nobody to talk to any more.
     stop.cancel();
     // Whoever reads the answer may use the id again at once.
     drop(listing);
     match outcome {
-        Ok(Ok(Spoken { answer, afterwards })) => {
-            responder.answer(answer);
+        Ok(Ok(CompletedRequest { response: answer, after_response: afterwards })) => {
+            responder.respond(answer);
             if let Some(act) = afterwards {
                 act();
             }
@@ -198,7 +198,7 @@ async fn finish(
         Ok(Err(failure)) => responder.fail(&failure),
         Err(_panic) => {
             let site = responder.request().take_panic().unwrap_or_default();
-            responder.fail(&Failure::internal(site));
+            responder.fail(&RequestError::internal(site));
         }
     }
 }

@@ -5,12 +5,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 use access::Principal;
 use tokio_util::sync::CancellationToken;
 
-use super::client_requests::Peer;
-use super::mode::Rules;
-use super::scheduler::Workload;
-use super::session::Session;
+use super::client_requests::ClientPeer;
+use super::mode::ConnectionMode;
+use super::scheduler::RequestScheduler;
+use super::session::McpSession;
 use crate::rpc::client_roots::ClientRoots;
-use crate::rpc::interaction::Warnings;
+use crate::rpc::interaction::TimeoutWarnings;
 use crate::{App, Outbox};
 
 /// What the requests of one connection share. A request holds this and not the connection itself: handlers can ask the
@@ -18,14 +18,14 @@ use crate::{App, Outbox};
 pub(crate) struct ConnectionState {
     pub(super) app: Arc<App>,
     pub(super) principal: Arc<Principal>,
-    pub(super) rules: Rules,
+    pub(super) mode: ConnectionMode,
     pub(super) outbox: Arc<dyn Outbox>,
-    pub(super) session: Session,
-    pub(super) peer: Peer,
-    pub(super) work: Arc<Workload>,
+    pub(super) session: McpSession,
+    pub(super) client_peer: ClientPeer,
+    pub(super) scheduler: Arc<RequestScheduler>,
     /// Cancelled when no more requests are taken: what only waits for news ends.
-    pub(super) ending: CancellationToken,
-    warnings: Warnings,
+    pub(super) closing: CancellationToken,
+    timeout_warnings: TimeoutWarnings,
     client_roots: Mutex<ClientRoots>,
 }
 
@@ -33,19 +33,19 @@ impl ConnectionState {
     pub(super) fn new(
         app: Arc<App>,
         principal: Principal,
-        rules: Rules,
+        rules: ConnectionMode,
         outbox: Arc<dyn Outbox>,
     ) -> Arc<Self> {
         Arc::new(Self {
             app,
             principal: Arc::new(principal),
-            rules,
+            mode: rules,
             outbox,
-            session: Session::new(),
-            peer: Peer::new(),
-            work: Workload::new(),
-            ending: CancellationToken::new(),
-            warnings: Warnings::default(),
+            session: McpSession::new(),
+            client_peer: ClientPeer::new(),
+            scheduler: RequestScheduler::new(),
+            closing: CancellationToken::new(),
+            timeout_warnings: TimeoutWarnings::default(),
             client_roots: Mutex::default(),
         })
     }
@@ -54,8 +54,8 @@ impl ConnectionState {
         &self.app
     }
 
-    pub(crate) fn rules(&self) -> Rules {
-        self.rules
+    pub(crate) fn mode(&self) -> ConnectionMode {
+        self.mode
     }
 
     /// Where messages go that belong to no request.
@@ -63,24 +63,24 @@ impl ConnectionState {
         &self.outbox
     }
 
-    pub(crate) fn session(&self) -> &Session {
+    pub(crate) fn session(&self) -> &McpSession {
         &self.session
     }
 
-    pub(crate) fn peer(&self) -> &Peer {
-        &self.peer
+    pub(crate) fn client_peer(&self) -> &ClientPeer {
+        &self.client_peer
     }
 
-    pub(crate) fn work(&self) -> &Arc<Workload> {
-        &self.work
+    pub(crate) fn scheduler(&self) -> &Arc<RequestScheduler> {
+        &self.scheduler
     }
 
-    pub(crate) fn ending(&self) -> &CancellationToken {
-        &self.ending
+    pub(crate) fn closing(&self) -> &CancellationToken {
+        &self.closing
     }
 
-    pub(crate) fn warnings(&self) -> &Warnings {
-        &self.warnings
+    pub(crate) fn timeout_warnings(&self) -> &TimeoutWarnings {
+        &self.timeout_warnings
     }
 
     pub(crate) fn client_roots(&self) -> ClientRoots {

@@ -1,21 +1,21 @@
 //! For clients that cannot be asked: everything comes with the call, and what is missing is named.
 
-use flow::{Journal, Ledger, Question, Shape, Turn};
+use flow::{AnswerShape, Durability, Journal, Question, Turn};
 use protocol::{Dialect, Revision};
 use serde_json::{Value, json};
 
-use super::{Talk, done, form, halted};
-use crate::error::Failure;
-use crate::tools::Outcome;
+use super::{ConversationRun, error_from_halt, form, outcome_from_done};
+use crate::error::RequestError;
+use crate::tools::ToolOutcome;
 
 /// One turn is all there is.
-pub(super) async fn run(talk: &Talk<'_>) -> Result<Outcome, Failure> {
-    match talk.advance(&mut Journal::default(), None, Ledger::InProcess).await {
-        Turn::Done(finished) => Ok(done(finished)),
+pub(super) async fn run(run: &ConversationRun<'_>) -> Result<ToolOutcome, RequestError> {
+    match run.advance(&mut Journal::default(), None, Durability::InProcess).await {
+        Turn::Done(finished) => Ok(outcome_from_done(finished)),
         Turn::Ask(asked) => {
-            Err(Failure::InputNeeded { tool: talk.tool.to_owned(), question: asked.question })
+            Err(RequestError::InputNeeded { tool: run.tool.to_owned(), question: asked.question })
         }
-        Turn::Halted(halt) => Err(halted(halt)),
+        Turn::Halted(halt) => Err(error_from_halt(halt)),
     }
 }
 
@@ -26,11 +26,11 @@ pub(crate) fn explain(tool: &str, question: &Question) -> String {
         .iter()
         .map(|field| {
             let options = match &field.prompt.shape {
-                Shape::Choice { options, .. } => {
+                AnswerShape::Choice { options, .. } => {
                     let values: Vec<_> = options.iter().map(|(value, _)| value.as_str()).collect();
                     format!(" One of: {}", values.join(", "))
                 }
-                Shape::Date { .. } => ", YYYY-MM-DD".to_owned(),
+                AnswerShape::Date { .. } => ", YYYY-MM-DD".to_owned(),
                 _ => String::new(),
             };
             format!("`{}` ({}{options})", field.name, field.prompt.message)
@@ -46,9 +46,9 @@ pub(crate) fn explain(tool: &str, question: &Question) -> String {
 }
 
 /// The same for programs.
-pub(crate) fn data(question: &Question, dialect: Dialect) -> Value {
+pub(crate) fn missing_input_data(question: &Question, dialect: Dialect) -> Value {
     let first = question.fields.first().map(|field| field.name.as_str());
-    let schema = form::form(question, Revision::OFFERED);
+    let schema = form::form_schema(question, Revision::OFFERED);
     match dialect {
         Dialect::Envelope => json!({ "missing_param": first, "schema": schema }),
         Dialect::Codefluss | Dialect::Mcp(_) => {

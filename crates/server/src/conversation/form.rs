@@ -1,53 +1,53 @@
 //! A question as an MCP form, and the filled-in form as answers.
 
-use flow::{Answers, Asked, Prompt, Question, Shape};
+use flow::{AnswerShape, Answers, PendingQuestion, Prompt, Question};
 use protocol::Revision;
-use protocol::mcp::{ElicitAction, ElicitResult, Form};
+use protocol::mcp::{ElicitAction, ElicitResult, FormSchema};
 use serde_json::{Value, json};
 
 /// What to say above the form: what was wrong the last time, then the question.
-pub(super) fn message(asked: &Asked) -> String {
-    let problems: Vec<String> = asked
+pub(super) fn form_message(question: &PendingQuestion) -> String {
+    let problems: Vec<String> = question
         .problems
         .iter()
         .map(|(name, invalid)| {
-            if asked.question.fields.len() == 1 {
+            if question.question.fields.len() == 1 {
                 format!("{invalid}.\n")
             } else {
                 format!("{name}: {invalid}.\n")
             }
         })
         .collect();
-    format!("{}{}", problems.concat(), asked.question.message)
+    format!("{}{}", problems.concat(), question.question.message)
 }
 
 /// What a question is about, in a line: what stands below is for whoever answers it.
-pub(super) fn subject(question: &Question) -> String {
+pub(super) fn question_title(question: &Question) -> String {
     question.message.lines().next().unwrap_or_default().to_owned()
 }
 
 /// What an answer is that leaves everything open, if everything may be left open. Whoever turns away from such a question
 /// has not stopped the call.
-pub(super) fn left_open(question: &Question) -> Option<Answers> {
+pub(super) fn empty_answers(question: &Question) -> Option<Answers> {
     question.fields.iter().all(|field| !field.prompt.required).then(Answers::new)
 }
 
 /// The form. Only what the revision knows; the engine checks the rest.
-pub(super) fn form(question: &Question, revision: Revision) -> Form {
+pub(super) fn form_schema(question: &Question, revision: Revision) -> FormSchema {
     let property = |prompt: &Prompt| {
-        let mut schema = shape(&prompt.shape, revision);
+        let mut schema = field_schema(&prompt.shape, revision);
         schema["title"] = json!(prompt.message);
         if let Some(hint) = &prompt.placeholder {
             schema["description"] = json!(hint);
         }
-        let may_default = revision.has_rich_forms() || prompt.shape == Shape::Confirm;
+        let may_default = revision.has_rich_forms() || prompt.shape == AnswerShape::Confirm;
         if let Some(default) = prompt.default.as_ref().filter(|_| may_default) {
             schema["default"] = default.clone();
         }
         schema
     };
     let fields = &question.fields;
-    Form {
+    FormSchema {
         r#type: "object",
         properties: fields.iter().map(|field| (field.name.clone(), property(&field.prompt))).collect(),
         required: fields
@@ -58,25 +58,27 @@ pub(super) fn form(question: &Question, revision: Revision) -> Form {
     }
 }
 
-fn shape(shape: &Shape, revision: Revision) -> Value {
+fn field_schema(shape: &AnswerShape, revision: Revision) -> Value {
     let titled = |options: &[(String, String)]| -> Value {
         options.iter().map(|(value, label)| json!({ "const": value, "title": label })).collect()
     };
     match shape {
-        Shape::Text { min, max, .. } => json!({ "type": "string", "minLength": min, "maxLength": max }),
-        Shape::Choice { options, several: false } if revision.has_rich_forms() => {
+        AnswerShape::Text { min, max, .. } => json!({ "type": "string", "minLength": min, "maxLength": max }),
+        AnswerShape::Choice { options, several: false } if revision.has_rich_forms() => {
             json!({ "type": "string", "oneOf": titled(options) })
         }
-        Shape::Choice { options, several: false } => {
+        AnswerShape::Choice { options, several: false } => {
             let (values, names): (Vec<_>, Vec<_>) = options.iter().cloned().unzip();
             json!({ "type": "string", "enum": values, "enumNames": names })
         }
-        Shape::Choice { options, several: true } if revision.has_rich_forms() => {
+        AnswerShape::Choice { options, several: true } if revision.has_rich_forms() => {
             json!({ "type": "array", "items": { "anyOf": titled(options) } })
         }
-        Shape::Choice { .. } | Shape::File { .. } | Shape::Custom { .. } => json!({ "type": "string" }),
-        Shape::Confirm => json!({ "type": "boolean" }),
-        Shape::Number { min, max, whole } => {
+        AnswerShape::Choice { .. } | AnswerShape::File { .. } | AnswerShape::Custom { .. } => {
+            json!({ "type": "string" })
+        }
+        AnswerShape::Confirm => json!({ "type": "boolean" }),
+        AnswerShape::Number { min, max, whole } => {
             let mut schema = json!({ "type": if *whole { "integer" } else { "number" } });
             #[expect(
                 clippy::cast_possible_truncation,
@@ -91,35 +93,38 @@ fn shape(shape: &Shape, revision: Revision) -> Value {
             }
             schema
         }
-        Shape::Date { .. } => json!({ "type": "string", "format": "date" }),
+        AnswerShape::Date { .. } => json!({ "type": "string", "format": "date" }),
     }
 }
 
 /// What became of a form.
-pub(super) enum Filled {
+pub(super) enum FormOutcome {
     /// These are the answers.
-    In(Answers),
+    Answered(Answers),
     /// The user wants to see the question before.
     Back,
     /// There are none.
-    Not {
+    Unanswered {
         /// The user said no, rather than going away.
         declined: bool,
     },
 }
 
 /// Where a client says that its user wants to go back. Ours does; others have no word for it.
-const ACTION: &str = "fluxway/action";
+const ACTION_META_KEY: &str = "fluxway/action";
 
 /// What the user did with the form.
-pub(super) fn answers(result: ElicitResult) -> Filled {
-    let wants_back =
-        result.meta.as_ref().and_then(|meta| meta.get(ACTION)).is_some_and(|action| action == "back");
+pub(super) fn parse_result(result: ElicitResult) -> FormOutcome {
+    let wants_back = result
+        .meta
+        .as_ref()
+        .and_then(|meta| meta.get(ACTION_META_KEY))
+        .is_some_and(|action| action == "back");
     match result.action {
-        ElicitAction::Accept if wants_back => Filled::Back,
-        ElicitAction::Accept => Filled::In(result.content.unwrap_or_default()),
-        ElicitAction::Decline => Filled::Not { declined: true },
-        ElicitAction::Cancel => Filled::Not { declined: false },
+        ElicitAction::Accept if wants_back => FormOutcome::Back,
+        ElicitAction::Accept => FormOutcome::Answered(result.content.unwrap_or_default()),
+        ElicitAction::Decline => FormOutcome::Unanswered { declined: true },
+        ElicitAction::Cancel => FormOutcome::Unanswered { declined: false },
     }
 }
 

@@ -2,33 +2,33 @@
 
 use std::sync::Arc;
 
-use codebase::plan::{ApplyError, Conflict, Verdict, show_diff};
+use codebase::plan::{ApplyError, Conflict, PlanValidation, redact_diff};
 use serde_json::{Value, json};
 
 /// Why a plan was not applied, or not taken back. Nothing has changed.
 #[derive(Clone, Debug, thiserror::Error)]
-pub(crate) enum PlanProblem {
+pub(crate) enum PlanRequestError {
     #[error("the plan cannot be applied, and nothing was changed:\n- {}", issues.join("\n- "))]
     Invalid { issues: Vec<String> },
     #[error(
         "no plan `{id}` of yours is kept here: plans are kept for a day; propose it again, or pass the plan itself as `plan`"
     )]
-    NotKept { id: String },
+    NotFound { id: String },
     #[error("{}", explain(.0))]
-    Failed(Arc<ApplyError>),
+    Apply(Arc<ApplyError>),
 }
 
-impl PlanProblem {
-    pub(crate) fn invalid(verdict: &Verdict) -> Self {
-        let blocking = verdict.findings.iter().filter(|finding| finding.is_blocking());
-        Self::Invalid { issues: blocking.map(codebase::plan::Finding::advice).collect() }
+impl PlanRequestError {
+    pub(crate) fn invalid(validation: &PlanValidation) -> Self {
+        let blocking = validation.findings.iter().filter(|finding| finding.is_blocking());
+        Self::Invalid { issues: blocking.map(codebase::plan::PlanFinding::sentence_with_fix).collect() }
     }
 
     pub(super) fn kind(&self) -> &'static str {
         match self {
             Self::Invalid { .. } => "plan_invalid",
-            Self::NotKept { .. } => "plan_not_found",
-            Self::Failed(error) => match error.as_ref() {
+            Self::NotFound { .. } => "plan_not_found",
+            Self::Apply(error) => match error.as_ref() {
                 ApplyError::Busy => "busy",
                 ApplyError::Conflict { .. } => "conflict",
                 ApplyError::Unknown(_) => "plan_not_applied",
@@ -40,27 +40,27 @@ impl PlanProblem {
     pub(super) fn data(&self) -> Value {
         let error = match self {
             Self::Invalid { issues } => return json!({ "issues": issues }),
-            Self::NotKept { id } => return json!({ "plan_id": id }),
-            Self::Failed(error) => error.as_ref(),
+            Self::NotFound { id } => return json!({ "plan_id": id }),
+            Self::Apply(error) => error.as_ref(),
         };
         let ApplyError::Conflict { conflicts } = error else { return json!({}) };
         let one = |conflict: &Conflict| {
-            let Conflict { path, says, ours, theirs } = conflict;
-            json!({ "path": path, "problem": says, "ours": shown(ours), "theirs": shown(theirs) })
+            let Conflict { path, message: says, ours, theirs } = conflict;
+            json!({ "path": path, "problem": says, "ours": redacted(ours), "theirs": redacted(theirs) })
         };
         json!({ "conflicts": conflicts.iter().map(one).collect::<Vec<_>>() })
     }
 }
 
-impl From<ApplyError> for PlanProblem {
+impl From<ApplyError> for PlanRequestError {
     fn from(error: ApplyError) -> Self {
-        Self::Failed(Arc::new(error))
+        Self::Apply(Arc::new(error))
     }
 }
 
 /// A diff without lines that hold secrets: an error goes to models as well.
-fn shown(diff: &str) -> String {
-    show_diff(diff, fluxloop::secret_lines).text
+fn redacted(diff: &str) -> String {
+    redact_diff(diff, fluxloop::find_secret_lines).text
 }
 
 /// A conflict from three sides: what the plan did, what somebody did since, what stands there.
@@ -68,11 +68,11 @@ fn explain(error: &ApplyError) -> String {
     let ApplyError::Conflict { conflicts } = error else { return error.to_string() };
     let one = |conflict: &Conflict| {
         let side = |title: &str, diff: &str| {
-            if diff.is_empty() { String::new() } else { format!("\n{title}:\n{}", shown(diff)) }
+            if diff.is_empty() { String::new() } else { format!("\n{title}:\n{}", redacted(diff)) }
         };
         format!(
             "{}{}{}",
-            conflict.says,
+            conflict.message,
             side("What the plan does", &conflict.ours),
             side("What was edited besides", &conflict.theirs)
         )

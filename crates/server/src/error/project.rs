@@ -2,58 +2,59 @@
 
 use std::sync::Arc;
 
-use design_tokens::{EditError, Finding};
-use projects::{Error, Noun, Problem, Refusal as Refused, StoreError};
+use design_tokens::{EditError, TokenFinding};
+use projects::{EntityKind, Error, ProjectRejection, StoreError, ValidationProblem};
 use serde_json::{Value, json};
 
-use super::{Failure, Policy, codefluss};
+use super::policy::ErrorPolicy;
+use super::{RequestError, codefluss};
 
 /// Why something was not done to a project. Nothing has changed.
 #[derive(Clone, Debug, thiserror::Error)]
 #[error("{0}")]
-pub(crate) struct ProjectProblem(Arc<Refused>);
+pub(crate) struct ProjectRequestError(Arc<ProjectRejection>);
 
-impl ProjectProblem {
-    pub(super) fn is_absent(&self) -> bool {
-        matches!(*self.0, Refused::NotFound { .. })
+impl ProjectRequestError {
+    pub(super) fn is_not_found(&self) -> bool {
+        matches!(*self.0, ProjectRejection::NotFound { .. })
     }
 
-    pub(super) fn policy(&self) -> Policy {
+    pub(super) fn policy(&self) -> ErrorPolicy {
         let (kind, code) = match self.0.as_ref() {
-            Refused::NotFound { .. } | Refused::Design(EditError::Missing { .. }) => {
+            ProjectRejection::NotFound { .. } | ProjectRejection::Design(EditError::NotFound { .. }) => {
                 ("not_found", codefluss::NOT_FOUND)
             }
-            Refused::Conflict { .. } => ("conflict", codefluss::VALIDATION),
-            Refused::Invalid(_) => ("invalid", codefluss::VALIDATION),
-            Refused::TooLarge { .. }
-            | Refused::AnswerTooLarge { .. }
-            | Refused::Design(EditError::Limit(_)) => ("too_large", codefluss::VALIDATION),
-            Refused::Taken { .. } => ("taken", codefluss::VALIDATION),
-            Refused::InUse { .. } | Refused::Design(EditError::InUse { .. }) => {
+            ProjectRejection::Conflict { .. } => ("conflict", codefluss::VALIDATION),
+            ProjectRejection::Invalid(_) => ("invalid", codefluss::VALIDATION),
+            ProjectRejection::TooLarge { .. }
+            | ProjectRejection::AnswerTooLarge { .. }
+            | ProjectRejection::Design(EditError::Limit(_)) => ("too_large", codefluss::VALIDATION),
+            ProjectRejection::Taken { .. } => ("taken", codefluss::VALIDATION),
+            ProjectRejection::InUse { .. } | ProjectRejection::Design(EditError::InUse { .. }) => {
                 ("in_use", codefluss::VALIDATION)
             }
-            Refused::Published { .. } => ("published", codefluss::VALIDATION),
-            Refused::Design(_) => ("design_refused", codefluss::VALIDATION),
-            Refused::Import(_) => ("import_failed", codefluss::VALIDATION),
+            ProjectRejection::Published { .. } => ("published", codefluss::VALIDATION),
+            ProjectRejection::Design(_) => ("design_refused", codefluss::VALIDATION),
+            ProjectRejection::Import(_) => ("import_failed", codefluss::VALIDATION),
         };
-        Policy::model(kind, code)
+        ErrorPolicy::model(kind, code)
     }
 
     /// The text in German, where it is about the project and not about what was to be written in it.
-    pub(super) fn german(&self) -> Option<String> {
+    pub(super) fn german_text(&self) -> Option<String> {
         match self.0.as_ref() {
-            Refused::NotFound { what, id } => {
+            ProjectRejection::NotFound { what, id } => {
                 let what = match what {
-                    Noun::Project => "das Projekt",
-                    Noun::Version => "die Version",
-                    Noun::Block => "den Block",
-                    Noun::BlockType => "den Blocktyp",
-                    Noun::Asset => "das Asset",
-                    Noun::Token => "das Design Token",
+                    EntityKind::Project => "das Projekt",
+                    EntityKind::Version => "die Version",
+                    EntityKind::Block => "den Block",
+                    EntityKind::BlockType => "den Blocktyp",
+                    EntityKind::Asset => "das Asset",
+                    EntityKind::Token => "das Design Token",
                 };
                 Some(format!("Es gibt {what} `{id}` nicht; eine ID aus der Liste verwenden"))
             }
-            Refused::Conflict { expected, found } => Some(format!(
+            ProjectRejection::Conflict { expected, found } => Some(format!(
                 "Das Projekt hat Revision {found} und nicht {expected}; neu lesen und die Änderung wiederholen"
             )),
             _ => None,
@@ -62,37 +63,38 @@ impl ProjectProblem {
 
     pub(super) fn data(&self) -> Value {
         match self.0.as_ref() {
-            Refused::NotFound { what, id } => json!({ "resource": what.to_string(), "id": id }),
-            Refused::Conflict { expected, found } => json!({ "expected": expected, "found": found }),
-            Refused::Invalid(problems) => {
-                json!({ "errors": problems.iter().map(told).collect::<Vec<_>>() })
+            ProjectRejection::NotFound { what, id } => json!({ "resource": what.to_string(), "id": id }),
+            ProjectRejection::Conflict { expected, found } => json!({ "expected": expected, "found": found }),
+            ProjectRejection::Invalid(problems) => {
+                json!({ "errors": problems.iter().map(render_problem).collect::<Vec<_>>() })
             }
-            Refused::TooLarge { what, limit } | Refused::AnswerTooLarge { what, limit } => {
+            ProjectRejection::TooLarge { what, limit } | ProjectRejection::AnswerTooLarge { what, limit } => {
                 json!({ "limit": limit, "of": what })
             }
-            Refused::Taken { what, value } => json!({ "field": what, "value": shortened(value) }),
-            Refused::InUse { what, id, by } => {
+            ProjectRejection::Taken { what, value } => json!({ "field": what, "value": truncate(value) }),
+            ProjectRejection::InUse { what, id, by } => {
                 json!({ "resource": what.to_string(), "id": id, "usedBy": by })
             }
-            Refused::Published { version } => json!({ "version": version }),
-            Refused::Design(EditError::Missing { path }) => {
-                json!({ "resource": Noun::Token.to_string(), "id": shortened(path) })
+            ProjectRejection::Published { version } => json!({ "version": version }),
+            ProjectRejection::Design(EditError::NotFound { path }) => {
+                json!({ "resource": EntityKind::Token.to_string(), "id": truncate(path) })
             }
-            Refused::Design(EditError::InUse { path, users }) => {
-                json!({ "resource": Noun::Token.to_string(), "id": shortened(path), "usedBy": users })
+            ProjectRejection::Design(EditError::InUse { path, users }) => {
+                json!({ "resource": EntityKind::Token.to_string(), "id": truncate(path), "usedBy": users })
             }
-            Refused::Design(EditError::Wrong { findings, .. }) => {
-                let told = |finding: &Finding| json!({ "path": finding.path, "message": finding.message });
+            ProjectRejection::Design(EditError::InvalidValue { findings, .. }) => {
+                let told =
+                    |finding: &TokenFinding| json!({ "path": finding.path, "message": finding.message });
                 json!({ "errors": findings.iter().map(told).collect::<Vec<_>>() })
             }
-            Refused::Design(_) | Refused::Import(_) => {
+            ProjectRejection::Design(_) | ProjectRejection::Import(_) => {
                 json!({ "errors": [{ "path": "", "message": self.0.to_string() }] })
             }
         }
     }
 }
 
-fn told(problem: &Problem) -> Value {
+fn render_problem(problem: &ValidationProblem) -> Value {
     let mut told = json!({ "path": problem.path, "message": problem.message });
     if let Some(block) = &problem.block {
         told["blockId"] = json!(block);
@@ -101,24 +103,24 @@ fn told(problem: &Problem) -> Value {
 }
 
 /// What was asked for comes back, but not all of a megabyte.
-fn shortened(text: &str) -> String {
+fn truncate(text: &str) -> String {
     text.chars().take(128).collect()
 }
 
-impl From<Refused> for Failure {
-    fn from(refused: Refused) -> Self {
+impl From<ProjectRejection> for RequestError {
+    fn from(refused: ProjectRejection) -> Self {
         let refused = match refused {
-            Refused::NotFound { what, id } => Refused::NotFound { what, id: shortened(&id) },
+            ProjectRejection::NotFound { what, id } => ProjectRejection::NotFound { what, id: truncate(&id) },
             other => other,
         };
-        Self::Project(ProjectProblem(Arc::new(refused)))
+        Self::Project(ProjectRequestError(Arc::new(refused)))
     }
 }
 
-impl From<Error> for Failure {
+impl From<Error> for RequestError {
     fn from(error: Error) -> Self {
         match error {
-            Error::Refused(refused) => refused.into(),
+            Error::Rejected(refused) => refused.into(),
             Error::Store(error @ (StoreError::Unreachable(_) | StoreError::Full(_))) => {
                 Self::store_unavailable(error)
             }

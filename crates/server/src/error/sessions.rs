@@ -1,14 +1,16 @@
 //! The codes of the MCP Flow document.
 
-use flow::session::{Problem, StoreError};
+use flow::session::{SessionError, StoreError};
 use protocol::mcp::codes;
 use protocol::{Dialect, Id, Revision, encode};
 use serde_json::{Value, json};
 
-use super::{Failure, Policy, Refusal, whole_seconds};
-use crate::Answer;
+use super::policy::ErrorPolicy;
+use super::rejection::ceil_seconds;
+use super::{RequestError, RequestRejection};
+use crate::EncodedResponse;
 
-const LIMITED: i64 = -32000;
+const LIMIT_REACHED: i64 = -32000;
 const SESSION_NOT_FOUND: i64 = -32001;
 const SESSION_EXPIRED: i64 = -32002;
 const INVALID_STATE_TRANSITION: i64 = -32003;
@@ -18,63 +20,67 @@ const ALREADY_CANCELLED: i64 = -32006;
 const NOT_INTERACTIVE: i64 = -32007;
 
 /// Which condition, which code (contract row 20a).
-pub(super) fn policy(problem: &Problem) -> Policy {
+pub(super) fn policy(problem: &SessionError) -> ErrorPolicy {
     let (kind, code) = match problem {
-        Problem::NotFound => ("session_not_found", SESSION_NOT_FOUND),
-        Problem::Expired => ("session_expired", SESSION_EXPIRED),
-        Problem::WrongState { .. } | Problem::NoSuchPrompt { .. } => {
+        SessionError::NotFound => ("session_not_found", SESSION_NOT_FOUND),
+        SessionError::Expired => ("session_expired", SESSION_EXPIRED),
+        SessionError::WrongState { .. } | SessionError::PromptMismatch { .. } => {
             ("invalid_state_transition", INVALID_STATE_TRANSITION)
         }
-        Problem::TooLarge { .. } | Problem::AttemptsUsedUp { .. } => ("validation_failed", VALIDATION_FAILED),
-        Problem::TimedOut { .. } => ("timeout", TIMEOUT),
-        Problem::Cancelled => ("already_cancelled", ALREADY_CANCELLED),
-        Problem::NotInteractive { .. } => ("not_interactive", NOT_INTERACTIVE),
-        Problem::Limit { .. } => ("limit_reached", LIMITED),
-        Problem::Store(error) => (refusal_for(error).kind(), codes::INTERNAL_ERROR),
+        SessionError::ResponseTooLarge { .. } | SessionError::TooManyAttempts { .. } => {
+            ("validation_failed", VALIDATION_FAILED)
+        }
+        SessionError::TimedOut { .. } => ("timeout", TIMEOUT),
+        SessionError::Cancelled => ("already_cancelled", ALREADY_CANCELLED),
+        SessionError::NotInteractive { .. } => ("not_interactive", NOT_INTERACTIVE),
+        SessionError::LimitReached { .. } => ("limit_reached", LIMIT_REACHED),
+        SessionError::Store(error) => (store_rejection(error).kind(), codes::INTERNAL_ERROR),
     };
-    Policy::client(kind, code)
+    ErrorPolicy::client(kind, code)
 }
 
 /// What callers see of a store that failed.
-pub(super) fn refusal_for(error: &StoreError) -> &'static Refusal {
+pub(super) fn store_rejection(error: &StoreError) -> &'static RequestRejection {
     match error {
-        StoreError::Full(_) => &Refusal::StoreFull,
-        StoreError::Unreachable(_) | StoreError::Broken(_) => &Refusal::StoreUnavailable,
+        StoreError::Full(_) => &RequestRejection::StoreFull,
+        StoreError::Unreachable(_) | StoreError::Broken(_) => &RequestRejection::StoreUnavailable,
     }
 }
 
 /// The document's own words where it has some, and whatever helps besides.
-pub(super) fn explain(problem: &Problem, id: Option<&str>) -> String {
+pub(super) fn explain(problem: &SessionError, id: Option<&str>) -> String {
     let named = |what: &str| id.map_or_else(|| what.to_owned(), |id| format!("{what}: {id}"));
     match problem {
-        Problem::NotFound => named("Session not found"),
-        Problem::Expired => named("Session expired"),
-        Problem::Cancelled => named("Session already cancelled"),
-        Problem::WrongState { .. } | Problem::NoSuchPrompt { .. } => {
+        SessionError::NotFound => named("Session not found"),
+        SessionError::Expired => named("Session expired"),
+        SessionError::Cancelled => named("Session already cancelled"),
+        SessionError::WrongState { .. } | SessionError::PromptMismatch { .. } => {
             format!("Invalid state transition: {problem}")
         }
         // What a store says is for logs.
-        Problem::Store(error) => refusal_for(error).to_string(),
+        SessionError::Store(error) => store_rejection(error).to_string(),
         other => other.to_string(),
     }
 }
 
-pub(super) fn data(problem: &Problem, id: Option<&str>) -> Value {
+pub(super) fn data(problem: &SessionError, id: Option<&str>) -> Value {
     let mut data = match problem {
-        Problem::WrongState { state } => json!({ "state": state }),
-        Problem::NoSuchPrompt { open } => json!({ "promptId": open }),
-        Problem::TooLarge { limit } => json!({ "limit": limit }),
-        Problem::AttemptsUsedUp { attempts } => json!({ "attempts": attempts }),
-        Problem::TimedOut { seconds } => json!({ "limit": seconds }),
-        Problem::Limit { what, most, retry_after } => {
+        SessionError::WrongState { state } => json!({ "state": state }),
+        SessionError::PromptMismatch { open } => json!({ "promptId": open }),
+        SessionError::ResponseTooLarge { limit } => json!({ "limit": limit }),
+        SessionError::TooManyAttempts { attempts } => json!({ "attempts": attempts }),
+        SessionError::TimedOut { seconds } => json!({ "limit": seconds }),
+        SessionError::LimitReached { what, most, retry_after } => {
             let mut data = json!({ "limit": most, "of": what });
             if let Some(wait) = retry_after {
-                data["retryAfter"] = whole_seconds(*wait).into();
+                data["retryAfter"] = ceil_seconds(*wait).into();
             }
             data
         }
-        Problem::NotInteractive { tool } => json!({ "toolName": tool }),
-        Problem::NotFound | Problem::Expired | Problem::Cancelled | Problem::Store(_) => json!({}),
+        SessionError::NotInteractive { tool } => json!({ "toolName": tool }),
+        SessionError::NotFound | SessionError::Expired | SessionError::Cancelled | SessionError::Store(_) => {
+            json!({})
+        }
     };
     if let Some(id) = id {
         data["sessionId"] = id.into();
@@ -84,20 +90,20 @@ pub(super) fn data(problem: &Problem, id: Option<&str>) -> Value {
 
 /// The answer to a question of MCP Flow's. Messages of 2026-07-28 may not use most of the document's numbers.
 pub(super) fn render(
-    failure: &Failure,
+    failure: &RequestError,
     dialect: Dialect,
     id: Option<&Id>,
     (kind, mut code, mut data): (&str, i64, Value),
-) -> Answer {
+) -> EncodedResponse {
     data["kind"] = kind.into();
-    let is_ours = (NOT_INTERACTIVE..=LIMITED).contains(&code);
+    let is_ours = (NOT_INTERACTIVE..=LIMIT_REACHED).contains(&code);
     if is_ours && dialect.revision().is_some_and(Revision::is_stateless) {
         data["flowCode"] = code.into();
         code = codes::INVALID_PARAMS;
     }
-    Answer {
+    EncodedResponse {
         message: encode::error(id, code, &failure.to_string(), Some(&data)),
         status: failure.status(dialect),
-        retry_after: failure.retry_after().map(whole_seconds),
+        retry_after: failure.retry_after().map(ceil_seconds),
     }
 }

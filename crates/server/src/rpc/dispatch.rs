@@ -3,13 +3,13 @@
 use protocol::Dialect;
 use serde_json::{Map, Value};
 
-use crate::error::Failure;
-use crate::rpc::context::Context;
+use crate::error::RequestError;
+use crate::rpc::context::RequestContext;
 use crate::rpc::{completion, embedded, interaction, lifecycle, prompts, resources, subscriptions};
 use crate::tools;
 
 /// The methods below and the envelope, for logs: a name that a client made up is not written there.
-const METHODS: [&str; 29] = [
+const KNOWN_METHODS: [&str; 29] = [
     "initialize",
     "server/discover",
     "ping",
@@ -42,23 +42,29 @@ const METHODS: [&str; 29] = [
 ];
 
 /// The method as logs name it.
-pub(crate) fn known_method(method: &str) -> &'static str {
-    METHODS.iter().find(|known| **known == method).copied().unwrap_or("unknown")
+pub(crate) fn method_for_logs(method: &str) -> &'static str {
+    KNOWN_METHODS.iter().find(|known| **known == method).copied().unwrap_or("unknown")
 }
 
 /// Answers one JSON-RPC request.
 pub(crate) async fn dispatch(
-    ctx: &Context,
+    ctx: &RequestContext,
     method: &str,
     params: Map<String, Value>,
-) -> Result<Vec<u8>, Failure> {
-    match embedded::answer(ctx, method, &params).await {
+) -> Result<Vec<u8>, RequestError> {
+    match embedded::handle_request(ctx, method, &params).await {
         Some(answer) => answer,
-        None => ours(ctx, method, params).await.map(|answer| embedded::extend(ctx, method, answer)),
+        None => dispatch_builtin(ctx, method, params)
+            .await
+            .map(|answer| embedded::extend_list(ctx, method, answer)),
     }
 }
 
-async fn ours(ctx: &Context, method: &str, params: Map<String, Value>) -> Result<Vec<u8>, Failure> {
+async fn dispatch_builtin(
+    ctx: &RequestContext,
+    method: &str,
+    params: Map<String, Value>,
+) -> Result<Vec<u8>, RequestError> {
     let stateless = matches!(ctx.dialect, Dialect::Mcp(revision) if revision.is_stateless());
     match method {
         "initialize" if !stateless => lifecycle::initialize(ctx, params),
@@ -85,29 +91,29 @@ async fn ours(ctx: &Context, method: &str, params: Map<String, Value>) -> Result
         "capabilities" => Ok(interaction::capabilities(ctx)),
         "interaction.start" | "interaction/start" => interaction::start(ctx, params).await,
         "interaction.respond" | "interaction/respond" => interaction::respond(ctx, params).await,
-        "interaction.continue" | "interaction/continue" => interaction::go_on(ctx, params).await,
+        "interaction.continue" | "interaction/continue" => interaction::continue_session(ctx, params).await,
         "interaction.complete" | "interaction/complete" => interaction::complete(ctx, params).await,
         "interaction.cancel" | "interaction/cancel" => interaction::cancel(ctx, params).await,
         "interaction.getState" | "interaction/getState" => interaction::get_state(ctx, params).await,
 
         "subscriptions/listen" if stateless => subscriptions::listen(ctx, params).await,
-        other => Err(Failure::MethodNotFound { method: other.chars().take(128).collect() }),
+        other => Err(RequestError::MethodNotFound { method: other.chars().take(128).collect() }),
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::METHODS;
+    use super::KNOWN_METHODS;
 
     /// The table for logs cannot be derived from a `match`, so it is compared with its text.
     #[test]
-    fn logs_know_every_method_that_is_dispatched() {
+    fn every_dispatched_method_has_a_log_name() {
         let text = include_str!("dispatch.rs");
-        let (_, ours) = text.split_once("async fn ours").unwrap();
+        let (_, ours) = text.split_once("async fn dispatch_builtin").unwrap();
         let (ours, _) = ours.split_once("other =>").unwrap();
         let dispatched: Vec<&str> = ours.split('"').skip(1).step_by(2).collect();
         assert!(dispatched.len() > 20, "{dispatched:?}");
-        let known = METHODS.iter().filter(|method| **method != "envelope").copied();
+        let known = KNOWN_METHODS.iter().filter(|method| **method != "envelope").copied();
         assert_eq!(known.collect::<std::collections::BTreeSet<_>>(), dispatched.into_iter().collect());
     }
 }

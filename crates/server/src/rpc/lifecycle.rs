@@ -1,19 +1,19 @@
 //! Greetings, and what belongs to the session as a whole.
 
-use protocol::mcp::{Capabilities, DiscoverResult, InitializeParams, InitializeResult, LogLevel};
+use protocol::mcp::{DiscoverResult, InitializeParams, InitializeResult, LogLevel, ServerCapabilities};
 use protocol::{Dialect, Revision};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use crate::error::Failure;
-use crate::rpc::context::{self, Context};
+use crate::error::RequestError;
+use crate::rpc::context::{self, RequestContext};
 use crate::rpc::interaction;
 use crate::telemetry::request_span::in_request_span;
 
 /// `initialize`.
-pub(crate) fn initialize(ctx: &Context, params: Map<String, Value>) -> Result<Vec<u8>, Failure> {
+pub(crate) fn initialize(ctx: &RequestContext, params: Map<String, Value>) -> Result<Vec<u8>, RequestError> {
     let params: InitializeParams =
-        context::params(params, &["protocolVersion", "capabilities", "clientInfo"])?;
+        context::parse_params(params, &["protocolVersion", "capabilities", "clientInfo"])?;
     let codefluss = ctx.dialect == Dialect::Codefluss;
     // There, answers have one shape whatever is asked for.
     let revision = if codefluss { ctx.revision() } else { Revision::negotiate(&params.protocol_version) };
@@ -27,9 +27,9 @@ pub(crate) fn initialize(ctx: &Context, params: Map<String, Value>) -> Result<Ve
     Ok(ctx.result(&InitializeResult {
         protocol_version: revision,
         capabilities: if codefluss {
-            Capabilities::codefluss()
+            ServerCapabilities::codefluss()
         } else {
-            Capabilities::for_revision(revision).with_flow(interaction::features(ctx.app()), revision)
+            ServerCapabilities::for_revision(revision).with_flow(interaction::features(ctx.app()), revision)
         },
         server_info: &ctx.app().info,
         instructions: (!codefluss).then_some(&instructions),
@@ -37,32 +37,32 @@ pub(crate) fn initialize(ctx: &Context, params: Map<String, Value>) -> Result<Ve
 }
 
 /// `server/discover`, which exists only in requests that carry their version.
-pub(crate) fn discover(ctx: &Context) -> Result<Vec<u8>, Failure> {
+pub(crate) fn discover(ctx: &RequestContext) -> Result<Vec<u8>, RequestError> {
     let revision = ctx.revision();
     if !revision.is_stateless() {
         let field = format!("_meta.{}", protocol::mcp::keys::PROTOCOL_VERSION);
-        return Err(Failure::params(field, "Required field missing"));
+        return Err(RequestError::invalid_params(field, "Required field missing"));
     }
-    Ok(ctx.list(&DiscoverResult {
+    Ok(ctx.cacheable_result(&DiscoverResult {
         supported_versions: Revision::ALL,
-        capabilities: Capabilities::for_revision(revision)
+        capabilities: ServerCapabilities::for_revision(revision)
             .with_flow(interaction::features(ctx.app()), revision),
         instructions: &ctx.app().instructions(),
     }))
 }
 
 /// `ping`.
-pub(crate) fn ping(ctx: &Context) -> Vec<u8> {
+pub(crate) fn ping(ctx: &RequestContext) -> Vec<u8> {
     ctx.result(&json!({}))
 }
 
 /// `logging/setLevel`.
-pub(crate) fn set_level(ctx: &Context, params: Map<String, Value>) -> Result<Vec<u8>, Failure> {
+pub(crate) fn set_level(ctx: &RequestContext, params: Map<String, Value>) -> Result<Vec<u8>, RequestError> {
     #[derive(Deserialize)]
-    struct SetLevel {
+    struct SetLevelParams {
         level: LogLevel,
     }
-    let SetLevel { level } = context::params(params, &["level"])?;
+    let SetLevelParams { level } = context::parse_params(params, &["level"])?;
     ctx.session().set_log_level(level);
     Ok(ctx.result(&json!({})))
 }

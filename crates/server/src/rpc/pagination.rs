@@ -4,22 +4,22 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde_json::{Map, Value};
 
-use crate::error::Failure;
-use crate::rpc::context::Context;
+use crate::error::RequestError;
+use crate::rpc::context::RequestContext;
 
 /// Cuts the page out of a list that the request asks for. A cursor names the last entry of the page before, so a
 /// list that changes between two pages neither repeats nor skips what stayed.
-pub(crate) fn page<T>(
-    ctx: &Context,
+pub(crate) fn paginate<T>(
+    ctx: &RequestContext,
     params: &Map<String, Value>,
     entries: Vec<T>,
     name: impl Fn(&T) -> &str,
-) -> Result<(Vec<T>, Option<String>), Failure> {
+) -> Result<(Vec<T>, Option<String>), RequestError> {
     let start = match params.get("cursor") {
         None | Some(Value::Null) => 0,
         Some(cursor) => {
-            let last = cursor.as_str().and_then(decode).ok_or(Failure::BadCursor)?;
-            entries.iter().position(|entry| name(entry) == last).ok_or(Failure::BadCursor)? + 1
+            let last = cursor.as_str().and_then(decode_cursor).ok_or(RequestError::InvalidCursor)?;
+            entries.iter().position(|entry| name(entry) == last).ok_or(RequestError::InvalidCursor)? + 1
         }
     };
     // The CODEFLUSS document knows no pages: its lists are whole unless a cursor was asked for.
@@ -31,6 +31,6 @@ pub(crate) fn page<T>(
     Ok((page, next))
 }
 
-fn decode(cursor: &str) -> Option<String> {
+fn decode_cursor(cursor: &str) -> Option<String> {
     String::from_utf8(URL_SAFE_NO_PAD.decode(cursor).ok()?).ok()
 }

@@ -7,24 +7,24 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use access::Principal;
 use flow::Entropy;
-use flow::session::Moment;
+use flow::session::ProcessInstant;
 use jiff::Timestamp;
 use protocol::mcp::{LogLevel, LogParams, ProgressParams};
 use protocol::{Revision, encode};
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
-use crate::app::documents::Documents;
-use crate::app::project_scope::Shelves;
+use crate::app::documents::DocumentIndexes;
+use crate::app::project_scope::LazyProjectStore;
 use crate::{App, CitationFormat, Outbox};
 
 /// One call of a tool.
 #[derive(Clone)]
-pub struct Call {
+pub struct ToolContext {
     /// Who calls.
     pub principal: Arc<Principal>,
     /// Where progress and log messages go.
-    pub outlet: Outlet,
+    pub notifier: Notifier,
     /// Cancelled when the client no longer wants the answer. Work on other threads has to look at it.
     pub stop: CancellationToken,
     /// The folders that may be touched.
@@ -32,17 +32,17 @@ pub struct Call {
     /// The time of the call.
     pub now: Timestamp,
     /// When it came in, by the monotonic clock of this process.
-    pub(crate) received: Moment,
+    pub(crate) received: ProcessInstant,
     /// Where randomness comes from.
     pub entropy: Arc<dyn Entropy>,
     pub(crate) app: Arc<App>,
-    pub(crate) documents: Arc<Documents>,
-    pub(crate) projects: Arc<Shelves>,
+    pub(crate) documents: Arc<DocumentIndexes>,
+    pub(crate) projects: Arc<LazyProjectStore>,
     /// How documents are cited unless the call says otherwise.
     pub(crate) citations: CitationFormat,
 }
 
-impl Call {
+impl ToolContext {
     /// A number from 0 up to, but not including, `end`.
     pub fn random_below(&self, end: usize) -> usize {
         let mut bytes = [0; 8];
@@ -52,15 +52,15 @@ impl Call {
 
     /// The same call without a word about how far it is: progress only grows, and whoever counts stages cannot have a
     /// stage count files.
-    pub(crate) fn quiet(&self) -> Self {
-        let Inner { outbox, revision, log_level, stop, .. } = self.outlet.inner.as_ref();
-        let outlet = Outlet::new(outbox.clone(), *revision, None, *log_level, stop.clone());
-        Self { outlet, ..self.clone() }
+    pub(crate) fn without_progress(&self) -> Self {
+        let NotifierInner { outbox, revision, log_level, stop, .. } = self.notifier.inner.as_ref();
+        let outlet = Notifier::new(outbox.clone(), *revision, None, *log_level, stop.clone());
+        Self { notifier: outlet, ..self.clone() }
     }
 }
 
 /// A conversation that runs within a call sees its time, randomness and progress.
-impl flow::Env for Call {
+impl flow::Env for ToolContext {
     fn now(&self) -> Timestamp {
         self.now
     }
@@ -70,34 +70,34 @@ impl flow::Env for Call {
     }
 
     fn progress(&self, progress: &flow::Progress) {
-        self.outlet.progress(progress.current, progress.total, &progress.message);
+        self.notifier.progress(progress.current, progress.total, &progress.message);
     }
 }
 
 /// What a request may send while it runs. Says nothing to those who did not ask to hear it.
 #[derive(Clone)]
-pub struct Outlet {
-    inner: Arc<Inner>,
+pub struct Notifier {
+    inner: Arc<NotifierInner>,
 }
 
-struct Inner {
+struct NotifierInner {
     outbox: Arc<dyn Outbox>,
     revision: Option<Revision>,
-    progress: Option<Mutex<Progress>>,
+    progress: Option<Mutex<NotifierProgress>>,
     log_level: Option<LogLevel>,
     stop: CancellationToken,
 }
 
-struct Progress {
+struct NotifierProgress {
     token: Value,
     last: Option<u32>,
     /// The tool is at work this very moment: what it says may be overtaken by its answer.
-    working: bool,
+    is_polling: bool,
     /// What it has said meanwhile.
-    held: Option<Vec<u8>>,
+    pending: Option<Vec<u8>>,
 }
 
-impl Outlet {
+impl Notifier {
     pub(crate) fn new(
         outbox: Arc<dyn Outbox>,
         revision: Option<Revision>,
@@ -105,9 +105,10 @@ impl Outlet {
         log_level: Option<LogLevel>,
         stop: CancellationToken,
     ) -> Self {
-        let progress = progress_token
-            .map(|token| Mutex::new(Progress { token, last: None, working: false, held: None }));
-        Self { inner: Arc::new(Inner { outbox, revision, progress, log_level, stop }) }
+        let progress = progress_token.map(|token| {
+            Mutex::new(NotifierProgress { token, last: None, is_polling: false, pending: None })
+        });
+        Self { inner: Arc::new(NotifierInner { outbox, revision, progress, log_level, stop }) }
     }
 
     /// Tells how far the work is. What is not further than before is not told: progress only grows.
@@ -121,48 +122,48 @@ impl Outlet {
         let message = revision.has_progress_message().then_some(message);
         let params = ProgressParams { progress_token: &state.token, progress, total: total.into(), message };
         let message = encode::notification("notifications/progress", Some(&params));
-        if state.working {
-            state.held = Some(message);
+        if state.is_polling {
+            state.pending = Some(message);
         } else {
-            self.inner.outbox.push(message);
+            self.inner.outbox.send_notification(message);
         }
     }
 
     /// Does `work`. Progress is sent whenever the work has to wait; what it says in the step that ends it is not,
     /// since the answer says more. (Clients also mishandle progress that arrives together with the answer: the
     /// TypeScript SDK has forgotten the token by then and reports an error.)
-    pub(crate) async fn during<F: Future>(&self, work: F) -> F::Output {
+    pub(crate) async fn hold_progress<F: Future>(&self, work: F) -> F::Output {
         let mut work = pin!(work);
         poll_fn(|context| {
-            self.set_working(true);
+            self.set_polling(true);
             let polled = work.as_mut().poll(context);
-            self.set_working(false);
+            self.set_polling(false);
             if polled.is_pending() {
-                self.send_held();
+                self.flush_progress();
             }
             polled
         })
         .await
     }
 
-    fn set_working(&self, working: bool) {
+    fn set_polling(&self, working: bool) {
         if let Some(progress) = &self.inner.progress {
-            progress.lock().unwrap_or_else(PoisonError::into_inner).working = working;
+            progress.lock().unwrap_or_else(PoisonError::into_inner).is_polling = working;
         }
     }
 
     /// Sends progress that was held back, because something is about to be said that should come after it.
-    pub(crate) fn send_held(&self) {
+    pub(crate) fn flush_progress(&self) {
         let Some(progress) = &self.inner.progress else { return };
-        let held = progress.lock().unwrap_or_else(PoisonError::into_inner).held.take();
+        let held = progress.lock().unwrap_or_else(PoisonError::into_inner).pending.take();
         if let Some(message) = held.filter(|_| !self.inner.stop.is_cancelled()) {
-            self.inner.outbox.push(message);
+            self.inner.outbox.send_notification(message);
         }
     }
 
     /// Sends a finished notification.
-    pub(crate) fn push(&self, message: Vec<u8>) {
-        self.inner.outbox.push(message);
+    pub(crate) fn send_notification(&self, message: Vec<u8>) {
+        self.inner.outbox.send_notification(message);
     }
 
     /// Where the answer of this request goes, and whatever belongs to it.
@@ -176,6 +177,6 @@ impl Outlet {
             return;
         }
         let params = LogParams { level, logger, data: text };
-        self.inner.outbox.push(encode::notification("notifications/message", Some(&params)));
+        self.inner.outbox.send_notification(encode::notification("notifications/message", Some(&params)));
     }
 }

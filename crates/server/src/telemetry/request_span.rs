@@ -15,19 +15,19 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Instant;
 
 use access::Principal;
-use flow::session::Problem as SessionProblem;
+use flow::session::SessionError;
 use protocol::Id;
 use serde_json::{Map, Value};
 use tracing::Span;
 
 use crate::LogThrottle;
-use crate::error::Failure;
+use crate::error::RequestError;
 use crate::rpc::dispatch;
 
 /// The most characters of a field that a client chose.
-const LONGEST_FIELD: usize = 64;
+const MAX_FIELD_CHARS: usize = 64;
 /// The most characters of a chain of errors.
-const LONGEST_CHAIN: usize = 1024;
+const MAX_ERROR_CHAIN_CHARS: usize = 1024;
 
 /// The id of a distributed trace (W3C Trace Context), as a client sent it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -72,7 +72,7 @@ pub struct Correlation {
 
 /// What keeps failures that many requests share from being logged for each of them.
 #[derive(Debug, Default)]
-pub(crate) struct Throttles {
+pub(crate) struct LogThrottles {
     pub(crate) store: LogThrottle,
     threads: LogThrottle,
 }
@@ -93,7 +93,7 @@ pub struct RequestSpan {
     /// `None`: it was rejected before its caller was known.
     principal: Option<Arc<Principal>>,
     trace_id: Option<TraceId>,
-    throttles: Arc<Throttles>,
+    throttles: Arc<LogThrottles>,
     tool: OnceLock<&'static str>,
     span: OnceLock<Span>,
     panic: Mutex<Option<PanicSite>>,
@@ -108,7 +108,7 @@ impl RequestSpan {
         method: String,
         principal: Option<Arc<Principal>>,
         trace_id: Option<TraceId>,
-        throttles: Arc<Throttles>,
+        throttles: Arc<LogThrottles>,
     ) -> Arc<Self> {
         Arc::new(Self {
             number,
@@ -153,17 +153,17 @@ impl RequestSpan {
                 RequestNumber::Counted(number) => number.to_string(),
                 RequestNumber::Named(name) => name.to_string(),
             };
-            let id = self.id.as_ref().map(|id| printable(&id_text(id), LONGEST_FIELD));
+            let id = self.id.as_ref().map(|id| printable(&id_text(id), MAX_FIELD_CHARS));
             let trace_id = self.trace_id.map(|id| id.to_string());
             let principal = self.principal();
-            let tenant = principal.map(|principal| printable(principal.tenant(), LONGEST_FIELD));
-            let subject = principal.map(|principal| printable(principal.subject(), 4 * LONGEST_FIELD));
+            let tenant = principal.map(|principal| printable(principal.tenant(), MAX_FIELD_CHARS));
+            let subject = principal.map(|principal| printable(principal.subject(), 4 * MAX_FIELD_CHARS));
             tracing::error_span!(
                 parent: None,
                 "request",
                 request = request.as_str(),
                 rpc.id = id.as_deref(),
-                rpc.method = dispatch::known_method(&self.method),
+                rpc.method = dispatch::method_for_logs(&self.method),
                 tool = self.tool.get().copied(),
                 tenant = tenant.as_deref(),
                 subject = subject.as_deref(),
@@ -179,7 +179,7 @@ impl RequestSpan {
 
     /// Does `work` as part of the request, on this thread, without a span unless a line is written.
     fn enter<R>(self: &Arc<Self>, work: impl FnOnce() -> R) -> R {
-        let _entered = Entered { outer: CURRENT.replace(Some(Arc::clone(self))) };
+        let _entered = CurrentRequestGuard { outer: CURRENT.replace(Some(Arc::clone(self))) };
         work()
     }
 
@@ -189,26 +189,26 @@ impl RequestSpan {
     }
 
     /// Logs why the request fails, once, if it is for the operator to know.
-    pub(crate) fn report(&self, failure: &Failure) {
+    pub(crate) fn report(&self, failure: &RequestError) {
         let log_once = |log: &dyn Fn(&str)| {
             if !self.is_reported.swap(true, Ordering::Relaxed) {
-                self.in_scope(|| log(&chain_of_causes(failure)));
+                self.in_scope(|| log(&cause_chain(failure)));
             }
         };
         match failure {
-            Failure::Internal { .. } => {
+            RequestError::Internal { .. } => {
                 log_once(&|error| tracing::error!(error, "the request ended with an internal error"));
             }
-            Failure::StoreUnavailable { .. }
-            | Failure::StoreFull { .. }
-            | Failure::Session { problem: SessionProblem::Store(_), .. } => {
+            RequestError::StoreUnavailable { .. }
+            | RequestError::StoreFull { .. }
+            | RequestError::Session { problem: SessionError::Store(_), .. } => {
                 if let Some(suppressed) = self.throttles.store.admit(Instant::now()) {
                     log_once(&|error| {
                         tracing::error!(error, suppressed, "the store failed during a request");
                     });
                 }
             }
-            Failure::OutOfResources { .. } => {
+            RequestError::OutOfResources { .. } => {
                 if let Some(suppressed) = self.throttles.threads.admit(Instant::now()) {
                     log_once(&|error| tracing::error!(error, suppressed, "no thread could be started"));
                 }
@@ -218,11 +218,11 @@ impl RequestSpan {
     }
 
     /// A line about the store that is not the end of the request.
-    pub(crate) fn throttles(&self) -> &Throttles {
+    pub(crate) fn throttles(&self) -> &LogThrottles {
         &self.throttles
     }
 
-    fn note_panic(&self, site: PanicSite) {
+    fn record_panic(&self, site: PanicSite) {
         *self.panic.lock().unwrap_or_else(PoisonError::into_inner) = Some(site);
         self.has_panicked.store(true, Ordering::Release);
     }
@@ -250,18 +250,18 @@ thread_local! {
 }
 
 /// Puts back what the thread worked on before, also if the work panics.
-struct Entered {
+struct CurrentRequestGuard {
     outer: Option<Arc<RequestSpan>>,
 }
 
-impl Drop for Entered {
+impl Drop for CurrentRequestGuard {
     fn drop(&mut self) {
         CURRENT.set(self.outer.take());
     }
 }
 
 /// The request that this thread works on.
-pub(crate) fn current() -> Option<Arc<RequestSpan>> {
+pub(crate) fn current_request() -> Option<Arc<RequestSpan>> {
     // A panic hook may ask while a thread ends or while the cell is borrowed.
     CURRENT.try_with(|current| current.try_borrow().ok()?.clone()).ok().flatten()
 }
@@ -269,14 +269,14 @@ pub(crate) fn current() -> Option<Arc<RequestSpan>> {
 /// Writes log lines inside the span of the request that this thread works on, if there is one. For lines that may be
 /// written before the request first waits: after that, the span is entered already.
 pub fn in_request_span<R>(write: impl FnOnce() -> R) -> R {
-    match current() {
+    match current_request() {
         Some(request) => request.in_scope(write),
         None => write(),
     }
 }
 
 /// Does the work of a request: without a span as long as it does not wait, and inside it afterwards.
-pub(crate) async fn work_on<F: Future>(request: Arc<RequestSpan>, work: F) -> F::Output {
+pub(crate) async fn run_in_request<F: Future>(request: Arc<RequestSpan>, work: F) -> F::Output {
     let mut work = pin!(work);
     let mut has_waited = false;
     poll_fn(|context| {
@@ -318,11 +318,11 @@ impl Error for PanicSite {}
 
 /// Notes a panic, for a panic hook. That of a request is logged where the request ends; any other comes back, and is for the
 /// caller to log.
-pub fn note_panic(info: &PanicHookInfo<'_>) -> Result<(), PanicSite> {
+pub fn record_panic(info: &PanicHookInfo<'_>) -> Result<(), PanicSite> {
     let site = PanicSite::from_hook(info);
-    match current() {
+    match current_request() {
         Some(request) => {
-            request.note_panic(site);
+            request.record_panic(site);
             Ok(())
         }
         None => Err(site),
@@ -330,7 +330,7 @@ pub fn note_panic(info: &PanicHookInfo<'_>) -> Result<(), PanicSite> {
 }
 
 /// An error and its causes in one line.
-pub(crate) fn chain(error: &dyn Error) -> String {
+pub(crate) fn error_chain(error: &dyn Error) -> String {
     let mut text = error.to_string();
     let mut source = error.source();
     while let Some(cause) = source {
@@ -341,15 +341,15 @@ pub(crate) fn chain(error: &dyn Error) -> String {
         }
         source = cause.source();
     }
-    printable(&text, LONGEST_CHAIN)
+    printable(&text, MAX_ERROR_CHAIN_CHARS)
 }
 
 /// The causes of a failure, without its own text: that is for the caller.
-fn chain_of_causes(failure: &Failure) -> String {
+fn cause_chain(failure: &RequestError) -> String {
     match (failure.source(), failure) {
-        (Some(cause), _) => chain(cause),
-        (None, Failure::Session { problem, .. }) => chain(problem),
-        (None, _) => chain(failure),
+        (Some(cause), _) => error_chain(cause),
+        (None, RequestError::Session { problem, .. }) => error_chain(problem),
+        (None, _) => error_chain(failure),
     }
 }
 
@@ -362,8 +362,8 @@ fn id_text(id: &Id) -> String {
 fn printable(text: &str, most: usize) -> String {
     let escape = |c: char| c.escape_default().to_string();
     match text.char_indices().nth(most) {
-        Some((end, _)) => format!("{}…", codebase::reveal(&text[..end], escape)),
-        None => codebase::reveal(text, escape),
+        Some((end, _)) => format!("{}…", codebase::replace_invisible_chars(&text[..end], escape)),
+        None => codebase::replace_invisible_chars(text, escape),
     }
 }
 
@@ -372,7 +372,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_a_well_formed_traceparent_names_a_trace() {
+    fn malformed_traceparent_is_rejected() {
         let id = "0af7651916cd43dd8448eb211c80319c";
         for (text, is_valid) in [
             (format!("00-{id}-b7ad6b7169203331-01"), true),
@@ -397,7 +397,7 @@ mod tests {
     }
 
     #[test]
-    fn a_field_is_one_short_line() {
+    fn log_field_is_escaped_and_truncated() {
         for (text, shown) in [
             ("abc", "abc".to_owned()),
             ("a\nb\u{1b}[31m", "a\\nb\\u{1b}[31m".to_owned()),
@@ -405,19 +405,19 @@ mod tests {
             (&"é".repeat(64), "é".repeat(64)),
             (&"é".repeat(65), format!("{}…", "é".repeat(64))),
         ] {
-            assert_eq!(printable(text, LONGEST_FIELD), shown, "{text:?}");
+            assert_eq!(printable(text, MAX_FIELD_CHARS), shown, "{text:?}");
         }
     }
 
     #[test]
-    fn a_chain_tells_every_cause_once() {
+    fn error_chain_contains_every_cause_once() {
         #[derive(Debug, thiserror::Error)]
         #[error("outer: {0}")]
-        struct Outer(#[source] std::io::Error);
+        struct WrappedIoError(#[source] std::io::Error);
         let cause = std::io::Error::other("the disk\nis full");
-        assert_eq!(chain(&Outer(cause)), "outer: the disk\\nis full");
-        let failure = Failure::internal(Outer(std::io::Error::other("x")));
-        assert_eq!(chain(&failure), "Internal error: outer: x");
-        assert_eq!(chain_of_causes(&failure), "outer: x");
+        assert_eq!(error_chain(&WrappedIoError(cause)), "outer: the disk\\nis full");
+        let failure = RequestError::internal(WrappedIoError(std::io::Error::other("x")));
+        assert_eq!(error_chain(&failure), "Internal error: outer: x");
+        assert_eq!(cause_chain(&failure), "outer: x");
     }
 }

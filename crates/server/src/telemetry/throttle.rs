@@ -4,16 +4,16 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 /// How often a store that fails is logged.
-const INTERVAL: Duration = Duration::from_secs(10);
+const LOG_INTERVAL: Duration = Duration::from_secs(10);
 
 /// Lets one log line through per interval, and counts the others.
 #[derive(Debug, Default)]
 pub struct LogThrottle {
-    state: Mutex<State>,
+    state: Mutex<LogThrottleState>,
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct LogThrottleState {
     last: Option<Instant>,
     suppressed: u64,
 }
@@ -22,7 +22,7 @@ impl LogThrottle {
     /// Whether a line may be written at this moment. If so, how many were suppressed since the last one.
     pub fn admit(&self, now: Instant) -> Option<u64> {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        if state.last.is_some_and(|last| now.saturating_duration_since(last) < INTERVAL) {
+        if state.last.is_some_and(|last| now.saturating_duration_since(last) < LOG_INTERVAL) {
             state.suppressed += 1;
             return None;
         }
@@ -36,7 +36,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_line_per_interval_tells_how_many_were_suppressed() {
+    fn one_line_per_interval_reports_the_suppressed_count() {
         let (throttle, start) = (LogThrottle::default(), Instant::now());
         for (after_ms, admitted) in [
             (0, Some(0)),
@@ -55,7 +55,7 @@ mod tests {
     }
 
     #[test]
-    fn an_outage_of_many_requests_is_a_handful_of_lines() {
+    fn long_outage_logs_one_line_per_interval() {
         let (throttle, start) = (LogThrottle::default(), Instant::now());
         let admitted = (0..1_000_u64).filter_map(|n| throttle.admit(start + Duration::from_millis(n * 30)));
         assert_eq!(admitted.collect::<Vec<_>>(), [0, 333, 333]);

@@ -2,15 +2,15 @@
 
 use std::collections::BTreeMap;
 
-use flow::{Conversation, Flow, Halt, Invalid, choice, confirm, date, integer, text};
+use flow::{Conversation, Flow, Halt, InvalidAnswer, choice, confirm, date, integer, text};
 use jiff::civil;
 use jiff::tz::TimeZone;
-use protocol::mcp::{Prompt, PromptArgument};
+use protocol::mcp::{PromptArgument, PromptDescriptor};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Effect, InteractiveTool, ToolSpec, Toolset};
-use crate::Call;
+use crate::ToolContext;
 use crate::rpc::prompts::PromptEntry;
 
 /// Book a trip (a demonstration: nothing is really booked). Asks for what is not given.
@@ -27,7 +27,7 @@ pub(crate) struct Args {
     /// How many people, 1 to 9.
     travellers: Option<i64>,
     /// Where to sit.
-    class: Option<Class>,
+    class: Option<TravelClass>,
     /// Whether the user has agreed to the price.
     confirm: Option<bool>,
 }
@@ -35,13 +35,13 @@ pub(crate) struct Args {
 /// Where to sit.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-pub(crate) enum Class {
+pub(crate) enum TravelClass {
     Economy,
     Business,
     First,
 }
 
-impl Class {
+impl TravelClass {
     const OPTIONS: [(&str, &str); 3] =
         [("economy", "Economy"), ("business", "Business"), ("first", "First class")];
 
@@ -53,7 +53,7 @@ impl Class {
         }
     }
 
-    fn factor(self) -> u32 {
+    fn price_factor(self) -> u32 {
         match self {
             Self::Economy => 1,
             Self::Business => 3,
@@ -71,7 +71,7 @@ pub(crate) struct Reply {
     #[serde(skip_serializing_if = "Option::is_none")]
     r#return: Option<String>,
     travellers: i64,
-    class: Class,
+    class: TravelClass,
     /// In euros.
     price: u32,
 }
@@ -84,11 +84,11 @@ impl InteractiveTool for Booking {
         name: "booking",
         title: "Book a trip",
         toolset: Toolset::Reference,
-        effect: Effect::Reads,
+        effect: Effect::ReadOnly,
     };
-    type Talk = Self;
+    type ConversationRun = Self;
 
-    fn talk(_: &Call) -> Self {
+    fn conversation(_: &ToolContext) -> Self {
         Self
     }
 }
@@ -100,25 +100,27 @@ impl Conversation for Booking {
     async fn run(&self, f: &mut Flow<'_>, _: Args) -> Result<Reply, Halt> {
         let today = f.now()?.to_zoned(TimeZone::UTC).date();
 
-        f.progress(1, 5, "Destination");
+        f.report_progress(1, 5, "Destination");
         let place = text("Where would you like to go?").length(2..=80).placeholder("A city, such as Lisbon");
         let destination = f.ask("destination", place).await?;
 
-        f.progress(2, 5, "Dates");
+        f.report_progress(2, 5, "Dates");
         let departure = date("First day").not_before(today);
         let back = date("Last day, empty for one way").not_before(today).optional();
         let days = (("departure", departure), ("return", back));
-        let (departure, back) = f.form_until("When would you like to travel?", days, in_order).await?;
+        let (departure, back) =
+            f.form_until("When would you like to travel?", days, check_date_order).await?;
 
-        f.progress(3, 5, "Travellers");
+        f.report_progress(3, 5, "Travellers");
         let travellers = f.ask("travellers", integer("How many people travel?").within(1..=9)).await?;
 
-        f.progress(4, 5, "Class");
-        let class =
-            f.ask("class", choice("Where would you like to sit?", Class::OPTIONS).default("economy")).await?;
-        let class = Class::parse(&class);
+        f.report_progress(4, 5, "Class");
+        let class = f
+            .ask("class", choice("Where would you like to sit?", TravelClass::OPTIONS).default("economy"))
+            .await?;
+        let class = TravelClass::parse(&class);
 
-        f.progress(5, 5, "Confirmation");
+        f.report_progress(5, 5, "Confirmation");
         let price =
             f.derive("price", async || Ok(price(&destination, departure, back, travellers, class))).await?;
         let question =
@@ -128,8 +130,10 @@ impl Conversation for Booking {
         }
         let random = f.random()?;
         // Somebody who really books does it here, where it happens once however often the answer is sent.
-        let reference = f.once("book", async || Ok(reference(random))).await?;
-        f.summary(format!("Booked {destination} for {travellers}, {price} euros, reference {reference}."));
+        let reference = f.once("book", async || Ok(booking_reference(random))).await?;
+        f.set_summary(format!(
+            "Booked {destination} for {travellers}, {price} euros, reference {reference}."
+        ));
         Ok(Reply {
             reference,
             destination,
@@ -142,10 +146,13 @@ impl Conversation for Booking {
     }
 }
 
-fn in_order((first, last): &(civil::Date, Option<civil::Date>)) -> Result<(), (String, Invalid)> {
+fn check_date_order(
+    (first, last): &(civil::Date, Option<civil::Date>),
+) -> Result<(), (String, InvalidAnswer)> {
     match last {
         Some(last) if last < first => {
-            let invalid = Invalid::new("The last day is before the first", format!("Use {first} or later"));
+            let invalid =
+                InvalidAnswer::new("The last day is before the first", format!("Use {first} or later"));
             Err(("return".to_owned(), invalid))
         }
         _ => Ok(()),
@@ -158,7 +165,7 @@ fn price(
     departure: civil::Date,
     back: Option<civil::Date>,
     travellers: i64,
-    class: Class,
+    class: TravelClass,
 ) -> u32 {
     let distance =
         destination.to_lowercase().bytes().fold(7u32, |sum, byte| sum.wrapping_mul(31) + u32::from(byte))
@@ -166,15 +173,15 @@ fn price(
     let weekend = matches!(departure.weekday(), jiff::civil::Weekday::Friday | jiff::civil::Weekday::Sunday);
     let one_way = 60 + distance + if weekend { 25 } else { 0 };
     let ways = if back.is_some() { 2 } else { 1 };
-    one_way * ways * class.factor() * u32::try_from(travellers).unwrap_or(1)
+    one_way * ways * class.price_factor() * u32::try_from(travellers).unwrap_or(1)
 }
 
 /// Six characters that cannot be misread.
-fn reference(mut random: u64) -> String {
-    const LETTERS: &[u8; 32] = b"ABCDEFGHJKLMNPQRSTUVWXYZ23456789";
+fn booking_reference(mut random: u64) -> String {
+    const ALPHABET: &[u8; 32] = b"ABCDEFGHJKLMNPQRSTUVWXYZ23456789";
     (0..6)
         .map(|_| {
-            let letter = LETTERS[usize::try_from(random % 32).unwrap_or(0)];
+            let letter = ALPHABET[usize::try_from(random % 32).unwrap_or(0)];
             random /= 32;
             char::from(letter)
         })
@@ -184,7 +191,7 @@ fn reference(mut random: u64) -> String {
 /// The prompt that leads here.
 pub(crate) const PROMPT: PromptEntry = PromptEntry {
     tool: "booking",
-    prompt: Prompt {
+    prompt: PromptDescriptor {
         name: "plan_trip",
         title: Some("Plan a trip"),
         description: "Plan and book a trip, step by step.",
@@ -193,10 +200,10 @@ pub(crate) const PROMPT: PromptEntry = PromptEntry {
             PromptArgument { name: "class", description: "Where to sit.", required: false },
         ],
     },
-    text: prompt,
+    text: prompt_text,
 };
 
-fn prompt(arguments: &BTreeMap<String, String>) -> String {
+fn prompt_text(arguments: &BTreeMap<String, String>) -> String {
     let destination = arguments.get("destination").map_or("", String::as_str);
     let class = arguments.get("class").map(|class| format!(" in {class} class")).unwrap_or_default();
     format!(

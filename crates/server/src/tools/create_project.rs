@@ -1,19 +1,22 @@
 //! `create_project`: a new project, from nothing or as a copy. Asks for what is not given.
 
-use design_tokens::Document;
-use flow::{Conversation, Flow, Halt, Invalid, choice, text};
-use projects::blocks::{Around, Spot, insert};
-use projects::limits::{MAX_DESCRIPTION, MAX_NAME};
-use projects::{Block, Fields, Ids, NewBlock, NewFields, NewProject, Problem, Refusal};
+use design_tokens::TokenDocument;
+use flow::{Conversation, Flow, Halt, InvalidAnswer, choice, text};
+use projects::blocks::{BlockLookupResults, BlockSlot, insert};
+use projects::limits::{MAX_DESCRIPTION_CHARS, MAX_NAME_CHARS};
+use projects::{
+    Block, IdGenerator, NewBlock, NewProject, NewProjectFields, ProjectFields, ProjectRejection,
+    ValidationProblem,
+};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use super::support::projects::view::ProjectView;
 use super::{Effect, InteractiveTool, ToolSpec, Toolset};
-use crate::Call;
-use crate::app::project_scope::{Changed, Desk, Guard};
-use crate::error::Failure;
+use crate::ToolContext;
+use crate::app::project_scope::{ProjectChange, ProjectScope, WriteOptions};
+use crate::error::RequestError;
 
 /// Create a project, or a copy of one with `copyOf`. Asks for what is not given.
 #[derive(Deserialize, JsonSchema)]
@@ -25,7 +28,7 @@ pub(crate) struct Args {
     /// Its name in addresses; made from the name without it.
     slug: Option<String>,
     /// What it begins with.
-    template: Option<Template>,
+    template: Option<ProjectTemplate>,
     /// The id of the project to copy: blocks, assets, design system.
     copy_of: Option<String>,
     /// With `copyOf`: refuse if the original is at another revision.
@@ -38,14 +41,14 @@ pub(crate) struct Args {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 #[schemars(inline)]
-enum Template {
+enum ProjectTemplate {
     Landing,
     Page,
     Empty,
     Bare,
 }
 
-impl Template {
+impl ProjectTemplate {
     const OPTIONS: [(&str, &str); 4] = [
         ("landing", "A landing page and starter design tokens"),
         ("page", "One page and starter design tokens"),
@@ -63,7 +66,7 @@ impl Template {
     }
 
     /// The blocks that a project of this name begins with.
-    fn blocks(self, name: &str) -> Value {
+    fn block_specs(self, name: &str) -> Value {
         let page = |children: Value| json!([{ "type": "page", "props": { "title": name, "path": "/" }, "children": children }]);
         match self {
             Self::Empty | Self::Bare => json!([]),
@@ -84,17 +87,17 @@ impl Template {
         }
     }
 
-    fn rows(self, name: &str, ids: &mut Ids) -> Result<Vec<Block>, Refusal> {
-        let new = NewBlock::parse(&self.blocks(name))?;
-        let spot = Spot::default();
-        let keys = spot.keys(new.len()).unwrap_or_default();
-        insert(&spot, keys, &Around::default(), &new, &mut || ids.block())
+    fn build_blocks(self, name: &str, ids: &mut IdGenerator) -> Result<Vec<Block>, ProjectRejection> {
+        let new = NewBlock::parse(&self.block_specs(name))?;
+        let spot = BlockSlot::default();
+        let keys = spot.order_keys(new.len()).unwrap_or_default();
+        insert(&spot, keys, &BlockLookupResults::default(), &new, &mut || ids.next_block_id())
     }
 }
 
 /// The tool, in one call.
 pub(crate) struct CreateProject {
-    call: Call,
+    call: ToolContext,
 }
 
 impl InteractiveTool for CreateProject {
@@ -102,17 +105,17 @@ impl InteractiveTool for CreateProject {
         name: "create_project",
         title: "Create a project",
         toolset: Toolset::Projects,
-        effect: Effect::Creates,
+        effect: Effect::Create,
     };
-    type Talk = Self;
+    type ConversationRun = Self;
 
-    fn talk(call: &Call) -> Self {
+    fn conversation(call: &ToolContext) -> Self {
         Self { call: call.clone() }
     }
 }
 
 /// Name, purpose, what it begins with, and then it is made.
-const STAGES: u32 = 4;
+const STAGE_COUNT: u32 = 4;
 
 impl Conversation for CreateProject {
     type Args = Args;
@@ -120,93 +123,105 @@ impl Conversation for CreateProject {
 
     async fn run(&self, f: &mut Flow<'_>, args: Args) -> Result<ProjectView, Halt> {
         // Nobody should answer questions for something that cannot be.
-        self.foresee(&args).await?;
-        f.progress(1, STAGES, "Name");
-        let name = text("What is the project called?").length(1..=MAX_NAME).placeholder("Such as My website");
-        let fits = |name: &String| judged(Some(name), None);
+        self.validate_args(&args).await?;
+        f.report_progress(1, STAGE_COUNT, "Name");
+        let name =
+            text("What is the project called?").length(1..=MAX_NAME_CHARS).placeholder("Such as My website");
+        let fits = |name: &String| validate_fields(Some(name), None);
         let name = f.ask_until("name", name, fits).await?;
-        f.progress(2, STAGES, "Purpose");
-        let purpose = text("What is it for?").length(0..=MAX_DESCRIPTION).optional();
-        let fits = |text: &Option<String>| judged(None, text.as_deref());
+        f.report_progress(2, STAGE_COUNT, "Purpose");
+        let purpose = text("What is it for?").length(0..=MAX_DESCRIPTION_CHARS).optional();
+        let fits = |text: &Option<String>| validate_fields(None, text.as_deref());
         let description = f.ask_until("description", purpose, fits).await?.unwrap_or_default();
         let template = if args.copy_of.is_some() {
-            Template::Empty
+            ProjectTemplate::Empty
         } else {
-            f.progress(3, STAGES, "Beginning");
-            let wish = choice("What should it begin with?", Template::OPTIONS).default("empty");
-            Template::parse(&f.ask("template", wish).await?)
+            f.report_progress(3, STAGE_COUNT, "Beginning");
+            let wish = choice("What should it begin with?", ProjectTemplate::OPTIONS).default("empty");
+            ProjectTemplate::parse(&f.ask("template", wish).await?)
         };
-        f.progress(STAGES, STAGES, "Creating it");
-        let fields = NewFields { name, slug: args.slug, description, metadata: Map::new() };
-        let guard = Guard { if_revision: args.if_revision, dry_run: args.dry_run };
-        let wish = Wish { fields, template, copy_of: args.copy_of, guard };
+        f.report_progress(STAGE_COUNT, STAGE_COUNT, "Creating it");
+        let fields = NewProjectFields { name, slug: args.slug, description, metadata: Map::new() };
+        let guard = WriteOptions { if_revision: args.if_revision, dry_run: args.dry_run };
+        let wish = ProjectCreation { fields, template, copy_of: args.copy_of, write_options: guard };
         let made: ProjectView = f.once("create", async || Ok(self.create(wish).await?)).await?;
         let done = if made.dry_run { "Would create" } else { "Created" };
-        f.summary(format!("{done} the project {} ({}).", made.name, made.id));
+        f.set_summary(format!("{done} the project {} ({}).", made.name, made.id));
         Ok(made)
     }
 }
 
 /// What is wrong with what a project is to say of itself. What is not known yet is nothing to complain about.
-fn problems(name: Option<&str>, slug: Option<&str>, description: Option<&str>) -> Vec<Problem> {
+fn field_problems(
+    name: Option<&str>,
+    slug: Option<&str>,
+    description: Option<&str>,
+) -> Vec<ValidationProblem> {
     let or_fine = |text: Option<&str>| text.unwrap_or("x").to_owned();
     let (name, slug, description) = (or_fine(name), or_fine(slug), or_fine(description));
-    Fields { name, slug, description, metadata: Map::new() }.problems()
+    ProjectFields { name, slug, description, metadata: Map::new() }.problems()
 }
 
 /// The same for whoever is asked for a name or a description.
-fn judged(name: Option<&str>, description: Option<&str>) -> Result<(), Invalid> {
-    match problems(name, None, description).into_iter().next() {
+fn validate_fields(name: Option<&str>, description: Option<&str>) -> Result<(), InvalidAnswer> {
+    match field_problems(name, None, description).into_iter().next() {
         None => Ok(()),
-        Some(problem) => Err(Invalid::new("That cannot be kept", format!("It {}", problem.message))),
+        Some(problem) => Err(InvalidAnswer::new("That cannot be kept", format!("It {}", problem.message))),
     }
 }
 
 /// What was wished for.
-struct Wish {
-    fields: NewFields,
-    template: Template,
+struct ProjectCreation {
+    fields: NewProjectFields,
+    template: ProjectTemplate,
     copy_of: Option<String>,
-    guard: Guard,
+    write_options: WriteOptions,
 }
 
 impl CreateProject {
     /// Refuses what no answer could make right. Whether a slug is free is decided when the project is made.
-    async fn foresee(&self, args: &Args) -> Result<(), Failure> {
+    async fn validate_args(&self, args: &Args) -> Result<(), RequestError> {
         let Args { name, slug, description, copy_of, .. } = args;
         if copy_of.is_none() && args.if_revision.is_some() {
-            return Err(Failure::argument("ifRevision", "a new project has none; it is for `copyOf`"));
+            return Err(RequestError::invalid_argument(
+                "ifRevision",
+                "a new project has none; it is for `copyOf`",
+            ));
         }
         if copy_of.is_some() && args.template.is_some() {
-            return Err(Failure::argument(
+            return Err(RequestError::invalid_argument(
                 "template",
                 "a copy begins with what is in the original; leave it out",
             ));
         }
-        Refusal::if_any(problems(name.as_deref(), slug.as_deref(), description.as_deref()))?;
+        ProjectRejection::reject_if_any(field_problems(
+            name.as_deref(),
+            slug.as_deref(),
+            description.as_deref(),
+        ))?;
         let Some(original) = copy_of else { return Ok(()) };
-        let guard = Guard { if_revision: args.if_revision, dry_run: args.dry_run };
-        Desk::of(&self.call).await?.look(original, guard).await?;
+        let guard = WriteOptions { if_revision: args.if_revision, dry_run: args.dry_run };
+        ProjectScope::for_call(&self.call).await?.load_for_write(original, guard).await?;
         Ok(())
     }
 
-    async fn create(&self, wish: Wish) -> Result<ProjectView, Failure> {
-        let Wish { fields, template, copy_of, guard } = wish;
-        let desk = Desk::of(&self.call).await?;
-        let mut ids = Ids::of(desk.seed());
-        let id = ids.project();
+    async fn create(&self, wish: ProjectCreation) -> Result<ProjectView, RequestError> {
+        let ProjectCreation { fields, template, copy_of, write_options: guard } = wish;
+        let desk = ProjectScope::for_call(&self.call).await?;
+        let mut ids = IdGenerator::from_seed(desk.seed());
+        let id = ids.next_project_id();
         let project = if let Some(original) = copy_of {
-            let original = desk.project(&original)?;
+            let original = desk.resolve_project_id(&original)?;
             desk.store().duplicate_project(desk.write(&original, guard), id, fields).await?
         } else {
             let mut new = NewProject::empty(id, fields);
-            new.blocks = template.rows(&new.fields.name, &mut ids)?;
-            if template == Template::Bare {
-                new.design = Document::default();
+            new.blocks = template.build_blocks(&new.fields.name, &mut ids)?;
+            if template == ProjectTemplate::Bare {
+                new.design = TokenDocument::default();
             }
             desk.store().create_project(&desk.account, new, guard.dry_run, self.call.now).await?
         };
-        desk.tell(&project.id, Changed::List, guard);
-        Ok(ProjectView::written(project, guard))
+        desk.notify(&project.id, ProjectChange::List, guard);
+        Ok(ProjectView::after_write(project, guard))
     }
 }

@@ -1,14 +1,14 @@
 //! `delete_project`: a project goes for good, once somebody has said its name.
 
-use flow::{Conversation, Flow, Halt, Invalid, text};
+use flow::{Conversation, Flow, Halt, InvalidAnswer, text};
 use projects::Project;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Effect, InteractiveTool, ToolSpec, Toolset};
-use crate::Call;
-use crate::app::project_scope::{Changed, Desk, Guard};
-use crate::error::Failure;
+use crate::ToolContext;
+use crate::app::project_scope::{ProjectChange, ProjectScope, WriteOptions};
+use crate::error::RequestError;
 
 /// Delete a project with its blocks, assets and versions, for good. The user is asked for its name.
 #[derive(Deserialize, JsonSchema)]
@@ -41,22 +41,22 @@ pub(crate) struct Reply {
 }
 
 impl Reply {
-    fn of(project: &Project, guard: Guard) -> Self {
+    fn from_project(project: &Project, options: WriteOptions) -> Self {
         Self {
             id: project.id.to_string(),
             name: project.fields.name.clone(),
             blocks: project.usage.blocks,
             assets: project.usage.assets,
             versions: project.usage.versions,
-            deleted: !guard.dry_run,
-            dry_run: guard.dry_run,
+            deleted: !options.dry_run,
+            dry_run: options.dry_run,
         }
     }
 }
 
 /// The tool, in one call.
 pub(crate) struct DeleteProject {
-    call: Call,
+    call: ToolContext,
 }
 
 impl InteractiveTool for DeleteProject {
@@ -64,11 +64,11 @@ impl InteractiveTool for DeleteProject {
         name: "delete_project",
         title: "Delete a project",
         toolset: Toolset::Projects,
-        effect: Effect::Writes,
+        effect: Effect::IdempotentWrite,
     };
-    type Talk = Self;
+    type ConversationRun = Self;
 
-    fn talk(call: &Call) -> Self {
+    fn conversation(call: &ToolContext) -> Self {
         Self { call: call.clone() }
     }
 }
@@ -78,18 +78,18 @@ impl Conversation for DeleteProject {
     type Reply = Reply;
 
     async fn run(&self, f: &mut Flow<'_>, args: Args) -> Result<Reply, Halt> {
-        let guard = Guard { if_revision: args.if_revision, dry_run: args.dry_run };
+        let guard = WriteOptions { if_revision: args.if_revision, dry_run: args.dry_run };
         let id = args.project_id;
         if guard.dry_run {
             return Ok(self.delete(&id, guard).await?);
         }
         // What the user agrees to lose must still be that when they have agreed.
-        let look = async || self.look(&id, guard).await.map_err(unless_out_of_reach);
+        let look = async || self.load_summary(&id, guard).await.map_err(failure_to_halt);
         let (project, revision): (Reply, u64) = f.derive("project", look).await?;
         let Reply { name, blocks, assets, versions, .. } = project;
         let is_named = |typed: &str| typed == name;
         if args.confirm.is_some_and(|typed| !is_named(&typed)) {
-            Err(Failure::against_rule(
+            Err(RequestError::rule_violation(
                 "/confirm",
                 "is not the name of the project; ask the user to type it",
             ))?;
@@ -98,37 +98,40 @@ impl Conversation for DeleteProject {
             "{name} ({id}) and its {blocks} blocks, {assets} assets and {versions} versions will be gone for good. \
              Type its name to delete it."
         );
-        let wrong = || Invalid::new("That is not its name", format!("Type {name} to delete it, or cancel"));
+        let wrong =
+            || InvalidAnswer::new("That is not its name", format!("Type {name} to delete it, or cancel"));
         let fits = |typed: &String| if is_named(typed) { Ok(()) } else { Err(wrong()) };
         // A model could fill in an argument. Where there is a person to be asked, only a person says it.
         let key = if f.can_ask() { "name" } else { "confirm" };
         f.ask_until(key, text(question).length(1..=200), fits).await?;
-        let guard = Guard { if_revision: guard.if_revision.or(Some(revision)), ..guard };
+        let guard = WriteOptions { if_revision: guard.if_revision.or(Some(revision)), ..guard };
         let gone = f.once("delete", async || Ok(self.delete(&id, guard).await?)).await?;
-        f.summary(format!("Deleted the project {name} ({id})."));
+        f.set_summary(format!("Deleted the project {name} ({id})."));
         Ok(gone)
     }
 }
 
 /// A store that cannot be reached now may be there at the next try, and the conversation with it.
-fn unless_out_of_reach(failure: Failure) -> Halt {
+fn failure_to_halt(failure: RequestError) -> Halt {
     match failure {
-        Failure::StoreUnavailable { source } | Failure::StoreFull { source } => Halt::not_kept(source),
+        RequestError::StoreUnavailable { source } | RequestError::StoreFull { source } => {
+            Halt::store_unavailable(source)
+        }
         failure => failure.into(),
     }
 }
 
 impl DeleteProject {
-    async fn look(&self, id: &str, guard: Guard) -> Result<(Reply, u64), Failure> {
-        let project = Desk::of(&self.call).await?.look(id, guard).await?;
-        Ok((Reply::of(&project, guard), project.revision))
+    async fn load_summary(&self, id: &str, options: WriteOptions) -> Result<(Reply, u64), RequestError> {
+        let project = ProjectScope::for_call(&self.call).await?.load_for_write(id, options).await?;
+        Ok((Reply::from_project(&project, options), project.revision))
     }
 
-    async fn delete(&self, id: &str, guard: Guard) -> Result<Reply, Failure> {
-        let desk = Desk::of(&self.call).await?;
-        let id = desk.project(id)?;
-        let gone = desk.store().delete_project(desk.write(&id, guard)).await?;
-        desk.tell(&id, Changed::List, guard);
-        Ok(Reply::of(&gone, guard))
+    async fn delete(&self, id: &str, options: WriteOptions) -> Result<Reply, RequestError> {
+        let desk = ProjectScope::for_call(&self.call).await?;
+        let id = desk.resolve_project_id(id)?;
+        let gone = desk.store().delete_project(desk.write(&id, options)).await?;
+        desk.notify(&id, ProjectChange::List, options);
+        Ok(Reply::from_project(&gone, options))
     }
 }

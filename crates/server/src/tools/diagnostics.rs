@@ -7,11 +7,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Effect, Tool, ToolSpec, Toolset};
-use crate::Call;
-use crate::error::Failure;
+use crate::ToolContext;
+use crate::error::RequestError;
 
 const fn spec(name: &'static str, title: &'static str) -> ToolSpec {
-    ToolSpec { name, title, toolset: Toolset::Diagnostics, effect: Effect::Reads }
+    ToolSpec { name, title, toolset: Toolset::Diagnostics, effect: Effect::ReadOnly }
 }
 
 /// Give a text back as it came.
@@ -36,7 +36,7 @@ impl Tool for Echo {
     type Args = EchoArgs;
     type Reply = EchoReply;
 
-    async fn call(&self, _: Call, EchoArgs { text }: EchoArgs) -> Result<EchoReply, Failure> {
+    async fn call(&self, _: ToolContext, EchoArgs { text }: EchoArgs) -> Result<EchoReply, RequestError> {
         Ok(EchoReply { text })
     }
 }
@@ -67,12 +67,16 @@ impl Tool for Wait {
     type Args = WaitArgs;
     type Reply = WaitReply;
 
-    async fn call(&self, call: Call, WaitArgs { steps, step_ms }: WaitArgs) -> Result<WaitReply, Failure> {
+    async fn call(
+        &self,
+        call: ToolContext,
+        WaitArgs { steps, step_ms }: WaitArgs,
+    ) -> Result<WaitReply, RequestError> {
         for step in 1..=steps {
             tokio::time::sleep(Duration::from_millis(step_ms.into())).await;
-            call.outlet.progress(step, steps, "waiting");
+            call.notifier.progress(step, steps, "waiting");
         }
-        call.outlet.log(LogLevel::Info, "wait", "waited long enough");
+        call.notifier.log(LogLevel::Info, "wait", "waited long enough");
         Ok(WaitReply { steps })
     }
 }
@@ -95,7 +99,7 @@ impl Tool for Crash {
     type Reply = CrashReply;
 
     #[expect(clippy::panic, reason = "that is what it is for")]
-    async fn call(&self, _: Call, CrashArgs {}: CrashArgs) -> Result<CrashReply, Failure> {
+    async fn call(&self, _: ToolContext, CrashArgs {}: CrashArgs) -> Result<CrashReply, RequestError> {
         panic!("this tool panics on purpose")
     }
 }

@@ -2,23 +2,23 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use projects::{Asset, AssetId, AssetPatch, AtRevision, ContentType, Ids, NewAsset, ProjectId};
+use projects::{Asset, AssetId, AssetPatch, AtRevision, ContentType, IdGenerator, NewAsset, ProjectId};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::support::projects::takes::{self, needs, takes};
+use super::support::projects::argument_rules::{self, optional, required};
 use super::support::projects::view::AssetView;
 use super::{Effect, Tool, ToolSpec, Toolset};
-use crate::Call;
-use crate::app::project_scope::{Changed, Desk, Guard};
-use crate::error::Failure;
+use crate::ToolContext;
+use crate::app::project_scope::{ProjectChange, ProjectScope, WriteOptions};
+use crate::error::RequestError;
 
 /// Put, describe or delete an asset: an image, video, font, PDF or text of at most 10 MB. Blocks name it as `asset:<id>`.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(crate) struct Args {
     project_id: String,
-    action: Action,
+    action: AssetAction,
     /// The one that is there; to put a new one, leave it out.
     asset_id: Option<String>,
     /// A file name; needed for a new one.
@@ -45,7 +45,7 @@ pub(crate) struct Args {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 #[schemars(inline)]
-enum Action {
+enum AssetAction {
     Put,
     Update,
     Delete,
@@ -71,108 +71,129 @@ impl Tool for EditAsset {
         name: "edit_asset",
         title: "Edit an asset",
         toolset: Toolset::Projects,
-        effect: Effect::Edits,
+        effect: Effect::Write,
     };
     type Args = Args;
     type Reply = Reply;
 
-    async fn call(&self, call: Call, args: Args) -> Result<Reply, Failure> {
-        check(&args)?;
-        let desk = Desk::of(&call).await?;
-        let guard = Guard { if_revision: args.if_revision, dry_run: args.dry_run };
-        let id = desk.project(&args.project_id)?;
-        let (deleted, dry_run) = (args.action == Action::Delete, args.dry_run);
-        let AtRevision { revision, value } = act(&desk, &id, guard, args).await?;
-        desk.tell(&id, Changed::Asset(value.id.as_str().into()), guard);
-        Ok(Reply { revision, asset: AssetView::of(&id, &value), deleted, dry_run })
+    async fn call(&self, call: ToolContext, args: Args) -> Result<Reply, RequestError> {
+        check_arguments(&args)?;
+        let desk = ProjectScope::for_call(&call).await?;
+        let guard = WriteOptions { if_revision: args.if_revision, dry_run: args.dry_run };
+        let id = desk.resolve_project_id(&args.project_id)?;
+        let (deleted, dry_run) = (args.action == AssetAction::Delete, args.dry_run);
+        let AtRevision { revision, value } = apply_action(&desk, &id, guard, args).await?;
+        desk.notify(&id, ProjectChange::Asset(value.id.as_str().into()), guard);
+        Ok(Reply { revision, asset: AssetView::from_asset(&id, &value), deleted, dry_run })
     }
 }
 
 /// What each action takes, and what it cannot do without.
-fn check(args: &Args) -> Result<(), Failure> {
-    use Action::{Delete, Put, Update};
+fn check_arguments(args: &Args) -> Result<(), RequestError> {
+    use AssetAction::{Delete, Put, Update};
     let table = [
-        needs("assetId", args.asset_id.is_some() || args.action == Put, &[Put, Update, Delete]),
-        takes("name", args.name.is_some(), &[Put, Update]),
-        takes("alt", args.alt.is_some(), &[Put, Update]),
-        needs("content", args.content.is_some(), &[Put]),
-        takes("contentType", args.content_type.is_some(), &[Put]),
-        takes("append", args.append, &[Put]),
-        takes("force", args.force, &[Delete]),
+        required("assetId", args.asset_id.is_some() || args.action == Put, &[Put, Update, Delete]),
+        optional("name", args.name.is_some(), &[Put, Update]),
+        optional("alt", args.alt.is_some(), &[Put, Update]),
+        required("content", args.content.is_some(), &[Put]),
+        optional("contentType", args.content_type.is_some(), &[Put]),
+        optional("append", args.append, &[Put]),
+        optional("force", args.force, &[Delete]),
     ];
-    takes::check("", "action", &args.action, &table)?;
+    argument_rules::check_rules("", "action", &args.action, &table)?;
     if args.action == Put && args.asset_id.is_none() {
-        let table = [needs("name", args.name.is_some(), &[Put]), takes("append", args.append, &[])];
-        takes::check("", "new asset", &args.action, &table)?;
+        let table = [required("name", args.name.is_some(), &[Put]), optional("append", args.append, &[])];
+        argument_rules::check_rules("", "new asset", &args.action, &table)?;
     }
     Ok(())
 }
 
-async fn act(desk: &Desk, id: &ProjectId, guard: Guard, args: Args) -> Result<AtRevision<Asset>, Failure> {
+async fn apply_action(
+    scope: &ProjectScope,
+    id: &ProjectId,
+    options: WriteOptions,
+    args: Args,
+) -> Result<AtRevision<Asset>, RequestError> {
     let asset = args.asset_id.as_deref().map(AssetId::parse).transpose()?;
-    let Some(asset) = asset.filter(|_| args.action != Action::Put) else {
-        return put(desk, id, guard, args).await;
+    let Some(asset) = asset.filter(|_| args.action != AssetAction::Put) else {
+        return put_asset(scope, id, options, args).await;
     };
-    let write = desk.write(id, guard);
-    if args.action == Action::Delete {
-        return Ok(desk.store().delete_asset(write, &asset, args.force).await?);
+    let write = scope.write(id, options);
+    if args.action == AssetAction::Delete {
+        return Ok(scope.store().delete_asset(write, &asset, args.force).await?);
     }
     let patch = AssetPatch { name: args.name, alt: args.alt };
     if patch == AssetPatch::default() {
-        return Err(Failure::against_rule("", "nothing is to change; give a name or an alt"));
+        return Err(RequestError::rule_violation("", "nothing is to change; give a name or an alt"));
     }
-    Ok(desk.store().update_asset(write, &asset, patch).await?)
+    Ok(scope.store().update_asset(write, &asset, patch).await?)
 }
 
-async fn put(desk: &Desk, id: &ProjectId, guard: Guard, args: Args) -> Result<AtRevision<Asset>, Failure> {
-    let content = decoded(args.content.unwrap_or_default())?;
-    let claim = args.content_type.as_deref().map(claimed).transpose()?;
+async fn put_asset(
+    scope: &ProjectScope,
+    id: &ProjectId,
+    options: WriteOptions,
+    args: Args,
+) -> Result<AtRevision<Asset>, RequestError> {
+    let content = decode_base64(args.content.unwrap_or_default())?;
+    let claim = args.content_type.as_deref().map(parse_content_type).transpose()?;
     let Some(asset) = args.asset_id else {
         let (name, alt) = (args.name.unwrap_or_default(), args.alt.unwrap_or_default());
-        let new = NewAsset { id: Ids::of(desk.seed()).asset(), name, content_type: claim, alt, content };
-        return Ok(desk.store().put_asset(desk.write(id, guard), new).await?);
+        let new = NewAsset {
+            id: IdGenerator::from_seed(scope.seed()).next_asset_id(),
+            name,
+            content_type: claim,
+            alt,
+            content,
+        };
+        return Ok(scope.store().put_asset(scope.write(id, options), new).await?);
     };
     let asset = AssetId::parse(&asset)?;
     let (before, guard, content, claim) = if args.append {
-        let AtRevision { revision, value } = desk.store().asset_content(&desk.account, id, &asset).await?;
+        let AtRevision { revision, value } = scope.store().asset_content(&scope.account, id, &asset).await?;
         let (before, mut whole) = value;
         whole.extend(content);
         let claim = claim.or(Some(before.content_type));
-        (before, read_at(desk, id, guard, revision)?, whole, claim)
+        (before, pin_revision(scope, id, options, revision)?, whole, claim)
     } else {
-        (desk.store().asset(&desk.account, id, &asset).await?, guard, content, claim)
+        (scope.store().asset(&scope.account, id, &asset).await?, options, content, claim)
     };
     let (name, alt) = (args.name.unwrap_or(before.name), args.alt.unwrap_or(before.alt));
     let new = NewAsset { id: before.id, name, content_type: claim, alt, content };
-    let new = if claim.is_none() { as_before(before.content_type, new, desk) } else { new };
-    Ok(desk.store().put_asset(desk.write(id, guard), new).await?)
+    let new = if claim.is_none() { keep_content_type(before.content_type, new, scope) } else { new };
+    Ok(scope.store().put_asset(scope.write(id, guard), new).await?)
 }
 
 /// The guard of a write that is made from something that was read at this revision. It is always this one that the store
 /// compares: if it were the caller's, what somebody has written since the read would be lost.
-fn read_at(desk: &Desk, id: &ProjectId, guard: Guard, revision: u64) -> Result<Guard, Failure> {
-    desk.write(id, guard).admit(revision)?;
-    Ok(Guard { if_revision: Some(revision), ..guard })
+fn pin_revision(
+    scope: &ProjectScope,
+    id: &ProjectId,
+    options: WriteOptions,
+    revision: u64,
+) -> Result<WriteOptions, RequestError> {
+    scope.write(id, options).check_revision(revision)?;
+    Ok(WriteOptions { if_revision: Some(revision), ..options })
 }
 
 /// JSON and CSS are told from other texts by their type alone, so they stay what they were as long as they can.
-fn as_before(before: ContentType, new: NewAsset, desk: &Desk) -> NewAsset {
+fn keep_content_type(before: ContentType, new: NewAsset, scope: &ProjectScope) -> NewAsset {
     if !matches!(before, ContentType::Json | ContentType::Css) {
         return new;
     }
     let claimed = NewAsset { content_type: Some(before), ..new };
-    let is_still = claimed.check(desk.now()).is_ok();
+    let is_still = claimed.check(scope.now()).is_ok();
     NewAsset { content_type: is_still.then_some(before), ..claimed }
 }
 
-fn decoded(content: String) -> Result<Vec<u8>, Failure> {
+fn decode_base64(content: String) -> Result<Vec<u8>, RequestError> {
     let bytes = STANDARD.decode(content.into_bytes());
-    bytes.map_err(|_| Failure::against_rule("/content", "is not base64 with padding; encode it again"))
+    bytes.map_err(|_| RequestError::rule_violation("/content", "is not base64 with padding; encode it again"))
 }
 
-fn claimed(text: &str) -> Result<ContentType, Failure> {
+fn parse_content_type(text: &str) -> Result<ContentType, RequestError> {
     ContentType::parse(text).ok_or_else(|| {
         let types = ContentType::ALL.map(ContentType::as_str).join(", ");
-        Failure::against_rule("/contentType", format!("is none that is taken; there are {types}"))
+        RequestError::rule_violation("/contentType", format!("is none that is taken; there are {types}"))
     })
 }

@@ -1,15 +1,15 @@
 //! `edit_block_type`: block types of a project's own.
 
-use projects::{Children, CustomType};
+use projects::{AllowedChildren, CustomBlockType};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::support::projects::takes::{self, needs, takes};
+use super::support::projects::argument_rules::{self, optional, required};
 use super::{Effect, Tool, ToolSpec, Toolset};
-use crate::Call;
-use crate::app::project_scope::{Changed, Desk, Guard};
-use crate::error::Failure;
+use crate::ToolContext;
+use crate::app::project_scope::{ProjectChange, ProjectScope, WriteOptions};
+use crate::error::RequestError;
 
 /// Define a block type of a project's own, or delete it.
 #[derive(Deserialize, JsonSchema)]
@@ -55,38 +55,38 @@ impl Tool for EditBlockType {
         name: "edit_block_type",
         title: "Define a block type",
         toolset: Toolset::Projects,
-        effect: Effect::Writes,
+        effect: Effect::IdempotentWrite,
     };
     type Args = Args;
     type Reply = Reply;
 
-    async fn call(&self, call: Call, args: Args) -> Result<Reply, Failure> {
-        check(&args)?;
+    async fn call(&self, call: ToolContext, args: Args) -> Result<Reply, RequestError> {
+        check_arguments(&args)?;
         let Args { project_id, name, schema, description, children, delete, if_revision, dry_run } = args;
-        let desk = Desk::of(&call).await?;
-        let (id, guard) = (desk.project(&project_id)?, Guard { if_revision, dry_run });
+        let desk = ProjectScope::for_call(&call).await?;
+        let (id, guard) = (desk.resolve_project_id(&project_id)?, WriteOptions { if_revision, dry_run });
         let write = desk.write(&id, guard);
         let revision = if delete {
             desk.store().delete_block_type(write, &name).await?.revision
         } else {
             let (schema, children) =
-                (Value::Object(schema.unwrap_or_default()), Children::of_names(children));
-            let own = CustomType { name: name.clone(), description, schema, children };
+                (Value::Object(schema.unwrap_or_default()), AllowedChildren::from_names(children));
+            let own = CustomBlockType { name: name.clone(), description, schema, children };
             desk.store().put_block_type(write, own).await?.revision
         };
-        desk.tell(&id, Changed::Project, guard);
+        desk.notify(&id, ProjectChange::Project, guard);
         Ok(Reply { revision, name, deleted: delete, dry_run })
     }
 }
 
 /// What a type is made of has no meaning for one that goes.
-fn check(args: &Args) -> Result<(), Failure> {
-    const DEFINES: &[bool] = &[false];
+fn check_arguments(args: &Args) -> Result<(), RequestError> {
+    const WHEN_DEFINING: &[bool] = &[false];
     let what = if args.delete { "deletion" } else { "definition (unless you `delete`)" };
     let table = [
-        needs("schema", args.schema.is_some(), DEFINES),
-        takes("description", !args.description.is_empty(), DEFINES),
-        takes("children", args.children.is_some(), DEFINES),
+        required("schema", args.schema.is_some(), WHEN_DEFINING),
+        optional("description", !args.description.is_empty(), WHEN_DEFINING),
+        optional("children", args.children.is_some(), WHEN_DEFINING),
     ];
-    takes::check("", what, &args.delete, &table)
+    argument_rules::check_rules("", what, &args.delete, &table)
 }

@@ -1,16 +1,16 @@
 //! `edit_blocks`: blocks are created, changed, moved, copied and deleted.
 
-use projects::{BlockId, Error, NewBlock, Place, Problem, ProjectId, Refusal};
+use projects::{BlockId, BlockPosition, Error, NewBlock, ProjectId, ProjectRejection, ValidationProblem};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::support::projects::takes::{self, needs, takes};
+use super::support::projects::argument_rules::{self, optional, required};
 use super::support::projects::view::BlockView;
 use super::{Effect, Tool, ToolSpec, Toolset};
-use crate::Call;
-use crate::app::project_scope::{Changed, Desk, Guard};
-use crate::error::Failure;
+use crate::ToolContext;
+use crate::app::project_scope::{ProjectChange, ProjectScope, WriteOptions};
+use crate::error::RequestError;
 
 /// Create, update, move, copy or delete blocks. Pages are blocks of type `page` without a parent;
 /// `list_block_types` tells the types and their props.
@@ -18,7 +18,7 @@ use crate::error::Failure;
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(crate) struct Args {
     project_id: String,
-    action: Action,
+    action: BlockAction,
     /// The block to update, move, copy or delete.
     block_id: Option<String>,
     /// To create: `[{"type", "props", "children": […]}]`, with all that is inside.
@@ -43,7 +43,7 @@ pub(crate) struct Args {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 #[schemars(inline)]
-enum Action {
+enum BlockAction {
     Create,
     Update,
     Move,
@@ -74,114 +74,127 @@ impl Tool for EditBlocks {
         name: "edit_blocks",
         title: "Edit blocks",
         toolset: Toolset::Projects,
-        effect: Effect::Edits,
+        effect: Effect::Write,
     };
     type Args = Args;
     type Reply = Reply;
 
-    async fn call(&self, call: Call, args: Args) -> Result<Reply, Failure> {
-        check(&args)?;
-        let desk = Desk::of(&call).await?;
-        let (id, guard) =
-            (desk.project(&args.project_id)?, Guard { if_revision: args.if_revision, dry_run: args.dry_run });
-        let reply = act(&desk, &id, guard, args).await?;
-        desk.tell(&id, Changed::Project, guard);
+    async fn call(&self, call: ToolContext, args: Args) -> Result<Reply, RequestError> {
+        check_arguments(&args)?;
+        let desk = ProjectScope::for_call(&call).await?;
+        let (id, guard) = (
+            desk.resolve_project_id(&args.project_id)?,
+            WriteOptions { if_revision: args.if_revision, dry_run: args.dry_run },
+        );
+        let reply = apply_action(&desk, &id, guard, args).await?;
+        desk.notify(&id, ProjectChange::Project, guard);
         Ok(reply)
     }
 }
 
 /// What each action takes, and what it cannot do without.
-fn check(args: &Args) -> Result<(), Failure> {
-    use Action::{Copy, Create, Delete, Move, Update};
-    const PLACED: &[Action] = &[Create, Move, Copy];
-    takes::check(
+fn check_arguments(args: &Args) -> Result<(), RequestError> {
+    use BlockAction::{Copy, Create, Delete, Move, Update};
+    const PLACING_ACTIONS: &[BlockAction] = &[Create, Move, Copy];
+    argument_rules::check_rules(
         "",
         "action",
         &args.action,
         &[
-            needs("blockId", args.block_id.is_some(), &[Update, Move, Copy, Delete]),
-            needs("blocks", args.blocks.is_some(), &[Create]),
-            needs("props", args.props.is_some(), &[Update]),
-            takes("parentId", args.parent_id.is_some(), PLACED),
-            takes("index", args.index.is_some(), PLACED),
-            takes("before", args.before.is_some(), PLACED),
-            takes("after", args.after.is_some(), PLACED),
+            required("blockId", args.block_id.is_some(), &[Update, Move, Copy, Delete]),
+            required("blocks", args.blocks.is_some(), &[Create]),
+            required("props", args.props.is_some(), &[Update]),
+            optional("parentId", args.parent_id.is_some(), PLACING_ACTIONS),
+            optional("index", args.index.is_some(), PLACING_ACTIONS),
+            optional("before", args.before.is_some(), PLACING_ACTIONS),
+            optional("after", args.after.is_some(), PLACING_ACTIONS),
         ],
     )?;
     let inside = args.parent_id.is_some() || args.index.is_some();
     let places = [inside, args.before.is_some(), args.after.is_some()];
     match places.iter().filter(|is_given| **is_given).count() {
-        0 if args.action == Move => {
-            Err(Failure::argument("parentId", "say where to: parentId and index, before, or after"))
-        }
+        0 if args.action == Move => Err(RequestError::invalid_argument(
+            "parentId",
+            "say where to: parentId and index, before, or after",
+        )),
         0 | 1 => Ok(()),
-        _ => Err(Failure::argument("before", "say one place: parentId and index, before, or after")),
+        _ => Err(RequestError::invalid_argument(
+            "before",
+            "say one place: parentId and index, before, or after",
+        )),
     }
 }
 
 /// A copy stands after the original, unless another place is named.
-fn place(args: &Args) -> Result<Place, Failure> {
+fn parse_placement(args: &Args) -> Result<BlockPosition, RequestError> {
     let id = |text: &Option<String>| text.as_deref().map(BlockId::parse).transpose();
     Ok(match (id(&args.before)?, id(&args.after)?) {
-        (Some(before), _) => Place::Before(before),
-        (None, Some(after)) => Place::After(after),
-        (None, None) if args.action == Action::Copy && args.parent_id.is_none() && args.index.is_none() => {
-            Place::After(BlockId::parse(args.block_id.as_deref().unwrap_or_default())?)
+        (Some(before), _) => BlockPosition::Before(before),
+        (None, Some(after)) => BlockPosition::After(after),
+        (None, None)
+            if args.action == BlockAction::Copy && args.parent_id.is_none() && args.index.is_none() =>
+        {
+            BlockPosition::After(BlockId::parse(args.block_id.as_deref().unwrap_or_default())?)
         }
-        (None, None) => Place::In { parent: id(&args.parent_id)?, index: args.index },
+        (None, None) => BlockPosition::In { parent: id(&args.parent_id)?, index: args.index },
     })
 }
 
 /// Rules have names of their own for what they are about. Whoever called knows the arguments: these are where it is told.
-fn in_arguments(args: &Args) -> impl Fn(Error) -> Error + use<> {
+fn map_error_paths(args: &Args) -> impl Fn(Error) -> Error + use<> {
     let place = match (&args.before, &args.after, args.index) {
         (Some(_), ..) => "/before",
         (None, Some(_), _) => "/after",
         (None, None, Some(_)) if args.parent_id.is_none() => "/index",
         _ => "/parentId",
     };
-    let is_new = args.action == Action::Create;
-    let named = move |problem: Problem| {
+    let is_new = args.action == BlockAction::Create;
+    let named = move |problem: ValidationProblem| {
         let path = match problem.path.as_str() {
             "/parent" | "/place" => place.to_owned(),
             path if is_new => format!("/blocks{path}"),
             path => path.to_owned(),
         };
-        Problem { path, ..problem }
+        ValidationProblem { path, ..problem }
     };
     move |error| match error {
-        Error::Refused(Refusal::Invalid(problems)) => {
-            Error::Refused(Refusal::Invalid(problems.into_iter().map(named).collect()))
+        Error::Rejected(ProjectRejection::Invalid(problems)) => {
+            Error::Rejected(ProjectRejection::Invalid(problems.into_iter().map(named).collect()))
         }
         other => other,
     }
 }
 
-async fn act(desk: &Desk, project: &ProjectId, guard: Guard, args: Args) -> Result<Reply, Failure> {
-    let (store, write, place) = (desk.store(), desk.write(project, guard), place(&args)?);
-    let named = in_arguments(&args);
+async fn apply_action(
+    scope: &ProjectScope,
+    project: &ProjectId,
+    options: WriteOptions,
+    args: Args,
+) -> Result<Reply, RequestError> {
+    let (store, write, place) = (scope.store(), scope.write(project, options), parse_placement(&args)?);
+    let named = map_error_paths(&args);
     let id = || BlockId::parse(args.block_id.as_deref().unwrap_or_default());
     let (revision, blocks, deleted) = match args.action {
-        Action::Create => {
+        BlockAction::Create => {
             let given = args.blocks.unwrap_or_default().into_iter().map(Value::Object).collect();
             let new = NewBlock::parse(&Value::Array(given)).map_err(|refusal| named(refusal.into()))?;
-            let made = store.insert_blocks(write, place, new, desk.seed()).await.map_err(named)?;
+            let made = store.insert_blocks(write, place, new, scope.seed()).await.map_err(named)?;
             (made.revision, made.value.into_iter().map(BlockView::brief).collect(), None)
         }
-        Action::Update => {
+        BlockAction::Update => {
             let props = args.props.clone().unwrap_or_default();
             let changed = store.update_block(write, &id()?, props).await?;
-            (changed.revision, vec![BlockView::whole(changed.value)], None)
+            (changed.revision, vec![BlockView::full(changed.value)], None)
         }
-        Action::Move => {
+        BlockAction::Move => {
             let moved = store.move_block(write, &id()?, place).await.map_err(named)?;
-            (moved.revision, vec![BlockView::whole(moved.value)], None)
+            (moved.revision, vec![BlockView::full(moved.value)], None)
         }
-        Action::Copy => {
-            let made = store.copy_block(write, &id()?, place, desk.seed()).await.map_err(named)?;
+        BlockAction::Copy => {
+            let made = store.copy_block(write, &id()?, place, scope.seed()).await.map_err(named)?;
             (made.revision, made.value.into_iter().map(BlockView::brief).collect(), None)
         }
-        Action::Delete => {
+        BlockAction::Delete => {
             let gone = store.delete_block(write, &id()?).await?;
             (gone.revision, Vec::new(), Some(gone.value))
         }

@@ -3,19 +3,19 @@
 use std::fmt::Display;
 use std::str::FromStr;
 
-use design_tokens::{Json, Kind, NewToken, starter};
-use projects::{DesignEdit, Problem, Refusal};
+use design_tokens::{Json, NewToken, TokenKind, starter_document};
+use projects::{DesignEdit, ProjectRejection, ValidationProblem};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::support::projects::first;
-use super::support::projects::takes::{self, needs, takes};
+use super::support::projects::argument_rules::{self, optional, required};
+use super::support::projects::take_first;
 use super::support::projects::view::FindingView;
 use super::{Effect, Tool, ToolSpec, Toolset};
-use crate::Call;
-use crate::app::project_scope::{Changed, Desk, Guard};
-use crate::error::Failure;
+use crate::ToolContext;
+use crate::app::project_scope::{ProjectChange, ProjectScope, WriteOptions};
+use crate::error::RequestError;
 
 /// Change the design tokens of a project (W3C format, DTCG 2025.10): all changes, or none. Renaming rewrites aliases; importing replaces
 /// everything.
@@ -25,7 +25,7 @@ pub(crate) struct Args {
     project_id: String,
     /// In order.
     #[schemars(length(min = 1, max = 1000))]
-    changes: Vec<Change>,
+    changes: Vec<DesignChange>,
     /// Refuse if the project is at another revision.
     if_revision: Option<u64>,
     /// Only tell what would happen.
@@ -36,8 +36,8 @@ pub(crate) struct Args {
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(inline)]
-struct Change {
-    op: Op,
+struct DesignChange {
+    op: DesignOp,
     /// Of a token or group, such as `color.brand.500`.
     path: Option<String>,
     /// To rename: the new path.
@@ -59,7 +59,7 @@ struct Change {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(inline)]
-enum Op {
+enum DesignOp {
     Set,
     Rename,
     Delete,
@@ -92,54 +92,56 @@ impl Tool for EditDesignSystem {
         name: "edit_design_system",
         title: "Edit a design system",
         toolset: Toolset::Projects,
-        effect: Effect::Edits,
+        effect: Effect::Write,
     };
     type Args = Args;
     type Reply = Reply;
 
-    async fn call(&self, call: Call, args: Args) -> Result<Reply, Failure> {
-        let edit = all(args.changes)?;
-        let desk = Desk::of(&call).await?;
-        let (id, guard) =
-            (desk.project(&args.project_id)?, Guard { if_revision: args.if_revision, dry_run: args.dry_run });
+    async fn call(&self, call: ToolContext, args: Args) -> Result<Reply, RequestError> {
+        let edit = parse_changes(args.changes)?;
+        let desk = ProjectScope::for_call(&call).await?;
+        let (id, guard) = (
+            desk.resolve_project_id(&args.project_id)?,
+            WriteOptions { if_revision: args.if_revision, dry_run: args.dry_run },
+        );
         let made = desk.store().edit_design_system(desk.write(&id, guard), edit).await?;
-        desk.tell(&id, Changed::Design, guard);
-        let (touched, more_touched) = first(&made.value.touched, Clone::clone);
+        desk.notify(&id, ProjectChange::Design, guard);
+        let (touched, more_touched) = take_first(&made.value.touched, Clone::clone);
         Ok(Reply {
             revision: made.revision,
             touched,
             more_touched,
-            findings: made.value.findings.iter().map(FindingView::of).collect(),
+            findings: made.value.findings.iter().map(FindingView::from_finding).collect(),
             dry_run: args.dry_run,
         })
     }
 }
 
 /// All changes as one. Everything that a rule refuses is told at once.
-fn all(changes: Vec<Change>) -> Result<DesignEdit, Failure> {
-    changes.iter().enumerate().try_for_each(|(at, change)| change.check(at))?;
+fn parse_changes(changes: Vec<DesignChange>) -> Result<DesignEdit, RequestError> {
+    changes.iter().enumerate().try_for_each(|(at, change)| change.check_arguments(at))?;
     let (mut edits, mut problems) = (Vec::new(), Vec::new());
     for (at, change) in changes.into_iter().enumerate() {
-        match change.edit(at) {
+        match change.into_edit(at) {
             Ok(edit) => edits.push(edit),
             Err(wrong) => problems.extend(wrong),
         }
     }
-    Refusal::if_any(problems)?;
+    ProjectRejection::reject_if_any(problems)?;
     Ok(DesignEdit::All(edits))
 }
 
-impl Change {
-    fn edit(self, at: usize) -> Result<DesignEdit, Vec<Problem>> {
+impl DesignChange {
+    fn into_edit(self, at: usize) -> Result<DesignEdit, Vec<ValidationProblem>> {
         let Self { op, path, to, value, r#type, mode, description, force, source } = self;
         let path = path.unwrap_or_default();
         let source = source.unwrap_or_default();
         Ok(match op {
-            Op::Set => {
+            DesignOp::Set => {
                 let wrong = |what: &str, why: &dyn Display| {
-                    Problem::new(format!("/changes/{at}/{what}"), why.to_string())
+                    ValidationProblem::new(format!("/changes/{at}/{what}"), why.to_string())
                 };
-                let kind = r#type.as_deref().map(Kind::from_str).transpose();
+                let kind = r#type.as_deref().map(TokenKind::from_str).transpose();
                 let kind = kind.map_err(|error| wrong("type", &error));
                 let value = Json::parse(&value.unwrap_or_default().to_string());
                 match (kind, value.map_err(|error| wrong("value", &error))) {
@@ -149,30 +151,30 @@ impl Change {
                     (kind, value) => return Err(kind.err().into_iter().chain(value.err()).collect()),
                 }
             }
-            Op::Rename => DesignEdit::Rename { from: path, to: to.unwrap_or_default() },
-            Op::Delete => DesignEdit::Delete { path, mode, force },
-            Op::ImportDtcg => DesignEdit::ImportJson(source),
-            Op::ImportCss => DesignEdit::ImportCss(source),
-            Op::Starter => DesignEdit::Replace(starter()),
+            DesignOp::Rename => DesignEdit::Rename { from: path, to: to.unwrap_or_default() },
+            DesignOp::Delete => DesignEdit::Delete { path, mode, force },
+            DesignOp::ImportDtcg => DesignEdit::ImportJson(source),
+            DesignOp::ImportCss => DesignEdit::ImportCss(source),
+            DesignOp::Starter => DesignEdit::Replace(starter_document()),
         })
     }
 
     /// What each change takes, and what it cannot do without.
-    fn check(&self, at: usize) -> Result<(), Failure> {
-        use Op::{Delete, ImportCss, ImportDtcg, Rename, Set};
-        takes::check(
+    fn check_arguments(&self, at: usize) -> Result<(), RequestError> {
+        use DesignOp::{Delete, ImportCss, ImportDtcg, Rename, Set};
+        argument_rules::check_rules(
             &format!("changes.{at}."),
             "change",
             &self.op,
             &[
-                needs("path", self.path.is_some(), &[Set, Rename, Delete]),
-                needs("to", self.to.is_some(), &[Rename]),
-                needs("value", self.value.is_some(), &[Set]),
-                takes("type", self.r#type.is_some(), &[Set]),
-                takes("mode", self.mode.is_some(), &[Set, Delete]),
-                takes("description", self.description.is_some(), &[Set]),
-                takes("force", self.force, &[Delete]),
-                needs("source", self.source.is_some(), &[ImportDtcg, ImportCss]),
+                required("path", self.path.is_some(), &[Set, Rename, Delete]),
+                required("to", self.to.is_some(), &[Rename]),
+                required("value", self.value.is_some(), &[Set]),
+                optional("type", self.r#type.is_some(), &[Set]),
+                optional("mode", self.mode.is_some(), &[Set, Delete]),
+                optional("description", self.description.is_some(), &[Set]),
+                optional("force", self.force, &[Delete]),
+                required("source", self.source.is_some(), &[ImportDtcg, ImportCss]),
             ],
         )
     }

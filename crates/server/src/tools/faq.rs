@@ -6,10 +6,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use super::{Effect, Tool, ToolSpec, Toolset};
-use crate::app::documents::Documents;
-use crate::error::Failure;
+use crate::app::documents::DocumentIndexes;
+use crate::error::RequestError;
 use crate::rpc::resources::document_uri;
-use crate::{Call, CitationFormat};
+use crate::{CitationFormat, ToolContext};
 
 /// Answer a question from the documentation of FluxLoop and this server, and from indexed documents, with citations. Quotes
 /// what is written; says so when nothing fits.
@@ -20,7 +20,7 @@ pub(crate) struct Args {
     #[schemars(length(min = 1))]
     query: String,
     /// How many pages to consider.
-    #[serde(default = "usual_pages")]
+    #[serde(default = "default_top_k")]
     #[schemars(range(min = 1, max = 20))]
     top_k: usize,
     /// Hints such as `{"detected_framework": "fastapi"}`: pages about them go before others.
@@ -28,26 +28,26 @@ pub(crate) struct Args {
     context: Map<String, Value>,
     /// What `citations` holds: paths, or objects with path and section.
     #[serde(default)]
-    citation_format: Option<Format>,
+    citation_format: Option<CitationFormatArg>,
 }
 
 #[derive(Clone, Copy, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-enum Format {
+enum CitationFormatArg {
     Strings,
     Objects,
 }
 
-impl From<Format> for CitationFormat {
-    fn from(format: Format) -> Self {
+impl From<CitationFormatArg> for CitationFormat {
+    fn from(format: CitationFormatArg) -> Self {
         match format {
-            Format::Strings => Self::Strings,
-            Format::Objects => Self::Objects,
+            CitationFormatArg::Strings => Self::Strings,
+            CitationFormatArg::Objects => Self::Objects,
         }
     }
 }
 
-fn usual_pages() -> usize {
+fn default_top_k() -> usize {
     5
 }
 
@@ -59,7 +59,7 @@ pub(crate) struct Reply {
     /// The documents that are quoted, the best first; empty if nothing fits.
     citations: Vec<Value>,
     /// The same with section, lines, score and resource.
-    citation_details: Vec<Detail>,
+    citation_details: Vec<CitationDetail>,
     /// How sure it is that the answer is about the question, from 0 to 1.
     score: f64,
     /// How many passages the answer quotes.
@@ -73,7 +73,7 @@ pub(crate) struct Reply {
 }
 
 #[derive(Serialize, JsonSchema)]
-struct Detail {
+struct CitationDetail {
     path: String,
     section: String,
     /// The first and the last line.
@@ -100,25 +100,25 @@ impl Tool for Faq {
         name: "faq",
         title: "Ask the documentation",
         toolset: Toolset::Docs,
-        effect: Effect::Reads,
+        effect: Effect::ReadOnly,
     };
     type Args = Args;
     type Reply = Reply;
 
-    async fn call(&self, call: Call, args: Args) -> Result<Reply, Failure> {
+    async fn call(&self, call: ToolContext, args: Args) -> Result<Reply, RequestError> {
         if args.query.trim().is_empty() {
-            return Err(Failure::argument("query", "is empty; ask a question in plain words"));
+            return Err(RequestError::invalid_argument("query", "is empty; ask a question in plain words"));
         }
-        let hints = hints(&args.context);
+        let hints = collect_hints(&args.context);
         let query = Query { text: &args.query, hints: &hints, top: args.top_k };
         let answer = call.documents.answer(&query)?;
         let format = args.citation_format.map_or(call.citations, CitationFormat::from);
-        Ok(Reply::of(answer, format, &call.documents))
+        Ok(Reply::from_answer(answer, format, &call.documents))
     }
 }
 
 /// Every text in the context, wherever it stands: clients name their hints as they like.
-fn hints(context: &Map<String, Value>) -> Vec<&str> {
+fn collect_hints(context: &Map<String, Value>) -> Vec<&str> {
     fn collect<'a>(value: &'a Value, found: &mut Vec<&'a str>) {
         match value {
             Value::String(text) if found.len() < 16 => found.push(text),
@@ -133,7 +133,7 @@ fn hints(context: &Map<String, Value>) -> Vec<&str> {
 }
 
 impl Reply {
-    fn of(answer: Answer, format: CitationFormat, documents: &Documents) -> Self {
+    fn from_answer(answer: Answer, format: CitationFormat, documents: &DocumentIndexes) -> Self {
         let citation = |citation: &Citation| match format {
             CitationFormat::Strings => json!(citation.path),
             CitationFormat::Objects => json!({ "path": citation.path, "section": citation.section }),
@@ -143,9 +143,9 @@ impl Reply {
             citation_details: answer
                 .citations
                 .iter()
-                .map(|citation| Detail::of(citation, documents))
+                .map(|citation| CitationDetail::from_citation(citation, documents))
                 .collect(),
-            score: rounded(answer.score),
+            score: round_score(answer.score),
             chunks_used: answer.chunks_used,
             retrieval: Retrieval { modes: answer.modes.iter().map(|mode| mode.name()).collect() },
             weak_matches: answer.weak,
@@ -155,14 +155,14 @@ impl Reply {
     }
 }
 
-impl Detail {
-    fn of(citation: &Citation, documents: &Documents) -> Self {
+impl CitationDetail {
+    fn from_citation(citation: &Citation, documents: &DocumentIndexes) -> Self {
         let page = documents.page(&citation.path);
         Self {
             path: citation.path.clone(),
             section: citation.section.clone(),
             lines: [citation.lines.0, citation.lines.1],
-            score: rounded(citation.score),
+            score: round_score(citation.score),
             versions: page.and_then(|page| page.version).map(str::to_owned),
             uri: document_uri(&citation.path),
         }
@@ -170,6 +170,6 @@ impl Detail {
 }
 
 /// More digits would pretend to know more.
-fn rounded(score: f32) -> f64 {
+fn round_score(score: f32) -> f64 {
     (f64::from(score) * 1000.0).round() / 1000.0
 }

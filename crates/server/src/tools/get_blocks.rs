@@ -2,30 +2,33 @@
 
 use std::collections::BTreeMap;
 
-use design_tokens::Document;
-use projects::blocks::{Node, Tree, nest};
-use projects::render::{self, Linked};
-use projects::{Asset, AssetId, AtRevision, BlockId, Content, Found, Page, ProjectId, Reach, Selection};
+use design_tokens::TokenDocument;
+use projects::blocks::{BlockNode, BlockTree, build_nodes};
+use projects::render::{self, AssetLink};
+use projects::{
+    Asset, AssetId, AtRevision, BlockEntry, BlockId, FieldSelection, Page, ProjectContent, ProjectId,
+    TreeQuery,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::support::projects::List;
-use super::support::projects::takes::{self, takes};
+use super::support::projects::ListCursors;
+use super::support::projects::argument_rules::{self, optional};
 use super::support::projects::view::NodeView;
 use super::{Effect, Tool, ToolSpec, Toolset};
-use crate::Call;
-use crate::app::project_scope::Desk;
-use crate::error::Failure;
+use crate::ToolContext;
+use crate::app::project_scope::ProjectScope;
+use crate::error::RequestError;
 
 /// The most blocks in one answer.
-const MOST: u32 = 500;
+const MAX_BLOCKS: u32 = 500;
 /// How many levels are read when nobody says.
-const USUAL_DEPTH: u32 = 3;
+const DEFAULT_DEPTH: u32 = 3;
 /// The most blocks that are rendered at once.
-const RENDERED: Reach = Reach { depth: u32::MAX, most: 5_000 };
+const RENDER_QUERY: TreeQuery = TreeQuery { depth: u32::MAX, max_blocks: 5_000 };
 /// How often a page is read anew because somebody has written meanwhile. Whoever never stops writing gets it as it came.
-const TRIES: u32 = 4;
+const MAX_READ_ATTEMPTS: u32 = 4;
 
 /// Read pages and blocks of a project: all pages, or one block with what is inside, as JSON or HTML.
 #[derive(Deserialize, JsonSchema)]
@@ -91,25 +94,28 @@ impl Tool for GetBlocks {
         name: "get_blocks",
         title: "Read blocks",
         toolset: Toolset::Projects,
-        effect: Effect::Reads,
+        effect: Effect::ReadOnly,
     };
     type Args = Args;
     type Reply = Reply;
 
-    async fn call(&self, call: Call, args: Args) -> Result<Reply, Failure> {
-        let way = check(&args)?;
-        let selection = NodeView::selection(&args.fields)?;
-        let desk = Desk::of(&call).await?;
-        let id = desk.project(&args.project_id)?;
+    async fn call(&self, call: ToolContext, args: Args) -> Result<Reply, RequestError> {
+        let way = parse_read_mode(&args)?;
+        let selection = NodeView::parse_selection(&args.fields)?;
+        let desk = ProjectScope::for_call(&call).await?;
+        let id = desk.resolve_project_id(&args.project_id)?;
         let block = args.block_id.as_deref().map(BlockId::parse).transpose()?;
         match way {
-            Way::Html => html(&desk, &id, block.as_ref(), &args).await,
-            Way::Find => find(&desk, &id, &args, &selection).await,
-            Way::List => listed(&desk, &id, block.as_ref(), &args, &selection).await,
-            Way::Tree => {
-                let reach = Reach { depth: args.depth.unwrap_or(USUAL_DEPTH), most: MOST };
-                let found = read(&desk, &id, block.as_ref(), &args, reach).await?;
-                let blocks = nest(found.value).into_iter().map(|one| NodeView::of(one, &selection)).collect();
+            ReadMode::Html => render_html(&desk, &id, block.as_ref(), &args).await,
+            ReadMode::Find => find_blocks(&desk, &id, &args, &selection).await,
+            ReadMode::List => list_children(&desk, &id, block.as_ref(), &args, &selection).await,
+            ReadMode::Tree => {
+                let reach = TreeQuery { depth: args.depth.unwrap_or(DEFAULT_DEPTH), max_blocks: MAX_BLOCKS };
+                let found = read_tree(&desk, &id, block.as_ref(), &args, reach).await?;
+                let blocks = build_nodes(found.value)
+                    .into_iter()
+                    .map(|one| NodeView::from_node(one, &selection))
+                    .collect();
                 Ok(Reply { revision: found.revision, blocks: Some(blocks), ..Reply::default() })
             }
         }
@@ -118,7 +124,7 @@ impl Tool for GetBlocks {
 
 /// How blocks are read.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Way {
+enum ReadMode {
     Tree,
     List,
     Find,
@@ -126,124 +132,150 @@ enum Way {
 }
 
 /// Which way the arguments ask for, and whether they go together.
-fn check(args: &Args) -> Result<Way, Failure> {
+fn parse_read_mode(args: &Args) -> Result<ReadMode, RequestError> {
     let (way, what) = match args.format {
-        As::Html => (Way::Html, "format"),
-        As::Json if args.find.is_some() => (Way::Find, "find"),
-        As::Json if args.limit.is_some() || args.cursor.is_some() => (Way::List, "list"),
-        As::Json => (Way::Tree, "tree"),
+        As::Html => (ReadMode::Html, "format"),
+        As::Json if args.find.is_some() => (ReadMode::Find, "find"),
+        As::Json if args.limit.is_some() || args.cursor.is_some() => (ReadMode::List, "list"),
+        As::Json => (ReadMode::Tree, "tree"),
     };
     let table = [
-        takes("depth", args.depth.is_some(), &[Way::Tree]),
-        takes("blockId", args.block_id.is_some(), &[Way::Tree, Way::List, Way::Html]),
-        takes("find", args.find.is_some(), &[Way::Find]),
-        takes("limit", args.limit.is_some(), &[Way::List, Way::Find]),
-        takes("cursor", args.cursor.is_some(), &[Way::List]),
-        takes("fields", !args.fields.is_empty(), &[Way::Tree, Way::List, Way::Find]),
+        optional("depth", args.depth.is_some(), &[ReadMode::Tree]),
+        optional("blockId", args.block_id.is_some(), &[ReadMode::Tree, ReadMode::List, ReadMode::Html]),
+        optional("find", args.find.is_some(), &[ReadMode::Find]),
+        optional("limit", args.limit.is_some(), &[ReadMode::List, ReadMode::Find]),
+        optional("cursor", args.cursor.is_some(), &[ReadMode::List]),
+        optional("fields", !args.fields.is_empty(), &[ReadMode::Tree, ReadMode::List, ReadMode::Find]),
     ];
-    takes::check("", what, &way, &table)?;
+    argument_rules::check_rules("", what, &way, &table)?;
     Ok(way)
 }
 
 /// A tree of the draft, or of a version.
-async fn read(
-    desk: &Desk,
+async fn read_tree(
+    scope: &ProjectScope,
     id: &ProjectId,
     block: Option<&BlockId>,
     args: &Args,
-    reach: Reach,
-) -> Result<AtRevision<Vec<Found>>, Failure> {
+    query: TreeQuery,
+) -> Result<AtRevision<Vec<BlockEntry>>, RequestError> {
     let Some(version) = args.version else {
-        return Ok(desk.store().blocks(&desk.account, id, block, reach).await?);
+        return Ok(scope.store().blocks(&scope.account, id, block, query).await?);
     };
-    let (version, Content { blocks, .. }) = desk.store().version(&desk.account, id, version).await?;
-    Ok(AtRevision { revision: version.revision, value: Tree::of(blocks).read(block, reach)? })
+    let (version, ProjectContent { blocks, .. }) = scope.store().version(&scope.account, id, version).await?;
+    Ok(AtRevision { revision: version.revision, value: BlockTree::from_blocks(blocks).query(block, query)? })
 }
 
 /// The blocks that contain a text, each by itself.
-async fn find(desk: &Desk, id: &ProjectId, args: &Args, selection: &Selection) -> Result<Reply, Failure> {
+async fn find_blocks(
+    scope: &ProjectScope,
+    id: &ProjectId,
+    args: &Args,
+    selection: &FieldSelection,
+) -> Result<Reply, RequestError> {
     let text = args.find.as_deref().unwrap_or_default();
     let found = match args.version {
-        None => desk.store().find_blocks(&desk.account, id, text).await?,
+        None => scope.store().find_blocks(&scope.account, id, text).await?,
         Some(version) => {
-            let (version, Content { blocks, .. }) = desk.store().version(&desk.account, id, version).await?;
+            let (version, ProjectContent { blocks, .. }) =
+                scope.store().version(&scope.account, id, version).await?;
             let value = blocks.into_iter().filter(|block| block.contains_text(text)).collect();
             AtRevision { revision: version.revision, value }
         }
     };
-    let (matches, limit) = (found.value.len(), args.limit.unwrap_or(MOST) as usize);
-    let bare = |block| NodeView::of(Node { block, children: Vec::new(), hidden: 0 }, selection);
+    let (matches, limit) = (found.value.len(), args.limit.unwrap_or(MAX_BLOCKS) as usize);
+    let bare = |block| NodeView::from_node(BlockNode { block, children: Vec::new(), hidden: 0 }, selection);
     let blocks = found.value.into_iter().take(limit).map(bare).collect();
     Ok(Reply { revision: found.revision, blocks: Some(blocks), matches: Some(matches), ..Reply::default() })
 }
 
 /// What is directly inside, page by page.
-async fn listed(
-    desk: &Desk,
+async fn list_children(
+    scope: &ProjectScope,
     id: &ProjectId,
     block: Option<&BlockId>,
     args: &Args,
-    selection: &Selection,
-) -> Result<Reply, Failure> {
-    let list = List::of(("blocks", id.as_str(), block.map(BlockId::as_str), args.version));
-    let page = list.page(args.cursor.as_deref(), args.limit.or(Some(MOST)))?;
+    selection: &FieldSelection,
+) -> Result<Reply, RequestError> {
+    let list = ListCursors::new(("blocks", id.as_str(), block.map(BlockId::as_str), args.version));
+    let page = list.page(args.cursor.as_deref(), args.limit.or(Some(MAX_BLOCKS)))?;
     let listed = match args.version {
-        None => desk.store().children(&desk.account, id, block, page).await?,
+        None => scope.store().children(&scope.account, id, block, page).await?,
         Some(version) => {
-            let (version, Content { blocks, .. }) = desk.store().version(&desk.account, id, version).await?;
-            AtRevision { revision: version.revision, value: Tree::of(blocks).list(block, &page)? }
+            let (version, ProjectContent { blocks, .. }) =
+                scope.store().version(&scope.account, id, version).await?;
+            AtRevision {
+                revision: version.revision,
+                value: BlockTree::from_blocks(blocks).list_children(block, &page)?,
+            }
         }
     };
-    let bare = |found: Found| Node { hidden: found.children, block: found.block, children: Vec::new() };
-    let next_cursor = list.next(&listed.value);
-    let blocks = listed.value.items.into_iter().map(|found| NodeView::of(bare(found), selection)).collect();
+    let bare =
+        |found: BlockEntry| BlockNode { hidden: found.children, block: found.block, children: Vec::new() };
+    let next_cursor = list.next_cursor(&listed.value);
+    let blocks =
+        listed.value.items.into_iter().map(|found| NodeView::from_node(bare(found), selection)).collect();
     Ok(Reply { revision: listed.revision, blocks: Some(blocks), next_cursor, ..Reply::default() })
 }
 
-async fn html(desk: &Desk, id: &ProjectId, block: Option<&BlockId>, args: &Args) -> Result<Reply, Failure> {
-    let Scene { blocks: found, design, assets } = scene(desk, id, block, args).await?;
-    let nodes = nest(found.value);
+async fn render_html(
+    scope: &ProjectScope,
+    id: &ProjectId,
+    block: Option<&BlockId>,
+    args: &Args,
+) -> Result<Reply, RequestError> {
+    let PageSnapshot { blocks: found, design, assets } = load_page_snapshot(scope, id, block, args).await?;
+    let nodes = build_nodes(found.value);
     if nodes.len() > 1 {
         let why = format!("there are {} pages; name one, each is a document of its own", nodes.len());
-        return Err(Failure::against_rule("/blockId", why));
+        return Err(RequestError::rule_violation("/blockId", why));
     }
-    let rendered = desk.aside(move || {
+    let rendered = scope.run_blocking(move || {
         let linked = |asset: &AssetId| {
             let known = assets.get(asset)?;
             // No page can load the resource that holds it. Whoever puts the page online knows where its assets will be.
-            Some(Linked { url: format!("asset:{asset}"), alt: known.alt.clone() })
+            Some(AssetLink { url: format!("asset:{asset}"), alt: known.alt.clone() })
         };
-        let options = render::Options { asset: &linked, design: Some(&design), ..render::Options::default() };
-        Ok(render::html(&nodes, &options)?)
+        let options = render::RenderOptions {
+            resolve_asset: &linked,
+            design: Some(&design),
+            ..render::RenderOptions::default()
+        };
+        Ok(render::render_html(&nodes, &options)?)
     });
     Ok(Reply { revision: found.revision, html: Some(rendered.await?), ..Reply::default() })
 }
 
 /// Blocks, and what they refer to.
-struct Scene {
-    blocks: AtRevision<Vec<Found>>,
-    design: Document,
+struct PageSnapshot {
+    blocks: AtRevision<Vec<BlockEntry>>,
+    design: TokenDocument,
     assets: BTreeMap<AssetId, Asset>,
 }
 
-async fn scene(desk: &Desk, id: &ProjectId, block: Option<&BlockId>, args: &Args) -> Result<Scene, Failure> {
+async fn load_page_snapshot(
+    scope: &ProjectScope,
+    id: &ProjectId,
+    block: Option<&BlockId>,
+    args: &Args,
+) -> Result<PageSnapshot, RequestError> {
     let by_id = |assets: Vec<Asset>| assets.into_iter().map(|asset| (asset.id.clone(), asset)).collect();
     if let Some(version) = args.version {
-        let (version, content) = desk.store().version(&desk.account, id, version).await?;
-        let blocks = Tree::of(content.blocks).read(block, RENDERED)?;
+        let (version, content) = scope.store().version(&scope.account, id, version).await?;
+        let blocks = BlockTree::from_blocks(content.blocks).query(block, RENDER_QUERY)?;
         let blocks = AtRevision { revision: version.revision, value: blocks };
-        return Ok(Scene { blocks, design: content.design, assets: by_id(content.assets) });
+        return Ok(PageSnapshot { blocks, design: content.design, assets: by_id(content.assets) });
     }
     let mut tries = 0;
     loop {
-        let design = desk.store().design_system(&desk.account, id).await?;
-        let assets = desk.store().list_assets(&desk.account, id, Page::ALL).await?;
-        let blocks = desk.store().blocks(&desk.account, id, block, RENDERED).await?;
+        let design = scope.store().design_system(&scope.account, id).await?;
+        let assets = scope.store().list_assets(&scope.account, id, Page::ALL).await?;
+        let blocks = scope.store().blocks(&scope.account, id, block, RENDER_QUERY).await?;
         tries += 1;
         // These are three reads. Only what is at one revision has ever been together.
         let is_one = [design.revision, assets.revision].iter().all(|revision| *revision == blocks.revision);
-        if is_one || tries == TRIES {
-            return Ok(Scene { blocks, design: design.value, assets: by_id(assets.value.items) });
+        if is_one || tries == MAX_READ_ATTEMPTS {
+            return Ok(PageSnapshot { blocks, design: design.value, assets: by_id(assets.value.items) });
         }
     }
 }

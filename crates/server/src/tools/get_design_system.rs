@@ -1,26 +1,26 @@
 //! `get_design_system`: design tokens as they are written, resolved, exported, judged, measured.
 
-use design_tokens::export::Options;
+use design_tokens::export::ExportOptions;
 use design_tokens::{
-    Document, Level, Pair, ResolvedToken, TextSize, check_contrast, resolve, suggest_pairs, unmeasured,
-    validate,
+    ContrastLevel, ContrastPair, ResolvedToken, TextSize, TokenDocument, check_contrast, resolve,
+    suggest_pairs, unmeasured_pairs_warning, validate,
 };
-use projects::{AtRevision, Cursor, Noun, ProjectId, Refusal};
+use projects::{AtRevision, Cursor, EntityKind, ProjectId, ProjectRejection};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 use serde_json::value::{RawValue, to_raw_value};
 
-use super::support::projects::List;
-use super::support::projects::export::Format;
-use super::support::projects::takes::{self, needs, takes};
+use super::support::projects::ListCursors;
+use super::support::projects::argument_rules::{self, optional, required};
+use super::support::projects::export::DesignExportFormat;
 use super::support::projects::view::FindingView;
 use super::{Effect, Tool, ToolSpec, Toolset};
-use crate::Call;
-use crate::app::project_scope::Desk;
-use crate::error::Failure;
+use crate::ToolContext;
+use crate::app::project_scope::ProjectScope;
+use crate::error::RequestError;
 
 /// How many tokens are resolved in one answer when nobody says.
-const USUAL: usize = 200;
+const DEFAULT_LIMIT: usize = 200;
 
 /// Read the design tokens of a project: as written (DTCG), resolved in a mode, exported for a tool, with what is wrong
 /// with them, or the contrast (WCAG) of their colours.
@@ -30,7 +30,7 @@ pub(crate) struct Args {
     project_id: String,
     /// `tokens` without it.
     #[serde(default)]
-    view: View,
+    view: DesignView,
     /// A published version instead of the draft.
     version: Option<u32>,
     /// Only this token or group: with `tokens` and `resolved`.
@@ -38,7 +38,7 @@ pub(crate) struct Args {
     /// With `resolved`: such as `dark`.
     mode: Option<String>,
     /// With `export`.
-    format: Option<Format>,
+    format: Option<DesignExportFormat>,
     /// With css and scss: what names begin with.
     #[schemars(length(max = 64))]
     prefix: Option<String>,
@@ -55,7 +55,7 @@ pub(crate) struct Args {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 #[schemars(inline)]
-enum View {
+enum DesignView {
     #[default]
     Tokens,
     Resolved,
@@ -73,21 +73,21 @@ struct PairArg {
 }
 
 /// JSON in its own order, which a `Value` does not keep.
-struct Raw(Box<RawValue>);
+struct RawJson(Box<RawValue>);
 
-impl Raw {
-    fn of(value: &impl Serialize) -> Result<Self, Failure> {
-        to_raw_value(value).map(Self).map_err(Failure::internal)
+impl RawJson {
+    fn from_value(value: &impl Serialize) -> Result<Self, RequestError> {
+        to_raw_value(value).map(Self).map_err(RequestError::internal)
     }
 }
 
-impl Serialize for Raw {
+impl Serialize for RawJson {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         self.0.serialize(serializer)
     }
 }
 
-impl JsonSchema for Raw {
+impl JsonSchema for RawJson {
     fn inline_schema() -> bool {
         true
     }
@@ -111,7 +111,7 @@ pub(crate) struct Reply {
     modes: Option<Vec<String>>,
     /// The file, or a part of it.
     #[serde(skip_serializing_if = "Option::is_none")]
-    tokens: Option<Raw>,
+    tokens: Option<RawJson>,
     /// Tokens with their final values.
     #[serde(skip_serializing_if = "Option::is_none")]
     resolved: Option<Vec<ResolvedView>>,
@@ -133,7 +133,7 @@ struct ResolvedView {
     path: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     r#type: Option<&'static str>,
-    value: Raw,
+    value: RawJson,
     #[serde(skip_serializing_if = "Option::is_none")]
     description: Option<String>,
     /// Why it should not be used any more.
@@ -165,91 +165,91 @@ impl Tool for GetDesignSystem {
         name: "get_design_system",
         title: "Read a design system",
         toolset: Toolset::Projects,
-        effect: Effect::Reads,
+        effect: Effect::ReadOnly,
     };
     type Args = Args;
     type Reply = Reply;
 
-    async fn call(&self, call: Call, args: Args) -> Result<Reply, Failure> {
-        check(&args)?;
-        let desk = Desk::of(&call).await?;
-        let id = desk.project(&args.project_id)?;
-        if (args.view, &args.path, args.version) == (View::Tokens, &None, None) {
+    async fn call(&self, call: ToolContext, args: Args) -> Result<Reply, RequestError> {
+        check_arguments(&args)?;
+        let desk = ProjectScope::for_call(&call).await?;
+        let id = desk.resolve_project_id(&args.project_id)?;
+        if (args.view, &args.path, args.version) == (DesignView::Tokens, &None, None) {
             // Most often asked for, and kept as it is.
             let AtRevision { revision, value } = desk.store().design_text(&desk.account, &id).await?;
-            let tokens = RawValue::from_string(value).map(Raw).map_err(Failure::internal)?;
+            let tokens = RawValue::from_string(value).map(RawJson).map_err(RequestError::internal)?;
             return Ok(Reply { revision, tokens: Some(tokens), ..Reply::default() });
         }
-        let AtRevision { revision, value: design } = document(&desk, &id, args.version).await?;
+        let AtRevision { revision, value: design } = load_document(&desk, &id, args.version).await?;
         let reply = Reply { revision, modes: Some(design.modes()), ..Reply::default() };
-        if args.view == View::Tokens {
-            return Ok(Reply { tokens: Some(written(&design, args.path.as_deref())?), ..reply });
+        if args.view == DesignView::Tokens {
+            return Ok(Reply { tokens: Some(source_json(&design, args.path.as_deref())?), ..reply });
         }
         // All others work on every token, in every mode.
-        desk.aside(move || seen(reply, &design, args)).await
+        desk.run_blocking(move || render_view(reply, &design, args)).await
     }
 }
 
-fn seen(reply: Reply, design: &Document, args: Args) -> Result<Reply, Failure> {
+fn render_view(reply: Reply, design: &TokenDocument, args: Args) -> Result<Reply, RequestError> {
     match args.view {
-        View::Tokens => Err(Failure::internal("the view `tokens` is answered before this point")),
-        View::Resolved => resolved(reply, design, &args),
-        View::Export => exported(reply, design, &args),
-        View::Problems => {
-            let findings = Some(validate(design).iter().map(FindingView::of).collect());
+        DesignView::Tokens => Err(RequestError::internal("the view `tokens` is answered before this point")),
+        DesignView::Resolved => add_resolved_tokens(reply, design, &args),
+        DesignView::Export => add_export(reply, design, &args),
+        DesignView::Problems => {
+            let findings = Some(validate(design).iter().map(FindingView::from_finding).collect());
             Ok(Reply { findings, ..reply })
         }
-        View::Contrast => contrast(reply, design, args.pairs),
+        DesignView::Contrast => add_contrast(reply, design, args.pairs),
     }
 }
 
 /// What each view takes, and what it cannot do without.
-fn check(args: &Args) -> Result<(), Failure> {
-    use View::{Contrast, Export, Resolved, Tokens};
+fn check_arguments(args: &Args) -> Result<(), RequestError> {
+    use DesignView::{Contrast, Export, Resolved, Tokens};
     let table = [
-        takes("path", args.path.is_some(), &[Tokens, Resolved]),
-        takes("mode", args.mode.is_some(), &[Resolved]),
-        needs("format", args.format.is_some(), &[Export]),
-        takes("prefix", args.prefix.is_some(), &[Export]),
-        takes("pairs", !args.pairs.is_empty(), &[Contrast]),
-        takes("limit", args.limit.is_some(), &[Resolved]),
-        takes("cursor", args.cursor.is_some(), &[Resolved]),
+        optional("path", args.path.is_some(), &[Tokens, Resolved]),
+        optional("mode", args.mode.is_some(), &[Resolved]),
+        required("format", args.format.is_some(), &[Export]),
+        optional("prefix", args.prefix.is_some(), &[Export]),
+        optional("pairs", !args.pairs.is_empty(), &[Contrast]),
+        optional("limit", args.limit.is_some(), &[Resolved]),
+        optional("cursor", args.cursor.is_some(), &[Resolved]),
     ];
-    takes::check("", "view", &args.view, &table)
+    argument_rules::check_rules("", "view", &args.view, &table)
 }
 
-async fn document(
-    desk: &Desk,
+async fn load_document(
+    scope: &ProjectScope,
     id: &ProjectId,
     version: Option<u32>,
-) -> Result<AtRevision<Document>, Failure> {
+) -> Result<AtRevision<TokenDocument>, RequestError> {
     let Some(version) = version else {
-        return Ok(desk.store().design_system(&desk.account, id).await?);
+        return Ok(scope.store().design_system(&scope.account, id).await?);
     };
-    let (version, content) = desk.store().version(&desk.account, id, version).await?;
+    let (version, content) = scope.store().version(&scope.account, id, version).await?;
     Ok(AtRevision { revision: version.revision, value: content.design })
 }
 
-fn written(design: &Document, path: Option<&str>) -> Result<Raw, Failure> {
+fn source_json(design: &TokenDocument, path: Option<&str>) -> Result<RawJson, RequestError> {
     let Some(path) = path.filter(|path| !path.is_empty()) else {
-        return RawValue::from_string(design.to_string()).map(Raw).map_err(Failure::internal);
+        return RawValue::from_string(design.to_string()).map(RawJson).map_err(RequestError::internal);
     };
     match design.get(path) {
-        Some(part) => Raw::of(part),
-        None => Err(missing(path)),
+        Some(part) => RawJson::from_value(part),
+        None => Err(token_not_found(path)),
     }
 }
 
-fn missing(path: &str) -> Failure {
-    Refusal::not_found(Noun::Token, path).into()
+fn token_not_found(path: &str) -> RequestError {
+    ProjectRejection::not_found(EntityKind::Token, path).into()
 }
 
-fn resolved(reply: Reply, design: &Document, args: &Args) -> Result<Reply, Failure> {
+fn add_resolved_tokens(reply: Reply, design: &TokenDocument, args: &Args) -> Result<Reply, RequestError> {
     let mode = args.mode.as_deref();
     let modes = reply.modes.as_deref().unwrap_or_default();
     if let Some(mode) = mode.filter(|mode| !modes.iter().any(|known| known == mode)) {
         let why = format!("no token has a value for {mode:?}; there are {modes:?}");
-        return Err(Failure::against_rule("/mode", why));
+        return Err(RequestError::rule_violation("/mode", why));
     }
     let all = resolve(design, mode);
     let is_inside = |token: &&ResolvedToken| {
@@ -258,56 +258,61 @@ fn resolved(reply: Reply, design: &Document, args: &Args) -> Result<Reply, Failu
     };
     let mut tokens: Vec<&ResolvedToken> = all.tokens().iter().filter(is_inside).collect();
     if tokens.is_empty() && args.path.is_some() {
-        return Err(missing(args.path.as_deref().unwrap_or_default()));
+        return Err(token_not_found(args.path.as_deref().unwrap_or_default()));
     }
     // Tokens have their places in a document; another revision may have others there.
-    let list = List::of(("resolved", &args.project_id, reply.revision, args.version, mode, &args.path));
-    let seen = args.cursor.as_deref().map(|cursor| list.decode(cursor)?.number().map_err(Failure::from));
+    let list =
+        ListCursors::new(("resolved", &args.project_id, reply.revision, args.version, mode, &args.path));
+    let seen = args.cursor.as_deref().map(|cursor| list.decode(cursor)?.number().map_err(RequestError::from));
     let seen = seen.transpose()?.and_then(|seen| usize::try_from(seen).ok()).unwrap_or(0).min(tokens.len());
     tokens.drain(..seen);
-    let limit = args.limit.unwrap_or(USUAL);
-    let next = (tokens.len() > limit).then(|| list.encode(&Cursor::of_number((seen + limit) as u64, "")));
+    let limit = args.limit.unwrap_or(DEFAULT_LIMIT);
+    let next = (tokens.len() > limit).then(|| list.encode(&Cursor::from_number((seen + limit) as u64, "")));
     tokens.truncate(limit);
-    let shown = tokens.into_iter().map(ResolvedView::of).collect::<Result<_, _>>()?;
-    let findings = Some(all.findings.iter().map(FindingView::of).collect());
+    let shown = tokens.into_iter().map(ResolvedView::from_token).collect::<Result<_, _>>()?;
+    let findings = Some(all.findings.iter().map(FindingView::from_finding).collect());
     Ok(Reply { resolved: Some(shown), next_cursor: next, findings, ..reply })
 }
 
 impl ResolvedView {
-    fn of(token: &ResolvedToken) -> Result<Self, Failure> {
+    fn from_token(token: &ResolvedToken) -> Result<Self, RequestError> {
         Ok(Self {
             path: token.path.clone(),
-            r#type: token.kind.map(design_tokens::Kind::as_str),
-            value: Raw::of(&token.value)?,
+            r#type: token.kind.map(design_tokens::TokenKind::as_str),
+            value: RawJson::from_value(&token.value)?,
             description: token.description.clone(),
             deprecated: token.deprecated.clone(),
         })
     }
 }
 
-fn exported(reply: Reply, design: &Document, args: &Args) -> Result<Reply, Failure> {
+fn add_export(reply: Reply, design: &TokenDocument, args: &Args) -> Result<Reply, RequestError> {
     let format =
-        args.format.ok_or_else(|| Failure::internal("an export passed its check without a format"))?;
-    let options = Options { prefix: args.prefix.clone().unwrap_or_default(), ..Options::default() };
+        args.format.ok_or_else(|| RequestError::internal("an export passed its check without a format"))?;
+    let options =
+        ExportOptions { prefix: args.prefix.clone().unwrap_or_default(), ..ExportOptions::default() };
     let exported = format.export(design, &options);
-    let findings = Some(exported.findings.iter().map(FindingView::of).collect());
+    let findings = Some(exported.findings.iter().map(FindingView::from_finding).collect());
     Ok(Reply { export: Some(exported.text), findings, ..reply })
 }
 
 /// The pairs that somebody names, if all of them are there.
-fn named(design: &Document, pairs: Vec<PairArg>) -> Result<Vec<Pair>, Failure> {
+fn parse_pairs(design: &TokenDocument, pairs: Vec<PairArg>) -> Result<Vec<ContrastPair>, RequestError> {
     let resolved = resolve(design, None);
-    let known = |path: String| if resolved.get(&path).is_some() { Ok(path) } else { Err(missing(&path)) };
-    let pair = |PairArg { text, background }| Ok(Pair { text: known(text)?, background: known(background)? });
+    let known =
+        |path: String| if resolved.get(&path).is_some() { Ok(path) } else { Err(token_not_found(&path)) };
+    let pair = |PairArg { text, background }| {
+        Ok(ContrastPair { text: known(text)?, background: known(background)? })
+    };
     pairs.into_iter().map(pair).collect()
 }
 
-fn contrast(reply: Reply, design: &Document, pairs: Vec<PairArg>) -> Result<Reply, Failure> {
-    let pairs = if pairs.is_empty() { suggest_pairs(design) } else { named(design, pairs)? };
+fn add_contrast(reply: Reply, design: &TokenDocument, pairs: Vec<PairArg>) -> Result<Reply, RequestError> {
+    let pairs = if pairs.is_empty() { suggest_pairs(design) } else { parse_pairs(design, pairs)? };
     let level = |level| match level {
-        Level::Aaa => "AAA",
-        Level::Aa => "AA",
-        Level::Fail => "fail",
+        ContrastLevel::Aaa => "AAA",
+        ContrastLevel::Aa => "AA",
+        ContrastLevel::Fail => "fail",
     };
     let shown = check_contrast(design, &pairs).into_iter().map(|checked| ContrastView {
         ratio: checked.ratio_text(),
@@ -317,6 +322,6 @@ fn contrast(reply: Reply, design: &Document, pairs: Vec<PairArg>) -> Result<Repl
         background: checked.pair.background,
         mode: checked.mode,
     });
-    let findings = unmeasured(&pairs).map(|finding| vec![FindingView::of(&finding)]);
+    let findings = unmeasured_pairs_warning(&pairs).map(|finding| vec![FindingView::from_finding(&finding)]);
     Ok(Reply { contrast: Some(shown.collect()), findings, ..reply })
 }

@@ -3,11 +3,11 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::support::projects::view::{ProjectView, Selected};
-use super::{Effect, German, Tool, ToolSpec, Toolset};
-use crate::Call;
-use crate::app::project_scope::Desk;
-use crate::error::Failure;
+use super::support::projects::view::{ProjectView, SelectedFields};
+use super::{Effect, GermanTexts, Tool, ToolSpec, Toolset};
+use crate::ToolContext;
+use crate::app::project_scope::ProjectScope;
+use crate::error::RequestError;
 
 /// Get the details of a project.
 #[derive(Deserialize, JsonSchema)]
@@ -28,19 +28,20 @@ impl Tool for GetProject {
         name: "get_project",
         title: "Get a project",
         toolset: Toolset::Projects,
-        effect: Effect::Reads,
+        effect: Effect::ReadOnly,
     };
-    const GERMAN: Option<German> = Some(German {
+    const GERMAN: Option<GermanTexts> = Some(GermanTexts {
         description: "Ruft Details eines spezifischen Projekts ab",
         arguments: &[("projectId", "Die eindeutige Projekt-ID")],
     });
     type Args = Args;
-    type Reply = Selected<ProjectView>;
+    type Reply = SelectedFields<ProjectView>;
 
-    async fn call(&self, call: Call, args: Args) -> Result<Self::Reply, Failure> {
-        let selection = ProjectView::selection(&args.fields)?;
-        let desk = Desk::of(&call).await?;
-        let project = desk.store().project(&desk.account, &desk.project(&args.project_id)?).await?;
-        Selected::of(ProjectView::of(project), &selection)
+    async fn call(&self, call: ToolContext, args: Args) -> Result<Self::Reply, RequestError> {
+        let selection = ProjectView::parse_selection(&args.fields)?;
+        let desk = ProjectScope::for_call(&call).await?;
+        let project =
+            desk.store().project(&desk.account, &desk.resolve_project_id(&args.project_id)?).await?;
+        SelectedFields::new(ProjectView::from_project(project), &selection)
     }
 }

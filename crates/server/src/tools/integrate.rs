@@ -1,23 +1,25 @@
 //! `integrate`: brings FluxLoop into a repository, and asks on the way what only the user can decide.
 
-mod choose;
 mod proposal;
+mod questions;
 mod reply;
+mod steps;
 mod survey;
-mod work;
 
 use flow::{Conversation, Flow, Halt, choice, confirm};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::analyze_repository::here;
+use super::analyze_repository::default_root;
 use super::apply_edit_plan::Check;
-use super::support::integration::{CONSENT, VariantWish, consent_message, lines, may_run_checks};
+use super::support::integration::{
+    CONSENT_FIELD, VariantWish, consent_message, ensure_checks_allowed, release_lines_schema,
+};
 use super::{Effect, InteractiveTool, ToolSpec, Toolset};
-use crate::Call;
-use choose::Chosen;
-pub(super) use proposal::harmless;
-use proposal::{Proposal, Ready};
+use crate::ToolContext;
+pub(super) use proposal::sanitize_for_terminal;
+use proposal::{Proposal, ReadyPlan};
+use questions::IntegrationChoice;
 use reply::Reply;
 
 /// Bring FluxLoop into a repository in one conversation: asks what analysis cannot decide, shows the diff, writes it
@@ -26,14 +28,14 @@ use reply::Reply;
 #[serde(deny_unknown_fields)]
 pub(crate) struct Args {
     /// The folder of the repository.
-    #[serde(default = "here")]
+    #[serde(default = "default_root")]
     root: String,
     /// Its folder or name.
     package: Option<String>,
     framework: Option<String>,
     variant: Option<VariantWish>,
     #[serde(default)]
-    #[schemars(schema_with = "lines")]
+    #[schemars(schema_with = "release_lines_schema")]
     cli: Option<String>,
     /// `path/to/file.py:function` or `POST /chat`.
     agent: Option<String>,
@@ -55,7 +57,7 @@ enum After {
 
 /// The tool, in one call.
 pub(crate) struct Integrate {
-    call: Call,
+    call: ToolContext,
 }
 
 impl InteractiveTool for Integrate {
@@ -63,79 +65,84 @@ impl InteractiveTool for Integrate {
         name: "integrate",
         title: "Integrate FluxLoop",
         toolset: Toolset::Integrate,
-        effect: Effect::Writes,
+        effect: Effect::IdempotentWrite,
     };
-    type Talk = Self;
+    type ConversationRun = Self;
 
-    fn talk(call: &Call) -> Self {
+    fn conversation(call: &ToolContext) -> Self {
         // The stages of the conversation are what is told, not the files that each of them reads.
-        Self { call: call.quiet() }
+        Self { call: call.without_progress() }
     }
 }
 
 /// Analysis, choice, plan, writing; checks come on top.
-const STAGES: u32 = 4;
+const STAGE_COUNT: u32 = 4;
 
 impl Conversation for Integrate {
     type Args = Args;
     type Reply = Reply;
 
     async fn run(&self, f: &mut Flow<'_>, args: Args) -> Result<Reply, Halt> {
-        f.progress(1, STAGES, "Looking at the repository");
+        f.report_progress(1, STAGE_COUNT, "Looking at the repository");
         let survey = f.step("analysis", |_| self.survey(&args)).await?;
         if survey.fits.is_empty() {
-            let reply = Reply::nothing(survey.nothing()?);
-            return Ok(ended(f, reply));
+            let reply = Reply::nothing_to_do(survey.no_candidate_reasons()?);
+            return Ok(finish(f, reply));
         }
-        f.progress(2, STAGES, "Choosing what to integrate");
-        let chosen = choose::choose(f, &survey, &args).await?;
-        let (chosen, ready) = self.plan(f, &args, chosen).await?;
-        let mut reply = Reply::of(&self.call, &chosen, &ready);
+        f.report_progress(2, STAGE_COUNT, "Choosing what to integrate");
+        let chosen = questions::ask_choice(f, &survey, &args).await?;
+        let (chosen, ready) = self.make_plan(f, &args, chosen).await?;
+        let mut reply = Reply::for_plan(&self.call, &chosen, &ready);
         if ready.plan.files.is_empty() {
-            reply.is_there();
-            return Ok(ended(f, reply));
+            reply.mark_already_applied();
+            return Ok(finish(f, reply));
         }
-        let (agreed, run_checks) = self.agreement(f, &args, &ready).await?;
+        let (agreed, run_checks) = self.ask_agreement(f, &args, &ready).await?;
         if !agreed {
-            return Ok(ended(f, reply));
+            return Ok(finish(f, reply));
         }
         let checks = match run_checks {
             Ok(true) => ready.plan.post_checks.as_slice(),
             Ok(false) => &[],
             Err(why) => {
-                reply.checks_not_run(why);
+                reply.set_checks_not_run(why);
                 &[]
             }
         };
-        let stages = STAGES + u32::try_from(checks.len()).unwrap_or(0);
-        f.progress(STAGES, stages, "Writing the files");
+        let stages = STAGE_COUNT + u32::try_from(checks.len()).unwrap_or(0);
+        f.report_progress(STAGE_COUNT, stages, "Writing the files");
         let applied = f.step("apply", |_| self.apply(&args.root, &ready.plan)).await?;
         // A step may be forgotten by going back to the question before it. What is written cannot: whoever then said no
         // would be told that nothing was.
         f.once("written", async || Ok(())).await?;
-        reply.applied(applied);
+        reply.mark_applied(applied);
         for (n, command) in (1..).zip(checks) {
-            f.progress(STAGES + n, stages, format!("Running {command}"));
+            f.report_progress(STAGE_COUNT + n, stages, format!("Running {command}"));
             let run = f.step("check", |_| self.check(&args.root, &ready.plan.id, command));
             reply.checks.push(run.await?);
         }
         if wants_undo(f, &args, &reply).await? {
             let files = f.step("undo", |_| self.undo(&args.root, &ready.plan.id)).await?;
-            reply.undone(files);
+            reply.mark_undone(files);
         }
-        Ok(ended(f, reply))
+        Ok(finish(f, reply))
     }
 }
 
 impl Integrate {
     /// The plan. An agent that the user typed may turn out not to be one: then it is asked for again.
-    async fn plan(&self, f: &mut Flow<'_>, args: &Args, mut chosen: Chosen) -> Result<(Chosen, Ready), Halt> {
+    async fn make_plan(
+        &self,
+        f: &mut Flow<'_>,
+        args: &Args,
+        mut chosen: IntegrationChoice,
+    ) -> Result<(IntegrationChoice, ReadyPlan), Halt> {
         loop {
-            f.progress(3, STAGES, "Working out the plan");
+            f.report_progress(3, STAGE_COUNT, "Working out the plan");
             match f.step("plan", |_| self.propose(&args.root, &chosen)).await? {
                 Proposal::Ready(ready) => return Ok((chosen, *ready)),
-                Proposal::Refused(why) if chosen.is_typed => {
-                    chosen.agent = Some(choose::typed_agent(f, Some(&why)).await?);
+                Proposal::Refused(why) if chosen.is_agent_typed => {
+                    chosen.agent = Some(questions::ask_agent_name(f, Some(&why)).await?);
                 }
                 Proposal::Refused(why) => return Err(Halt::refuse(format!("{why}; nothing was written"))),
             }
@@ -144,17 +151,17 @@ impl Integrate {
 
     /// Whether the plan may be written, and whether its checks are run, or why not. Who agreed to the plan in advance is
     /// not asked again; commands are another matter, and an argument is no consent to them.
-    async fn agreement(
+    async fn ask_agreement(
         &self,
         f: &mut Flow<'_>,
         args: &Args,
-        ready: &Ready,
+        ready: &ReadyPlan,
     ) -> Result<(bool, Result<bool, String>), Halt> {
         let commands = &ready.plan.post_checks;
         // The plan was made in this very conversation.
-        let allowed = may_run_checks(&self.call, true).map_err(str::to_owned);
+        let allowed = ensure_checks_allowed(&self.call, true).map_err(str::to_owned);
         let are_open = !commands.is_empty() && allowed.is_ok() && f.can_ask();
-        let checks = |question: &str| (CONSENT, confirm(question).default(false).optional());
+        let checks = |question: &str| (CONSENT_FIELD, confirm(question).default(false).optional());
         let refused = match allowed {
             _ if commands.is_empty() || args.run_checks != Some(true) => Ok(false),
             Err(why) => Err(why),
@@ -172,7 +179,7 @@ impl Integrate {
         }
         // Without a default: where nobody can be asked, the answer is missing, and not a silent no.
         let write = ("confirm", confirm("Write these changes? They can be undone."));
-        let message = ready.message(&self.call);
+        let message = ready.confirmation_message(&self.call);
         if !are_open || args.run_checks == Some(false) {
             return Ok((f.form(&message, write).await?, refused));
         }
@@ -191,11 +198,11 @@ async fn wants_undo(f: &mut Flow<'_>, args: &Args, reply: &Reply) -> Result<bool
     let options = [("keep", "Keep the changes"), ("undo", "Undo them: every file as it was before")];
     // Whoever turns away from this question leaves everything as it is.
     let after = choice("Keep the changes, or undo them?", options).default("keep").optional();
-    let answer = f.form(&reply.so_far(&failed), ("after", after)).await?;
+    let answer = f.form(&reply.undo_question_message(&failed), ("after", after)).await?;
     Ok(answer.as_deref() == Some("undo"))
 }
 
-fn ended(f: &mut Flow<'_>, reply: Reply) -> Reply {
-    f.summary(reply.sentence());
+fn finish(f: &mut Flow<'_>, reply: Reply) -> Reply {
+    f.set_summary(reply.summary());
     reply
 }

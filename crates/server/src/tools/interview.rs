@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::{Effect, InteractiveTool, ToolSpec, Toolset};
-use crate::Call;
+use crate::ToolContext;
 
 /// Answer a question of every kind, and get the answers back. Waits in between if told to, so that progress and
 /// cancellation can be tried.
@@ -56,11 +56,11 @@ impl InteractiveTool for Interview {
         name: "interview",
         title: "Interview",
         toolset: Toolset::Diagnostics,
-        effect: Effect::Reads,
+        effect: Effect::ReadOnly,
     };
-    type Talk = Self;
+    type ConversationRun = Self;
 
-    fn talk(_: &Call) -> Self {
+    fn conversation(_: &ToolContext) -> Self {
         Self
     }
 }
@@ -72,7 +72,7 @@ impl Conversation for Interview {
     type Reply = Reply;
 
     async fn run(&self, f: &mut Flow<'_>, _: Args) -> Result<Reply, Halt> {
-        f.progress(1, 3, "About you");
+        f.report_progress(1, 3, "About you");
         let name = f.ask("name", text("What are you called?").pattern("[A-Za-z ]+").length(1..=40)).await?;
         let (colour, toppings) = f
             .form(
@@ -86,21 +86,21 @@ impl Conversation for Interview {
         let wait = f.ask("wait", integer("How long shall I wait?").within(0..=600_000).default(0)).await?;
         f.step("wait", async |_| pause(wait).await).await?;
 
-        f.progress(2, 3, "About things");
+        f.report_progress(2, 3, "About things");
         let temperature = f.ask("temperature", number("How warm is it?").within(-90.0..=60.0)).await?;
         let day = f.ask("day", date("Which day is it?")).await?;
         let document = f.ask("document", file("Which file?").at_most(1024)).await?;
         let schema = json!({ "type": "object", "required": ["width"], "properties": { "width": { "type": "integer" } } });
         let size = f.ask("size", custom("How large? (an object with `width`)", schema)).await?;
 
-        f.progress(3, 3, "The end");
+        f.report_progress(3, 3, "The end");
         let agree = f.ask("agree", confirm("Is that so?").default(true)).await?;
         let document = match document {
             FileAnswer::Path(path) => path,
             FileAnswer::Content { name, .. } => name,
         };
         let day = day.to_string();
-        f.summary(format!("{name} answered everything."));
+        f.set_summary(format!("{name} answered everything."));
         Ok(Reply { name, colour, toppings, temperature, day, document, size, agree })
     }
 }

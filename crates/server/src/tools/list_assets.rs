@@ -4,13 +4,13 @@ use projects::AssetId;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::support::projects::List;
-use super::support::projects::takes::{self, takes};
-use super::support::projects::view::{AssetView, Selected};
+use super::support::projects::ListCursors;
+use super::support::projects::argument_rules::{self, optional};
+use super::support::projects::view::{AssetView, SelectedFields};
 use super::{Effect, Tool, ToolSpec, Toolset};
-use crate::Call;
-use crate::app::project_scope::Desk;
-use crate::error::Failure;
+use crate::ToolContext;
+use crate::app::project_scope::ProjectScope;
+use crate::error::RequestError;
 
 /// List the assets of a project, or look at one and the blocks that use it. Their content is in the resource `uri`.
 #[derive(Deserialize, JsonSchema)]
@@ -31,7 +31,7 @@ pub(crate) struct Args {
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Reply {
-    assets: Vec<Selected<AssetView>>,
+    assets: Vec<SelectedFields<AssetView>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     next_cursor: Option<String>,
     /// The blocks that use the one that was asked for.
@@ -47,30 +47,33 @@ impl Tool for ListAssets {
         name: "list_assets",
         title: "List assets",
         toolset: Toolset::Projects,
-        effect: Effect::Reads,
+        effect: Effect::ReadOnly,
     };
     type Args = Args;
     type Reply = Reply;
 
-    async fn call(&self, call: Call, args: Args) -> Result<Reply, Failure> {
-        let selection = AssetView::selection(&args.fields)?;
-        let desk = Desk::of(&call).await?;
-        let id = desk.project(&args.project_id)?;
-        let show = |asset: &projects::Asset| Selected::of(AssetView::of(&id, asset), &selection);
+    async fn call(&self, call: ToolContext, args: Args) -> Result<Reply, RequestError> {
+        let selection = AssetView::parse_selection(&args.fields)?;
+        let desk = ProjectScope::for_call(&call).await?;
+        let id = desk.resolve_project_id(&args.project_id)?;
+        let show =
+            |asset: &projects::Asset| SelectedFields::new(AssetView::from_asset(&id, asset), &selection);
         if let Some(asset) = &args.asset_id {
-            let table =
-                [takes("limit", args.limit.is_some(), &[]), takes("cursor", args.cursor.is_some(), &[])];
-            takes::check("", "look at one asset", &(), &table)?;
+            let table = [
+                optional("limit", args.limit.is_some(), &[]),
+                optional("cursor", args.cursor.is_some(), &[]),
+            ];
+            argument_rules::check_rules("", "look at one asset", &(), &table)?;
             let asset = AssetId::parse(asset)?;
             let found = desk.store().asset(&desk.account, &id, &asset).await?;
             let users = desk.store().asset_users(&desk.account, &id, &asset).await?;
             let used_by = Some(users.iter().map(ToString::to_string).collect());
             return Ok(Reply { assets: vec![show(&found)?], next_cursor: None, used_by });
         }
-        let list = List::of(("assets", id.as_str()));
-        let page = list.usual_page(args.cursor.as_deref(), args.limit)?;
+        let list = ListCursors::new(("assets", id.as_str()));
+        let page = list.default_page(args.cursor.as_deref(), args.limit)?;
         let listed = desk.store().list_assets(&desk.account, &id, page).await?.value;
         let assets = listed.items.iter().map(show).collect::<Result<_, _>>()?;
-        Ok(Reply { assets, next_cursor: list.next(&listed), used_by: None })
+        Ok(Reply { assets, next_cursor: list.next_cursor(&listed), used_by: None })
     }
 }

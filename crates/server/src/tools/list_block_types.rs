@@ -1,14 +1,14 @@
 //! `list_block_types`: what blocks there can be, and what each takes.
 
-use projects::{BlockType, Types};
+use projects::{BlockType, BlockTypes};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::{Effect, Tool, ToolSpec, Toolset};
-use crate::Call;
-use crate::app::project_scope::Desk;
-use crate::error::Failure;
+use crate::ToolContext;
+use crate::app::project_scope::ProjectScope;
+use crate::error::RequestError;
 
 /// List the block types: those that are built in, and a project's own. With `names` also the JSON Schema of their props.
 #[derive(Deserialize, JsonSchema)]
@@ -47,12 +47,12 @@ pub(super) struct TypeView {
 }
 
 impl TypeView {
-    fn of(kind: &BlockType, with_schema: bool) -> Self {
+    fn from_block_type(kind: &BlockType, with_schema: bool) -> Self {
         Self {
             name: kind.name.clone(),
             description: kind.description.clone(),
             built_in: kind.is_built_in,
-            children: kind.children.names(),
+            children: kind.children.to_names(),
             parents: kind.parents.clone(),
             schema: with_schema.then(|| kind.schema.clone()),
         }
@@ -67,27 +67,29 @@ impl Tool for ListBlockTypes {
         name: "list_block_types",
         title: "List block types",
         toolset: Toolset::Projects,
-        effect: Effect::Reads,
+        effect: Effect::ReadOnly,
     };
     type Args = Args;
     type Reply = Reply;
 
-    async fn call(&self, call: Call, args: Args) -> Result<Reply, Failure> {
+    async fn call(&self, call: ToolContext, args: Args) -> Result<Reply, RequestError> {
         let types = match &args.project_id {
-            None => Types::default(),
+            None => BlockTypes::default(),
             Some(project) => {
-                let desk = Desk::of(&call).await?;
-                let id = desk.project(project)?;
-                Types::with(&desk.store().block_types(&desk.account, &id).await?.value)
+                let desk = ProjectScope::for_call(&call).await?;
+                let id = desk.resolve_project_id(project)?;
+                BlockTypes::with_custom(&desk.store().block_types(&desk.account, &id).await?.value)
             }
         };
         if args.names.is_empty() {
-            return Ok(Reply { types: types.all().map(|kind| TypeView::of(kind, false)).collect() });
+            return Ok(Reply {
+                types: types.all().map(|kind| TypeView::from_block_type(kind, false)).collect(),
+            });
         }
         let named = |name: &String| match types.get(name) {
-            Some(kind) => Ok(TypeView::of(kind, true)),
-            None => Err(projects::Refusal::not_found(projects::Noun::BlockType, name).into()),
+            Some(kind) => Ok(TypeView::from_block_type(kind, true)),
+            None => Err(projects::ProjectRejection::not_found(projects::EntityKind::BlockType, name).into()),
         };
-        Ok(Reply { types: args.names.iter().map(named).collect::<Result<_, Failure>>()? })
+        Ok(Reply { types: args.names.iter().map(named).collect::<Result<_, RequestError>>()? })
     }
 }

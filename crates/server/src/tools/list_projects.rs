@@ -4,12 +4,12 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use super::support::projects::List;
-use super::support::projects::view::{ProjectView, Selected, listed};
-use super::{Effect, German, Tool, ToolSpec, Toolset};
-use crate::Call;
-use crate::app::project_scope::Desk;
-use crate::error::Failure;
+use super::support::projects::ListCursors;
+use super::support::projects::view::{ProjectView, SelectedFields, visible_projects_json};
+use super::{Effect, GermanTexts, Tool, ToolSpec, Toolset};
+use crate::ToolContext;
+use crate::app::project_scope::ProjectScope;
+use crate::error::RequestError;
 
 /// List all projects of the user, the oldest first.
 #[derive(Deserialize, JsonSchema)]
@@ -30,7 +30,7 @@ pub(crate) struct Args {
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Reply {
-    #[schemars(with = "Vec<Selected<ProjectView>>")]
+    #[schemars(with = "Vec<SelectedFields<ProjectView>>")]
     projects: Box<RawValue>,
     #[serde(skip_serializing_if = "Option::is_none")]
     next_cursor: Option<String>,
@@ -44,10 +44,10 @@ impl Tool for ListProjects {
         name: "list_projects",
         title: "List projects",
         toolset: Toolset::Projects,
-        effect: Effect::Reads,
+        effect: Effect::ReadOnly,
     };
-    const GERMAN: Option<German> =
-        Some(German { description: "Listet alle Projekte des Benutzers auf", arguments: &[] });
+    const GERMAN: Option<GermanTexts> =
+        Some(GermanTexts { description: "Listet alle Projekte des Benutzers auf", arguments: &[] });
     type Args = Args;
     type Reply = Reply;
 
@@ -56,12 +56,13 @@ impl Tool for ListProjects {
         Some(reply.projects.get().to_owned())
     }
 
-    async fn call(&self, call: Call, args: Args) -> Result<Reply, Failure> {
-        let selection = ProjectView::selection(&args.fields)?;
-        let desk = Desk::of(&call).await?;
-        let list = List::of("projects");
-        let view = |project| Selected::of(ProjectView::of(project), &selection);
-        let (projects, next) = listed(&desk, list.page(args.cursor.as_deref(), args.limit)?, view).await?;
+    async fn call(&self, call: ToolContext, args: Args) -> Result<Reply, RequestError> {
+        let selection = ProjectView::parse_selection(&args.fields)?;
+        let desk = ProjectScope::for_call(&call).await?;
+        let list = ListCursors::new("projects");
+        let view = |project| SelectedFields::new(ProjectView::from_project(project), &selection);
+        let (projects, next) =
+            visible_projects_json(&desk, list.page(args.cursor.as_deref(), args.limit)?, view).await?;
         let next_cursor = next.map(|next| list.encode(&next));
         Ok(Reply { projects, next_cursor })
     }

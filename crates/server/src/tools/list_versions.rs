@@ -1,18 +1,19 @@
 //! `list_versions`: what was published, and what differs between two states of a project.
 
 use projects::{
-    Block, BlockChange, BlockId, Content, Differences, FieldChange, Moved, Names, ProjectId, differences,
+    Block, BlockChange, BlockId, BlockMove, ContentDiff, FieldChange, NameChanges, ProjectContent, ProjectId,
+    diff_content,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use super::support::projects::view::{BlockView, VersionView};
-use super::support::projects::{List, first};
+use super::support::projects::{ListCursors, take_first};
 use super::{Effect, Tool, ToolSpec, Toolset};
-use crate::Call;
-use crate::app::project_scope::Desk;
-use crate::error::Failure;
+use crate::ToolContext;
+use crate::app::project_scope::ProjectScope;
+use crate::error::RequestError;
 
 /// List the published versions of a project, the newest first; with `from`, also what differs since that version.
 #[derive(Deserialize, JsonSchema)]
@@ -48,49 +49,56 @@ impl Tool for ListVersions {
         name: "list_versions",
         title: "List versions",
         toolset: Toolset::Projects,
-        effect: Effect::Reads,
+        effect: Effect::ReadOnly,
     };
     type Args = Args;
     type Reply = Reply;
 
-    async fn call(&self, call: Call, args: Args) -> Result<Reply, Failure> {
+    async fn call(&self, call: ToolContext, args: Args) -> Result<Reply, RequestError> {
         if args.to.is_some() && args.from.is_none() {
-            return Err(Failure::argument("to", "needs `from`: the version that it is compared with"));
+            return Err(RequestError::invalid_argument(
+                "to",
+                "needs `from`: the version that it is compared with",
+            ));
         }
-        let desk = Desk::of(&call).await?;
-        let id = desk.project(&args.project_id)?;
-        let list = List::of(("versions", id.as_str()));
-        let page = list.usual_page(args.cursor.as_deref(), args.limit)?;
+        let desk = ProjectScope::for_call(&call).await?;
+        let id = desk.resolve_project_id(&args.project_id)?;
+        let list = ListCursors::new(("versions", id.as_str()));
+        let page = list.default_page(args.cursor.as_deref(), args.limit)?;
         let listed = desk.store().list_versions(&desk.account, &id, page).await?;
         let differences = match args.from {
             None => None,
             Some(from) => {
                 let (_, old) = desk.store().version(&desk.account, &id, from).await?;
-                let new = state(&desk, &id, args.to).await?;
-                Some(desk.aside(move || Ok(shown(&differences(&old, &new)))).await?)
+                let new = load_content(&desk, &id, args.to).await?;
+                Some(desk.run_blocking(move || Ok(render_differences(&diff_content(&old, &new)))).await?)
             }
         };
         Ok(Reply {
-            versions: listed.items.iter().map(VersionView::of).collect(),
-            next_cursor: list.next(&listed),
+            versions: listed.items.iter().map(VersionView::from_version).collect(),
+            next_cursor: list.next_cursor(&listed),
             differences,
         })
     }
 }
 
-async fn state(desk: &Desk, id: &ProjectId, version: Option<u32>) -> Result<Content, Failure> {
+async fn load_content(
+    scope: &ProjectScope,
+    id: &ProjectId,
+    version: Option<u32>,
+) -> Result<ProjectContent, RequestError> {
     match version {
-        Some(version) => Ok(desk.store().version(&desk.account, id, version).await?.1),
-        None => Ok(desk.store().content(&desk.account, id).await?.value),
+        Some(version) => Ok(scope.store().version(&scope.account, id, version).await?.1),
+        None => Ok(scope.store().content(&scope.account, id).await?.value),
     }
 }
 
 /// Lists of what differs, by name: the first of each. `moreAdded` counts the rest of `added`, and so on.
-struct Lists(Map<String, Value>);
+struct DifferenceLists(Map<String, Value>);
 
-impl Lists {
-    fn of<T>(mut self, names: [&str; 2], all: &[T], show: impl FnMut(&T) -> Value) -> Self {
-        let (first, more) = first(all, show);
+impl DifferenceLists {
+    fn with_list<T>(mut self, names: [&str; 2], all: &[T], show: impl FnMut(&T) -> Value) -> Self {
+        let (first, more) = take_first(all, show);
         let [name, rest] = names.map(str::to_owned);
         self.0.insert(name, Value::Array(first));
         self.0.extend(more.map(|more| (rest, json!(more))));
@@ -98,49 +106,66 @@ impl Lists {
     }
 }
 
-const ADDED: [&str; 2] = ["added", "moreAdded"];
-const REMOVED: [&str; 2] = ["removed", "moreRemoved"];
-const CHANGED: [&str; 2] = ["changed", "moreChanged"];
-const MOVED: [&str; 2] = ["moved", "moreMoved"];
-const RENAMED: [&str; 2] = ["renamed", "moreRenamed"];
+const ADDED_KEYS: [&str; 2] = ["added", "moreAdded"];
+const REMOVED_KEYS: [&str; 2] = ["removed", "moreRemoved"];
+const CHANGED_KEYS: [&str; 2] = ["changed", "moreChanged"];
+const MOVED_KEYS: [&str; 2] = ["moved", "moreMoved"];
+const RENAMED_KEYS: [&str; 2] = ["renamed", "moreRenamed"];
 
-fn shown(found: &Differences) -> Value {
+fn render_differences(found: &ContentDiff) -> Value {
     let field = |one: &FieldChange| json!({ "field": one.field, "before": one.before, "after": one.after });
     json!({
         "same": found.is_empty(),
         "fields": found.fields.iter().map(field).collect::<Vec<_>>(),
-        "blockTypes": names(&found.types),
-        "blocks": block_changes(found),
-        "tokens": token_changes(&found.tokens),
-        "assets": names(&found.assets),
+        "blockTypes": render_name_changes(&found.types),
+        "blocks": render_block_changes(found),
+        "tokens": render_token_changes(&found.tokens),
+        "assets": render_name_changes(&found.assets),
     })
 }
 
-fn names(found: &Names) -> Value {
+fn render_name_changes(found: &NameChanges) -> Value {
     let name = |name: &String| json!(name);
-    let lists = Lists(Map::new()).of(ADDED, &found.added, name).of(REMOVED, &found.removed, name);
-    Value::Object(lists.of(CHANGED, &found.changed, name).0)
+    let lists = DifferenceLists(Map::new()).with_list(ADDED_KEYS, &found.added, name).with_list(
+        REMOVED_KEYS,
+        &found.removed,
+        name,
+    );
+    Value::Object(lists.with_list(CHANGED_KEYS, &found.changed, name).0)
 }
 
-fn block_changes(found: &Differences) -> Value {
+fn render_block_changes(found: &ContentDiff) -> Value {
     let brief = |block: &Block| json!(BlockView::brief(block.clone()));
     let changed = |one: &BlockChange| json!({ "id": one.after.id.as_str(), "before": one.before.props, "after": one.after.props });
-    let moved = |moved: &Moved| {
+    let moved = |moved: &BlockMove| {
         let id = |id: &Option<BlockId>| id.as_ref().map(ToString::to_string);
         json!({ "id": moved.id.as_str(), "from": id(&moved.from), "to": id(&moved.to) })
     };
-    let lists = Lists(Map::new()).of(ADDED, &found.added, brief).of(REMOVED, &found.removed, brief);
-    Value::Object(lists.of(CHANGED, &found.changed, changed).of(MOVED, &found.moved, moved).0)
+    let lists = DifferenceLists(Map::new()).with_list(ADDED_KEYS, &found.added, brief).with_list(
+        REMOVED_KEYS,
+        &found.removed,
+        brief,
+    );
+    Value::Object(
+        lists.with_list(CHANGED_KEYS, &found.changed, changed).with_list(MOVED_KEYS, &found.moved, moved).0,
+    )
 }
 
-fn token_changes(found: &design_tokens::Diff) -> Value {
-    let changed = |one: &design_tokens::Change| json!({ "before": state_of(&one.before), "after": state_of(&one.after) });
-    let renamed = |one: &design_tokens::Renamed| json!({ "from": one.from, "to": one.to });
-    let lists = Lists(Map::new()).of(ADDED, &found.added, state_of).of(REMOVED, &found.removed, state_of);
-    Value::Object(lists.of(CHANGED, &found.changed, changed).of(RENAMED, &found.renamed, renamed).0)
+fn render_token_changes(found: &design_tokens::TokenDiff) -> Value {
+    let changed = |one: &design_tokens::TokenChange| json!({ "before": render_token_state(&one.before), "after": render_token_state(&one.after) });
+    let renamed = |one: &design_tokens::TokenRename| json!({ "from": one.from, "to": one.to });
+    let lists = DifferenceLists(Map::new())
+        .with_list(ADDED_KEYS, &found.added, render_token_state)
+        .with_list(REMOVED_KEYS, &found.removed, render_token_state);
+    Value::Object(
+        lists
+            .with_list(CHANGED_KEYS, &found.changed, changed)
+            .with_list(RENAMED_KEYS, &found.renamed, renamed)
+            .0,
+    )
 }
 
-fn state_of(state: &design_tokens::State) -> Value {
+fn render_token_state(state: &design_tokens::TokenState) -> Value {
     let modes: Map<String, Value> =
         state.modes.iter().map(|(mode, value)| (mode.clone(), json!(value))).collect();
     let mut shown = json!({ "path": state.path, "value": state.value });

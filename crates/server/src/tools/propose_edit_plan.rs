@@ -1,9 +1,9 @@
 //! `propose_edit_plan`: the edits that integrate FluxLoop, exactly, with their diff.
 
-use codebase::RepositoryTexts;
-use codebase::plan::{Edit, FileChange, Plan, Rollback};
+use codebase::NameRedactor;
+use codebase::plan::{Edit, EditPlan, FileChange, Rollback};
 use jiff::Timestamp;
-use protocol::mcp::{Prompt, PromptArgument};
+use protocol::mcp::{PromptArgument, PromptDescriptor};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -11,16 +11,17 @@ use std::collections::BTreeMap;
 use tree::Tree;
 
 use super::support::integration::{
-    Reach, Subject, VariantWish, Wishes, frameworks, hints, lines, plan, recipe_of, root_of,
+    AnalyzedRepository, IntegrationPreferences, RepositoryAccess, VariantWish, build_plan, frameworks_schema,
+    profile_entry_points, profile_root, release_lines_schema, require_recipe,
 };
-use super::support::opaque_object::Open;
-use super::support::plan_view::{editor_view, view};
-use super::support::repository_text::{RepositoryText, left_out_of};
+use super::support::opaque_object::OpaqueObject;
+use super::support::plan_view::{visible_plan, visible_workspace_edit};
+use super::support::repository_text::{RepositoryTextView, omitted_texts};
 use super::{Effect, Tool, ToolSpec, Toolset};
-use crate::Call;
-use crate::app::plans::Plans;
-use crate::blocking::blocking;
-use crate::error::Failure;
+use crate::ToolContext;
+use crate::app::plans::PlanStore;
+use crate::blocking::run_blocking;
+use crate::error::RequestError;
 use crate::rpc::prompts::PromptEntry;
 
 /// Propose the edits that integrate FluxLoop into a repository: placed by syntax tree, applied in memory and parsed again,
@@ -28,7 +29,7 @@ use crate::rpc::prompts::PromptEntry;
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Args {
-    #[schemars(schema_with = "frameworks")]
+    #[schemars(schema_with = "frameworks_schema")]
     framework: String,
     /// What `analyze_repository` gave; taken as hints.
     #[serde(default)]
@@ -44,7 +45,7 @@ pub(crate) struct Args {
     variant: VariantWish,
     /// Line of the FluxLoop CLI; default: the repository's, else the newest.
     #[serde(default)]
-    #[schemars(schema_with = "lines")]
+    #[schemars(schema_with = "release_lines_schema")]
     cli: Option<String>,
     /// What to run: `path/to/file.py:function` or `POST /chat`; default: found by analysis.
     #[serde(default)]
@@ -58,8 +59,8 @@ pub(crate) struct Args {
 }
 
 impl Args {
-    fn wishes(&self) -> Wishes {
-        Wishes {
+    fn preferences(&self) -> IntegrationPreferences {
+        IntegrationPreferences {
             package: self.package.clone(),
             variant: self.variant,
             cli: self.cli.clone(),
@@ -77,15 +78,15 @@ pub(crate) struct Reply {
     /// The digest of the plan.
     id: String,
     summary: String,
-    edits: Vec<Open<Edit>>,
-    files: Vec<Open<FileChange>>,
+    edits: Vec<OpaqueObject<Edit>>,
+    files: Vec<OpaqueObject<FileChange>>,
     post_checks: Vec<String>,
     post_check_commands: Vec<Vec<String>>,
-    rollback: Open<Rollback>,
+    rollback: OpaqueObject<Rollback>,
     warnings: Vec<String>,
     prerequisites: Vec<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    workspace_edit: Option<Open<Value>>,
+    workspace_edit: Option<OpaqueObject<Value>>,
     /// Until then other tools take its id as `plan_id`.
     #[serde(skip_serializing_if = "Option::is_none")]
     kept_until: Option<String>,
@@ -95,7 +96,7 @@ pub(crate) struct Reply {
     withheld: Vec<String>,
     /// Texts of the repository that the sentences name by their place.
     #[serde(rename = "repository_text", skip_serializing_if = "Vec::is_empty")]
-    repository_text: Vec<RepositoryText>,
+    repository_text: Vec<RepositoryTextView>,
 }
 
 /// The tool.
@@ -106,70 +107,70 @@ impl Tool for ProposeEditPlan {
         name: "propose_edit_plan",
         title: "Propose an edit plan",
         toolset: Toolset::Integrate,
-        effect: Effect::Reads,
+        effect: Effect::ReadOnly,
     };
     type Args = Args;
     type Reply = Reply;
 
-    async fn call(&self, call: Call, args: Args) -> Result<Reply, Failure> {
-        let recipe = recipe_of(&args.framework)?;
-        let plans = Plans::open(&call).await?;
-        let (reach, reader) = (Reach::new(&call, &plans), call.clone());
-        let proposed = blocking(&call, move |budget| {
+    async fn call(&self, call: ToolContext, args: Args) -> Result<Reply, RequestError> {
+        let recipe = require_recipe(&args.framework)?;
+        let plans = PlanStore::open(&call).await?;
+        let (reach, reader) = (RepositoryAccess::new(&call, &plans), call.clone());
+        let proposed = run_blocking(&call, move |budget| {
             let profile = args.repository_profile.as_ref();
-            let root = args.root.clone().or_else(|| root_of(profile)).unwrap_or_else(|| ".".to_owned());
-            let subject = Subject::open(&reach, &root, hints(profile), budget)?;
-            let integration = subject.integrate(&args.wishes().ask(recipe))?;
+            let root = args.root.clone().or_else(|| profile_root(profile)).unwrap_or_else(|| ".".to_owned());
+            let subject = AnalyzedRepository::open(&reach, &root, profile_entry_points(profile), budget)?;
+            let integration = subject.integrate(&args.preferences().with_recipe(recipe))?;
             let texts = integration.texts.clone();
-            let plan = plan(&subject.tree, integration, budget)?;
+            let plan = build_plan(&subject.tree, integration, budget)?;
             let edit = args.workspace_edit.then(|| {
                 let path = subject.tree.path().to_string_lossy();
                 let root = format!("file://{}", codebase::plan::uri_path(&path));
-                Open(editor_view(&reader, &plan, &root))
+                OpaqueObject(visible_workspace_edit(&reader, &plan, &root))
             });
-            Ok((Proposed::new(plan, texts, &subject.tree), edit))
+            Ok((ProposedPlan::new(plan, texts, &subject.tree), edit))
         });
         let (proposed, edit) = proposed.await?;
-        let kept_until = proposed.keep(&plans).await;
-        Ok(Reply { workspace_edit: edit, ..proposed.reply(&call, kept_until) })
+        let kept_until = proposed.store(&plans).await;
+        Ok(Reply { workspace_edit: edit, ..proposed.to_reply(&call, kept_until) })
     }
 }
 
 /// A plan that was just made, and for which folder.
-pub(super) struct Proposed {
-    pub(super) plan: Plan,
+pub(super) struct ProposedPlan {
+    pub(super) plan: EditPlan,
     root: String,
-    texts: RepositoryTexts,
+    texts: NameRedactor,
 }
 
-impl Proposed {
-    pub(super) fn new(plan: Plan, texts: RepositoryTexts, tree: &Tree) -> Self {
+impl ProposedPlan {
+    pub(super) fn new(plan: EditPlan, texts: NameRedactor, tree: &Tree) -> Self {
         Self { plan, root: tree.path().display().to_string(), texts }
     }
 
     /// Keeps it under its id.
-    pub(super) async fn keep(&self, plans: &Plans<'_>) -> Option<Timestamp> {
-        plans.keep(&self.plan, &self.root).await
+    pub(super) async fn store(&self, plans: &PlanStore<'_>) -> Option<Timestamp> {
+        plans.store(&self.plan, &self.root).await
     }
 
     /// What a model sees of it.
-    pub(super) fn reply(&self, call: &Call, kept_until: Option<Timestamp>) -> Reply {
-        let shown = view(call, &self.plan);
+    pub(super) fn to_reply(&self, call: &ToolContext, kept_until: Option<Timestamp>) -> Reply {
+        let shown = visible_plan(call, &self.plan);
         let plan = shown.plan;
         let rationales = plan.edits.iter().map(|edit| &edit.rationale);
         let sentences = std::iter::once(&plan.summary).chain(&plan.warnings).chain(&plan.prerequisites);
         let sentences = sentences.chain(rationales).map(String::as_str);
-        let repository_text = left_out_of(&self.texts, sentences);
+        let repository_text = omitted_texts(&self.texts, sentences);
         Reply {
             repository_text,
             schema: plan.schema,
             id: plan.id,
             summary: plan.summary,
-            edits: plan.edits.into_iter().map(Open).collect(),
-            files: plan.files.into_iter().map(Open).collect(),
+            edits: plan.edits.into_iter().map(OpaqueObject).collect(),
+            files: plan.files.into_iter().map(OpaqueObject).collect(),
             post_checks: plan.post_checks,
             post_check_commands: plan.post_check_commands,
-            rollback: Open(plan.rollback),
+            rollback: OpaqueObject(plan.rollback),
             warnings: plan.warnings,
             prerequisites: plan.prerequisites,
             workspace_edit: None,
@@ -182,7 +183,7 @@ impl Proposed {
 /// The prompt that leads from nothing to a reviewed plan.
 pub(crate) const PROMPT: PromptEntry = PromptEntry {
     tool: "propose_edit_plan",
-    prompt: Prompt {
+    prompt: PromptDescriptor {
         name: "integrate_fluxloop",
         title: Some("Integrate FluxLoop"),
         description: "Bring FluxLoop into this repository: analyse, plan, review, apply.",
@@ -195,10 +196,10 @@ pub(crate) const PROMPT: PromptEntry = PromptEntry {
             PromptArgument { name: "package", description: "The package in a monorepo.", required: false },
         ],
     },
-    text: prompt,
+    text: prompt_text,
 };
 
-fn prompt(arguments: &BTreeMap<String, String>) -> String {
+fn prompt_text(arguments: &BTreeMap<String, String>) -> String {
     let given =
         |name: &str| arguments.get(name).map(|value| format!(", `{name}`: {}", Value::String(value.clone())));
     let more = [given("framework"), given("package")].into_iter().flatten().collect::<String>();

@@ -1,16 +1,16 @@
 //! `publish_project`: versions are made, taken back, restored and deleted.
 
-use design_tokens::{Finding, validate};
+use design_tokens::{TokenFinding, validate};
 use projects::ProjectId;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::support::projects::takes::{self, needs, takes};
+use super::support::projects::argument_rules::{self, optional, required};
 use super::support::projects::view::{FindingView, VersionView};
 use super::{Effect, Tool, ToolSpec, Toolset};
-use crate::Call;
-use crate::app::project_scope::{Changed, Desk, Guard};
-use crate::error::Failure;
+use crate::ToolContext;
+use crate::app::project_scope::{ProjectChange, ProjectScope, WriteOptions};
+use crate::error::RequestError;
 
 /// Publish the draft of a project as a new version, take it back, or restore or delete a version. With `dryRun` it
 /// tells everything that is wrong with the draft.
@@ -20,7 +20,7 @@ pub(crate) struct Args {
     project_id: String,
     /// `publish` without it.
     #[serde(default)]
-    action: Action,
+    action: PublishAction,
     /// The version to restore as the draft, or to delete.
     version: Option<u32>,
     /// To publish: what is new.
@@ -35,7 +35,7 @@ pub(crate) struct Args {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 #[schemars(inline)]
-enum Action {
+enum PublishAction {
     #[default]
     Publish,
     Unpublish,
@@ -70,58 +70,78 @@ impl Tool for PublishProject {
         name: "publish_project",
         title: "Publish a project",
         toolset: Toolset::Projects,
-        effect: Effect::Edits,
+        effect: Effect::Write,
     };
     type Args = Args;
     type Reply = Reply;
 
-    async fn call(&self, call: Call, args: Args) -> Result<Reply, Failure> {
+    async fn call(&self, call: ToolContext, args: Args) -> Result<Reply, RequestError> {
         let table = [
-            needs("version", args.version.is_some(), &[Action::Restore, Action::Delete]),
-            takes("note", !args.note.is_empty(), &[Action::Publish]),
+            required("version", args.version.is_some(), &[PublishAction::Restore, PublishAction::Delete]),
+            optional("note", !args.note.is_empty(), &[PublishAction::Publish]),
         ];
-        takes::check("", "action", &args.action, &table)?;
-        let desk = Desk::of(&call).await?;
-        let (id, guard) =
-            (desk.project(&args.project_id)?, Guard { if_revision: args.if_revision, dry_run: args.dry_run });
-        let reply = act(&desk, &id, guard, &args).await?;
-        let changed = if args.action == Action::Restore { Changed::Everything } else { Changed::Project };
-        desk.tell(&id, changed, guard);
+        argument_rules::check_rules("", "action", &args.action, &table)?;
+        let desk = ProjectScope::for_call(&call).await?;
+        let (id, guard) = (
+            desk.resolve_project_id(&args.project_id)?,
+            WriteOptions { if_revision: args.if_revision, dry_run: args.dry_run },
+        );
+        let reply = apply_action(&desk, &id, guard, &args).await?;
+        let changed = if args.action == PublishAction::Restore {
+            ProjectChange::Everything
+        } else {
+            ProjectChange::Project
+        };
+        desk.notify(&id, changed, guard);
         Ok(reply)
     }
 }
 
-async fn act(desk: &Desk, id: &ProjectId, guard: Guard, args: &Args) -> Result<Reply, Failure> {
-    let (store, write) = (desk.store(), desk.write(id, guard));
+async fn apply_action(
+    scope: &ProjectScope,
+    id: &ProjectId,
+    options: WriteOptions,
+    args: &Args,
+) -> Result<Reply, RequestError> {
+    let (store, write) = (scope.store(), scope.write(id, options));
     // Read first: after the write nothing may go wrong any more.
-    let findings = if args.action == Action::Publish { broken(desk, id).await? } else { Vec::new() };
+    let findings =
+        if args.action == PublishAction::Publish { design_errors(scope, id).await? } else { Vec::new() };
     let number = args.version.unwrap_or_default();
     let (revision, version, published_version) = match args.action {
-        Action::Publish => {
+        PublishAction::Publish => {
             let made = store.publish(write, &args.note).await?;
-            (made.revision, Some(VersionView::of(&made.value)), Some(made.value.number))
+            (made.revision, Some(VersionView::from_version(&made.value)), Some(made.value.number))
         }
-        Action::Unpublish => (store.unpublish(write).await?.revision, None, None),
-        Action::Restore => {
+        PublishAction::Unpublish => (store.unpublish(write).await?.revision, None, None),
+        PublishAction::Restore => {
             let project = store.restore_version(write, number).await?;
             (project.revision, None, project.published.map(|published| published.version))
         }
-        Action::Delete => {
+        PublishAction::Delete => {
             // Also read first. What is published is never deleted.
-            let published = store.project(&desk.account, id).await?.published;
+            let published = store.project(&scope.account, id).await?.published;
             let gone = store.delete_version(write, number).await?;
-            (gone.revision, Some(VersionView::of(&gone.value)), published.map(|published| published.version))
+            (
+                gone.revision,
+                Some(VersionView::from_version(&gone.value)),
+                published.map(|published| published.version),
+            )
         }
     };
     Ok(Reply { revision, version, published_version, findings, dry_run: args.dry_run })
 }
 
 /// What is broken in the design system. A page shows without it, so nothing is refused for that.
-async fn broken(desk: &Desk, id: &ProjectId) -> Result<Vec<FindingView>, Failure> {
-    let design = desk.store().design_system(&desk.account, id).await?.value;
+async fn design_errors(scope: &ProjectScope, id: &ProjectId) -> Result<Vec<FindingView>, RequestError> {
+    let design = scope.store().design_system(&scope.account, id).await?.value;
     let errors = move || {
         let findings = validate(&design);
-        Ok(findings.iter().filter(|finding: &&Finding| finding.is_error()).map(FindingView::of).collect())
+        Ok(findings
+            .iter()
+            .filter(|finding: &&TokenFinding| finding.is_error())
+            .map(FindingView::from_finding)
+            .collect())
     };
-    desk.aside(errors).await
+    scope.run_blocking(errors).await
 }

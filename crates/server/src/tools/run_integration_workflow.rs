@@ -1,24 +1,27 @@
 //! `run_integration_workflow`: analyse, detect, steps, plan, validate, in one call.
 
-use codebase::plan::validate;
-use fluxloop::{Recipe, Situation};
+use codebase::plan::validate_plan;
+use fluxloop::{GuideInput, Recipe};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use tree::Budget;
+use tree::WorkBudget;
 
-use super::analyze_repository::{self, here};
-use super::propose_edit_plan::Proposed;
-use super::support::integration::{Reach, Subject, VariantWish, Wishes, lines, plan, recipe_of, rules};
-use super::support::opaque_object::Open;
+use super::analyze_repository::{self, default_root};
+use super::propose_edit_plan::ProposedPlan;
+use super::support::integration::{
+    AnalyzedRepository, IntegrationPreferences, RepositoryAccess, VariantWish, build_plan,
+    release_lines_schema, require_recipe, validation_rules,
+};
+use super::support::opaque_object::OpaqueObject;
 use super::{
     Effect, Tool, ToolSpec, Toolset, detect_frameworks, generate_integration_steps as steps,
-    validate_edit_plan as verdict,
+    validate_edit_plan,
 };
-use crate::Call;
-use crate::app::plans::Plans;
-use crate::blocking::blocking;
-use crate::error::Failure;
+use crate::ToolContext;
+use crate::app::plans::PlanStore;
+use crate::blocking::run_blocking;
+use crate::error::RequestError;
 
 /// Everything in one call: analyse the repository, find its frameworks, list the steps, propose an edit plan and validate
 /// it. Nothing is written. A stage that does not apply says `skipped` and why. Arguments as for
@@ -27,7 +30,7 @@ use crate::error::Failure;
 #[serde(deny_unknown_fields)]
 pub(crate) struct Args {
     /// The folder of the repository.
-    #[serde(default = "here")]
+    #[serde(default = "default_root")]
     root: String,
     /// Default: the surest that has a recipe.
     #[serde(default)]
@@ -37,7 +40,7 @@ pub(crate) struct Args {
     #[serde(default)]
     variant: VariantWish,
     #[serde(default)]
-    #[schemars(schema_with = "lines")]
+    #[schemars(schema_with = "release_lines_schema")]
     cli: Option<String>,
     #[serde(default)]
     agent: Option<String>,
@@ -46,8 +49,8 @@ pub(crate) struct Args {
 }
 
 impl Args {
-    fn wishes(&self) -> Wishes {
-        Wishes {
+    fn preferences(&self) -> IntegrationPreferences {
+        IntegrationPreferences {
             package: self.package.clone(),
             variant: self.variant,
             cli: self.cli.clone(),
@@ -61,15 +64,15 @@ impl Args {
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct Reply {
     /// As from `analyze_repository`.
-    profile: Open<analyze_repository::Reply>,
+    profile: OpaqueObject<analyze_repository::Reply>,
     /// As from `detect_frameworks`.
-    detection: Open<detect_frameworks::Reply>,
+    detection: OpaqueObject<detect_frameworks::Reply>,
     /// As from `generate_integration_steps`.
-    integration_steps: Open<Value>,
+    integration_steps: OpaqueObject<Value>,
     /// As from `propose_edit_plan`.
-    edit_plan: Open<Value>,
+    edit_plan: OpaqueObject<Value>,
     /// As from `validate_edit_plan`.
-    validation: Open<Value>,
+    validation: OpaqueObject<Value>,
 }
 
 /// The tool.
@@ -80,111 +83,122 @@ impl Tool for RunIntegrationWorkflow {
         name: "run_integration_workflow",
         title: "Run the integration workflow",
         toolset: Toolset::Integrate,
-        effect: Effect::Reads,
+        effect: Effect::ReadOnly,
     };
     type Args = Args;
     type Reply = Reply;
 
-    async fn call(&self, call: Call, args: Args) -> Result<Reply, Failure> {
-        let plans = Plans::open(&call).await?;
-        let reach = Reach::new(&call, &plans);
+    async fn call(&self, call: ToolContext, args: Args) -> Result<Reply, RequestError> {
+        let plans = PlanStore::open(&call).await?;
+        let reach = RepositoryAccess::new(&call, &plans);
         let reader = call.clone();
-        let work = blocking(&call, move |budget| run(&reader, &reach, &args, budget));
+        let work = run_blocking(&call, move |budget| analyze_and_run_stages(&reader, &reach, &args, budget));
         let (subject, mut stages) = work.await?;
-        stages.keep_plan(&call, &plans).await?;
-        Ok(Reply::of(subject, stages, analyze_repository::usual_limit()))
+        stages.store_plan(&call, &plans).await?;
+        Ok(Reply::new(subject, stages, analyze_repository::default_limit()))
     }
 }
 
-fn run(call: &Call, reach: &Reach, args: &Args, budget: &Budget) -> Result<(Subject, Stages), Failure> {
-    let named = args.framework.as_deref().map(recipe_of).transpose()?;
-    let subject = Subject::open(reach, &args.root, Vec::new(), budget)?;
-    let stages = Stages::of(call, &subject, named, &args.wishes(), budget)?;
+fn analyze_and_run_stages(
+    call: &ToolContext,
+    reach: &RepositoryAccess,
+    args: &Args,
+    budget: &WorkBudget,
+) -> Result<(AnalyzedRepository, WorkflowStages), RequestError> {
+    let named = args.framework.as_deref().map(require_recipe).transpose()?;
+    let subject = AnalyzedRepository::open(reach, &args.root, Vec::new(), budget)?;
+    let stages = WorkflowStages::run(call, &subject, named, &args.preferences(), budget)?;
     Ok((subject, stages))
 }
 
 /// What comes after the analysis.
-pub(super) struct Stages {
+pub(super) struct WorkflowStages {
     detection: detect_frameworks::Reply,
     pub(super) integration_steps: Value,
     edit_plan: Value,
     validation: Value,
     /// The plan, exactly.
-    proposed: Option<Proposed>,
+    proposed: Option<ProposedPlan>,
 }
 
-impl Stages {
+impl WorkflowStages {
     /// Keeps the plan under its id, and says so in it.
-    pub(super) async fn keep_plan(&mut self, call: &Call, plans: &Plans<'_>) -> Result<(), Failure> {
+    pub(super) async fn store_plan(
+        &mut self,
+        call: &ToolContext,
+        plans: &PlanStore<'_>,
+    ) -> Result<(), RequestError> {
         if let Some(proposed) = &self.proposed {
-            let kept_until = proposed.keep(plans).await;
-            self.edit_plan = to_value(&proposed.reply(call, kept_until))?;
+            let kept_until = proposed.store(plans).await;
+            self.edit_plan = to_value(&proposed.to_reply(call, kept_until))?;
         }
         Ok(())
     }
 
     /// Goes through them for a recipe, or for the likeliest that there is.
-    pub(super) fn of(
-        call: &Call,
-        subject: &Subject,
+    pub(super) fn run(
+        call: &ToolContext,
+        repository: &AnalyzedRepository,
         named: Option<&'static Recipe>,
-        wishes: &Wishes,
-        budget: &Budget,
-    ) -> Result<Self, Failure> {
-        let detection = detect_frameworks::of_profile(&subject.profile);
-        let likely =
-            || fluxloop::likely(&subject.profile, wishes.package.as_deref(), wishes.agent.as_deref());
+        wishes: &IntegrationPreferences,
+        budget: &WorkBudget,
+    ) -> Result<Self, RequestError> {
+        let detection = detect_frameworks::reply_from_profile(&repository.profile);
+        let likely = || {
+            fluxloop::likely_recipe(&repository.profile, wishes.package.as_deref(), wishes.agent.as_deref())
+        };
         let mut proposed = None;
         let [integration_steps, edit_plan, validation] = if let Some(recipe) = named.or_else(likely) {
-            integrate(call, subject, recipe, wishes, budget, &mut proposed)?
+            run_integration_stages(call, repository, recipe, wishes, budget, &mut proposed)?
         } else {
             let why =
                 "no framework was found that there is a recipe for, and no agent; name one as `framework`";
-            [why, "there are no steps to plan", "there is no plan to validate"].map(skipped)
+            [why, "there are no steps to plan", "there is no plan to validate"].map(skipped_stage)
         };
         Ok(Self { detection, integration_steps, edit_plan, validation, proposed })
     }
 }
 
 impl Reply {
-    pub(super) fn of(subject: Subject, stages: Stages, limit: usize) -> Self {
-        let root = subject.tree.path().display().to_string();
+    pub(super) fn new(repository: AnalyzedRepository, stages: WorkflowStages, limit: usize) -> Self {
+        let root = repository.tree.path().display().to_string();
         Self {
-            detection: Open(stages.detection),
-            integration_steps: Open(stages.integration_steps),
-            edit_plan: Open(stages.edit_plan),
-            validation: Open(stages.validation),
-            profile: Open(analyze_repository::Reply::of(root, subject.profile, limit)),
+            detection: OpaqueObject(stages.detection),
+            integration_steps: OpaqueObject(stages.integration_steps),
+            edit_plan: OpaqueObject(stages.edit_plan),
+            validation: OpaqueObject(stages.validation),
+            profile: OpaqueObject(analyze_repository::Reply::from_profile(root, repository.profile, limit)),
         }
     }
 }
 
-fn integrate(
-    call: &Call,
-    subject: &Subject,
+fn run_integration_stages(
+    call: &ToolContext,
+    repository: &AnalyzedRepository,
     recipe: &'static Recipe,
-    wishes: &Wishes,
-    budget: &Budget,
-    proposed: &mut Option<Proposed>,
-) -> Result<[Value; 3], Failure> {
-    let integration = subject.integrate(&wishes.ask(recipe))?;
-    let steps = to_value(&steps::Reply::of(&Situation::of(&integration)))?;
+    wishes: &IntegrationPreferences,
+    budget: &WorkBudget,
+    proposed: &mut Option<ProposedPlan>,
+) -> Result<[Value; 3], RequestError> {
+    let integration = repository.integrate(&wishes.with_recipe(recipe))?;
+    let steps = to_value(&steps::Reply::from_situation(&GuideInput::from_integration(&integration)))?;
     let texts = integration.texts.clone();
-    let plan = plan(&subject.tree, integration, budget)?;
-    let proposed = proposed.insert(Proposed::new(plan, texts, &subject.tree));
-    let shown = to_value(&proposed.reply(call, None))?;
+    let plan = build_plan(&repository.tree, integration, budget)?;
+    let proposed = proposed.insert(ProposedPlan::new(plan, texts, &repository.tree));
+    let shown = to_value(&proposed.to_reply(call, None))?;
     if proposed.plan.edits.is_empty() {
-        return Ok([steps, shown, skipped("the plan has no edits; its `warnings` say why")]);
+        return Ok([steps, shown, skipped_stage("the plan has no edits; its `warnings` say why")]);
     }
     let exact = to_value(&proposed.plan)?;
-    let verdict = validate(&subject.tree, &exact, &rules(&[], budget)).map_err(Failure::no_thread)?;
-    Ok([steps, shown, to_value(&verdict::Reply::of(call, &verdict))?])
+    let verdict = validate_plan(&repository.tree, &exact, &validation_rules(&[], budget))
+        .map_err(RequestError::thread_spawn_failed)?;
+    Ok([steps, shown, to_value(&validate_edit_plan::Reply::from_verdict(call, &verdict))?])
 }
 
-fn skipped(why: &str) -> Value {
+fn skipped_stage(why: &str) -> Value {
     json!({ "skipped": why })
 }
 
-fn to_value(value: &impl Serialize) -> Result<Value, Failure> {
-    serde_json::to_value(value).map_err(Failure::internal)
+fn to_value(value: &impl Serialize) -> Result<Value, RequestError> {
+    serde_json::to_value(value).map_err(RequestError::internal)
 }

@@ -4,13 +4,13 @@ mod fortunes;
 
 use std::collections::BTreeMap;
 
-use protocol::mcp::{Prompt, PromptArgument};
+use protocol::mcp::{PromptArgument, PromptDescriptor};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Effect, Tool, ToolSpec, Toolset};
-use crate::Call;
-use crate::error::Failure;
+use crate::ToolContext;
+use crate::error::RequestError;
 use crate::rpc::prompts::PromptEntry;
 
 /// Tell a fortune. Pick the part of life it is about and the mood it is told in.
@@ -61,12 +61,12 @@ impl Tool for TellFortune {
         name: "tell_fortune",
         title: "Tell a fortune",
         toolset: Toolset::Reference,
-        effect: Effect::Reads,
+        effect: Effect::ReadOnly,
     };
     type Args = Args;
     type Reply = Reply;
 
-    async fn call(&self, call: Call, Args { category, mood }: Args) -> Result<Reply, Failure> {
+    async fn call(&self, call: ToolContext, Args { category, mood }: Args) -> Result<Reply, RequestError> {
         let fortunes = fortunes::fortunes(category, mood);
         Ok(Reply { category, mood, fortune: fortunes[call.random_below(fortunes.len())] })
     }
@@ -75,7 +75,7 @@ impl Tool for TellFortune {
 /// The prompt that leads here.
 pub(crate) const PROMPT: PromptEntry = PromptEntry {
     tool: "tell_fortune",
-    prompt: Prompt {
+    prompt: PromptDescriptor {
         name: "fortune",
         title: Some("Tell my fortune"),
         description: "Have your fortune told.",
@@ -84,10 +84,10 @@ pub(crate) const PROMPT: PromptEntry = PromptEntry {
             PromptArgument { name: "mood", description: "The mood it is told in.", required: false },
         ],
     },
-    text: prompt,
+    text: prompt_text,
 };
 
-fn prompt(arguments: &BTreeMap<String, String>) -> String {
+fn prompt_text(arguments: &BTreeMap<String, String>) -> String {
     let category = arguments.get("category").map_or("general", String::as_str);
     let mood = arguments.get("mood").map(|mood| format!(" and the mood \"{mood}\"")).unwrap_or_default();
     format!(
@@ -101,7 +101,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn there_is_a_good_store_and_nothing_in_it_twice() {
+    fn every_category_and_mood_has_enough_unique_fortunes() {
         let mut seen = std::collections::HashSet::new();
         for category in
             [Category::Love, Category::Career, Category::Health, Category::Wealth, Category::General]

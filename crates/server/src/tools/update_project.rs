@@ -1,15 +1,15 @@
 //! `update_project`: changes what a project says of itself.
 
-use projects::FieldsPatch;
+use projects::ProjectFieldsPatch;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::support::projects::view::ProjectView;
 use super::{Effect, Tool, ToolSpec, Toolset};
-use crate::Call;
-use crate::app::project_scope::{Changed, Desk, Guard};
-use crate::error::Failure;
+use crate::ToolContext;
+use crate::app::project_scope::{ProjectChange, ProjectScope, WriteOptions};
+use crate::error::RequestError;
 
 /// Change the name, slug, description or metadata of a project.
 #[derive(Deserialize, JsonSchema)]
@@ -37,29 +37,29 @@ impl Tool for UpdateProject {
         name: "update_project",
         title: "Update a project",
         toolset: Toolset::Projects,
-        effect: Effect::Writes,
+        effect: Effect::IdempotentWrite,
     };
     type Args = Args;
     type Reply = ProjectView;
 
-    async fn call(&self, call: Call, args: Args) -> Result<ProjectView, Failure> {
+    async fn call(&self, call: ToolContext, args: Args) -> Result<ProjectView, RequestError> {
         let Args { project_id, name, slug, description, metadata, if_revision, dry_run } = args;
-        let patch = FieldsPatch { name, slug, description, metadata };
-        if patch == FieldsPatch::default() {
+        let patch = ProjectFieldsPatch { name, slug, description, metadata };
+        if patch == ProjectFieldsPatch::default() {
             let why = "nothing is to change; give a name, slug, description or metadata";
-            return Err(Failure::against_rule("", why));
+            return Err(RequestError::rule_violation("", why));
         }
-        let desk = Desk::of(&call).await?;
-        let (id, guard) = (desk.project(&project_id)?, Guard { if_revision, dry_run });
+        let desk = ProjectScope::for_call(&call).await?;
+        let (id, guard) = (desk.resolve_project_id(&project_id)?, WriteOptions { if_revision, dry_run });
         // Whether a slug is free tells of the other projects of the account.
-        if patch.slug.is_some() && desk.only().is_some() {
-            desk.look(&project_id, guard).await?;
-            return Err(Failure::BoundToProject);
+        if patch.slug.is_some() && desk.bound_project().is_some() {
+            desk.load_for_write(&project_id, guard).await?;
+            return Err(RequestError::BoundToProject);
         }
         // Names stand in the list of resources.
-        let changed = if patch.name.is_some() { Changed::Name } else { Changed::Project };
+        let changed = if patch.name.is_some() { ProjectChange::Name } else { ProjectChange::Project };
         let project = desk.store().update_project(desk.write(&id, guard), patch).await?;
-        desk.tell(&id, changed, guard);
-        Ok(ProjectView::written(project, guard))
+        desk.notify(&id, changed, guard);
+        Ok(ProjectView::after_write(project, guard))
     }
 }

@@ -2,20 +2,20 @@
 
 use std::collections::BTreeMap;
 
-use codebase::plan::{CHECKS, Finding, Severity, Verdict, validate};
-use protocol::mcp::{Prompt, PromptArgument};
+use codebase::plan::{CHECK_NAMES, PlanFinding, PlanSeverity, PlanValidation, validate_plan};
+use protocol::mcp::{PromptArgument, PromptDescriptor};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::support::integration::{Reach, rules};
+use super::support::integration::{RepositoryAccess, validation_rules};
 use super::support::plan_input::PlanInput;
-use super::support::plan_view::shown_diff;
+use super::support::plan_view::visible_diff;
 use super::{Effect, Tool, ToolSpec, Toolset};
-use crate::Call;
-use crate::app::plans::Plans;
-use crate::blocking::blocking;
-use crate::error::Failure;
+use crate::ToolContext;
+use crate::app::plans::PlanStore;
+use crate::blocking::run_blocking;
+use crate::error::RequestError;
 use crate::rpc::prompts::PromptEntry;
 
 /// Check an edit plan against the repository: structure, files, anchors, duplicates, paths, overlaps, staleness, syntax
@@ -45,7 +45,7 @@ pub(crate) struct Reply {
     warnings: Vec<String>,
     checks_performed: Vec<&'static str>,
     /// The same with edit, file, line and what to do.
-    issue_details: Vec<Detail>,
+    issue_details: Vec<IssueDetail>,
     /// Whether everything that it would do is done.
     already_applied: bool,
     /// What it would change.
@@ -53,7 +53,7 @@ pub(crate) struct Reply {
 }
 
 #[derive(Serialize, JsonSchema)]
-pub(super) struct Detail {
+pub(super) struct IssueDetail {
     severity: &'static str,
     code: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -67,10 +67,10 @@ pub(super) struct Detail {
     fix: String,
 }
 
-impl From<&Finding> for Detail {
-    fn from(finding: &Finding) -> Self {
+impl From<&PlanFinding> for IssueDetail {
+    fn from(finding: &PlanFinding) -> Self {
         Self {
-            severity: if finding.severity == Severity::Blocks { "issue" } else { "warning" },
+            severity: if finding.severity == PlanSeverity::Blocking { "issue" } else { "warning" },
             code: finding.code,
             edit: finding.edit,
             path: finding.path.clone(),
@@ -89,40 +89,45 @@ impl Tool for ValidateEditPlan {
         name: "validate_edit_plan",
         title: "Validate an edit plan",
         toolset: Toolset::Integrate,
-        effect: Effect::Reads,
+        effect: Effect::ReadOnly,
     };
     type Args = Args;
     type Reply = Reply;
 
-    async fn call(&self, call: Call, args: Args) -> Result<Reply, Failure> {
+    async fn call(&self, call: ToolContext, args: Args) -> Result<Reply, RequestError> {
         let Args { plan_id, plan, root, allow } = args;
-        let plans = Plans::open(&call).await?;
+        let plans = PlanStore::open(&call).await?;
         let input = PlanInput::find(&plans, plan_id.as_deref(), plan.as_ref(), root.as_deref()).await?;
-        let (reach, reader) = (Reach::new(&call, &plans), call.clone());
-        blocking(&call, move |budget| {
+        let (reach, reader) = (RepositoryAccess::new(&call, &plans), call.clone());
+        run_blocking(&call, move |budget| {
             let tree = reach.open(&input.root)?;
-            let verdict =
-                validate(&tree, &input.value, &rules(&allow, budget)).map_err(Failure::no_thread)?;
-            Ok(Reply::of(&reader, &verdict))
+            let verdict = validate_plan(&tree, &input.value, &validation_rules(&allow, budget))
+                .map_err(RequestError::thread_spawn_failed)?;
+            Ok(Reply::from_verdict(&reader, &verdict))
         })
         .await
     }
 }
 
 impl Reply {
-    pub(super) fn of(call: &Call, verdict: &Verdict) -> Self {
-        let of = |severity: Severity| {
-            let own = verdict.findings.iter().filter(move |finding| finding.severity == severity);
-            own.map(Finding::sentence).collect::<Vec<_>>()
+    pub(super) fn from_verdict(call: &ToolContext, validation: &PlanValidation) -> Self {
+        let of = |severity: PlanSeverity| {
+            let own = validation.findings.iter().filter(move |finding| finding.severity == severity);
+            own.map(PlanFinding::sentence).collect::<Vec<_>>()
         };
         Self {
-            valid: verdict.is_valid(),
-            issues: of(Severity::Blocks),
-            warnings: of(Severity::Warns),
-            checks_performed: CHECKS.to_vec(),
-            issue_details: verdict.findings.iter().map(Detail::from).collect(),
-            already_applied: verdict.already_applied,
-            diff: verdict.resolution.files.iter().map(|file| shown_diff(call, &file.change.diff)).collect(),
+            valid: validation.is_valid(),
+            issues: of(PlanSeverity::Blocking),
+            warnings: of(PlanSeverity::Warning),
+            checks_performed: CHECK_NAMES.to_vec(),
+            issue_details: validation.findings.iter().map(IssueDetail::from).collect(),
+            already_applied: validation.already_applied,
+            diff: validation
+                .resolution
+                .files
+                .iter()
+                .map(|file| visible_diff(call, &file.change.diff))
+                .collect(),
         }
     }
 }
@@ -130,7 +135,7 @@ impl Reply {
 /// The prompt for a second look at a plan.
 pub(crate) const PROMPT: PromptEntry = PromptEntry {
     tool: "validate_edit_plan",
-    prompt: Prompt {
+    prompt: PromptDescriptor {
         name: "review_edit_plan",
         title: Some("Review an edit plan"),
         description: "Have an edit plan checked and explained before it is applied.",
@@ -139,10 +144,10 @@ pub(crate) const PROMPT: PromptEntry = PromptEntry {
             PromptArgument { name: "root", description: "The folder of the repository.", required: false },
         ],
     },
-    text: prompt,
+    text: prompt_text,
 };
 
-fn prompt(arguments: &BTreeMap<String, String>) -> String {
+fn prompt_text(arguments: &BTreeMap<String, String>) -> String {
     let plan = arguments.get("plan").map_or("", String::as_str);
     let root = arguments.get("root").map_or(".", String::as_str);
     format!(

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use access::Principal;
 use tokio::sync::mpsc;
 
-use super::queue::Queue;
-use crate::{App, Connection, Rules};
+use super::channel_outbox::ChannelOutbox;
+use crate::{App, Connection, ConnectionMode};
 
 /// The client's end.
 pub struct MemoryClient {
@@ -16,8 +16,8 @@ pub struct MemoryClient {
 
 /// Connects to the server. Must be called within a tokio runtime.
 pub fn connect(app: &Arc<App>, principal: Principal) -> MemoryClient {
-    let (queue, messages) = Queue::new();
-    let connection = Connection::new(Arc::clone(app), principal, Rules::Pipe, Arc::new(queue));
+    let (queue, messages) = ChannelOutbox::new();
+    let connection = Connection::new(Arc::clone(app), principal, ConnectionMode::Stream, Arc::new(queue));
     tokio::spawn(Arc::clone(&connection).announce_changes());
     MemoryClient { connection, messages }
 }

@@ -14,15 +14,15 @@ use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
-use super::lines::{Line, LineReader};
-use crate::{Answer, App, Connection, Outbox, Rules};
+use super::lines::{BoundedLine, LineReader};
+use crate::{App, Connection, ConnectionMode, EncodedResponse, Outbox};
 
 /// Answers are written when this much has gathered, or when there is nothing more to read.
-const FLUSH_AT: usize = 64 * 1024;
+const FLUSH_THRESHOLD_BYTES: usize = 64 * 1024;
 /// Notifications are dropped while this much is waiting for a client that does not read.
-const TOO_FAR_BEHIND: usize = 8 * 1024 * 1024;
+const MAX_PENDING_BYTES: usize = 8 * 1024 * 1024;
 /// How long running calls may take to come to their end.
-const PATIENCE: Duration = Duration::from_secs(10);
+const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Serves one client until its input ends, its output closes, or `stop` is cancelled. Then finishes what runs. Fails only if
 /// the threads that read and write cannot be started.
@@ -33,8 +33,9 @@ pub async fn serve(
     output: impl Write + Send + 'static,
     stop: CancellationToken,
 ) -> io::Result<()> {
-    let output = Arc::new(Output::new(Box::new(output)));
-    let connection = Connection::new(app, principal, Rules::Pipe, Arc::clone(&output) as Arc<dyn Outbox>);
+    let output = Arc::new(StdioOutput::new(Box::new(output)));
+    let connection =
+        Connection::new(app, principal, ConnectionMode::Stream, Arc::clone(&output) as Arc<dyn Outbox>);
     tokio::spawn(Arc::clone(&connection).announce_changes());
 
     let (ended, end) = oneshot::channel();
@@ -42,7 +43,7 @@ pub async fn serve(
         let (connection, output, runtime) = (Arc::clone(&connection), Arc::clone(&output), Handle::current());
         move || {
             let _context = runtime.enter();
-            read(&connection, &output, input, &runtime);
+            run_reader(&connection, &output, input, &runtime);
             // Nobody waits for this if the server is stopping already.
             let _ = ended.send(());
         }
@@ -51,7 +52,7 @@ pub async fn serve(
     spawn_thread("writer", {
         let output = Arc::clone(&output);
         move || {
-            output.write_when_asked();
+            output.run_writer();
             let _ = written.send(());
         }
     })?;
@@ -61,8 +62,8 @@ pub async fn serve(
         () = output.closed.cancelled() => true,
         () = stop.cancelled() => false,
     };
-    connection.drain(PATIENCE, client_is_gone).await;
-    output.end();
+    connection.drain(SHUTDOWN_TIMEOUT, client_is_gone).await;
+    output.finish();
     // A client that does not read is not waited for.
     let _ = tokio::time::timeout(Duration::from_secs(1), all_written).await;
     Ok(())
@@ -72,8 +73,8 @@ fn spawn_thread(name: &str, work: impl FnOnce() + Send + 'static) -> io::Result<
     std::thread::Builder::new().name(name.to_owned()).spawn(work).map(drop)
 }
 
-fn read(connection: &Arc<Connection>, output: &Output, mut input: impl Read, runtime: &Handle) {
-    let mut lines = LineReader::new(connection.longest_message());
+fn run_reader(connection: &Arc<Connection>, output: &StdioOutput, mut input: impl Read, runtime: &Handle) {
+    let mut lines = LineReader::new(connection.max_message_bytes());
     loop {
         match lines.fill(&mut input) {
             Ok(true) => {}
@@ -83,109 +84,109 @@ fn read(connection: &Arc<Connection>, output: &Output, mut input: impl Read, run
                 break;
             }
         }
-        output.hold();
+        output.defer_writes();
         while let Some(line) = lines.next() {
             match line {
-                Line::Whole(line) if line.trim_ascii().is_empty() => {}
-                Line::Whole(line) => drop(connection.receive(line)),
-                Line::TooLong => connection.receive_too_long(),
+                BoundedLine::Complete(line) if line.trim_ascii().is_empty() => {}
+                BoundedLine::Complete(line) => drop(connection.receive(line)),
+                BoundedLine::TooLong => connection.receive_oversized(),
             }
-            if output.waiting() >= FLUSH_AT {
+            if output.pending_bytes() >= FLUSH_THRESHOLD_BYTES {
                 output.flush();
             }
-            if !connection.has_room() {
-                output.release();
-                runtime.block_on(connection.room());
-                output.hold();
+            if !connection.has_capacity() {
+                output.flush_deferred();
+                runtime.block_on(connection.wait_for_capacity());
+                output.defer_writes();
             }
         }
-        output.release();
+        output.flush_deferred();
         if output.is_closed() {
             return;
         }
     }
-    if let Some(rest) = lines.rest().filter(|rest| !rest.trim_ascii().is_empty()) {
+    if let Some(rest) = lines.remainder().filter(|rest| !rest.trim_ascii().is_empty()) {
         connection.receive(rest);
     }
-    output.release();
+    output.flush_deferred();
 }
 
 /// Answers on their way out, gathered so that many go in one write.
-struct Output {
-    waiting: Mutex<Vec<u8>>,
+struct StdioOutput {
+    pending: Mutex<Vec<u8>>,
     writer: Mutex<Box<dyn Write + Send>>,
     /// The reader is at work and will write when it is done; nobody else has to.
-    held: AtomicBool,
+    is_deferred: AtomicBool,
     /// Cancelled when the client no longer reads.
     closed: CancellationToken,
     /// Nobody will ask the writer any more.
     ended: AtomicBool,
-    asked: Mutex<bool>,
-    ask: Condvar,
+    is_write_requested: Mutex<bool>,
+    writer_wakeup: Condvar,
 }
 
-impl Output {
+impl StdioOutput {
     fn new(writer: Box<dyn Write + Send>) -> Self {
         Self {
-            waiting: Mutex::default(),
+            pending: Mutex::default(),
             writer: Mutex::new(writer),
-            held: AtomicBool::new(false),
+            is_deferred: AtomicBool::new(false),
             closed: CancellationToken::new(),
             ended: AtomicBool::new(false),
-            asked: Mutex::new(false),
-            ask: Condvar::new(),
+            is_write_requested: Mutex::new(false),
+            writer_wakeup: Condvar::new(),
         }
     }
 
-    fn hold(&self) {
-        self.held.store(true, Ordering::SeqCst);
+    fn defer_writes(&self) {
+        self.is_deferred.store(true, Ordering::SeqCst);
     }
 
     /// Order matters: whoever adds a message after the store asks the writer, whoever added one before it is covered
     /// by the flush.
-    fn release(&self) {
-        self.held.store(false, Ordering::SeqCst);
+    fn flush_deferred(&self) {
+        self.is_deferred.store(false, Ordering::SeqCst);
         self.flush();
     }
 
-    fn waiting(&self) -> usize {
-        self.lock_waiting().len()
+    fn pending_bytes(&self) -> usize {
+        self.lock_pending().len()
     }
 
     fn is_closed(&self) -> bool {
         self.closed.is_cancelled()
     }
 
-    fn lock_waiting(&self) -> std::sync::MutexGuard<'_, Vec<u8>> {
-        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock_pending(&self) -> std::sync::MutexGuard<'_, Vec<u8>> {
+        self.pending.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn add(&self, message: &[u8]) {
+    fn enqueue(&self, message: &[u8]) {
         {
-            let mut waiting = self.lock_waiting();
+            let mut waiting = self.lock_pending();
             waiting.extend_from_slice(message);
             waiting.push(b'\n');
         }
-        if !self.held.load(Ordering::SeqCst) {
-            self.ask_writer();
+        if !self.is_deferred.load(Ordering::SeqCst) {
+            self.wake_writer();
         }
     }
 
-    fn ask_writer(&self) {
-        *self.asked.lock().unwrap_or_else(PoisonError::into_inner) = true;
-        self.ask.notify_one();
+    fn wake_writer(&self) {
+        *self.is_write_requested.lock().unwrap_or_else(PoisonError::into_inner) = true;
+        self.writer_wakeup.notify_one();
     }
 
     /// The writer writes once more and is gone.
-    fn end(&self) {
+    fn finish(&self) {
         self.ended.store(true, Ordering::Relaxed);
-        self.ask_writer();
+        self.wake_writer();
     }
 
     /// Writes everything that is waiting. The writer's lock is taken first, so messages keep their order.
     fn flush(&self) {
         let mut writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
-        let messages = std::mem::take(&mut *self.lock_waiting());
+        let messages = std::mem::take(&mut *self.lock_pending());
         if messages.is_empty() || self.is_closed() {
             return;
         }
@@ -194,18 +195,18 @@ impl Output {
             self.closed.cancel();
         }
         // The buffer is used again, unless it grew beyond what is usual.
-        let mut waiting = self.lock_waiting();
-        if waiting.is_empty() && messages.capacity() <= 4 * FLUSH_AT {
+        let mut waiting = self.lock_pending();
+        if waiting.is_empty() && messages.capacity() <= 4 * FLUSH_THRESHOLD_BYTES {
             *waiting = messages;
             waiting.clear();
         }
     }
 
-    fn write_when_asked(&self) {
+    fn run_writer(&self) {
         loop {
-            let mut asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut asked = self.is_write_requested.lock().unwrap_or_else(PoisonError::into_inner);
             while !*asked {
-                asked = self.ask.wait(asked).unwrap_or_else(PoisonError::into_inner);
+                asked = self.writer_wakeup.wait(asked).unwrap_or_else(PoisonError::into_inner);
             }
             *asked = false;
             drop(asked);
@@ -217,19 +218,19 @@ impl Output {
     }
 }
 
-impl Outbox for Output {
-    fn answer(&self, answer: Answer) {
-        self.add(&answer.message);
+impl Outbox for StdioOutput {
+    fn send_response(&self, response: EncodedResponse) {
+        self.enqueue(&response.message);
     }
 
-    fn ask(&self, message: Vec<u8>) -> bool {
-        self.add(&message);
+    fn send_request(&self, message: Vec<u8>) -> bool {
+        self.enqueue(&message);
         true
     }
 
-    fn push(&self, message: Vec<u8>) {
-        if self.waiting() < TOO_FAR_BEHIND {
-            self.add(&message);
+    fn send_notification(&self, message: Vec<u8>) {
+        if self.pending_bytes() < MAX_PENDING_BYTES {
+            self.enqueue(&message);
         }
     }
 }

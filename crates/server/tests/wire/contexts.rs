@@ -10,7 +10,7 @@ use server::App;
 use crate::harness::{TestClient, app};
 use crate::repositories::{SUPPORT_BOT, unpack};
 
-const PROJECTS: [&str; 7] = [
+const FIXTURE_PROJECTS: [&str; 7] = [
     "bookshop-0.2.30",
     "legacy-0.2.30",
     "two-0.2.36",
@@ -21,7 +21,7 @@ const PROJECTS: [&str; 7] = [
 ];
 
 /// The documented keys of each tool, with what their values are.
-const DOCUMENTED: [(&str, &[(&str, char)]); 4] = [
+const DOCUMENTED_KEYS: [(&str, &[(&str, char)]); 4] = [
     (
         "fetch_integration_context",
         &[
@@ -56,7 +56,7 @@ fn fixtures() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../fluxloop/tests/projects").canonicalize().unwrap()
 }
 
-fn serving(root: &Path) -> Arc<App> {
+fn app_for_root(root: &Path) -> Arc<App> {
     app().roots(vec![root.canonicalize().unwrap()]).build()
 }
 
@@ -65,14 +65,14 @@ fn expected(project: &str) -> Value {
 }
 
 /// A client of the envelope, at a folder.
-struct Asker(TestClient);
+struct ContextClient(TestClient);
 
-impl Asker {
-    fn at(root: &Path) -> Self {
-        Self(TestClient::new(&serving(root)))
+impl ContextClient {
+    fn for_root(root: &Path) -> Self {
+        Self(TestClient::new(&app_for_root(root)))
     }
 
-    async fn ask(&mut self, tool: &str, params: Value) -> Value {
+    async fn call_tool(&mut self, tool: &str, params: Value) -> Value {
         let request = json!({ "type": "request", "id": "1", "tool": tool, "params": params });
         let mut answer = self.0.request(request).await;
         assert_eq!(answer["type"], "response", "{tool}: {answer}");
@@ -89,13 +89,13 @@ fn is_of_kind(value: &Value, kind: char) -> bool {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_documented_keys_are_there_and_no_secret_is() {
-    for project in PROJECTS {
+async fn replies_have_documented_keys_and_no_secrets() {
+    for project in FIXTURE_PROJECTS {
         let root = fixtures().join(project);
-        let mut asker = Asker::at(&root);
+        let mut asker = ContextClient::for_root(&root);
         let secret = expected(project)["secret"].as_str().unwrap().to_owned();
-        for (tool, keys) in DOCUMENTED {
-            let answer = asker.ask(tool, json!({})).await;
+        for (tool, keys) in DOCUMENTED_KEYS {
+            let answer = asker.call_tool(tool, json!({})).await;
             for (key, kind) in keys {
                 assert!(is_of_kind(&answer[key], *kind), "{project}, {tool}: {key} is {}", answer[key]);
             }
@@ -103,7 +103,7 @@ async fn the_documented_keys_are_there_and_no_secret_is() {
                 "fetch_integration_context" => json!({ "max_tokens": 100_000 }),
                 _ => json!({ "detail": "full", "limit": 200, "max_tokens": 100_000 }),
             };
-            let full = asker.ask(tool, full).await;
+            let full = asker.call_tool(tool, full).await;
             for answer in [answer, full] {
                 assert!(!answer.to_string().contains(&secret), "{project}, {tool}");
             }
@@ -112,13 +112,13 @@ async fn the_documented_keys_are_there_and_no_secret_is() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn numbers_are_those_of_the_files() {
-    for project in PROJECTS {
+async fn metrics_match_the_project_files() {
+    for project in FIXTURE_PROJECTS {
         let root = fixtures().join(project);
-        let mut asker = Asker::at(&root);
+        let mut asker = ContextClient::for_root(&root);
         let expected = expected(project);
         let all = json!({ "limit": 200, "max_tokens": 100_000 });
-        let experiments = asker.ask("fetch_experiment_context", all.clone()).await;
+        let experiments = asker.call_tool("fetch_experiment_context", all.clone()).await;
         let recent = experiments["recent_experiments"].as_array().unwrap().iter();
         let ids: Vec<&Value> =
             recent.filter(|one| one["unfinished"] == false).map(|one| &one["id"]).collect();
@@ -128,12 +128,16 @@ async fn numbers_are_those_of_the_files() {
             let mut params = all.clone();
             params["project"] = json!(folder);
             let aggregate = &project_expected["aggregate"];
-            let insight = asker.ask("fetch_insight_context", params.clone()).await;
+            let insight = asker.call_tool("fetch_insight_context", params.clone()).await;
             let metrics = &insight["aggregated_metrics"];
             for key in
                 ["experiments", "total", "successful", "failed", "success_rate", "total_tokens", "by_persona"]
             {
-                assert_eq!(close(&metrics[key]), close(&aggregate[key]), "{project}, {folder}: {key}");
+                assert_eq!(
+                    round_numbers(&metrics[key]),
+                    round_numbers(&aggregate[key]),
+                    "{project}, {folder}: {key}"
+                );
             }
             let trend: Vec<Value> = metrics["trend"]
                 .as_array()
@@ -141,8 +145,12 @@ async fn numbers_are_those_of_the_files() {
                 .iter()
                 .map(|point| json!([point["time"], point["success_rate"]]))
                 .collect();
-            assert_eq!(close(&json!(trend)), close(&aggregate["trend"]), "{project}, {folder}");
-            let inputs = asker.ask("fetch_base_input_context", params).await;
+            assert_eq!(
+                round_numbers(&json!(trend)),
+                round_numbers(&aggregate["trend"]),
+                "{project}, {folder}"
+            );
+            let inputs = asker.call_tool("fetch_base_input_context", params).await;
             let (found, wanted) = (&inputs["existing_inputs"], &project_expected["inputs"]);
             let texts = |list: &Value, key: &str| -> Vec<Value> {
                 list.as_array().unwrap().iter().map(|entry| entry[key].clone()).collect()
@@ -163,19 +171,19 @@ async fn numbers_are_those_of_the_files() {
 }
 
 /// Numbers with three digits behind the point: rates and means are rounded in both.
-fn close(value: &Value) -> Value {
+fn round_numbers(value: &Value) -> Value {
     match value {
         Value::Number(number) => json!((number.as_f64().unwrap() * 1000.0).round() / 1000.0),
-        Value::Array(values) => values.iter().map(close).collect(),
+        Value::Array(values) => values.iter().map(round_numbers).collect(),
         Value::Object(map) => {
-            Value::Object(map.iter().map(|(key, value)| (key.clone(), close(value))).collect())
+            Value::Object(map.iter().map(|(key, value)| (key.clone(), round_numbers(value))).collect())
         }
         other => other.clone(),
     }
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_project_is_found_from_wherever_one_stands() {
+async fn project_is_found_from_any_of_its_folders() {
     let cases = [
         ("bookshop-0.2.30", ".", "desk"),
         ("bookshop-0.2.30", "shop", "desk"),
@@ -186,8 +194,8 @@ async fn a_project_is_found_from_wherever_one_stands() {
         ("root-0.2.36", ".", "root"),
     ];
     for (project, root, name) in cases {
-        let mut asker = Asker::at(&fixtures().join(project));
-        let answer = asker.ask("fetch_experiment_context", json!({ "root": root })).await;
+        let mut asker = ContextClient::for_root(&fixtures().join(project));
+        let answer = asker.call_tool("fetch_experiment_context", json!({ "root": root })).await;
         let names: Vec<&str> =
             answer["projects"].as_array().unwrap().iter().map(|one| one["name"].as_str().unwrap()).collect();
         match name {
@@ -196,17 +204,17 @@ async fn a_project_is_found_from_wherever_one_stands() {
         }
         assert!(!answer["recent_experiments"].as_array().unwrap().is_empty(), "{project}/{root}");
     }
-    let mut asker = Asker::at(&fixtures().join("two-0.2.36"));
-    let both = asker.ask("fetch_insight_context", json!({})).await;
+    let mut asker = ContextClient::for_root(&fixtures().join("two-0.2.36"));
+    let both = asker.call_tool("fetch_insight_context", json!({})).await;
     assert_eq!(both["projects"].as_array().unwrap().len(), 2);
     assert_eq!(both["metrics_by_project"].as_array().unwrap().len(), 2);
-    let one = asker.ask("fetch_insight_context", json!({ "project": "tour" })).await;
+    let one = asker.call_tool("fetch_insight_context", json!({ "project": "tour" })).await;
     assert_eq!(one["projects"][0]["name"], "tour");
     assert_eq!(one["metrics_by_project"], json!([]));
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_search_upwards_ends_at_a_repository_and_at_the_roots() {
+async fn upward_search_stops_at_repository_and_roots() {
     let folder = tempfile::tempdir().unwrap();
     let write = |path: &str| {
         let path = folder.path().join(path);
@@ -218,8 +226,8 @@ async fn the_search_upwards_ends_at_a_repository_and_at_the_roots() {
     write("mine/app/main.py");
     write("open/app/main.py");
     let found = async |root: &str, inside: &str| {
-        let mut asker = Asker::at(&folder.path().join(root));
-        let answer = asker.ask("fetch_base_input_context", json!({ "root": inside })).await;
+        let mut asker = ContextClient::for_root(&folder.path().join(root));
+        let answer = asker.call_tool("fetch_base_input_context", json!({ "root": inside })).await;
         let told = answer["warnings"].to_string();
         assert_eq!(answer["projects"] == json!([]), told.contains("no FluxLoop project was found"), "{told}");
         answer["projects"].as_array().unwrap().len()
@@ -234,8 +242,8 @@ async fn the_search_upwards_ends_at_a_repository_and_at_the_roots() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn arguments_that_make_no_sense_are_refused() {
-    let mut client = TestClient::new(&serving(&fixtures().join("two-0.2.36")));
+async fn invalid_arguments_are_rejected() {
+    let mut client = TestClient::new(&app_for_root(&fixtures().join("two-0.2.36")));
     let mut refusal = async |params: Value| {
         let request =
             json!({ "type": "request", "id": "1", "tool": "fetch_insight_context", "params": params });
@@ -251,14 +259,15 @@ async fn arguments_that_make_no_sense_are_refused() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn answers_fit_and_say_what_they_leave_out() {
+async fn replies_fit_max_tokens_and_report_omissions() {
     let mut cut = 0;
-    for project in PROJECTS {
-        let mut asker = Asker::at(&fixtures().join(project));
-        for (tool, keys) in DOCUMENTED.into_iter().skip(1) {
+    for project in FIXTURE_PROJECTS {
+        let mut asker = ContextClient::for_root(&fixtures().join(project));
+        for (tool, keys) in DOCUMENTED_KEYS.into_iter().skip(1) {
             let whole =
-                asker.ask(tool, json!({ "detail": "full", "limit": 200, "max_tokens": 100_000 })).await;
-            let small = asker.ask(tool, json!({ "detail": "full", "limit": 200, "max_tokens": 700 })).await;
+                asker.call_tool(tool, json!({ "detail": "full", "limit": 200, "max_tokens": 100_000 })).await;
+            let small =
+                asker.call_tool(tool, json!({ "detail": "full", "limit": 200, "max_tokens": 700 })).await;
             for (key, kind) in keys {
                 assert!(is_of_kind(&small[key], *kind), "{project}, {tool}: {key}");
             }
@@ -269,22 +278,22 @@ async fn answers_fit_and_say_what_they_leave_out() {
                 cut += 1;
             }
         }
-        let usual = asker.ask("fetch_insight_context", json!({})).await;
+        let usual = asker.call_tool("fetch_insight_context", json!({})).await;
         assert!(usual.to_string().len() / 4 < 4400, "{project}");
     }
     assert!(cut > 2, "only {cut} answers were long enough to be cut");
 }
 
 #[tokio::test(start_paused = true)]
-async fn every_topic_that_is_named_has_an_answer() {
-    for project in PROJECTS {
-        let mut asker = Asker::at(&fixtures().join(project));
-        for (tool, _) in DOCUMENTED {
-            let answer = asker.ask(tool, json!({})).await;
+async fn every_rag_topic_has_a_faq_answer() {
+    for project in FIXTURE_PROJECTS {
+        let mut asker = ContextClient::for_root(&fixtures().join(project));
+        for (tool, _) in DOCUMENTED_KEYS {
+            let answer = asker.call_tool(tool, json!({})).await;
             let topics = answer["rag_topics"].as_array().unwrap();
             assert!(!topics.is_empty(), "{project}, {tool}: {answer}");
             for topic in topics {
-                let found = asker.ask("faq", json!({ "query": topic })).await;
+                let found = asker.call_tool("faq", json!({ "query": topic })).await;
                 assert_ne!(found["citations"], json!([]), "{project}, {tool}: {topic}");
             }
         }
@@ -292,9 +301,9 @@ async fn every_topic_that_is_named_has_an_answer() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn experiments_are_resources() {
+async fn experiments_are_readable_as_resources() {
     let root = fixtures().join("bookshop-0.2.30");
-    let mut client = TestClient::greeted(&serving(&root), "2025-11-25", json!({})).await;
+    let mut client = TestClient::initialized(&app_for_root(&root), "2025-11-25", json!({})).await;
     let mut request = async |method: &str, params: Value| {
         client.request(json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params })).await
     };
@@ -337,14 +346,14 @@ async fn experiments_are_resources() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_planner_gets_what_it_needs_to_integrate() {
+async fn integration_context_contains_workflow_and_structure() {
     let (_folder, root) = unpack(SUPPORT_BOT);
-    let mut asker = Asker::at(&root);
-    let context = asker.ask("fetch_integration_context", json!({ "root": "." })).await;
+    let mut asker = ContextClient::for_root(&root);
+    let context = asker.call_tool("fetch_integration_context", json!({ "root": "." })).await;
     let structure = &context["structure_context"];
     assert!(!structure["key_files"].as_array().unwrap().is_empty());
     assert!(!structure["agents"].as_array().unwrap().is_empty());
-    let workflow = asker.ask("run_integration_workflow", json!({})).await;
+    let workflow = asker.call_tool("run_integration_workflow", json!({})).await;
     assert_eq!(context["integration_workflow"]["edit_plan"]["id"], workflow["edit_plan"]["id"]);
     assert_eq!(context["repository_profile"]["languages"], workflow["profile"]["languages"]);
     assert_eq!(context["projects"], json!([]));
@@ -357,7 +366,7 @@ async fn a_planner_gets_what_it_needs_to_integrate() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn damage_is_told_with_its_place_and_the_rest_is_answered() {
+async fn damaged_projects_produce_warnings_and_a_full_reply() {
     let mut damaged = 0;
     for entry in std::fs::read_dir(fixtures().join("damaged")).unwrap() {
         let path = entry.unwrap().path();
@@ -365,16 +374,16 @@ async fn damage_is_told_with_its_place_and_the_rest_is_answered() {
             continue;
         }
         let name = path.file_name().unwrap().to_str().unwrap().to_owned();
-        let mut asker = Asker::at(&path);
+        let mut asker = ContextClient::for_root(&path);
         let mut warnings: Vec<String> = Vec::new();
-        for (tool, keys) in DOCUMENTED {
-            let answer = asker.ask(tool, json!({})).await;
+        for (tool, keys) in DOCUMENTED_KEYS {
+            let answer = asker.call_tool(tool, json!({})).await;
             for (key, kind) in keys {
                 assert!(is_of_kind(&answer[key], *kind), "{name}, {tool}: {key}");
             }
             let contradictions = answer["recent_experiments"].as_array().into_iter().flatten();
-            warnings.extend(contradictions.flat_map(|one| texts(&one["disagreements"])));
-            warnings.extend(texts(&answer["warnings"]));
+            warnings.extend(contradictions.flat_map(|one| to_strings(&one["disagreements"])));
+            warnings.extend(to_strings(&answer["warnings"]));
         }
         let is_sound = ["yaml-bom-crlf", "names-without-time"].contains(&name.as_str());
         assert_eq!(warnings.is_empty(), is_sound, "{name}: {warnings:?}");
@@ -383,13 +392,13 @@ async fn damage_is_told_with_its_place_and_the_rest_is_answered() {
     assert!(damaged > 15, "only {damaged} damaged projects");
 }
 
-fn texts(list: &Value) -> Vec<String> {
+fn to_strings(list: &Value) -> Vec<String> {
     list.as_array().into_iter().flatten().map(Value::to_string).collect()
 }
 
 /// Whatever folder was asked about: what an answer calls a resource can be read.
 #[tokio::test(start_paused = true)]
-async fn resources_that_are_named_can_be_read() {
+async fn every_resource_uri_in_a_reply_is_readable() {
     let mut read = 0;
     for root in [
         "bookshop-0.2.30",
@@ -397,11 +406,11 @@ async fn resources_that_are_named_can_be_read() {
         "damaged/evaluation-types",
         "scenarios-0.3.11",
     ] {
-        let mut client = TestClient::greeted(&serving(&fixtures()), "2025-11-25", json!({})).await;
+        let mut client = TestClient::initialized(&app_for_root(&fixtures()), "2025-11-25", json!({})).await;
         for tool in ["fetch_experiment_context", "fetch_insight_context"] {
             let answer = client.call(tool, json!({ "root": root })).await;
             let mut uris = std::collections::BTreeSet::new();
-            crate::documents::collect(
+            crate::documents::collect_values(
                 &answer["result"]["structuredContent"],
                 &["uri", "report_uri"],
                 &mut uris,
@@ -423,9 +432,9 @@ async fn resources_that_are_named_can_be_read() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_current_scenario_is_marked() {
-    let mut asker = Asker::at(&fixtures().join("workspace-0.4.0"));
-    let answer = asker.ask("fetch_base_input_context", json!({})).await;
+async fn current_scenario_is_marked() {
+    let mut asker = ContextClient::for_root(&fixtures().join("workspace-0.4.0"));
+    let answer = asker.call_tool("fetch_base_input_context", json!({})).await;
     let current: Vec<&Value> =
         answer["projects"].as_array().unwrap().iter().filter(|one| one["current"] == true).collect();
     assert_eq!(current.len(), 1, "{}", answer["projects"]);

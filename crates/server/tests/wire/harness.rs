@@ -6,23 +6,23 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use server::access::{Environment, KeyRecord};
+use server::access::{KeyEnvironment, KeyRecord};
 use server::tools::Toolset;
 use server::transport::memory::{self, MemoryClient};
 use server::{App, Clock, Entropy, Principal, Scope, Seal, SealKey, Timestamp};
 
-use crate::schema::Schemas;
+use crate::schema::SchemaChecker;
 
-struct Noon;
-impl Clock for Noon {
+struct WireTestClock;
+impl Clock for WireTestClock {
     fn now(&self) -> Timestamp {
         "2026-11-15T12:00:00Z".parse().unwrap()
     }
 }
 
 /// Counts instead of rolling dice. What is drawn twice would be taken for the same thing.
-struct Counting(AtomicU32);
-impl Entropy for Counting {
+struct WireTestEntropy(AtomicU32);
+impl Entropy for WireTestEntropy {
     fn fill(&self, bytes: &mut [u8]) {
         let [low, more @ ..] = self.0.fetch_add(1, Ordering::Relaxed).to_le_bytes();
         bytes.fill(low);
@@ -32,8 +32,8 @@ impl Entropy for Counting {
 
 pub(crate) fn app() -> server::AppBuilder {
     App::builder()
-        .clock(Arc::new(Noon))
-        .entropy(Arc::new(Counting(AtomicU32::new(0))))
+        .clock(Arc::new(WireTestClock))
+        .entropy(Arc::new(WireTestEntropy(AtomicU32::new(0))))
         .seal(SealKey::parse(&"07".repeat(32)).map(Seal::new))
         .toolsets(&Toolset::ALL)
         .asks_client_roots(true)
@@ -42,19 +42,19 @@ pub(crate) fn app() -> server::AppBuilder {
 
 /// A database of its own.
 pub(crate) async fn open_memory() -> Arc<dyn store::Store> {
-    store::open(&store::Location::Memory, &store::Options::default()).await.unwrap()
+    store::open(&store::StoreLocation::Memory, &store::StoreOptions::default()).await.unwrap()
 }
 
 /// Whoever holds a key of this account: for all of its projects, or for one.
-pub(crate) fn holder(account: &str, scope: Scope, project: Option<&str>) -> Principal {
-    Principal::of_key(&KeyRecord {
+pub(crate) fn key_principal(account: &str, scope: Scope, project: Option<&str>) -> Principal {
+    Principal::from_key(&KeyRecord {
         id: format!("{account}-{scope}-{}", project.unwrap_or("all")),
         tenant: account.to_owned(),
         label: "a key of the tests".to_owned(),
-        environment: Environment::Test,
+        environment: KeyEnvironment::Test,
         scope,
         project: project.map(str::to_owned),
-        created: Noon.now(),
+        created: WireTestClock.now(),
         expires: None,
         revoked: None,
     })
@@ -62,7 +62,7 @@ pub(crate) fn holder(account: &str, scope: Scope, project: Option<&str>) -> Prin
 
 pub(crate) struct TestClient {
     client: MemoryClient,
-    schemas: Schemas,
+    schemas: SchemaChecker,
 }
 
 impl TestClient {
@@ -72,22 +72,22 @@ impl TestClient {
 
     /// A client of somebody who may do this much.
     pub(crate) fn with_scope(app: &Arc<App>, scope: Scope) -> Self {
-        Self::of(app, Principal::local_user(scope))
+        Self::for_principal(app, Principal::local_user(scope))
     }
 
     /// A client of this caller.
-    pub(crate) fn of(app: &Arc<App>, caller: Principal) -> Self {
-        Self { client: memory::connect(app, caller), schemas: Schemas::load() }
+    pub(crate) fn for_principal(app: &Arc<App>, caller: Principal) -> Self {
+        Self { client: memory::connect(app, caller), schemas: SchemaChecker::load() }
     }
 
     /// A client that has shaken hands.
-    pub(crate) async fn greeted(app: &Arc<App>, revision: &str, capabilities: Value) -> Self {
-        Self::new(app).greet(revision, capabilities).await
+    pub(crate) async fn initialized(app: &Arc<App>, revision: &str, capabilities: Value) -> Self {
+        Self::new(app).initialize(revision, capabilities).await
     }
 
     /// The same client, after it has shaken hands.
-    pub(crate) async fn greet(mut self, revision: &str, capabilities: Value) -> Self {
-        self.exchange(&initialize(revision, capabilities)).await;
+    pub(crate) async fn initialize(mut self, revision: &str, capabilities: Value) -> Self {
+        self.exchange(&initialize_request(revision, capabilities)).await;
         self.exchange(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#).await;
         self
     }
@@ -99,7 +99,7 @@ impl TestClient {
     }
 
     pub(crate) fn send(&mut self, line: &[u8]) {
-        self.schemas.note_request(line);
+        self.schemas.record_requests(line);
         self.client.send(line);
     }
 
@@ -117,13 +117,13 @@ impl TestClient {
 
     /// The one answer to a request.
     pub(crate) async fn request(&mut self, message: Value) -> Value {
-        let (answer, news) = self.request_and_news(&message).await;
+        let (answer, news) = self.request_with_notifications(&message).await;
         assert!(news.is_empty(), "{message} got {news:?} besides {answer}");
         answer
     }
 
     /// The one answer to a request, and what the server told besides.
-    pub(crate) async fn request_and_news(&mut self, message: &Value) -> (Value, Vec<Value>) {
+    pub(crate) async fn request_with_notifications(&mut self, message: &Value) -> (Value, Vec<Value>) {
         let messages = self.exchange(&message.to_string()).await;
         let parsed = messages.iter().map(|message| serde_json::from_str::<Value>(message).unwrap());
         let (mut answers, news): (Vec<_>, Vec<_>) = parsed.partition(|message| message.get("id").is_some());
@@ -141,14 +141,14 @@ impl TestClient {
     }
 }
 
-pub(crate) fn initialize(revision: &str, capabilities: Value) -> String {
+pub(crate) fn initialize_request(revision: &str, capabilities: Value) -> String {
     let about = json!({ "name": "test-client", "version": "1.0.0" });
     let params = json!({ "protocolVersion": revision, "capabilities": capabilities, "clientInfo": about });
     json!({ "jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params }).to_string()
 }
 
 /// What a stateless request carries along.
-pub(crate) fn stateless(capabilities: Value) -> Value {
+pub(crate) fn stateless_meta(capabilities: Value) -> Value {
     json!({
         "io.modelcontextprotocol/protocolVersion": "2026-07-28",
         "io.modelcontextprotocol/clientCapabilities": capabilities,

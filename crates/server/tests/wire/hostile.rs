@@ -61,7 +61,7 @@ fn with_client<T>(ready: bool, test: impl AsyncFnOnce(&mut TestClient) -> T) -> 
     runtime.block_on(async {
         let app = app().build();
         let mut client = if ready {
-            TestClient::greeted(&app, "2025-11-25", json!({})).await
+            TestClient::initialized(&app, "2025-11-25", json!({})).await
         } else {
             TestClient::new(&app)
         };
@@ -71,7 +71,7 @@ fn with_client<T>(ready: bool, test: impl AsyncFnOnce(&mut TestClient) -> T) -> 
 
 proptest! {
     #[test]
-    fn arbitrary_bytes(bytes in prop::collection::vec(any::<u8>(), 0..300), ready in any::<bool>()) {
+    fn arbitrary_bytes_get_at_most_one_answer(bytes in prop::collection::vec(any::<u8>(), 0..300), ready in any::<bool>()) {
         with_client(ready, async |client| {
             client.send(&bytes);
             assert!(client.settle().await.len() <= 1, "one line, one answer");
@@ -80,7 +80,7 @@ proptest! {
     }
 
     #[test]
-    fn arbitrary_json(value in json_value(), ready in any::<bool>()) {
+    fn arbitrary_json_gets_at_most_one_answer(value in json_value(), ready in any::<bool>()) {
         with_client(ready, async |client| {
             assert!(client.exchange(&value.to_string()).await.len() <= 1, "one line, one answer");
             assert_alive(client).await;
@@ -101,7 +101,7 @@ proptest! {
 
 /// Each costs one error answer, and the next request is served.
 #[test]
-fn a_gallery_of_bad_lines() {
+fn malformed_lines_are_rejected_and_the_next_request_is_served() {
     let deep = |n: usize| {
         format!(r#"{{"jsonrpc":"2.0","id":1,"method":"ping","params":{}{}}}"#, "[".repeat(n), "]".repeat(n))
     };
@@ -131,7 +131,7 @@ fn a_gallery_of_bad_lines() {
     with_client(false, async |client| {
         for (line, code, kind) in gallery {
             client.send(line);
-            assert_refused(client, *code, kind).await;
+            assert_rejected(client, *code, kind).await;
         }
         for (line, code, kind) in [
             (deep(64), -32700, "nested_too_deep"),
@@ -141,12 +141,12 @@ fn a_gallery_of_bad_lines() {
             (format!("[{}1]", "1,".repeat(50)), -32600, "batch_too_large"),
         ] {
             client.send(line.as_bytes());
-            assert_refused(client, code, kind).await;
+            assert_rejected(client, code, kind).await;
         }
     });
 }
 
-async fn assert_refused(client: &mut TestClient, code: i64, kind: &str) {
+async fn assert_rejected(client: &mut TestClient, code: i64, kind: &str) {
     let answers = client.settle().await;
     assert_eq!(answers.len(), 1, "{kind}");
     let answer: Value = serde_json::from_str(&answers[0]).unwrap();

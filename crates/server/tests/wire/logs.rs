@@ -5,21 +5,21 @@ use std::sync::{Arc, LazyLock, Mutex};
 
 use serde_json::{Value, json};
 use server::projects::StoreError;
-use server::{App, OpenProjects};
+use server::{App, ProjectStoreOpener};
 
-use crate::harness::{TestClient, app, initialize, stateless};
+use crate::harness::{TestClient, app, initialize_request, stateless_meta};
 
-const TRACE: &str = "0af7651916cd43dd8448eb211c80319c";
-const PARENT: &str = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
+const TRACE_ID: &str = "0af7651916cd43dd8448eb211c80319c";
+const TRACEPARENT: &str = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
 
 /// The log of the whole process, as the binary writes it at `--log info --log-format json`.
 #[derive(Clone, Default)]
-struct Log(Arc<Mutex<Vec<u8>>>);
+struct LogCapture(Arc<Mutex<Vec<u8>>>);
 
-impl Log {
-    fn begin() -> &'static Self {
-        static LOG: LazyLock<Log> = LazyLock::new(|| {
-            let log = Log::default();
+impl LogCapture {
+    fn install() -> &'static Self {
+        static LOG: LazyLock<LogCapture> = LazyLock::new(|| {
+            let log = LogCapture::default();
             let writer = log.clone();
             let subscriber = tracing_subscriber::fmt()
                 .with_max_level(tracing_subscriber::filter::LevelFilter::INFO)
@@ -31,7 +31,7 @@ impl Log {
             tracing_subscriber::util::SubscriberInitExt::init(subscriber);
             let print = std::panic::take_hook();
             std::panic::set_hook(Box::new(move |info| {
-                if server::note_panic(info).is_err() {
+                if server::record_panic(info).is_err() {
                     print(info);
                 }
             }));
@@ -41,7 +41,7 @@ impl Log {
     }
 
     /// The lines about requests whose id begins like this.
-    fn lines(&self, id: &str) -> Vec<Value> {
+    fn lines_for_request(&self, id: &str) -> Vec<Value> {
         let text = String::from_utf8(self.0.lock().unwrap().clone()).unwrap();
         let lines =
             text.lines().map(|line| serde_json::from_str::<Value>(line).expect("a line is an object"));
@@ -51,7 +51,7 @@ impl Log {
     }
 }
 
-impl Write for Log {
+impl Write for LogCapture {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.0.lock().unwrap().extend_from_slice(bytes);
         Ok(bytes.len())
@@ -63,8 +63,8 @@ impl Write for Log {
 }
 
 /// A server whose projects cannot be opened: it learns that at once, or has to wait for it.
-fn without_projects(error: StoreError, waits: bool) -> Arc<App> {
-    let open: OpenProjects = Box::new(move || {
+fn app_with_failing_store(error: StoreError, waits: bool) -> Arc<App> {
+    let open: ProjectStoreOpener = Box::new(move || {
         let error = error.clone();
         Box::pin(async move {
             if waits {
@@ -82,22 +82,22 @@ fn call(id: &str, tool: &str, meta: Value) -> Value {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_internal_error_is_logged_once_with_its_cause_and_its_request() {
-    let log = Log::begin();
+async fn internal_error_is_logged_once_with_cause_and_request() {
+    let log = LogCapture::install();
     for (id, waits, traceparent, trace) in [
-        ("cause-at-once", false, PARENT, Some(TRACE)),
-        ("cause-later", true, PARENT, Some(TRACE)),
+        ("cause-at-once", false, TRACEPARENT, Some(TRACE_ID)),
+        ("cause-later", true, TRACEPARENT, Some(TRACE_ID)),
         ("cause-untraced", false, "00-00-00-00", None),
     ] {
-        let app = without_projects(StoreError::Broken("made up".to_owned()), waits);
-        let mut client = TestClient::greeted(&app, "2025-11-25", json!({})).await;
+        let app = app_with_failing_store(StoreError::Broken("made up".to_owned()), waits);
+        let mut client = TestClient::initialized(&app, "2025-11-25", json!({})).await;
         let meta = json!({ "traceparent": traceparent, "tracestate": "a=b" });
         let answer = client.request(call(id, "list_projects", meta)).await;
         assert_eq!(answer["error"]["code"], -32603, "{answer}");
         assert_eq!(answer["error"]["message"], "Internal error", "{answer}");
         assert_eq!(answer["error"]["data"], json!({ "kind": "internal" }), "{answer}");
 
-        let lines = log.lines(id);
+        let lines = log.lines_for_request(id);
         assert_eq!(lines.len(), 1, "{lines:?}");
         assert_eq!(lines[0]["level"], "ERROR");
         assert_eq!(lines[0]["error"], "the store failed: made up");
@@ -119,35 +119,35 @@ async fn an_internal_error_is_logged_once_with_its_cause_and_its_request() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_trace_reaches_the_log_in_every_revision() {
-    let log = Log::begin();
+async fn trace_id_is_logged_in_every_revision() {
+    let log = LogCapture::install();
     for revision in ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28"] {
-        let app = without_projects(StoreError::Broken("made up".to_owned()), false);
+        let app = app_with_failing_store(StoreError::Broken("made up".to_owned()), false);
         let mut client = TestClient::new(&app);
-        let mut meta = json!({ "traceparent": PARENT });
+        let mut meta = json!({ "traceparent": TRACEPARENT });
         if revision == "2026-07-28" {
-            meta.as_object_mut().unwrap().extend(stateless(json!({})).as_object().unwrap().clone());
+            meta.as_object_mut().unwrap().extend(stateless_meta(json!({})).as_object().unwrap().clone());
         } else {
-            client = client.greet(revision, json!({})).await;
+            client = client.initialize(revision, json!({})).await;
         }
         let id = format!("trace-{revision}");
         client.request(call(&id, "list_projects", meta)).await;
-        let lines = log.lines(&id);
+        let lines = log.lines_for_request(&id);
         assert_eq!(lines.len(), 1, "{revision}: {lines:?}");
-        assert_eq!(lines[0]["span"]["trace_id"], TRACE, "{revision}");
+        assert_eq!(lines[0]["span"]["trace_id"], TRACE_ID, "{revision}");
     }
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_outage_of_a_thousand_requests_is_a_handful_of_lines() {
-    let log = Log::begin();
-    let app = without_projects(StoreError::Unreachable("made up".to_owned()), false);
-    let mut client = TestClient::greeted(&app, "2025-11-25", json!({})).await;
+async fn repeated_store_outage_logs_are_throttled() {
+    let log = LogCapture::install();
+    let app = app_with_failing_store(StoreError::Unreachable("made up".to_owned()), false);
+    let mut client = TestClient::initialized(&app, "2025-11-25", json!({})).await;
     for n in 0..1000 {
         let answer = client.request(call(&format!("outage-{n}"), "list_projects", json!({}))).await;
         assert_eq!(answer["error"]["data"]["kind"], "store_unavailable", "{answer}");
     }
-    let lines = log.lines("outage-");
+    let lines = log.lines_for_request("outage-");
     // One per ten seconds, on however slow a machine.
     assert!((1..=10).contains(&lines.len()), "{lines:?}");
     assert_eq!(lines[0]["span"]["rpc.id"], "outage-0");
@@ -156,12 +156,12 @@ async fn an_outage_of_a_thousand_requests_is_a_handful_of_lines() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_tool_that_panics_is_logged_once_with_its_place() {
-    let log = Log::begin();
-    let mut client = TestClient::greeted(&app().build(), "2025-11-25", json!({})).await;
+async fn tool_panic_is_logged_once_with_location() {
+    let log = LogCapture::install();
+    let mut client = TestClient::initialized(&app().build(), "2025-11-25", json!({})).await;
     let answer = client.request(call("panics", "crash", json!({}))).await;
     assert_eq!(answer["error"]["message"], "Internal error", "{answer}");
-    let lines = log.lines("panics");
+    let lines = log.lines_for_request("panics");
     assert_eq!(lines.len(), 1, "{lines:?}");
     let error = lines[0]["error"].as_str().unwrap();
     assert!(error.contains("diagnostics.rs:") && error.ends_with("this tool panics on purpose"), "{error}");
@@ -169,21 +169,21 @@ async fn a_tool_that_panics_is_logged_once_with_its_place() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_a_client_made_up_is_no_method_and_no_line_in_the_log() {
-    let log = Log::begin();
-    let app = without_projects(StoreError::Broken("made up".to_owned()), false);
-    let mut client = TestClient::greeted(&app, "2025-11-25", json!({})).await;
+async fn client_supplied_ids_are_escaped_and_truncated_in_logs() {
+    let log = LogCapture::install();
+    let app = app_with_failing_store(StoreError::Broken("made up".to_owned()), false);
+    let mut client = TestClient::initialized(&app, "2025-11-25", json!({})).await;
     let forged = format!("forged\n{{\"level\":\"ERROR\"}}\u{1b}[31m\u{2028}{}", "x".repeat(100_000));
     client.request(call(&forged, "list_projects", json!({}))).await;
-    let lines = log.lines("forged");
+    let lines = log.lines_for_request("forged");
     assert_eq!(lines.len(), 1, "{lines:?}");
     let id = lines[0]["span"]["rpc.id"].as_str().unwrap();
     assert!(id.starts_with("forged\\n{\"level\":\"ERROR\"}\\u{1b}[31m\\u{2028}xxx"), "{id}");
     assert!(id.chars().count() < 100, "{id}");
 
-    let greeting = initialize("2025-11-25", json!({})).replace("\"id\":0", "\"id\":\"greets\"");
+    let greeting = initialize_request("2025-11-25", json!({})).replace("\"id\":0", "\"id\":\"greets\"");
     TestClient::new(&app).exchange(&greeting).await;
-    let lines = log.lines("greets");
+    let lines = log.lines_for_request("greets");
     assert_eq!(lines.len(), 1, "{lines:?}");
     assert_eq!(lines[0]["message"], "client connected");
     assert_eq!(lines[0]["span"]["rpc.method"], "initialize");

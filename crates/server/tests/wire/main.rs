@@ -5,10 +5,10 @@
 
 mod contexts;
 mod documents;
-mod fronts;
 mod harness;
 mod hostile;
 mod integrate;
+mod interaction_modes;
 mod logs;
 mod plans;
 mod projects;

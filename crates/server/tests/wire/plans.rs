@@ -7,23 +7,25 @@ use serde_json::{Value, json};
 use server::{App, CheckPolicy, Scope};
 use tempfile::TempDir;
 
-use crate::harness::{TestClient, app, holder, stateless};
+use crate::harness::{TestClient, app, key_principal, stateless_meta};
 use crate::repositories::{SUPPORT_BOT, unpack};
 
-const ASKS: &str = "elicitation/create";
+const ELICITATION_METHOD: &str = "elicitation/create";
 
-fn served(checks: CheckPolicy) -> (TempDir, PathBuf, Arc<App>) {
+fn app_with_repository(checks: CheckPolicy) -> (TempDir, PathBuf, Arc<App>) {
     let (folder, root) = unpack(SUPPORT_BOT);
     let app = app().roots(vec![root.clone()]).checks(checks).build();
     (folder, root, app)
 }
 
-async fn greeted(app: &Arc<App>, scope: Scope, capabilities: Value) -> TestClient {
-    TestClient::of(app, holder("acme", scope, None)).greet("2025-11-25", capabilities).await
+async fn initialized_client(app: &Arc<App>, scope: Scope, capabilities: Value) -> TestClient {
+    TestClient::for_principal(app, key_principal("acme", scope, None))
+        .initialize("2025-11-25", capabilities)
+        .await
 }
 
 /// What a tool answers, or the text that it fails with.
-fn reply(mut answer: Value) -> Value {
+fn tool_reply(mut answer: Value) -> Value {
     if answer["result"]["isError"] == true {
         return answer["result"]["content"][0]["text"].take();
     }
@@ -31,14 +33,14 @@ fn reply(mut answer: Value) -> Value {
 }
 
 async fn propose(client: &mut TestClient) -> Value {
-    let found = reply(client.call("run_integration_workflow", json!({})).await);
+    let found = tool_reply(client.call("run_integration_workflow", json!({})).await);
     let plan = found["edit_plan"].clone();
     assert!(plan["keptUntil"].is_string() && !plan["edits"].as_array().unwrap().is_empty(), "{found}");
     plan
 }
 
 /// Calls a tool whose questions are answered by `answers`; gives what was asked, and the answer.
-async fn asked(
+async fn call_with_answers(
     client: &mut TestClient,
     tool: &str,
     arguments: Value,
@@ -53,9 +55,9 @@ async fn asked(
         let mut message: Value = serde_json::from_str(&messages[0]).unwrap();
         if message["id"] == 9 {
             assert_eq!(answers.next(), None, "more was expected to be asked: {message}");
-            return (asked, reply(message));
+            return (asked, tool_reply(message));
         }
-        assert_eq!(message["method"], ASKS);
+        assert_eq!(message["method"], ELICITATION_METHOD);
         asked.push(message["params"].take());
         let answer = answers.next().unwrap_or_else(|| panic!("nobody expects {asked:?}"));
         let answer = json!({ "jsonrpc": "2.0", "id": message["id"], "result": answer });
@@ -68,15 +70,15 @@ fn accept(content: Value) -> Value {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_plan_is_kept_for_its_owner() {
-    let (_folder, root, app) = served(CheckPolicy::Never);
-    let mut client = greeted(&app, Scope::Write, json!({})).await;
+async fn stored_plan_is_visible_only_to_its_owner() {
+    let (_folder, root, app) = app_with_repository(CheckPolicy::Never);
+    let mut client = initialized_client(&app, Scope::Write, json!({})).await;
     let plan = propose(&mut client).await;
     let id = plan["id"].as_str().unwrap();
     for arguments in
         [json!({ "plan_id": id }), json!({ "plan": plan }), json!({ "plan": plan, "root": root })]
     {
-        let verdict = reply(client.call("validate_edit_plan", arguments.clone()).await);
+        let verdict = tool_reply(client.call("validate_edit_plan", arguments.clone()).await);
         assert_eq!(verdict["valid"], true, "{arguments}: {verdict}");
     }
     for (arguments, problem) in [
@@ -84,7 +86,7 @@ async fn a_plan_is_kept_for_its_owner() {
         (json!({ "plan_id": id, "plan": plan }), "not both"),
         (json!({ "plan_id": "0".repeat(32) }), "is kept here"),
     ] {
-        let refused = reply(client.call("validate_edit_plan", arguments).await);
+        let refused = tool_reply(client.call("validate_edit_plan", arguments).await);
         assert!(refused.as_str().unwrap().contains(problem), "{refused}");
     }
     // As a resource, and in completions.
@@ -98,19 +100,19 @@ async fn a_plan_is_kept_for_its_owner() {
     let complete = json!({ "jsonrpc": "2.0", "id": 3, "method": "completion/complete", "params": complete });
     assert_eq!(client.request(complete.clone()).await["result"]["completion"]["values"], json!([id]));
     // Another caller, of the same tenant or another: as if it were not there.
-    for other in [holder("acme", Scope::Admin, None), holder("eve", Scope::Write, None)] {
-        let mut other = TestClient::of(&app, other).greet("2025-11-25", json!({})).await;
-        let refused = reply(other.call("apply_edit_plan", json!({ "plan_id": id })).await);
+    for other in [key_principal("acme", Scope::Admin, None), key_principal("eve", Scope::Write, None)] {
+        let mut other = TestClient::for_principal(&app, other).initialize("2025-11-25", json!({})).await;
+        let refused = tool_reply(other.call("apply_edit_plan", json!({ "plan_id": id })).await);
         assert!(refused.as_str().unwrap().contains("is kept here"), "{refused}");
         assert_eq!(other.request(read(&uri)).await["error"]["code"], -32002);
         assert_eq!(other.request(complete.clone()).await["result"]["completion"]["values"], json!([]));
     }
-    let applied = reply(client.call("apply_edit_plan", json!({ "plan_id": id })).await);
+    let applied = tool_reply(client.call("apply_edit_plan", json!({ "plan_id": id })).await);
     assert_eq!(applied["outcome"], "applied", "{applied}");
 }
 
 /// A plan that brings the program it names as a check, as the review found it, and its cousins.
-fn strangers() -> Vec<(&'static str, Value)> {
+fn foreign_plans() -> Vec<(&'static str, Value)> {
     let create = |path: &str| {
         json!({ "filepath": path, "strategy": "create_file",
         "payload": { "code": "open('pwned', 'w').write('x')\n" } })
@@ -129,31 +131,31 @@ fn strangers() -> Vec<(&'static str, Value)> {
 }
 
 #[tokio::test(start_paused = true)]
-async fn checks_of_a_strangers_plan_never_run() {
-    for (name, plan) in strangers() {
-        let (_folder, root, app) = served(CheckPolicy::ProposedPlans);
-        let mut client = greeted(&app, Scope::Execute, json!({ "elicitation": {} })).await;
+async fn checks_of_foreign_plans_never_run() {
+    for (name, plan) in foreign_plans() {
+        let (_folder, root, app) = app_with_repository(CheckPolicy::ProposedPlans);
+        let mut client = initialized_client(&app, Scope::Execute, json!({ "elicitation": {} })).await;
         let arguments = json!({ "plan": plan, "run_checks": true });
-        let (questions, applied) = asked(&mut client, "apply_edit_plan", arguments, &[]).await;
+        let (questions, applied) = call_with_answers(&mut client, "apply_edit_plan", arguments, &[]).await;
         assert_eq!((questions.len(), &applied["outcome"]), (0, &json!("applied")), "{name}: {applied}");
         assert_eq!(applied["checks"], json!([]), "{name}");
         assert!(applied["checks_not_run"].as_str().unwrap().contains("this server proposed"), "{applied}");
         assert!(!root.join("pwned").exists(), "{name}");
     }
     // One of ours that was changed is a stranger's.
-    let (_folder, root, app) = served(CheckPolicy::ProposedPlans);
-    let mut client = greeted(&app, Scope::Execute, json!({ "elicitation": {} })).await;
+    let (_folder, root, app) = app_with_repository(CheckPolicy::ProposedPlans);
+    let mut client = initialized_client(&app, Scope::Execute, json!({ "elicitation": {} })).await;
     let mut plan = propose(&mut client).await;
     plan["postChecks"] = json!(["python3 pwn.py"]);
     plan["postCheckCommands"] = json!([["python3", "pwn.py"]]);
     let arguments = json!({ "plan": plan, "run_checks": true });
-    let (_, refused) = asked(&mut client, "apply_edit_plan", arguments, &[]).await;
+    let (_, refused) = call_with_answers(&mut client, "apply_edit_plan", arguments, &[]).await;
     assert!(refused.as_str().unwrap().contains("it has been changed"), "{refused}");
     assert!(!root.join(".fluxway").exists());
 }
 
 #[tokio::test(start_paused = true)]
-async fn commands_run_only_after_an_answered_question() {
+async fn commands_run_only_after_user_consent() {
     let asks = json!({ "elicitation": {} });
     for (policy, scope, capabilities, answer, runs, why) in [
         (
@@ -185,14 +187,15 @@ async fn commands_run_only_after_an_answered_question() {
         (CheckPolicy::ProposedPlans, Scope::Admin, &asks, None, false, "scope `execute`"),
         (CheckPolicy::Never, Scope::Execute, &asks, None, false, "--allow-checks"),
     ] {
-        let (_folder, root, app) = served(policy);
-        let mut client = greeted(&app, scope, capabilities.clone()).await;
+        let (_folder, root, app) = app_with_repository(policy);
+        let mut client = initialized_client(&app, scope, capabilities.clone()).await;
         let plan = propose(&mut client).await;
         let commands = plan["postChecks"].as_array().unwrap();
         assert!(!commands.is_empty(), "{plan}");
         let arguments = json!({ "plan_id": plan["id"], "run_checks": true });
         let answers: Vec<Value> = answer.into_iter().collect();
-        let (questions, applied) = asked(&mut client, "apply_edit_plan", arguments, &answers).await;
+        let (questions, applied) =
+            call_with_answers(&mut client, "apply_edit_plan", arguments, &answers).await;
         assert_eq!(questions.len(), answers.len(), "{why}");
         for question in &questions {
             // The user sees where, what exactly, and how it is confined.
@@ -213,9 +216,9 @@ async fn commands_run_only_after_an_answered_question() {
 
 /// The same by 2026-07-28, where the answer asks: a forged answer without our state is none.
 #[tokio::test(start_paused = true)]
-async fn consent_is_an_answer_to_our_own_question() {
-    let (_folder, root, app) = served(CheckPolicy::ProposedPlans);
-    let meta = stateless(json!({ "elicitation": {} }));
+async fn forged_consent_is_not_accepted() {
+    let (_folder, root, app) = app_with_repository(CheckPolicy::ProposedPlans);
+    let meta = stateless_meta(json!({ "elicitation": {} }));
     let mut client = TestClient::new(&app);
     let call = |name: &str, arguments: Value, more: Value| {
         let mut params = json!({ "name": name, "arguments": arguments, "_meta": meta });
@@ -244,73 +247,75 @@ async fn consent_is_an_answer_to_our_own_question() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn undo_names_the_plan_and_asks() {
-    let (_folder, root, app) = served(CheckPolicy::Never);
-    let mut client = greeted(&app, Scope::Write, json!({ "elicitation": {} })).await;
-    let nothing = reply(client.call("undo_edit_plan", json!({})).await);
+async fn undo_asks_for_the_plan_to_undo() {
+    let (_folder, root, app) = app_with_repository(CheckPolicy::Never);
+    let mut client = initialized_client(&app, Scope::Write, json!({ "elicitation": {} })).await;
+    let nothing = tool_reply(client.call("undo_edit_plan", json!({})).await);
     assert_eq!(nothing, "no plan is applied here; there is nothing to undo");
     let plan = propose(&mut client).await;
     let id = plan["id"].clone();
     let is_applied = || root.join(".fluxway").exists();
     client.call("apply_edit_plan", json!({ "plan_id": id })).await;
     // A client that cannot ask has to name it, and learns what it would be.
-    let mut silent = greeted(&app, Scope::Write, json!({})).await;
-    let refused = reply(silent.call("undo_edit_plan", json!({})).await);
+    let mut silent = initialized_client(&app, Scope::Write, json!({})).await;
+    let refused = tool_reply(silent.call("undo_edit_plan", json!({})).await);
     let refused = refused.as_str().unwrap();
     assert!(refused.contains("`plan_id`") && refused.contains(id.as_str().unwrap()), "{refused}");
     // Another tenant can neither see nor undo it.
-    let mut eve =
-        TestClient::of(&app, holder("eve", Scope::Write, None)).greet("2025-11-25", json!({})).await;
+    let mut eve = TestClient::for_principal(&app, key_principal("eve", Scope::Write, None))
+        .initialize("2025-11-25", json!({}))
+        .await;
     for arguments in [json!({}), json!({ "plan_id": id }), json!({ "plan": plan })] {
-        let refused = reply(eve.call("undo_edit_plan", arguments.clone()).await);
+        let refused = tool_reply(eve.call("undo_edit_plan", arguments.clone()).await);
         assert!(refused.as_str().unwrap().contains("no plan is"), "{arguments}: {refused}");
     }
     // Declined: nothing happens.
     let (questions, _) =
-        asked(&mut client, "undo_edit_plan", json!({}), &[json!({ "action": "decline" })]).await;
+        call_with_answers(&mut client, "undo_edit_plan", json!({}), &[json!({ "action": "decline" })]).await;
     assert!(questions[0]["message"].as_str().unwrap().contains(id.as_str().unwrap()), "{questions:?}");
     assert!(is_applied());
     let yes = accept(json!({ "plan_id": id }));
-    let (_, undone) = asked(&mut client, "undo_edit_plan", json!({}), &[yes]).await;
+    let (_, undone) = call_with_answers(&mut client, "undo_edit_plan", json!({}), &[yes]).await;
     assert_eq!(undone["outcome"], "undone", "{undone}");
     assert!(!is_applied());
     // Twice is once: the hint says so.
-    let again = reply(client.call("undo_edit_plan", json!({ "plan_id": id })).await);
+    let again = tool_reply(client.call("undo_edit_plan", json!({ "plan_id": id })).await);
     assert_eq!((&again["outcome"], &again["files"]), (&json!("already_undone"), &undone["files"]));
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_empty_plan_is_refused() {
-    let (_folder, root, app) = served(CheckPolicy::Never);
-    let mut client = greeted(&app, Scope::Write, json!({})).await;
+async fn empty_plan_is_rejected() {
+    let (_folder, root, app) = app_with_repository(CheckPolicy::Never);
+    let mut client = initialized_client(&app, Scope::Write, json!({})).await;
     let empty = json!({ "plan": { "summary": "s", "edits": [] } });
-    let verdict = reply(client.call("validate_edit_plan", empty.clone()).await);
+    let verdict = tool_reply(client.call("validate_edit_plan", empty.clone()).await);
     assert_eq!(
         (&verdict["valid"], &verdict["issue_details"][0]["code"]),
         (&json!(false), &json!("no_edits"))
     );
-    let refused = reply(client.call("apply_edit_plan", empty).await);
+    let refused = tool_reply(client.call("apply_edit_plan", empty).await);
     assert!(refused.as_str().unwrap().contains("has no edits"), "{refused}");
     assert!(!root.join(".fluxway").exists());
     // What is done already has nothing to undo, unless this server did it.
     let edit = json!({ "filepath": "a.txt", "strategy": "create_file", "payload": { "code": "x\n" } });
     std::fs::write(root.join("a.txt"), "x\n").unwrap();
-    let done =
-        reply(client.call("apply_edit_plan", json!({ "plan": { "summary": "s", "edits": [edit] } })).await);
+    let done = tool_reply(
+        client.call("apply_edit_plan", json!({ "plan": { "summary": "s", "edits": [edit] } })).await,
+    );
     assert_eq!((&done["outcome"], &done["undo"]), (&json!("already_applied"), &Value::Null), "{done}");
 }
 
 #[tokio::test(start_paused = true)]
-async fn journals_that_are_not_ours_are_reported() {
-    let (_folder, root, app) = served(CheckPolicy::Never);
-    let mut client = greeted(&app, Scope::Write, json!({})).await;
+async fn foreign_journals_are_reported() {
+    let (_folder, root, app) = app_with_repository(CheckPolicy::Never);
+    let mut client = initialized_client(&app, Scope::Write, json!({})).await;
     let forged = root.join(".fluxway/plans/abc");
     std::fs::create_dir_all(&forged).unwrap();
     std::fs::write(forged.join("journal.json"), r#"{"version":2,"journal":"{}","signature":"x"}"#).unwrap();
-    let refused = reply(client.call("undo_edit_plan", json!({})).await);
+    let refused = tool_reply(client.call("undo_edit_plan", json!({})).await);
     assert!(refused.as_str().unwrap().contains(".fluxway/plans/abc"), "{refused}");
     let plan = propose(&mut client).await;
-    let applied = reply(client.call("apply_edit_plan", json!({ "plan_id": plan["id"] })).await);
+    let applied = tool_reply(client.call("apply_edit_plan", json!({ "plan_id": plan["id"] })).await);
     let warned = applied["warnings"]
         .as_array()
         .unwrap()
@@ -321,13 +326,13 @@ async fn journals_that_are_not_ours_are_reported() {
 
 /// The same repository, with a key in the file that the plan changes: beside the change, or in the changed line.
 #[tokio::test(start_paused = true)]
-async fn models_see_no_secret_of_a_file_that_a_plan_changes() {
+async fn secrets_in_changed_files_are_hidden_from_the_model() {
     const SECRET: &str = "sk-proj-4f9d8a7b6c5e4f3a2b1c0d9e8f7a6b5c";
-    let (_folder, root, app) = served(CheckPolicy::Never);
+    let (_folder, root, app) = app_with_repository(CheckPolicy::Never);
     let agent = root.join("support/agent.py");
     let text = std::fs::read_to_string(&agent).unwrap();
     std::fs::write(&agent, text.replace("OpenAI()", &format!("OpenAI(api_key=\"{SECRET}\")"))).unwrap();
-    let mut client = greeted(&app, Scope::Write, json!({})).await;
+    let mut client = initialized_client(&app, Scope::Write, json!({})).await;
     let mut said = String::new();
     for (tool, arguments) in [
         ("run_integration_workflow", json!({})),
@@ -346,7 +351,7 @@ async fn models_see_no_secret_of_a_file_that_a_plan_changes() {
     // What was shown goes back verbatim, and the plan that is kept is exact.
     let plan = propose(&mut client).await;
     for arguments in [json!({ "plan": plan }), json!({ "plan_id": plan["id"] })] {
-        let verdict = reply(client.call("validate_edit_plan", arguments).await);
+        let verdict = tool_reply(client.call("validate_edit_plan", arguments).await);
         assert_eq!(verdict["valid"], true, "{verdict}");
         assert!(!verdict.to_string().contains(SECRET), "{verdict}");
     }
@@ -354,13 +359,13 @@ async fn models_see_no_secret_of_a_file_that_a_plan_changes() {
     assert!(!applied.to_string().contains(SECRET), "{applied}");
     assert!(std::fs::read_to_string(&agent).unwrap().contains(SECRET));
     // An editor's rollback: by the plan as it was shown.
-    let undone = reply(client.call("undo_edit_plan", json!({ "plan": plan })).await);
+    let undone = tool_reply(client.call("undo_edit_plan", json!({ "plan": plan })).await);
     assert_eq!(undone["outcome"], "undone", "{undone}");
     // A changed line: its diff is withheld from the answer.
     let edit = json!({ "filepath": "support/agent.py", "strategy": "insert_middleware",
         "anchors": [{ "type": "replace_match", "pattern": "OpenAI(api_key" }], "payload": { "code": "OpenAI(max_retries=1, api_key" } });
     let theirs = json!({ "plan": { "summary": "s", "edits": [edit] } });
-    let verdict = reply(client.call("validate_edit_plan", theirs).await);
+    let verdict = tool_reply(client.call("validate_edit_plan", theirs).await);
     assert_eq!(verdict["valid"], true, "{verdict}");
     assert!(
         !verdict.to_string().contains(SECRET) && verdict["diff"].as_str().unwrap().contains("withheld"),
@@ -370,9 +375,9 @@ async fn models_see_no_secret_of_a_file_that_a_plan_changes() {
 
 /// `.git` and its cousins are not reached by naming them as the root.
 #[tokio::test(start_paused = true)]
-async fn a_guarded_folder_is_never_a_root() {
-    let (_folder, root, app) = served(CheckPolicy::Never);
-    let mut client = greeted(&app, Scope::Write, json!({})).await;
+async fn protected_folder_is_rejected_as_root() {
+    let (_folder, root, app) = app_with_repository(CheckPolicy::Never);
+    let mut client = initialized_client(&app, Scope::Write, json!({})).await;
     let edit =
         json!({ "filepath": "hooks/pre-commit", "strategy": "create_file", "payload": { "code": "x\n" } });
     for folder in [

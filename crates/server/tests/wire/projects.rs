@@ -3,18 +3,18 @@
 mod assets;
 mod blocks;
 mod completion;
+mod concurrent_writes;
 mod conversations;
 mod design;
 mod hostile;
 mod keys;
-mod life;
-mod matrix;
-mod meanwhile;
-mod news;
-mod samples;
+mod lifecycle;
+mod notifications;
+mod resource_isolation;
+mod sample_calls;
+mod tool_isolation;
 mod versions;
-mod walls;
-mod writes;
+mod write_options;
 
 use std::sync::Arc;
 
@@ -24,7 +24,7 @@ use serde_json::{Value, json};
 use server::tools::Toolset;
 use server::{App, Scope};
 
-use crate::harness::{self, TestClient, holder};
+use crate::harness::{self, TestClient, key_principal};
 
 const REVISION: &str = "2025-11-25";
 /// Whose projects most of these tests are about, and who must not see them.
@@ -38,7 +38,9 @@ fn app() -> Arc<App> {
 
 /// A client that may do everything in an account and cannot be asked.
 async fn client(app: &Arc<App>, account: &str) -> TestClient {
-    TestClient::of(app, holder(account, Scope::Write, None)).greet(REVISION, json!({})).await
+    TestClient::for_principal(app, key_principal(account, Scope::Write, None))
+        .initialize(REVISION, json!({}))
+        .await
 }
 
 fn request(method: &str, params: Value) -> Value {
@@ -46,46 +48,51 @@ fn request(method: &str, params: Value) -> Value {
 }
 
 /// The answer to a request. What is told besides is not looked at.
-async fn ask(client: &mut TestClient, method: &str, params: Value) -> Value {
-    client.request_and_news(&request(method, params)).await.0
+async fn send_request(client: &mut TestClient, method: &str, params: Value) -> Value {
+    client.request_with_notifications(&request(method, params)).await.0
 }
 
 /// What a tool gives.
-async fn done(client: &mut TestClient, tool: &str, arguments: Value) -> Value {
-    let mut answer = ask(client, "tools/call", json!({ "name": tool, "arguments": arguments })).await;
+async fn call_ok(client: &mut TestClient, tool: &str, arguments: Value) -> Value {
+    let mut answer =
+        send_request(client, "tools/call", json!({ "name": tool, "arguments": arguments })).await;
     assert!(answer["result"]["structuredContent"].is_object(), "{tool} {arguments}: {answer}");
     answer["result"]["structuredContent"].take()
 }
 
 /// A refusal: what a model reads, and what the envelope has of it for programs.
 #[derive(Debug)]
-struct No {
+struct ToolRefusal {
     text: String,
     kind: String,
     details: Value,
 }
 
 /// What a tool says no with, in both ways in which it can say so.
-async fn refused(client: &mut TestClient, tool: &str, arguments: Value) -> No {
-    let answer = ask(client, "tools/call", json!({ "name": tool, "arguments": arguments })).await;
+async fn call_refused(client: &mut TestClient, tool: &str, arguments: Value) -> ToolRefusal {
+    let answer = send_request(client, "tools/call", json!({ "name": tool, "arguments": arguments })).await;
     let text = answer["result"]["content"][0]["text"].as_str();
     assert_eq!(answer["result"]["isError"], true, "{tool} {arguments}: {answer}");
     let envelope = json!({ "type": "request", "id": "1", "tool": tool, "params": arguments });
-    let (mut again, _) = client.request_and_news(&envelope).await;
+    let (mut again, _) = client.request_with_notifications(&envelope).await;
     assert_eq!(again["error"]["message"].as_str(), text, "{tool} {arguments}");
     let details = again["error"]["details"].take();
-    No { text: text.unwrap().to_owned(), kind: details["kind"].as_str().unwrap().to_owned(), details }
+    ToolRefusal {
+        text: text.unwrap().to_owned(),
+        kind: details["kind"].as_str().unwrap().to_owned(),
+        details,
+    }
 }
 
 /// What a resource holds.
-async fn read(client: &mut TestClient, uri: &str) -> Value {
-    let mut answer = ask(client, "resources/read", json!({ "uri": uri })).await;
+async fn read_resource(client: &mut TestClient, uri: &str) -> Value {
+    let mut answer = send_request(client, "resources/read", json!({ "uri": uri })).await;
     assert_eq!(answer["result"]["contents"][0]["uri"], uri, "{answer}");
     answer["result"]["contents"][0].take()
 }
 
 /// The values of a list, by a member of each.
-fn each<'a>(list: &'a Value, member: &str) -> Vec<&'a str> {
+fn member_strings<'a>(list: &'a Value, member: &str) -> Vec<&'a str> {
     let name = |entry: &'a Value| entry[member].as_str().unwrap_or_else(|| panic!("{member} in {entry}"));
     list.as_array().unwrap_or_else(|| panic!("a list: {list}")).iter().map(name).collect()
 }
@@ -95,11 +102,11 @@ fn base64(content: impl AsRef<[u8]>) -> String {
 }
 
 /// A picture that is as small as one can be.
-const PICTURE: &str = r#"<svg xmlns="http://www.w3.org/2000/svg"><circle r="4"/></svg>"#;
+const SVG: &str = r#"<svg xmlns="http://www.w3.org/2000/svg"><circle r="4"/></svg>"#;
 
 /// A project with something of everything in it.
 #[derive(Clone)]
-struct Site {
+struct SampleProject {
     project: String,
     page: String,
     section: String,
@@ -108,25 +115,25 @@ struct Site {
     asset: String,
 }
 
-impl Site {
+impl SampleProject {
     /// A word that stands in everything of it that can hold words.
-    const MARK: &str = "Aurora";
+    const NAME: &str = "Aurora";
     /// What it is at once it is built: it began at 1, and six writes have followed.
     const REVISION: u64 = 7;
 
     async fn build(client: &mut TestClient) -> Self {
-        let about = json!({ "name": Self::MARK, "description": "The site of Aurora.", "template": "empty" });
-        let project = text(&done(client, "create_project", about).await["id"]);
+        let about = json!({ "name": Self::NAME, "description": "The site of Aurora.", "template": "empty" });
+        let project = string_value(&call_ok(client, "create_project", about).await["id"]);
         for name in ["badge", "stamp"] {
             let schema = json!({ "type": "object", "properties": { "label": { "type": "string" } } });
             let own =
                 json!({ "projectId": project, "name": name, "schema": schema, "description": "Of Aurora." });
-            done(client, "edit_block_type", own).await;
+            call_ok(client, "edit_block_type", own).await;
         }
         let picture = json!({
-            "projectId": project, "action": "put", "name": "Aurora.svg", "alt": "Aurora", "content": base64(PICTURE),
+            "projectId": project, "action": "put", "name": "Aurora.svg", "alt": "Aurora", "content": base64(SVG),
         });
-        let asset = text(&done(client, "edit_asset", picture).await["asset"]["id"]);
+        let asset = string_value(&call_ok(client, "edit_asset", picture).await["asset"]["id"]);
         let blocks = json!([{ "type": "page", "props": { "title": "Aurora", "path": "/" }, "children": [
             { "type": "section", "props": { "title": "Aurora" }, "children": [
                 { "type": "heading", "props": { "text": "Aurora" } },
@@ -135,19 +142,19 @@ impl Site {
             { "type": "image", "props": { "src": format!("asset:{asset}") } },
         ] }]);
         let blocks = json!({ "projectId": project, "action": "create", "blocks": blocks });
-        let made = done(client, "edit_blocks", blocks).await["blocks"].take();
+        let made = call_ok(client, "edit_blocks", blocks).await["blocks"].take();
         for note in ["The first Aurora.", "The second Aurora."] {
-            done(client, "publish_project", json!({ "projectId": project, "note": note })).await;
+            call_ok(client, "publish_project", json!({ "projectId": project, "note": note })).await;
         }
         let of_type = |kind: &str| {
-            text(&made.as_array().unwrap().iter().find(|one| one["type"] == kind).unwrap()["id"])
+            string_value(&made.as_array().unwrap().iter().find(|one| one["type"] == kind).unwrap()["id"])
         };
         let (page, section, heading) = (of_type("page"), of_type("section"), of_type("heading"));
         Self { project, page, section, heading, image: of_type("image"), asset }
     }
 
     /// A site that nobody has.
-    fn absent() -> Self {
+    fn nonexistent() -> Self {
         let id = |kind: &str| format!("{kind}_0000000000000000");
         let block = |n: u32| format!("blk_000000000000000{n}");
         Self {
@@ -173,16 +180,15 @@ impl Site {
     }
 
     /// A text with names instead of its ids: what somebody reads who does not know them.
-    fn hidden(&self, text: &str) -> String {
+    fn mask_ids(&self, text: &str) -> String {
         let hide = |text: String, (name, id): (&str, &str)| text.replace(id, &format!("<{name}>"));
         self.ids().into_iter().fold(text.to_owned(), hide)
     }
 
     /// All that can be read of it, to compare it with what it was.
-    async fn everything(&self, client: &mut TestClient) -> Value {
+    async fn snapshot(&self, client: &mut TestClient) -> Value {
         let project = &self.project;
-        let mut all =
-            json!({ "asset": read(client, &format!("codefluss://assets/{project}/{}", self.asset)).await });
+        let mut all = json!({ "asset": read_resource(client, &format!("codefluss://assets/{project}/{}", self.asset)).await });
         for (tool, arguments) in [
             ("get_project", json!({ "projectId": project })),
             ("get_blocks", json!({ "projectId": project, "depth": 32 })),
@@ -191,12 +197,12 @@ impl Site {
             ("list_versions", json!({ "projectId": project, "from": 1 })),
             ("get_design_system", json!({ "projectId": project })),
         ] {
-            all[tool] = done(client, tool, arguments).await;
+            all[tool] = call_ok(client, tool, arguments).await;
         }
         all
     }
 }
 
-fn text(value: &Value) -> String {
+fn string_value(value: &Value) -> String {
     value.as_str().unwrap_or_else(|| panic!("a text: {value}")).to_owned()
 }

@@ -6,10 +6,10 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 use server::App;
 
-use crate::harness::{TestClient, app, stateless};
+use crate::harness::{TestClient, app, stateless_meta};
 
 /// Two folders beside each other, the first of which is the server's.
-fn folders() -> (tempfile::TempDir, PathBuf, PathBuf, Arc<App>) {
+fn app_with_two_folders() -> (tempfile::TempDir, PathBuf, PathBuf, Arc<App>) {
     let folder = tempfile::tempdir().unwrap();
     let base = folder.path().canonicalize().unwrap();
     let (ours, theirs) = (base.join("ours"), base.join("theirs"));
@@ -25,21 +25,21 @@ fn uri(path: &Path) -> Value {
     json!({ "uri": format!("file://{}", path.to_str().unwrap().replace(' ', "%20")) })
 }
 
-fn analyse(id: u32, root: &str) -> Value {
+fn analyze_request(id: u32, root: &str) -> Value {
     let params = json!({ "name": "analyze_repository", "arguments": { "root": root } });
     json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params })
 }
 
 /// The folder that was analysed, or why none was.
-fn end(answer: &Value) -> String {
+fn analyzed_root(answer: &Value) -> String {
     let result = &answer["result"];
     let root = result["structuredContent"]["root"].as_str();
     root.or(result["content"][0]["text"].as_str()).unwrap_or_default().to_owned()
 }
 
 #[tokio::test(start_paused = true)]
-async fn roots_are_asked_for_once_and_narrow() {
-    let (_folder, ours, theirs, app) = folders();
+async fn client_roots_are_requested_once_and_restrict_access() {
+    let (_folder, ours, theirs, app) = app_with_two_folders();
     let inner = ours.join("inner with space");
     let shown = |path: &Path| path.to_str().unwrap().to_owned();
     for (listed, wanted, expected) in [
@@ -54,53 +54,53 @@ async fn roots_are_asked_for_once_and_narrow() {
         (vec![uri(&ours.join(".github/workflows"))], ".", "have nothing in common".to_owned()),
     ] {
         let mut client =
-            TestClient::greeted(&app, "2025-11-25", json!({ "roots": { "listChanged": true } })).await;
-        let messages = client.exchange(&analyse(1, wanted).to_string()).await;
+            TestClient::initialized(&app, "2025-11-25", json!({ "roots": { "listChanged": true } })).await;
+        let messages = client.exchange(&analyze_request(1, wanted).to_string()).await;
         let asked: Value = serde_json::from_str(&messages[0]).unwrap();
         assert_eq!(asked["method"], "roots/list");
         let answer = json!({ "jsonrpc": "2.0", "id": asked["id"], "result": { "roots": listed } });
         let messages = client.exchange(&answer.to_string()).await;
         let answer: Value = serde_json::from_str(messages.last().unwrap()).unwrap();
-        assert!(end(&answer).contains(&expected), "{listed:?}: {answer}");
+        assert!(analyzed_root(&answer).contains(&expected), "{listed:?}: {answer}");
         if expected.contains("in common") {
-            let text = end(&answer);
+            let text = analyzed_root(&answer);
             assert!(text.contains(ours.to_str().unwrap()), "both are named: {text}");
         }
         // Once is enough, until the client says that they have changed.
-        let again = client.request(analyse(2, wanted)).await;
-        assert!(end(&again).contains(&expected), "{again}");
+        let again = client.request(analyze_request(2, wanted)).await;
+        assert!(analyzed_root(&again).contains(&expected), "{again}");
         client.exchange(r#"{"jsonrpc":"2.0","method":"notifications/roots/list_changed"}"#).await;
-        let messages = client.exchange(&analyse(3, wanted).to_string()).await;
+        let messages = client.exchange(&analyze_request(3, wanted).to_string()).await;
         assert!(messages[0].contains("roots/list"), "{messages:?}");
     }
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_client_that_does_not_list_its_roots_narrows_nothing() {
-    let (_folder, ours, _, app) = folders();
-    let mut client = TestClient::greeted(&app, "2025-06-18", json!({ "roots": {} })).await;
-    let messages = client.exchange(&analyse(1, ".").to_string()).await;
+async fn missing_client_roots_restrict_nothing() {
+    let (_folder, ours, _, app) = app_with_two_folders();
+    let mut client = TestClient::initialized(&app, "2025-06-18", json!({ "roots": {} })).await;
+    let messages = client.exchange(&analyze_request(1, ".").to_string()).await;
     let asked: Value = serde_json::from_str(&messages[0]).unwrap();
     let refused =
         json!({ "jsonrpc": "2.0", "id": asked["id"], "error": { "code": -32601, "message": "no" } });
     let messages = client.exchange(&refused.to_string()).await;
     let answer: Value = serde_json::from_str(messages.last().unwrap()).unwrap();
-    assert_eq!(end(&answer), ours.to_str().unwrap());
+    assert_eq!(analyzed_root(&answer), ours.to_str().unwrap());
     // A client without roots is not asked, and tools that touch no files do not ask.
-    let mut plain = TestClient::greeted(&app, "2025-11-25", json!({})).await;
-    assert_eq!(end(&plain.request(analyse(1, ".")).await), ours.to_str().unwrap());
-    let mut client = TestClient::greeted(&app, "2025-11-25", json!({ "roots": {} })).await;
+    let mut plain = TestClient::initialized(&app, "2025-11-25", json!({})).await;
+    assert_eq!(analyzed_root(&plain.request(analyze_request(1, ".")).await), ours.to_str().unwrap());
+    let mut client = TestClient::initialized(&app, "2025-11-25", json!({ "roots": {} })).await;
     client.call("tell_fortune", json!({ "category": "love" })).await;
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_newest_revision_asks_in_its_answer() {
-    let (_folder, ours, theirs, app) = folders();
+async fn stateless_revision_requests_roots_by_input_required() {
+    let (_folder, ours, theirs, app) = app_with_two_folders();
     let inner = ours.join("inner with space");
     for (listed, expected) in [(&inner, inner.to_str().unwrap()), (&theirs, "have nothing in common")] {
         let mut client = TestClient::new(&app);
-        let mut call = analyse(1, ".");
-        call["params"]["_meta"] = stateless(json!({ "roots": {} }));
+        let mut call = analyze_request(1, ".");
+        call["params"]["_meta"] = stateless_meta(json!({ "roots": {} }));
         let asked = client.request(call.clone()).await;
         assert_eq!(asked["result"]["inputRequests"]["roots"]["method"], "roots/list", "{asked}");
         // An answer to nothing that we asked is none.
@@ -110,8 +110,8 @@ async fn the_newest_revision_asks_in_its_answer() {
         let mut answer = call.clone();
         answer["params"]["requestState"] = asked["result"]["requestState"].clone();
         answer["params"]["inputResponses"] = json!({ "roots": { "roots": [uri(listed)] } });
-        assert!(end(&client.request(answer).await).contains(expected));
+        assert!(analyzed_root(&client.request(answer).await).contains(expected));
         // Asked once per conversation.
-        assert!(end(&client.request(call).await).contains(expected));
+        assert!(analyzed_root(&client.request(call).await).contains(expected));
     }
 }

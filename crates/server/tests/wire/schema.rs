@@ -11,14 +11,14 @@ use serde_json::{Value, json};
 
 const REVISIONS: [&str; 5] = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28"];
 
-type Key = (&'static str, String);
+type DefinitionKey = (&'static str, String);
 
-struct Official {
+struct OfficialSchemas {
     schemas: HashMap<&'static str, Value>,
-    validators: Mutex<HashMap<Key, &'static Validator>>,
+    validators: Mutex<HashMap<DefinitionKey, &'static Validator>>,
 }
 
-static OFFICIAL: LazyLock<Option<Official>> = LazyLock::new(|| {
+static OFFICIAL_SCHEMAS: LazyLock<Option<OfficialSchemas>> = LazyLock::new(|| {
     #[expect(clippy::disallowed_methods, reason = "a switch of the tests alone")]
     let Ok(folder) = std::env::var("MCP_SCHEMA_DIR") else {
         // Written past the test harness, which would swallow it.
@@ -30,10 +30,10 @@ static OFFICIAL: LazyLock<Option<Official>> = LazyLock::new(|| {
             .expect("the schemas are in MCP_SCHEMA_DIR");
         (revision, serde_json::from_str(&text).expect("a schema is JSON"))
     };
-    Some(Official { schemas: REVISIONS.into_iter().map(read).collect(), validators: Mutex::default() })
+    Some(OfficialSchemas { schemas: REVISIONS.into_iter().map(read).collect(), validators: Mutex::default() })
 });
 
-impl Official {
+impl OfficialSchemas {
     /// The validator for one definition of one revision.
     fn validator(&self, revision: &'static str, definition: &str) -> &'static Validator {
         let mut validators = self.validators.lock().unwrap();
@@ -54,32 +54,32 @@ impl Official {
 }
 
 /// Remembers what was asked, so that each answer can be held against the right definition.
-pub(crate) struct Schemas {
+pub(crate) struct SchemaChecker {
     /// The revision of the session.
     revision: &'static str,
     /// Id to (revision, method).
-    asked: HashMap<String, Key>,
+    pending: HashMap<String, DefinitionKey>,
 }
 
-impl Schemas {
+impl SchemaChecker {
     pub(crate) fn load() -> Self {
-        LazyLock::force(&OFFICIAL);
-        Self { revision: "2025-11-25", asked: HashMap::new() }
+        LazyLock::force(&OFFICIAL_SCHEMAS);
+        Self { revision: "2025-11-25", pending: HashMap::new() }
     }
 
-    pub(crate) fn note_request(&mut self, line: &[u8]) {
+    pub(crate) fn record_requests(&mut self, line: &[u8]) {
         match serde_json::from_slice::<Value>(line) {
-            Ok(Value::Array(batch)) => batch.iter().for_each(|request| self.note(request)),
-            Ok(request) => self.note(&request),
+            Ok(Value::Array(batch)) => batch.iter().for_each(|request| self.record_request(request)),
+            Ok(request) => self.record_request(&request),
             Err(_) => {}
         }
     }
 
-    fn note(&mut self, request: &Value) {
+    fn record_request(&mut self, request: &Value) {
         let (Some(id), Some(method)) = (request.get("id"), request["method"].as_str()) else { return };
         let version = request["params"]["_meta"]["io.modelcontextprotocol/protocolVersion"].as_str();
         let revision = if version == Some("2026-07-28") { "2026-07-28" } else { self.revision };
-        self.asked.insert(id.to_string(), (revision, method.to_owned()));
+        self.pending.insert(id.to_string(), (revision, method.to_owned()));
     }
 
     pub(crate) fn check(&mut self, message: &str) {
@@ -94,15 +94,15 @@ impl Schemas {
     }
 
     fn check_one(&mut self, message: &Value) {
-        let asked = message.get("id").and_then(|id| self.asked.get(&id.to_string())).cloned();
+        let asked = message.get("id").and_then(|id| self.pending.get(&id.to_string())).cloned();
         if let (Some((_, method)), Some(version)) = (&asked, message["result"]["protocolVersion"].as_str())
             && method == "initialize"
         {
             self.revision = REVISIONS.into_iter().find(|known| *known == version).expect("a known revision");
         }
-        let Some(official) = OFFICIAL.as_ref() else { return };
+        let Some(official) = OFFICIAL_SCHEMAS.as_ref() else { return };
         if let Some(method) = message["method"].as_str() {
-            self.check_sent(official, method, message);
+            self.check_server_message(official, method, message);
         } else if let Some(result) = message.get("result") {
             let (mut revision, method) = asked.expect("a result answers a request");
             if method == "initialize" {
@@ -126,7 +126,7 @@ impl Schemas {
         }
     }
 
-    fn check_sent(&self, official: &Official, method: &str, message: &Value) {
+    fn check_server_message(&self, official: &OfficialSchemas, method: &str, message: &Value) {
         let definition = match method {
             "notifications/progress" => "ProgressNotification",
             "notifications/message" => "LoggingMessageNotification",

@@ -9,19 +9,19 @@ use serde_json::{Value, json};
 use server::EnvelopeErrors;
 use server::tools::Toolset;
 
-use crate::harness::{TestClient, app, stateless};
+use crate::harness::{TestClient, app, stateless_meta};
 use crate::repositories::{SUPPORT_BOT, unpack};
 
-async fn list(client: &mut TestClient) -> Value {
+async fn list_tools(client: &mut TestClient) -> Value {
     client.request(json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/list" })).await["result"].take()
 }
 
 /// A file for each tool, so that every change of the public surface shows in review.
 #[tokio::test(start_paused = true)]
-async fn every_tool_as_it_is_listed() {
-    let mut client = TestClient::greeted(&app().build(), "2025-11-25", json!({})).await;
+async fn every_tool_descriptor_matches_its_snapshot() {
+    let mut client = TestClient::initialized(&app().build(), "2025-11-25", json!({})).await;
     let mut listed = BTreeSet::new();
-    for tool in list(&mut client).await["tools"].as_array().unwrap() {
+    for tool in list_tools(&mut client).await["tools"].as_array().unwrap() {
         insta::with_settings!({ snapshot_path => "tools", prepend_module_to_snapshot => false, omit_expression => true }, {
             insta::assert_json_snapshot!(tool["name"].as_str().unwrap(), tool);
         });
@@ -37,28 +37,28 @@ async fn every_tool_as_it_is_listed() {
 
 /// Design D8: definitions of tools eat the context of every conversation.
 #[tokio::test(start_paused = true)]
-async fn the_default_list_is_small() {
+async fn default_tool_list_fits_token_budget() {
     let app = app().toolsets(&Toolset::DEFAULT).build();
-    let mut client = TestClient::greeted(&app, "2025-11-25", json!({})).await;
-    let tokens = list(&mut client).await.to_string().len() / 4;
+    let mut client = TestClient::initialized(&app, "2025-11-25", json!({})).await;
+    let tokens = list_tools(&mut client).await.to_string().len() / 4;
     assert!(tokens < 4000, "{tokens} tokens");
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_list_is_the_same_every_time() {
-    let mut client = TestClient::greeted(&app().build(), "2025-11-25", json!({})).await;
-    assert_eq!(list(&mut client).await, list(&mut client).await);
+async fn tool_list_is_deterministic() {
+    let mut client = TestClient::initialized(&app().build(), "2025-11-25", json!({})).await;
+    assert_eq!(list_tools(&mut client).await, list_tools(&mut client).await);
 }
 
 #[tokio::test(start_paused = true)]
-async fn clients_hear_when_tools_come_and_go() {
+async fn clients_are_notified_when_the_tool_list_changes() {
     let app = app().build();
-    let mut old = TestClient::greeted(&app, "2025-03-26", json!({})).await;
+    let mut old = TestClient::initialized(&app, "2025-03-26", json!({})).await;
     let mut early = TestClient::new(&app);
     let mut new = TestClient::new(&app);
     let notifications =
         json!({ "toolsListChanged": true, "promptsListChanged": false, "resourceSubscriptions": [] });
-    let params = json!({ "_meta": stateless(json!({})), "notifications": notifications });
+    let params = json!({ "_meta": stateless_meta(json!({})), "notifications": notifications });
     let listen =
         json!({ "jsonrpc": "2.0", "id": "news", "method": "subscriptions/listen", "params": params });
     let meta = r#""_meta":{"io.modelcontextprotocol/subscriptionId":"news"}"#;
@@ -77,7 +77,7 @@ async fn clients_hear_when_tools_come_and_go() {
     );
     assert_eq!(early.settle().await, [""; 0], "who has not shaken hands is not told");
     let names: Vec<Value> =
-        list(&mut old).await["tools"].as_array().unwrap().iter().map(|t| t["name"].clone()).collect();
+        list_tools(&mut old).await["tools"].as_array().unwrap().iter().map(|t| t["name"].clone()).collect();
     assert_eq!(names, ["echo", "wait", "crash", "interview"]);
     assert_eq!(old.call("booking", json!({})).await["error"]["code"], -32602);
 
@@ -94,7 +94,7 @@ async fn clients_hear_when_tools_come_and_go() {
 
 /// The two documents name the envelope's unknown-tool error differently; a setting chooses.
 #[tokio::test(start_paused = true)]
-async fn either_document_names_the_unknown_tool() {
+async fn unknown_tool_error_code_follows_the_setting() {
     for (errors, code, alias) in [
         (EnvelopeErrors::Protocol, "tool_not_found", "unknown_tool"),
         (EnvelopeErrors::ToolsReference, "unknown_tool", "tool_not_found"),
@@ -109,10 +109,10 @@ async fn either_document_names_the_unknown_tool() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn subscriptions_are_counted() {
+async fn ninth_subscription_is_rejected() {
     let mut client = TestClient::new(&app().build());
     for n in 0..9 {
-        let params = json!({ "_meta": stateless(json!({})), "notifications": {} });
+        let params = json!({ "_meta": stateless_meta(json!({})), "notifications": {} });
         let answers = client
             .exchange(
                 &json!({ "jsonrpc": "2.0", "id": n, "method": "subscriptions/listen", "params": params })
@@ -125,8 +125,9 @@ async fn subscriptions_are_counted() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_end_waits_for_what_runs_but_not_for_ever() {
-    let mut client = TestClient::greeted(&app().build(), "2025-11-25", json!({ "elicitation": {} })).await;
+async fn shutdown_waits_for_running_calls_until_timeout() {
+    let mut client =
+        TestClient::initialized(&app().build(), "2025-11-25", json!({ "elicitation": {} })).await;
     for (id, steps) in [("short", 50), ("long", 500)] {
         let params = json!({ "name": "wait", "arguments": { "steps": steps, "step_ms": 100 } });
         client
@@ -160,7 +161,7 @@ async fn the_end_waits_for_what_runs_but_not_for_ever() {
             expect("long", "shutting_down"),
         ]
     );
-    let modern = json!({ "jsonrpc": "2.0", "id": 2, "method": "tools/list", "params": { "_meta": stateless(json!({})) } });
+    let modern = json!({ "jsonrpc": "2.0", "id": 2, "method": "tools/list", "params": { "_meta": stateless_meta(json!({})) } });
     for late in
         [r#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#, &modern.to_string(), r#"{"type":"handshake"}"#]
     {
@@ -171,8 +172,8 @@ async fn the_end_waits_for_what_runs_but_not_for_ever() {
 
 /// More calls than may run at once: none is lost, and quick requests are not held up.
 #[tokio::test(start_paused = true)]
-async fn a_crowd_is_served_in_turns() {
-    let mut client = TestClient::greeted(&app().build(), "2025-11-25", json!({})).await;
+async fn calls_above_the_concurrency_limit_are_queued() {
+    let mut client = TestClient::initialized(&app().build(), "2025-11-25", json!({})).await;
     for id in 0..200 {
         let params = json!({ "name": "wait", "arguments": { "steps": 1, "step_ms": 1000 } });
         client.send(
@@ -191,7 +192,7 @@ async fn a_crowd_is_served_in_turns() {
 }
 
 /// A repository with more files than are told of one by one.
-fn many_files() -> (tempfile::TempDir, std::path::PathBuf) {
+fn repository_with_many_files() -> (tempfile::TempDir, std::path::PathBuf) {
     let (folder, root) = unpack(SUPPORT_BOT);
     for n in 0..1100 {
         std::fs::write(root.join(format!("module_{n}.py")), "x = 1\n").unwrap();
@@ -200,9 +201,9 @@ fn many_files() -> (tempfile::TempDir, std::path::PathBuf) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_long_analysis_tells_how_far_it_is() {
-    let (_folder, root) = many_files();
-    let mut client = TestClient::greeted(&app().roots(vec![root]).build(), "2025-11-25", json!({})).await;
+async fn long_analysis_reports_progress() {
+    let (_folder, root) = repository_with_many_files();
+    let mut client = TestClient::initialized(&app().roots(vec![root]).build(), "2025-11-25", json!({})).await;
     let params = json!({ "name": "analyze_repository", "arguments": {}, "_meta": { "progressToken": "p" } });
     let call = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params });
     let messages = client.exchange(&call.to_string()).await;
@@ -219,9 +220,9 @@ async fn a_long_analysis_tells_how_far_it_is() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_analysis_that_nobody_waits_for_is_not_answered() {
-    let (_folder, root) = many_files();
-    let mut client = TestClient::greeted(&app().roots(vec![root]).build(), "2025-11-25", json!({})).await;
+async fn cancelled_analysis_is_not_answered() {
+    let (_folder, root) = repository_with_many_files();
+    let mut client = TestClient::initialized(&app().roots(vec![root]).build(), "2025-11-25", json!({})).await;
     let params = json!({ "name": "analyze_repository", "arguments": {} });
     client.send(
         json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params }).to_string().as_bytes(),
@@ -234,9 +235,9 @@ async fn an_analysis_that_nobody_waits_for_is_not_answered() {
 
 /// What a key sees that may do everything.
 #[tokio::test(start_paused = true)]
-async fn the_list_of_a_full_key_is_small() {
-    let app = app().toolsets(&Toolset::HOSTED).build();
-    let mut client = TestClient::greeted(&app, "2025-11-25", json!({})).await;
-    let tokens = list(&mut client).await.to_string().len() / 4;
+async fn hosted_tool_list_fits_token_budget() {
+    let app = app().toolsets(&Toolset::DEFAULT_HTTP).build();
+    let mut client = TestClient::initialized(&app, "2025-11-25", json!({})).await;
+    let tokens = list_tools(&mut client).await.to_string().len() / 4;
     assert!(tokens < 8000, "{tokens} tokens");
 }

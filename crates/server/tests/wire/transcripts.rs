@@ -7,7 +7,7 @@ use serde_json::Value;
 use server::DocumentSettings;
 use server::tools::Toolset;
 
-use crate::documents::library;
+use crate::documents::build_test_index;
 use crate::harness::{TestClient, app};
 use crate::repositories::{SUPPORT_BOT, unpack};
 
@@ -17,7 +17,7 @@ fn transcripts() {
         let script = std::fs::read_to_string(path).unwrap();
         let runtime =
             tokio::runtime::Builder::new_current_thread().enable_all().start_paused(true).build().unwrap();
-        let transcript = runtime.block_on(converse(&script));
+        let transcript = runtime.block_on(play_transcript(&script));
         insta::with_settings!({ omit_expression => true, prepend_module_to_snapshot => false }, {
             insta::assert_snapshot!(transcript);
         });
@@ -30,9 +30,9 @@ fn transcripts() {
 /// repository in that folder, and the tools for it; with `!documents` a small library; with `!projects` the tools for projects, whose
 /// ids are called `$project1`, `$block1`, `$asset1` and so on as they turn up; otherwise there are the tools that no other change
 /// touches.
-async fn converse(script: &str) -> String {
+async fn play_transcript(script: &str) -> String {
     let (_folder, root) = unpack(SUPPORT_BOT);
-    let (_shelf, index) = library();
+    let (_shelf, index) = build_test_index();
     let toolsets: &[Toolset] = match script.lines().next() {
         Some("!repository") => &[Toolset::Integrate],
         Some("!documents") => &[Toolset::Docs],
@@ -46,7 +46,7 @@ async fn converse(script: &str) -> String {
     let mut state = String::new();
     let (mut session, mut token) = (String::new(), String::new());
     let mut plan = Value::Null;
-    let mut names = Names::default();
+    let mut names = IdPlaceholders::default();
     let mut transcript = String::new();
     for line in script.lines() {
         if line.is_empty()
@@ -63,7 +63,7 @@ async fn converse(script: &str) -> String {
         } else {
             let line = line.replace("$state", &state).replace("$plan", &plan.to_string());
             let line = line.replace("$session", &session).replace("$token", &token);
-            client.exchange(&names.ids(&line.replace("$root", &root))).await
+            client.exchange(&names.replace_placeholders(&line.replace("$root", &root))).await
         };
         for answer in answers {
             let message: Value = serde_json::from_str(&answer).unwrap();
@@ -85,7 +85,7 @@ async fn converse(script: &str) -> String {
                     shown = shown.replace(value.as_str(), name);
                 }
             }
-            writeln!(transcript, "< {}", names.hide(&shown.replace(&root, "$root"))).unwrap();
+            writeln!(transcript, "< {}", names.replace_ids(&shown.replace(&root, "$root"))).unwrap();
         }
     }
     transcript
@@ -93,20 +93,20 @@ async fn converse(script: &str) -> String {
 
 /// What the ids of projects and of what is in them are called in a transcript.
 #[derive(Default)]
-struct Names {
+struct IdPlaceholders {
     known: Vec<(String, String)>,
 }
 
-impl Names {
+impl IdPlaceholders {
     const KINDS: [(&str, &str); 3] = [("proj_", "$project"), ("blk_", "$block"), ("asset_", "$asset")];
 
     /// A text with ids instead of names. The last names first: `$block1` is a part of `$block12`.
-    fn ids(&self, text: &str) -> String {
+    fn replace_placeholders(&self, text: &str) -> String {
         self.known.iter().rev().fold(text.to_owned(), |text, (id, name)| text.replace(name, id))
     }
 
     /// A text with names instead of ids. Those that are new get one.
-    fn hide(&mut self, text: &str) -> String {
+    fn replace_ids(&mut self, text: &str) -> String {
         for (kind, name) in Self::KINDS {
             for (at, _) in text.match_indices(kind) {
                 let id = &text[at..text.len().min(at + kind.len() + 16)];

@@ -11,9 +11,9 @@ use super::LocationError;
 
 /// A PostgreSQL database and how to get there. Shown without its password.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Server {
+pub struct PostgresLocation {
     pub(crate) config: Config,
-    pub(crate) tls: Tls,
+    pub(crate) tls: TlsMode,
     pub(crate) ca_file: Option<PathBuf>,
 }
 
@@ -21,7 +21,7 @@ pub struct Server {
 ///
 /// Without `sslmode`, a server on this machine is spoken to in the clear, and any other as with `require`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Tls {
+pub enum TlsMode {
     /// `disable`: in the clear. For a network that nobody else is on.
     Off,
     /// `prefer`: TLS if the server has it, and then its certificate must be good; else in the clear. Somebody on the
@@ -33,7 +33,7 @@ pub enum Tls {
 }
 
 /// What the URL may say beside what is in its path. The driver knows these, without the two that are read here.
-const PARAMETERS: &[&str] = &[
+const DRIVER_PARAMETERS: &[&str] = &[
     "user",
     "password",
     "dbname",
@@ -54,31 +54,31 @@ const PARAMETERS: &[&str] = &[
     "load_balance_hosts",
 ];
 
-impl Server {
+impl PostgresLocation {
     pub(super) fn parse(url: &str) -> Result<Self, LocationError> {
         let (base, query) = url.split_once('?').unwrap_or((url, ""));
         let (mut tls, mut ca_file, mut others) = (None, None, Vec::new());
         for parameter in query.split('&').filter(|parameter| !parameter.is_empty()) {
             match parameter.split_once('=').ok_or(LocationError::NotPostgres)? {
-                ("sslmode", mode) => tls = Some(Tls::parse(mode)?),
-                ("sslrootcert", path) => ca_file = Some(PathBuf::from(decoded(path)?)),
-                (name, _) if PARAMETERS.contains(&name) => others.push(parameter),
-                (name, _) => return Err(LocationError::UnknownParameter(shown(name)?)),
+                ("sslmode", mode) => tls = Some(TlsMode::parse(mode)?),
+                ("sslrootcert", path) => ca_file = Some(PathBuf::from(percent_decode(path)?)),
+                (name, _) if DRIVER_PARAMETERS.contains(&name) => others.push(parameter),
+                (name, _) => return Err(LocationError::UnknownParameter(quotable_word(name)?)),
             }
         }
         // The driver's own errors could quote a password that was not encoded.
         let config: Config =
             format!("{base}?{}", others.join("&")).parse().map_err(|_| LocationError::NotPostgres)?;
         let is_lost = config.get_hosts().is_empty() && config.get_hostaddrs().is_empty();
-        if is_lost || config.get_hosts().iter().any(is_part_of_a_password) {
+        if is_lost || config.get_hosts().iter().any(contains_unescaped_password) {
             return Err(LocationError::NotPostgres);
         }
-        let default = if is_this_machine(&config) { Tls::Off } else { Tls::Required };
+        let default = if is_loopback_only(&config) { TlsMode::Off } else { TlsMode::Required };
         Ok(Self { config, tls: tls.unwrap_or(default), ca_file })
     }
 }
 
-impl Tls {
+impl TlsMode {
     fn name(self) -> &'static str {
         match self {
             Self::Off => "disable",
@@ -92,20 +92,20 @@ impl Tls {
             "disable" => Ok(Self::Off),
             "prefer" => Ok(Self::IfOffered),
             "require" | "verify-full" => Ok(Self::Required),
-            other => Err(LocationError::UnknownTls(shown(other)?)),
+            other => Err(LocationError::UnknownTls(quotable_word(other)?)),
         }
     }
 }
 
 /// A word that may stand in an error: too short and plain for a secret.
-fn shown(word: &str) -> Result<String, LocationError> {
+fn quotable_word(word: &str) -> Result<String, LocationError> {
     let is_plain =
         word.len() <= 24 && word.bytes().all(|byte| byte.is_ascii_lowercase() || b"_-".contains(&byte));
     if is_plain { Ok(word.to_owned()) } else { Err(LocationError::NotPostgres) }
 }
 
 /// `%20` and the like as what they stand for.
-fn decoded(text: &str) -> Result<String, LocationError> {
+fn percent_decode(text: &str) -> Result<String, LocationError> {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();
     while let Some((first, after)) = rest.split_first() {
@@ -124,11 +124,11 @@ fn decoded(text: &str) -> Result<String, LocationError> {
 }
 
 /// Whether somebody wrote an `@` into a password as it is. What follows it is then taken for a host, and shown.
-fn is_part_of_a_password(host: &Host) -> bool {
+fn contains_unescaped_password(host: &Host) -> bool {
     matches!(host, Host::Tcp(name) if name.contains('@'))
 }
 
-fn is_this_machine(config: &Config) -> bool {
+fn is_loopback_only(config: &Config) -> bool {
     let is_loopback =
         |host: &str| host == "localhost" || host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback());
     let hosts = config.get_hosts().iter().all(|host| match host {
@@ -138,7 +138,7 @@ fn is_this_machine(config: &Config) -> bool {
     hosts && config.get_hostaddrs().iter().all(IpAddr::is_loopback)
 }
 
-impl fmt::Display for Server {
+impl fmt::Display for PostgresLocation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let ports = self.config.get_ports();
         let hosts = self.config.get_hosts().iter().enumerate().map(|(at, host)| {
@@ -157,7 +157,7 @@ impl fmt::Display for Server {
     }
 }
 
-impl fmt::Debug for Server {
+impl fmt::Debug for PostgresLocation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Server({self})")
     }

@@ -3,18 +3,18 @@
 use std::sync::atomic::Ordering;
 
 use access::{
-    AccessStore, Credential, Environment, KeyListing, KeyRecord, Lease, Moment, Scope, StoreError, Stored,
-    Terms,
+    AccessStore, BucketLease, BucketParams, ClockReading, KeyCredential, KeyEnvironment, KeyListing,
+    KeyRecord, Scope, StoreError, StoreFuture,
 };
 use jiff::Timestamp;
 use tokio_postgres::Row;
 
 use super::Postgres;
-use super::column::{get, unreadable, whole};
-use super::work::{Step, View, Work};
-use crate::names::check_key;
-use crate::{lease, listing};
-use storage::{check_name, is_name};
+use super::column::{get, truncate_to_micros, unreadable};
+use super::request::{PgRequest, PgStatement, RlsScope};
+use crate::key_check::check_key;
+use crate::{key_listing, token_bucket};
+use storage::{check_name, is_valid_name};
 
 /// The columns of a key, in the order that [`key`] reads them.
 macro_rules! key_columns {
@@ -23,13 +23,13 @@ macro_rules! key_columns {
     };
 }
 
-const BY_PREFIX: &str = concat!(
+const KEY_BY_PREFIX: &str = concat!(
     "SELECT ",
     key_columns!(),
     ", s.prefix, s.hash, s.until FROM api_key_secrets s JOIN api_keys k ON k.id = s.key_id WHERE s.prefix = $1"
 );
 
-const HAS_USABLE: &str = "SELECT EXISTS (
+const HAS_USABLE_KEY: &str = "SELECT EXISTS (
     SELECT FROM api_keys k JOIN api_key_secrets s ON s.key_id = k.id
     WHERE (k.revoked IS NULL OR k.revoked > $1) AND (k.expires IS NULL OR k.expires > $1)
         AND (s.until IS NULL OR s.until > $1))";
@@ -41,16 +41,16 @@ const ADD_KEY: &str = "INSERT INTO api_keys
 const ADD_FIRST_SECRET: &str = "INSERT INTO api_key_secrets (prefix, key_id, tenant, hash, until, ordinal)
     VALUES ($1, $2, $3, $4, $5, 1)";
 
-const REVOKE: &str = concat!(
+const REVOKE_KEY: &str = concat!(
     "UPDATE api_keys k SET revoked = coalesce(k.revoked, $2) WHERE k.id = $1 RETURNING ",
     key_columns!()
 );
 
 /// The lock makes two rotations of one key follow each other: the second ends what the first has added.
-const LOCK: &str =
+const LOCK_KEY: &str =
     concat!("SELECT ", key_columns!(), " FROM api_keys k WHERE k.id = $1 AND k.revoked IS NULL FOR UPDATE");
 
-const END_SECRETS: &str = "UPDATE api_key_secrets s SET until = $2 FROM api_keys k
+const EXPIRE_SECRETS: &str = "UPDATE api_key_secrets s SET until = $2 FROM api_keys k
     WHERE k.id = $1 AND k.revoked IS NULL AND s.key_id = k.id AND (s.until IS NULL OR s.until > $2)";
 
 const ADD_NEXT_SECRET: &str = "INSERT INTO api_key_secrets (prefix, key_id, tenant, hash, until, ordinal)
@@ -59,7 +59,7 @@ const ADD_NEXT_SECRET: &str = "INSERT INTO api_key_secrets (prefix, key_id, tena
     FROM api_keys k WHERE k.id = $1 AND k.revoked IS NULL";
 
 /// The time of the database: the trait has none for lists.
-const LIST: &str = concat!(
+const LIST_KEYS: &str = concat!(
     "SELECT ",
     key_columns!(),
     ", b.updated, s.prefix FROM api_keys k
@@ -71,9 +71,9 @@ const LIST: &str = concat!(
 );
 
 /// Name, capacity, block, tokens per second, seconds to fill an empty bucket. The time is read once, in `VALUES`.
-/// By the clock of the database. If that is set back by more than [`lease::JUMP`], or another machine has taken over, tokens
+/// By the clock of the database. If that is set back by more than [`lease::CLOCK_JUMP_THRESHOLD`], or another machine has taken over, tokens
 /// come in from there on.
-const LEASE: &str = "INSERT INTO rate_buckets AS b (name, tokens, taken, updated, full_by)
+const LEASE_TOKENS: &str = "INSERT INTO rate_buckets AS b (name, tokens, taken, updated, full_by)
     VALUES ($1, $2::float8 - least($2, $3::float8), least($2, $3), clock_timestamp(),
         clock_timestamp() + make_interval(secs => $5::float8))
     ON CONFLICT (name) DO UPDATE SET (tokens, taken, updated, full_by) = (
@@ -86,131 +86,159 @@ const LEASE: &str = "INSERT INTO rate_buckets AS b (name, tokens, taken, updated
     RETURNING taken, tokens";
 
 /// A day later, so that clocks which differ do no harm. What belongs to a key stays: it tells its last use.
-const SWEEP: &str =
+const SWEEP_BUCKETS: &str =
     "DELETE FROM rate_buckets WHERE full_by < now() - interval '1 day' AND name NOT LIKE 'key:%'";
 
-const SECRET: &str = "INSERT INTO server_secrets AS s (name, value) VALUES ($1, $2)
+const GET_OR_INSERT_SECRET: &str = "INSERT INTO server_secrets AS s (name, value) VALUES ($1, $2)
     ON CONFLICT (name) DO UPDATE SET value = s.value RETURNING value";
 
-const READY: &str = "SELECT pg_is_in_recovery() OR current_setting('transaction_read_only')::bool";
+const IS_READ_ONLY: &str = "SELECT pg_is_in_recovery() OR current_setting('transaction_read_only')::bool";
 
 impl AccessStore for Postgres {
-    fn key_by_prefix<'a>(&'a self, prefix: &'a str) -> Stored<'a, Option<(KeyRecord, Credential)>> {
+    fn key_by_prefix<'a>(&'a self, prefix: &'a str) -> StoreFuture<'a, Option<(KeyRecord, KeyCredential)>> {
         Box::pin(async move {
-            if !is_name(prefix) {
+            if !is_valid_name(prefix) {
                 return Ok(None);
             }
-            let step = Step { sql: BY_PREFIX, values: &[&prefix] };
-            let rows = self.run_one(Work::Read(View::Prefix(prefix), step)).await?;
-            rows.first().map(|row| Ok((key(row)?, credential(row)?))).transpose()
+            let step = PgStatement { sql: KEY_BY_PREFIX, values: &[&prefix] };
+            let rows = self.run_one(PgRequest::Read(RlsScope::Prefix(prefix), step)).await?;
+            rows.first().map(|row| Ok((read_key(row)?, read_credential(row)?))).transpose()
         })
     }
 
-    fn has_usable_key(&self, now: Timestamp) -> Stored<'_, bool> {
+    fn has_usable_key(&self, now: Timestamp) -> StoreFuture<'_, bool> {
         Box::pin(async move {
-            let step = Step { sql: HAS_USABLE, values: &[&whole(now)] };
-            let rows = self.run_one(Work::Read(View::Operator, step)).await?;
+            let step = PgStatement { sql: HAS_USABLE_KEY, values: &[&truncate_to_micros(now)] };
+            let rows = self.run_one(PgRequest::Read(RlsScope::Operator, step)).await?;
             rows.first().map_or(Ok(false), |row| get(row, 0))
         })
     }
 
-    fn add_key(&self, key: KeyRecord, credential: Credential) -> Stored<'_, ()> {
+    fn add_key(&self, key: KeyRecord, credential: KeyCredential) -> StoreFuture<'_, ()> {
         Box::pin(async move {
             check_key(&key, &credential)?;
             let KeyRecord { id, tenant, label, project, .. } = &key;
             let (environment, scope) = (key.environment.as_str(), key.scope.as_str());
-            let (created, expires, revoked) =
-                (whole(key.created), key.expires.map(whole), key.revoked.map(whole));
-            let Credential { prefix, hash, until } = &credential;
+            let (created, expires, revoked) = (
+                truncate_to_micros(key.created),
+                key.expires.map(truncate_to_micros),
+                key.revoked.map(truncate_to_micros),
+            );
+            let KeyCredential { prefix, hash, valid_until: until } = &credential;
             let steps = [
-                Step {
+                PgStatement {
                     sql: ADD_KEY,
                     values: &[id, tenant, label, &environment, &scope, project, &created, &expires, &revoked],
                 },
-                Step {
+                PgStatement {
                     sql: ADD_FIRST_SECRET,
-                    values: &[prefix, id, tenant, &hash.as_slice(), &until.map(whole)],
+                    values: &[prefix, id, tenant, &hash.as_slice(), &until.map(truncate_to_micros)],
                 },
             ];
-            self.run(Work::Write(View::Tenant(tenant), &steps)).await.map(drop)
+            self.run(PgRequest::Write(RlsScope::Tenant(tenant), &steps)).await.map(drop)
         })
     }
 
-    fn keys<'a>(&'a self, tenant: Option<&'a str>) -> Stored<'a, Vec<KeyListing>> {
+    fn list_keys<'a>(&'a self, tenant: Option<&'a str>) -> StoreFuture<'a, Vec<KeyListing>> {
         Box::pin(async move {
-            if tenant.is_some_and(|tenant| !is_name(tenant)) {
+            if tenant.is_some_and(|tenant| !is_valid_name(tenant)) {
                 return Ok(Vec::new());
             }
-            let step = Step { sql: LIST, values: &[&tenant] };
-            let rows = self.run_one(Work::Read(tenant.map_or(View::Operator, View::Tenant), step)).await?;
+            let step = PgStatement { sql: LIST_KEYS, values: &[&tenant] };
+            let rows = self
+                .run_one(PgRequest::Read(tenant.map_or(RlsScope::Operator, RlsScope::Tenant), step))
+                .await?;
             let read = rows.iter().map(|row| {
-                Ok(listing::Row { key: key(row)?, last_used: get(row, 9)?, prefix: get(row, 10)? })
+                Ok(key_listing::KeyRow {
+                    key: read_key(row)?,
+                    last_used: get(row, 9)?,
+                    prefix: get(row, 10)?,
+                })
             });
-            read.collect::<Result<Vec<_>, _>>().map(listing::fold)
+            read.collect::<Result<Vec<_>, _>>().map(key_listing::group_by_key)
         })
     }
 
-    fn revoke_key<'a>(&'a self, id: &'a str, now: Timestamp) -> Stored<'a, Option<KeyRecord>> {
+    fn revoke_key<'a>(&'a self, id: &'a str, now: Timestamp) -> StoreFuture<'a, Option<KeyRecord>> {
         Box::pin(async move {
-            if !is_name(id) {
+            if !is_valid_name(id) {
                 return Ok(None);
             }
-            let step = Step { sql: REVOKE, values: &[&id, &whole(now)] };
-            let rows = self.run_one(Work::Write(View::Operator, &[step])).await?;
-            rows.first().map(key).transpose()
+            let step = PgStatement { sql: REVOKE_KEY, values: &[&id, &truncate_to_micros(now)] };
+            let rows = self.run_one(PgRequest::Write(RlsScope::Operator, &[step])).await?;
+            rows.first().map(read_key).transpose()
         })
     }
 
     fn rotate_key<'a>(
         &'a self,
         id: &'a str,
-        credential: Credential,
+        credential: KeyCredential,
         old_until: Timestamp,
-    ) -> Stored<'a, Option<KeyRecord>> {
+    ) -> StoreFuture<'a, Option<KeyRecord>> {
         Box::pin(async move {
             check_name("the prefix of a key", &credential.prefix)?;
-            if !is_name(id) {
+            if !is_valid_name(id) {
                 return Ok(None);
             }
-            let Credential { prefix, hash, until } = &credential;
+            let KeyCredential { prefix, hash, valid_until: until } = &credential;
             let steps = [
-                Step { sql: LOCK, values: &[&id] },
-                Step { sql: END_SECRETS, values: &[&id, &whole(old_until)] },
-                Step { sql: ADD_NEXT_SECRET, values: &[&id, prefix, &hash.as_slice(), &until.map(whole)] },
+                PgStatement { sql: LOCK_KEY, values: &[&id] },
+                PgStatement { sql: EXPIRE_SECRETS, values: &[&id, &truncate_to_micros(old_until)] },
+                PgStatement {
+                    sql: ADD_NEXT_SECRET,
+                    values: &[&id, prefix, &hash.as_slice(), &until.map(truncate_to_micros)],
+                },
             ];
-            let answers = self.run(Work::Write(View::Operator, &steps)).await?;
-            answers.first().and_then(|rows| rows.first()).map(key).transpose()
+            let answers = self.run(PgRequest::Write(RlsScope::Operator, &steps)).await?;
+            answers.first().and_then(|rows| rows.first()).map(read_key).transpose()
         })
     }
 
-    fn lease<'a>(&'a self, bucket: &'a str, terms: Terms, _now: Moment) -> Stored<'a, Lease> {
+    fn lease_tokens<'a>(
+        &'a self,
+        bucket: &'a str,
+        params: BucketParams,
+        _now: ClockReading,
+    ) -> StoreFuture<'a, BucketLease> {
         Box::pin(async move {
             check_name("a bucket", bucket)?;
-            if self.leases.fetch_add(1, Ordering::Relaxed).is_multiple_of(lease::SWEEP_EVERY) {
-                self.run(Work::Alone(Step { sql: SWEEP, values: &[] })).await?;
+            if self.lease_count.fetch_add(1, Ordering::Relaxed).is_multiple_of(token_bucket::LEASES_PER_SWEEP)
+            {
+                self.run(PgRequest::Unscoped(PgStatement { sql: SWEEP_BUCKETS, values: &[] })).await?;
             }
-            let (capacity, block) = (f64::from(terms.capacity), f64::from(terms.block));
-            let (rate, fill_time) = (lease::rate(terms), lease::fill_time(terms).as_secs_f64());
+            let (capacity, block) = (f64::from(params.capacity), f64::from(params.max_lease));
+            let (rate, fill_time) =
+                (token_bucket::clamped_rate(params), token_bucket::fill_time(params).as_secs_f64());
             // Sent twice it takes twice: the caller gets less than they may have, never more.
-            let jump = lease::JUMP.as_secs_f64();
-            let step = Step { sql: LEASE, values: &[&bucket, &capacity, &block, &rate, &fill_time, &jump] };
-            let rows = self.run_one(Work::Alone(step)).await?;
+            let jump = token_bucket::CLOCK_JUMP_THRESHOLD.as_secs_f64();
+            let step = PgStatement {
+                sql: LEASE_TOKENS,
+                values: &[&bucket, &capacity, &block, &rate, &fill_time, &jump],
+            };
+            let rows = self.run_one(PgRequest::Unscoped(step)).await?;
             let row = rows.first().ok_or_else(|| unreadable("a lease"))?;
-            Ok(lease::answer(terms, get(row, 0)?, get(row, 1)?))
+            Ok(token_bucket::lease_from_bucket(params, get(row, 0)?, get(row, 1)?))
         })
     }
 
-    fn secret<'a>(&'a self, name: &'a str, fresh: &'a [u8]) -> Stored<'a, Vec<u8>> {
+    fn get_or_insert_secret<'a>(&'a self, name: &'a str, fresh: &'a [u8]) -> StoreFuture<'a, Vec<u8>> {
         Box::pin(async move {
             check_name("a secret", name)?;
-            let rows = self.run_one(Work::Alone(Step { sql: SECRET, values: &[&name, &fresh] })).await?;
+            let rows = self
+                .run_one(PgRequest::Unscoped(PgStatement {
+                    sql: GET_OR_INSERT_SECRET,
+                    values: &[&name, &fresh],
+                }))
+                .await?;
             rows.first().map_or_else(|| Err(unreadable("a secret")), |row| get(row, 0))
         })
     }
 
-    fn ready(&self) -> Stored<'_, ()> {
+    fn check_ready(&self) -> StoreFuture<'_, ()> {
         Box::pin(async move {
-            let rows = self.run_one(Work::Alone(Step { sql: READY, values: &[] })).await?;
+            let rows =
+                self.run_one(PgRequest::Unscoped(PgStatement { sql: IS_READ_ONLY, values: &[] })).await?;
             let only_reads = rows.first().map_or(Ok(true), |row| get(row, 0))?;
             if only_reads {
                 return Err(StoreError::Unreachable(
@@ -222,12 +250,12 @@ impl AccessStore for Postgres {
     }
 }
 
-fn key(row: &Row) -> Result<KeyRecord, StoreError> {
+fn read_key(row: &Row) -> Result<KeyRecord, StoreError> {
     Ok(KeyRecord {
         id: get(row, 0)?,
         tenant: get(row, 1)?,
         label: get(row, 2)?,
-        environment: Environment::parse(&get::<String>(row, 3)?)
+        environment: KeyEnvironment::parse(&get::<String>(row, 3)?)
             .ok_or_else(|| unreadable("an environment"))?,
         scope: get::<String>(row, 4)?.parse::<Scope>().map_err(|_| unreadable("a scope"))?,
         project: get(row, 5)?,
@@ -237,8 +265,8 @@ fn key(row: &Row) -> Result<KeyRecord, StoreError> {
     })
 }
 
-fn credential(row: &Row) -> Result<Credential, StoreError> {
+fn read_credential(row: &Row) -> Result<KeyCredential, StoreError> {
     let hash: Vec<u8> = get(row, 10)?;
     let hash = hash.try_into().map_err(|_| unreadable("the hash of a key"))?;
-    Ok(Credential { prefix: get(row, 9)?, hash, until: get(row, 11)? })
+    Ok(KeyCredential { prefix: get(row, 9)?, hash, valid_until: get(row, 11)? })
 }

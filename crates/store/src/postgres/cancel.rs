@@ -13,7 +13,7 @@ pub(super) struct Canceller(Arc<dyn Fn(CancelToken) + Send + Sync>);
 
 impl Canceller {
     /// On the same kind of way as the connections.
-    pub(super) fn by<T>(way: T) -> Self
+    pub(super) fn new<T>(way: T) -> Self
     where
         T: MakeTlsConnect<Socket> + Clone + Send + Sync + 'static,
         T::TlsConnect: Send,

@@ -4,14 +4,14 @@ use storage::StoreError;
 use tokio_postgres::Row;
 use tokio_postgres::types::FromSqlOwned;
 
-use super::fault;
+use super::error;
 
 /// The driver would round, up as well.
-pub(super) use ::projects::store::to_micros as whole;
+pub(super) use ::projects::store::truncate_to_micros;
 
 /// What is in a column.
 pub(super) fn get<T: FromSqlOwned>(row: &Row, column: usize) -> Result<T, StoreError> {
-    row.try_get(column).map_err(|error| fault::of(&error))
+    row.try_get(column).map_err(|error| error::store_error(&error))
 }
 
 /// Something that this program never wrote.

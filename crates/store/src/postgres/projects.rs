@@ -13,25 +13,25 @@ use ::projects::Error;
 use ::projects::store::tables::Tables;
 use ::projects::store::{Backend, TxKind, UseCase};
 use futures_util::future::BoxFuture;
-use storage::Stored;
+use storage::StoreFuture;
 use tokio::runtime::{Handle, RuntimeFlavor};
 use tokio::task::block_in_place;
 
 use super::Postgres;
-use super::transaction::Transaction;
+use super::transaction::PgTransaction;
 use crate::offload;
 
 impl Backend for Postgres {
     fn transact<'a>(&'a self, kind: TxKind<'a>, case: Arc<dyn UseCase>) -> BoxFuture<'a, Result<(), Error>> {
-        Box::pin(async move { self.run_case(kind, &*case).await })
+        Box::pin(async move { self.run_use_case(kind, &*case).await })
     }
 
-    fn offload(&self, work: Box<dyn FnOnce() + Send>) -> Stored<'_, ()> {
-        Box::pin(offload::run(work))
+    fn offload(&self, work: Box<dyn FnOnce() + Send>) -> StoreFuture<'_, ()> {
+        Box::pin(offload::run_blocking(work))
     }
 }
 
-impl Tables for Transaction<'_> {
+impl Tables for PgTransaction<'_> {
     /// Hands the others on this thread to another one. Where there is no other, the work is only done.
     fn compute(&self, work: &mut (dyn FnMut() + Send)) {
         let is_shared = |handle: Handle| handle.runtime_flavor() == RuntimeFlavor::MultiThread;
@@ -40,6 +40,6 @@ impl Tables for Transaction<'_> {
 }
 
 /// How many rows at most.
-fn most(count: usize) -> i64 {
+fn row_limit(count: usize) -> i64 {
     i64::try_from(count).unwrap_or(i64::MAX)
 }

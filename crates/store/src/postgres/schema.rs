@@ -3,41 +3,42 @@
 use deadpool_postgres::{Object, Transaction};
 use tokio_postgres::Error;
 
-use super::fault;
+use super::error;
 use crate::OpenError;
-use crate::migrations::{POSTGRES, missing, newest};
+use crate::migrations::{POSTGRES_MIGRATIONS, latest_version, pending_migrations};
 
 /// Replicas that start together do this one after the other. The number is `FLXW`; nobody else should use it.
-const ALONE: &str = "SET LOCAL statement_timeout = '60s'; SELECT pg_advisory_xact_lock(1179408471)";
+const MIGRATION_LOCK: &str = "SET LOCAL statement_timeout = '60s'; SELECT pg_advisory_xact_lock(1179408471)";
 
 /// Whether our mark is there, and how much beside it. What an extension has made is not counted.
-const LOOK: &str = "SELECT count(*) FILTER (WHERE c.relname = 'fluxway_schema') > 0, count(*) > 0
+const INSPECT_TABLES: &str = "SELECT count(*) FILTER (WHERE c.relname = 'fluxway_schema') > 0, count(*) > 0
     FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
     WHERE n.nspname = current_schema() AND c.relkind IN ('r', 'p', 'v', 'm', 'f')
         AND NOT EXISTS (SELECT FROM pg_depend d WHERE d.objid = c.oid AND d.deptype = 'e')";
 
-const MARK: &str = "CREATE TABLE fluxway_schema (version bigint NOT NULL);
+const CREATE_VERSION_TABLE: &str = "CREATE TABLE fluxway_schema (version bigint NOT NULL);
     INSERT INTO fluxway_schema VALUES (0);";
 
 /// Brings the tables up to date, in one transaction.
 pub(super) async fn migrate(place: &str, client: &mut Object) -> Result<(), OpenError> {
-    let opening = |error: Error| OpenError::Failed { place: place.to_owned(), cause: fault::of(&error) };
+    let opening =
+        |error: Error| OpenError::Failed { place: place.to_owned(), cause: error::store_error(&error) };
     let transaction = client.transaction().await.map_err(opening)?;
-    transaction.batch_execute(ALONE).await.map_err(opening)?;
-    let found = look(&transaction).await.map_err(opening)?;
+    transaction.batch_execute(MIGRATION_LOCK).await.map_err(opening)?;
+    let found = current_schema(&transaction).await.map_err(opening)?;
     let schema = found.ok_or_else(|| OpenError::Foreign { place: place.to_owned() })?;
-    let known = newest(POSTGRES);
+    let known = latest_version(POSTGRES_MIGRATIONS);
     let too_new = || OpenError::TooNew { place: place.to_owned(), found: schema, known };
-    let steps = missing(POSTGRES, schema).ok_or_else(too_new)?;
+    let steps = pending_migrations(POSTGRES_MIGRATIONS, schema).ok_or_else(too_new)?;
     if !steps.is_empty() {
-        apply(&transaction, schema, steps).await.map_err(opening)?;
+        apply_migrations(&transaction, schema, steps).await.map_err(opening)?;
     }
     transaction.commit().await.map_err(opening)
 }
 
 /// The schema that is there. `None`: somebody else's.
-async fn look(transaction: &Transaction<'_>) -> Result<Option<i64>, Error> {
-    let row = transaction.query_one(LOOK, &[]).await?;
+async fn current_schema(transaction: &Transaction<'_>) -> Result<Option<i64>, Error> {
+    let row = transaction.query_one(INSPECT_TABLES, &[]).await?;
     let (is_ours, has_tables): (bool, bool) = (row.try_get(0)?, row.try_get(1)?);
     if !is_ours {
         return Ok((!has_tables).then_some(0));
@@ -46,18 +47,21 @@ async fn look(transaction: &Transaction<'_>) -> Result<Option<i64>, Error> {
     row.try_get(0).map(Some)
 }
 
-async fn apply(transaction: &Transaction<'_>, schema: i64, steps: &[&str]) -> Result<(), Error> {
+async fn apply_migrations(transaction: &Transaction<'_>, schema: i64, steps: &[&str]) -> Result<(), Error> {
     if schema == 0 {
-        transaction.batch_execute(MARK).await?;
+        transaction.batch_execute(CREATE_VERSION_TABLE).await?;
     }
     for step in steps {
         transaction.batch_execute(step).await?;
     }
-    transaction.execute("UPDATE fluxway_schema SET version = $1", &[&newest(POSTGRES)]).await.map(drop)
+    transaction
+        .execute("UPDATE fluxway_schema SET version = $1", &[&latest_version(POSTGRES_MIGRATIONS)])
+        .await
+        .map(drop)
 }
 
 /// Whether row-level security does not hold for whoever we are.
-pub(super) async fn is_exempt(client: &Object) -> Result<bool, Error> {
+pub(super) async fn bypasses_rls(client: &Object) -> Result<bool, Error> {
     let sql = "SELECT rolsuper OR rolbypassrls FROM pg_roles WHERE rolname = current_user";
     client.query_one(sql, &[]).await?.try_get(0)
 }

@@ -1,15 +1,18 @@
 //! Sessions in PostgreSQL.
 
-use flow::session::{Admission, Owner, Quota, Row, SessionStore, StoreError, Stored};
+use flow::session::{
+    Admission, SessionOwner, SessionQuota, SessionRow, SessionStore, StoreError, StoreFuture,
+};
 use jiff::Timestamp;
 
 use super::Postgres;
-use super::column::{get, whole};
-use super::work::{Step, View, Work};
-use crate::sessions::{SWEPT, can_be, check, most_ended};
+use super::column::{get, truncate_to_micros};
+use super::request::{PgRequest, PgStatement, RlsScope};
+use crate::sessions::{MAX_SWEPT_ROWS, check_session, ended_limit, is_storable};
 
 /// Functions of the database, which say for whom they ask and then do it: see the migration.
-const BEGIN: &str = "SELECT begun, until FROM flow_admit($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)";
+const INSERT_SESSION: &str =
+    "SELECT begun, until FROM flow_admit($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)";
 const LOAD: &str = "SELECT version, is_open, ends, forgotten, leased_until, body FROM flow_load($1, $2, $3)";
 const SAVE: &str = "SELECT flow_save($1, $2, $3, $4, $5, $6, $7, $8, $9)";
 const RENEW: &str = "SELECT flow_renew($1, $2, $3, $4, $5)";
@@ -40,21 +43,22 @@ const SWEEP: &str = "WITH
     SELECT (SELECT count(*) FROM deleted) + (SELECT count(*) FROM emptied) + (SELECT count(*) FROM unlearned)";
 
 impl SessionStore for Postgres {
-    fn begin<'a>(
+    fn insert<'a>(
         &'a self,
-        owner: Owner<'a>,
+        owner: SessionOwner<'a>,
         id: &'a str,
-        row: Row,
-        quota: Quota,
+        row: SessionRow,
+        quota: SessionQuota,
         now: Timestamp,
-    ) -> Stored<'a, Admission> {
+    ) -> StoreFuture<'a, Admission> {
         Box::pin(async move {
-            check(owner, id)?;
-            let Owner { tenant, subject } = owner;
-            let Row { is_open, ends, forgotten, leased_until, body } = cut(row);
-            let (now, most, ended) = (whole(now), i64::from(quota.open), most_ended(quota));
-            let step = Step {
-                sql: BEGIN,
+            check_session(owner, id)?;
+            let SessionOwner { tenant, subject } = owner;
+            let SessionRow { is_open, expires_at: ends, delete_at: forgotten, leased_until, body } =
+                truncate_times(row);
+            let (now, most, ended) = (truncate_to_micros(now), i64::from(quota.max_open), ended_limit(quota));
+            let step = PgStatement {
+                sql: INSERT_SESSION,
                 values: &[
                     &tenant,
                     &subject,
@@ -69,35 +73,46 @@ impl SessionStore for Postgres {
                     &ended,
                 ],
             };
-            let answer = self.change_telling(Work::For(tenant, step)).await?;
+            let answer = self.run_idempotent_with_row(PgRequest::ForTenant(tenant, step)).await?;
             let until = |row| get(row, 1);
             match answer {
-                (true, _) => Ok(Admission::Begun),
+                (true, _) => Ok(Admission::Admitted),
                 (false, row) => Ok(Admission::Full { until: row.as_ref().map_or(Ok(None), until)? }),
             }
         })
     }
 
-    fn load<'a>(&'a self, owner: Owner<'a>, id: &'a str) -> Stored<'a, Option<(i64, Row)>> {
+    fn load<'a>(
+        &'a self,
+        owner: SessionOwner<'a>,
+        id: &'a str,
+    ) -> StoreFuture<'a, Option<(i64, SessionRow)>> {
         Box::pin(async move {
-            if !can_be(owner, id) {
+            if !is_storable(owner, id) {
                 return Ok(None);
             }
-            let Owner { tenant, subject } = owner;
-            let step = Step { sql: LOAD, values: &[&tenant, &subject, &id] };
-            let rows = self.run_one(Work::For(tenant, step)).await?;
-            rows.first().map(session).transpose()
+            let SessionOwner { tenant, subject } = owner;
+            let step = PgStatement { sql: LOAD, values: &[&tenant, &subject, &id] };
+            let rows = self.run_one(PgRequest::ForTenant(tenant, step)).await?;
+            rows.first().map(read_session).transpose()
         })
     }
 
-    fn save<'a>(&'a self, owner: Owner<'a>, id: &'a str, version: i64, row: Row) -> Stored<'a, bool> {
+    fn save<'a>(
+        &'a self,
+        owner: SessionOwner<'a>,
+        id: &'a str,
+        version: i64,
+        row: SessionRow,
+    ) -> StoreFuture<'a, bool> {
         Box::pin(async move {
-            if !can_be(owner, id) {
+            if !is_storable(owner, id) {
                 return Ok(false);
             }
-            let Owner { tenant, subject } = owner;
-            let Row { is_open, ends, forgotten, leased_until, body } = cut(row);
-            let step = Step {
+            let SessionOwner { tenant, subject } = owner;
+            let SessionRow { is_open, expires_at: ends, delete_at: forgotten, leased_until, body } =
+                truncate_times(row);
+            let step = PgStatement {
                 sql: SAVE,
                 values: &[
                     &tenant,
@@ -111,46 +126,50 @@ impl SessionStore for Postgres {
                     &body,
                 ],
             };
-            self.change(Work::For(tenant, step)).await
+            self.run_idempotent(PgRequest::ForTenant(tenant, step)).await
         })
     }
 
-    fn renew<'a>(
+    fn renew_lease<'a>(
         &'a self,
-        owner: Owner<'a>,
+        owner: SessionOwner<'a>,
         id: &'a str,
         version: i64,
         leased_until: Timestamp,
-    ) -> Stored<'a, bool> {
+    ) -> StoreFuture<'a, bool> {
         Box::pin(async move {
-            if !can_be(owner, id) {
+            if !is_storable(owner, id) {
                 return Ok(false);
             }
-            let Owner { tenant, subject } = owner;
-            let step = Step { sql: RENEW, values: &[&tenant, &subject, &id, &version, &whole(leased_until)] };
-            self.change(Work::For(tenant, step)).await
+            let SessionOwner { tenant, subject } = owner;
+            let step = PgStatement {
+                sql: RENEW,
+                values: &[&tenant, &subject, &id, &version, &truncate_to_micros(leased_until)],
+            };
+            self.run_idempotent(PgRequest::ForTenant(tenant, step)).await
         })
     }
 
-    fn spend<'a>(&'a self, token: &'a [u8; 32], forgotten: Timestamp) -> Stored<'a, bool> {
+    fn spend<'a>(&'a self, token: &'a [u8; 32], forgotten: Timestamp) -> StoreFuture<'a, bool> {
         Box::pin(async move {
-            let step = Step { sql: SPEND, values: &[&token.as_slice(), &whole(forgotten)] };
-            self.change(Work::Alone(step)).await
+            let step =
+                PgStatement { sql: SPEND, values: &[&token.as_slice(), &truncate_to_micros(forgotten)] };
+            self.run_idempotent(PgRequest::Unscoped(step)).await
         })
     }
 
-    fn is_spent<'a>(&'a self, token: &'a [u8; 32]) -> Stored<'a, bool> {
+    fn is_spent<'a>(&'a self, token: &'a [u8; 32]) -> StoreFuture<'a, bool> {
         Box::pin(async move {
-            let step = Step { sql: IS_SPENT, values: &[&token.as_slice()] };
-            let rows = self.run_one(Work::Alone(step)).await?;
+            let step = PgStatement { sql: IS_SPENT, values: &[&token.as_slice()] };
+            let rows = self.run_one(PgRequest::Unscoped(step)).await?;
             rows.first().map_or(Ok(false), |row| get(row, 0))
         })
     }
 
-    fn sweep(&self, now: Timestamp) -> Stored<'_, u64> {
+    fn sweep(&self, now: Timestamp) -> StoreFuture<'_, u64> {
         Box::pin(async move {
-            let step = Step { sql: SWEEP, values: &[&whole(now), &SWEPT] };
-            let rows = self.run_one(Work::Write(View::Operator, &[step])).await?;
+            let step = PgStatement { sql: SWEEP, values: &[&truncate_to_micros(now), &MAX_SWEPT_ROWS] };
+            let rows = self.run_one(PgRequest::Write(RlsScope::Operator, &[step])).await?;
             let swept: i64 = rows.first().map_or(Ok(0), |row| get(row, 0))?;
             Ok(swept.unsigned_abs())
         })
@@ -158,21 +177,21 @@ impl SessionStore for Postgres {
 }
 
 /// With times as they are kept.
-fn cut(row: Row) -> Row {
-    Row {
-        ends: whole(row.ends),
-        forgotten: whole(row.forgotten),
-        leased_until: row.leased_until.map(whole),
+fn truncate_times(row: SessionRow) -> SessionRow {
+    SessionRow {
+        expires_at: truncate_to_micros(row.expires_at),
+        delete_at: truncate_to_micros(row.delete_at),
+        leased_until: row.leased_until.map(truncate_to_micros),
         ..row
     }
 }
 
-fn session(row: &tokio_postgres::Row) -> Result<(i64, Row), StoreError> {
+fn read_session(row: &tokio_postgres::Row) -> Result<(i64, SessionRow), StoreError> {
     let read = || {
-        let session = Row {
+        let session = SessionRow {
             is_open: get(row, 1)?,
-            ends: get(row, 2)?,
-            forgotten: get(row, 3)?,
+            expires_at: get(row, 2)?,
+            delete_at: get(row, 3)?,
             leased_until: get(row, 4)?,
             body: get(row, 5)?,
         };

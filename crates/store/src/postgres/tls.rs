@@ -1,4 +1,4 @@
-//! TLS on the way to PostgreSQL. Certificates are always checked; which way is taken when is said at [`crate::Tls`].
+//! TLS on the way to PostgreSQL. Certificates are always checked; which way is taken when is said at [`crate::TlsMode`].
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -11,10 +11,10 @@ use tokio_postgres_rustls::MakeRustlsConnect;
 use crate::OpenError;
 
 /// Makes connections to servers whose certificate leads to one of the file, or of the system.
-pub(super) async fn connector(ca_file: Option<PathBuf>) -> Result<MakeRustlsConnect, OpenError> {
+pub(super) async fn build_connector(ca_file: Option<PathBuf>) -> Result<MakeRustlsConnect, OpenError> {
     let reading = tokio::task::spawn_blocking(move || match ca_file {
-        Some(path) => from_file(&path),
-        None => from_system(),
+        Some(path) => roots_from_file(&path),
+        None => roots_from_system(),
     });
     let roots = reading.await.unwrap_or_else(|_| Err("they could not be read".to_owned()));
     let roots = roots.map_err(OpenError::Certificates)?;
@@ -28,7 +28,7 @@ pub(super) async fn connector(ca_file: Option<PathBuf>) -> Result<MakeRustlsConn
     Ok(MakeRustlsConnect::new(config))
 }
 
-fn from_file(path: &Path) -> Result<RootCertStore, String> {
+fn roots_from_file(path: &Path) -> Result<RootCertStore, String> {
     let unusable = |reason: String| format!("{}: {reason}", path.display());
     let mut roots = RootCertStore::empty();
     let certificates = CertificateDer::pem_file_iter(path).map_err(|error| unusable(error.to_string()))?;
@@ -39,7 +39,7 @@ fn from_file(path: &Path) -> Result<RootCertStore, String> {
     if roots.is_empty() { Err(unusable("there is no certificate in it".to_owned())) } else { Ok(roots) }
 }
 
-fn from_system() -> Result<RootCertStore, String> {
+fn roots_from_system() -> Result<RootCertStore, String> {
     let mut roots = RootCertStore::empty();
     // Some that are very old cannot be read. Nobody misses them.
     roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);

@@ -17,13 +17,13 @@ use tokio::time::{Instant, timeout, timeout_at};
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{Error, Row, Statement};
 
-use super::fault;
-use super::fault::Failure;
-use super::work::{Lent, Step, View, perhaps_done, too_late};
+use super::error;
+use super::error::PgError;
+use super::request::{PgStatement, PooledClient, RlsScope, answer_timeout_error, mark_outcome_unknown};
 
 /// What a transaction may do.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Mode {
+pub(super) enum TxMode {
     /// One statement that is a transaction by itself, on tables without policies, or in a function that tells the policies
     /// who asks. It may be sent again, so twice must be as good as once.
     Statement,
@@ -35,157 +35,165 @@ pub(super) enum Mode {
     Write,
 }
 
-const SET: &str = "SELECT set_config($1, $2, true)";
-const COMMIT: Step<'_> = Step { sql: "COMMIT", values: &[] };
+const SET_CONFIG: &str = "SELECT set_config($1, $2, true)";
+const COMMIT: PgStatement<'_> = PgStatement { sql: "COMMIT", values: &[] };
 
 /// A transaction on a connection of its own.
-pub(crate) struct Transaction<'a> {
-    lent: Lent,
-    view: View<'a>,
-    mode: Mode,
-    patience: Duration,
+pub(crate) struct PgTransaction<'a> {
+    pooled: PooledClient,
+    scope: RlsScope<'a>,
+    mode: TxMode,
+    answer_timeout: Duration,
     /// Whoever has it sends next; it says whether the transaction has begun. Who asked first sends first, even if their
     /// statement has to be prepared.
-    turn: Mutex<bool>,
+    send_lock: Mutex<bool>,
     /// When an answer was last heard. Statements that were sent together are done one after the other.
-    heard: std::sync::Mutex<Instant>,
+    last_answer: std::sync::Mutex<Instant>,
     /// Why the first statement failed that did not fail because of another.
-    failure: std::sync::Mutex<Option<Failure>>,
+    failure: std::sync::Mutex<Option<PgError>>,
 }
 
-impl Mode {
+impl TxMode {
     /// Whether the connection can be used by others whatever happens to the caller.
-    pub(super) const fn is_whole(self) -> bool {
+    pub(super) const fn is_single_batch(self) -> bool {
         matches!(self, Self::Statement | Self::Query)
     }
 
-    const fn begin(self) -> Step<'static> {
+    const fn begin_statement(self) -> PgStatement<'static> {
         let sql = match self {
             Self::Statement | Self::Query | Self::Read => "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",
             Self::Write => "BEGIN ISOLATION LEVEL READ COMMITTED",
         };
-        Step { sql, values: &[] }
+        PgStatement { sql, values: &[] }
     }
 }
 
-impl<'a> Transaction<'a> {
+impl<'a> PgTransaction<'a> {
     /// Nothing is sent yet.
-    pub(super) fn on(lent: Lent, view: View<'a>, mode: Mode, patience: Duration) -> Self {
-        let heard = std::sync::Mutex::new(Instant::now());
+    pub(super) fn new(
+        pooled: PooledClient,
+        scope: RlsScope<'a>,
+        mode: TxMode,
+        answer_timeout: Duration,
+    ) -> Self {
+        let last_answer = std::sync::Mutex::new(Instant::now());
         let failure = std::sync::Mutex::new(None);
-        Self { lent, view, mode, patience, turn: Mutex::new(false), heard, failure }
+        Self { pooled, scope, mode, answer_timeout, send_lock: Mutex::new(false), last_answer, failure }
     }
 
     /// Whose rows it sees. Nobody's for the owner of the store.
     pub(super) fn tenant(&self) -> &str {
-        match self.view {
-            View::Tenant(tenant) => tenant,
-            View::Prefix(_) | View::Operator => "",
+        match self.scope {
+            RlsScope::Tenant(tenant) => tenant,
+            RlsScope::Prefix(_) | RlsScope::Operator => "",
         }
     }
 
     /// The rows that a statement gives. Why it failed is kept for the one who runs the transaction.
-    pub(super) async fn rows(
+    pub(super) async fn fetch_rows(
         &self,
         sql: &'static str,
         values: &[&(dyn ToSql + Sync)],
     ) -> Result<Vec<Row>, StoreError> {
         // In a box: a use case has many of them, and would else be as large as all together.
-        let failure = match Box::pin(self.query(Step { sql, values })).await {
+        let failure = match Box::pin(self.query(PgStatement { sql, values })).await {
             Ok(rows) => return Ok(rows),
             Err(failure) => failure,
         };
-        let error = failure.clone().into_error();
+        let error = failure.clone().into_store_error();
         self.failure.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(failure);
         Err(error)
     }
 
     /// Has the connection closed, since it may still be at work.
-    pub(super) fn close(&mut self) {
-        self.lent.is_clean = false;
+    pub(super) fn mark_broken(&mut self) {
+        self.pooled.is_clean = false;
     }
 
     /// Why a statement failed, if one has.
-    pub(super) fn failure(&self) -> Option<Failure> {
+    pub(super) fn take_failure(&self) -> Option<PgError> {
         self.failure.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 
-    async fn query(&self, step: Step<'_>) -> Result<Vec<Row>, Failure> {
-        let Some(client) = &self.lent.client else { return Err(Failure::Final(too_late())) };
-        let error = match self.patiently(self.ask(client, step)).await {
+    async fn query(&self, step: PgStatement<'_>) -> Result<Vec<Row>, PgError> {
+        let Some(client) = &self.pooled.client else { return Err(PgError::Final(answer_timeout_error())) };
+        let error = match self.with_answer_timeout(self.send(client, step)).await {
             Some(Ok(rows)) => return Ok(rows),
             Some(Err(error)) => error,
-            None => return Err(Failure::Final(too_late())),
+            None => return Err(PgError::Final(answer_timeout_error())),
         };
-        if fault::is_consequence(&error) {
+        if error::is_in_failed_transaction(&error) {
             // The statement that did fail was asked together with this one, and its answer is there too: let it be heard.
             tokio::task::yield_now().await;
         }
-        Err(Failure::new(&error))
+        Err(PgError::new(&error))
     }
 
     /// Waits for an answer, as long as a statement may take since it was asked or the one before it was answered.
-    async fn patiently<T>(&self, answer: impl Future<Output = T>) -> Option<T> {
+    async fn with_answer_timeout<T>(&self, answer: impl Future<Output = T>) -> Option<T> {
         let (asked, mut answer) = (Instant::now(), pin!(answer));
         loop {
-            let until = asked.max(*self.heard()) + self.patience;
+            let until = asked.max(*self.lock_last_answer()) + self.answer_timeout;
             if let Ok(answer) = timeout_at(until, &mut answer).await {
-                *self.heard() = Instant::now();
+                *self.lock_last_answer() = Instant::now();
                 return Some(answer);
             }
-            if *self.heard() + self.patience <= until {
+            if *self.lock_last_answer() + self.answer_timeout <= until {
                 return None;
             }
         }
     }
 
-    fn heard(&self) -> MutexGuard<'_, Instant> {
-        self.heard.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock_last_answer(&self) -> MutexGuard<'_, Instant> {
+        self.last_answer.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Keeps what was done. If no answer comes, it may have been kept.
-    pub(super) async fn keep(mut self) -> Result<(), Failure> {
-        let done = match &self.lent.client {
-            Some(client) if *self.turn.get_mut() => timeout(self.patience, commit(client)).await,
+    pub(super) async fn commit(mut self) -> Result<(), PgError> {
+        let done = match &self.pooled.client {
+            Some(client) if *self.send_lock.get_mut() => timeout(self.answer_timeout, commit(client)).await,
             _ => Ok(Ok(())),
         };
         match done {
             Ok(Ok(())) => {
-                self.lent.is_clean = true;
+                self.pooled.is_clean = true;
                 Ok(())
             }
-            Ok(Err(error)) if fault::is_lost(&error) => Err(Failure::Final(perhaps_done(fault::of(&error)))),
-            Ok(Err(error)) => Err(Failure::new(&error)),
-            Err(_) => Err(Failure::Final(perhaps_done(too_late()))),
+            Ok(Err(error)) if error::is_connection_lost(&error) => {
+                Err(PgError::Final(mark_outcome_unknown(error::store_error(&error))))
+            }
+            Ok(Err(error)) => Err(PgError::new(&error)),
+            Err(_) => Err(PgError::Final(mark_outcome_unknown(answer_timeout_error()))),
         }
     }
 
     /// Undoes what was done, or ends what has only read. Nobody waits for the answer: whatever is sent on the connection
     /// next comes after it. Without, the connection is closed, which is the same and costs more.
-    pub(super) async fn undo(mut self) {
-        self.lent.is_clean = match &self.lent.client {
-            Some(client) if *self.turn.get_mut() => {
-                timeout(self.patience, send_rollback(client)).await.unwrap_or(false)
+    pub(super) async fn rollback(mut self) {
+        self.pooled.is_clean = match &self.pooled.client {
+            Some(client) if *self.send_lock.get_mut() => {
+                timeout(self.answer_timeout, send_rollback(client)).await.unwrap_or(false)
             }
             _ => true,
         };
     }
 
-    async fn ask(&self, client: &Object, step: Step<'_>) -> Result<Vec<Row>, Error> {
-        let mut has_begun = self.turn.lock().await;
-        let (name, value) = self.view.setting();
-        let (begin, set) = (self.mode.begin(), Step { sql: SET, values: &[&name, &value] });
-        let (steps, answer): (&[&Step<'_>], usize) = match self.mode {
-            Mode::Statement => (&[&step], 0),
-            Mode::Query => (&[&begin, &set, &step, &COMMIT], 2),
-            Mode::Read | Mode::Write if *has_begun => (&[&step], 0),
-            Mode::Read | Mode::Write => (&[&begin, &set, &step], 2),
+    async fn send(&self, client: &Object, step: PgStatement<'_>) -> Result<Vec<Row>, Error> {
+        let mut has_begun = self.send_lock.lock().await;
+        let (name, value) = self.scope.setting();
+        let (begin, set) =
+            (self.mode.begin_statement(), PgStatement { sql: SET_CONFIG, values: &[&name, &value] });
+        let (steps, answer): (&[&PgStatement<'_>], usize) = match self.mode {
+            TxMode::Statement => (&[&step], 0),
+            TxMode::Query => (&[&begin, &set, &step, &COMMIT], 2),
+            TxMode::Read | TxMode::Write if *has_begun => (&[&step], 0),
+            TxMode::Read | TxMode::Write => (&[&begin, &set, &step], 2),
         };
         let prepared = prepare(client, steps).await?;
-        let mut answers = pin!(maybe_done(all(client, &prepared, steps, answer)));
+        let mut answers = pin!(maybe_done(query_all(client, &prepared, steps, answer)));
         // They are sent now. Then it is the next one's turn, and the answers come when they come.
         poll_fn(|context| Poll::Ready(answers.as_mut().poll(context).is_ready())).await;
-        *has_begun = !self.mode.is_whole();
+        *has_begun = !self.mode.is_single_batch();
         drop(has_begun);
         answers.as_mut().await;
         answers.take_output().unwrap_or_else(|| Ok(Vec::new()))
@@ -193,10 +201,10 @@ impl<'a> Transaction<'a> {
 }
 
 /// Sends all statements at once, and waits for all answers. The first error is the one that counts. Gives the rows of one.
-async fn all(
+async fn query_all(
     client: &Object,
     prepared: &[Statement],
-    steps: &[&Step<'_>],
+    steps: &[&PgStatement<'_>],
     answer: usize,
 ) -> Result<Vec<Row>, Error> {
     let sent = prepared.iter().zip(steps).map(|(sql, step)| client.query(sql, step.values));
@@ -205,7 +213,7 @@ async fn all(
 }
 
 /// Makes sure that the database knows these statements. It does already, but for the first time on a connection.
-async fn prepare(client: &Object, steps: &[&Step<'_>]) -> Result<Vec<Statement>, Error> {
+async fn prepare(client: &Object, steps: &[&PgStatement<'_>]) -> Result<Vec<Statement>, Error> {
     let mut prepared = Vec::with_capacity(steps.len());
     for step in steps {
         prepared.push(client.prepare_cached(step.sql).await?);

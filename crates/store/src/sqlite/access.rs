@@ -4,16 +4,17 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use access::{
-    AccessStore, Credential, Environment, KeyListing, KeyRecord, Lease, Moment, Scope, Stored, Terms,
+    AccessStore, BucketLease, BucketParams, ClockReading, KeyCredential, KeyEnvironment, KeyListing,
+    KeyRecord, Scope, StoreFuture,
 };
 use jiff::Timestamp;
 use rusqlite::{Connection, OptionalExtension, Result, Row, TransactionBehavior, params};
 
 use super::Sqlite;
-use super::column::{time, unreadable};
-use crate::names::check_key;
-use crate::{lease, listing};
-use storage::{check_name, is_name};
+use super::column::{optional_timestamp, unreadable};
+use crate::key_check::check_key;
+use crate::{key_listing, token_bucket};
+use storage::{check_name, is_valid_name};
 
 /// The columns of a key, in the order that [`key`] reads them.
 macro_rules! key_columns {
@@ -22,15 +23,15 @@ macro_rules! key_columns {
     };
 }
 
-const BY_PREFIX: &str = concat!(
+const KEY_BY_PREFIX: &str = concat!(
     "SELECT ",
     key_columns!(),
     ", s.prefix, s.hash, s.until FROM api_key_secrets s JOIN api_keys k ON k.id = s.key_id WHERE s.prefix = ?1"
 );
 
-const BY_ID: &str = concat!("SELECT ", key_columns!(), " FROM api_keys k WHERE k.id = ?1");
+const KEY_BY_ID: &str = concat!("SELECT ", key_columns!(), " FROM api_keys k WHERE k.id = ?1");
 
-const HAS_USABLE: &str = "SELECT EXISTS (
+const HAS_USABLE_KEY: &str = "SELECT EXISTS (
     SELECT 1 FROM api_keys k JOIN api_key_secrets s ON s.key_id = k.id
     WHERE (k.revoked IS NULL OR k.revoked > ?1) AND (k.expires IS NULL OR k.expires > ?1)
         AND (s.until IS NULL OR s.until > ?1))";
@@ -42,15 +43,15 @@ const ADD_KEY: &str = "INSERT INTO api_keys
 const ADD_SECRET: &str = "INSERT INTO api_key_secrets (prefix, key_id, hash, until, ordinal)
     SELECT ?1, ?2, ?3, ?4, coalesce(max(ordinal), 0) + 1 FROM api_key_secrets WHERE key_id = ?2";
 
-const END_SECRETS: &str = "UPDATE api_key_secrets SET until = ?2
+const EXPIRE_SECRETS: &str = "UPDATE api_key_secrets SET until = ?2
     WHERE key_id = ?1 AND (until IS NULL OR until > ?2)";
 
-const REVOKE: &str = "UPDATE api_keys SET revoked = ?2 WHERE id = ?1 AND revoked IS NULL";
+const REVOKE_KEY: &str = "UPDATE api_keys SET revoked = ?2 WHERE id = ?1 AND revoked IS NULL";
 
-const READABLE: &str = "SELECT count(*) FROM server_secrets";
+const PROBE_READ: &str = "SELECT count(*) FROM server_secrets";
 
 /// The time of the machine: the trait has none for lists.
-const LIST: &str = concat!(
+const LIST_KEYS: &str = concat!(
     "WITH clock (now) AS (SELECT CAST(unixepoch('subsec') * 1e6 AS INTEGER))
     SELECT ",
     key_columns!(),
@@ -65,7 +66,7 @@ const LIST: &str = concat!(
 /// Name, capacity, block, tokens per second, now, time to fill an empty bucket, uptime, the largest step back that is no jump.
 /// Tokens come in by uptime, which no one sets. Calls that overtake each other on their way here differ by moments; more than
 /// that is another machine, or this one after a restart, and tokens come in from there on.
-const LEASE: &str = "INSERT INTO rate_buckets (name, tokens, taken, updated, full_by, uptime)
+const LEASE_TOKENS: &str = "INSERT INTO rate_buckets (name, tokens, taken, updated, full_by, uptime)
     VALUES (?1, ?2 - min(?2, ?3), min(?2, ?3), ?5, ?5 + ?6, ?7)
     ON CONFLICT (name) DO UPDATE SET (tokens, taken, updated, full_by, uptime) = (
         SELECT max(0.0, held - granted), granted, ?5, ?5 + ?6, since FROM (
@@ -75,38 +76,41 @@ const LEASE: &str = "INSERT INTO rate_buckets (name, tokens, taken, updated, ful
     RETURNING taken, tokens";
 
 /// A day later, so that clocks which differ do no harm. What belongs to a key stays: it tells its last use.
-const SWEEP: &str = "DELETE FROM rate_buckets WHERE full_by < ?1 - 86400000000 AND name NOT LIKE 'key:%'";
+const SWEEP_BUCKETS: &str =
+    "DELETE FROM rate_buckets WHERE full_by < ?1 - 86400000000 AND name NOT LIKE 'key:%'";
 
-const SECRET: &str = "INSERT INTO server_secrets (name, value) VALUES (?1, ?2)
+const GET_OR_INSERT_SECRET: &str = "INSERT INTO server_secrets (name, value) VALUES (?1, ?2)
     ON CONFLICT (name) DO UPDATE SET value = value RETURNING value";
 
 /// Writes something that is not the same as before.
-const PROBE: &str = "INSERT INTO server_secrets (name, value) VALUES ('write_probe', x'00')
+const PROBE_WRITE: &str = "INSERT INTO server_secrets (name, value) VALUES ('write_probe', x'00')
     ON CONFLICT (name) DO UPDATE SET value = iif(value = x'00', x'01', x'00')";
 
 impl AccessStore for Sqlite {
-    fn key_by_prefix<'a>(&'a self, prefix: &'a str) -> Stored<'a, Option<(KeyRecord, Credential)>> {
+    fn key_by_prefix<'a>(&'a self, prefix: &'a str) -> StoreFuture<'a, Option<(KeyRecord, KeyCredential)>> {
         Box::pin(async move {
-            if !is_name(prefix) {
+            if !is_valid_name(prefix) {
                 return Ok(None);
             }
             let prefix = prefix.to_owned();
             self.readers
                 .query(move |connection| {
-                    let mut statement = connection.prepare_cached(BY_PREFIX)?;
-                    statement.query_row([prefix], |row| Ok((key(row)?, credential(row)?))).optional()
+                    let mut statement = connection.prepare_cached(KEY_BY_PREFIX)?;
+                    statement
+                        .query_row([prefix], |row| Ok((read_key(row)?, read_credential(row)?)))
+                        .optional()
                 })
                 .await
         })
     }
 
-    fn has_usable_key(&self, now: Timestamp) -> Stored<'_, bool> {
+    fn has_usable_key(&self, now: Timestamp) -> StoreFuture<'_, bool> {
         Box::pin(self.readers.query(move |connection| {
-            connection.prepare_cached(HAS_USABLE)?.query_row([now.as_microsecond()], |row| row.get(0))
+            connection.prepare_cached(HAS_USABLE_KEY)?.query_row([now.as_microsecond()], |row| row.get(0))
         }))
     }
 
-    fn add_key(&self, key: KeyRecord, credential: Credential) -> Stored<'_, ()> {
+    fn add_key(&self, key: KeyRecord, credential: KeyCredential) -> StoreFuture<'_, ()> {
         Box::pin(async move {
             check_key(&key, &credential)?;
             self.writer
@@ -118,41 +122,45 @@ impl AccessStore for Sqlite {
         })
     }
 
-    fn keys<'a>(&'a self, tenant: Option<&'a str>) -> Stored<'a, Vec<KeyListing>> {
+    fn list_keys<'a>(&'a self, tenant: Option<&'a str>) -> StoreFuture<'a, Vec<KeyListing>> {
         let tenant = tenant.map(str::to_owned);
         Box::pin(self.readers.query(move |connection| {
-            let mut statement = connection.prepare_cached(LIST)?;
+            let mut statement = connection.prepare_cached(LIST_KEYS)?;
             let rows = statement.query_map([tenant], |row| {
-                Ok(listing::Row { key: key(row)?, last_used: time(row, 9)?, prefix: row.get(10)? })
+                Ok(key_listing::KeyRow {
+                    key: read_key(row)?,
+                    last_used: optional_timestamp(row, 9)?,
+                    prefix: row.get(10)?,
+                })
             })?;
-            rows.collect::<Result<Vec<_>>>().map(listing::fold)
+            rows.collect::<Result<Vec<_>>>().map(key_listing::group_by_key)
         }))
     }
 
-    fn revoke_key<'a>(&'a self, id: &'a str, now: Timestamp) -> Stored<'a, Option<KeyRecord>> {
+    fn revoke_key<'a>(&'a self, id: &'a str, now: Timestamp) -> StoreFuture<'a, Option<KeyRecord>> {
         let id = id.to_owned();
         Box::pin(self.writer.change(move |connection| {
-            connection.prepare_cached(REVOKE)?.execute(params![id, now.as_microsecond()])?;
-            by_id(connection, &id)
+            connection.prepare_cached(REVOKE_KEY)?.execute(params![id, now.as_microsecond()])?;
+            find_key(connection, &id)
         }))
     }
 
     fn rotate_key<'a>(
         &'a self,
         id: &'a str,
-        credential: Credential,
+        credential: KeyCredential,
         old_until: Timestamp,
-    ) -> Stored<'a, Option<KeyRecord>> {
+    ) -> StoreFuture<'a, Option<KeyRecord>> {
         Box::pin(async move {
             check_name("the prefix of a key", &credential.prefix)?;
             let id = id.to_owned();
             self.writer
                 .change(move |connection| {
-                    let Some(key) = by_id(connection, &id)?.filter(|key| key.revoked.is_none()) else {
+                    let Some(key) = find_key(connection, &id)?.filter(|key| key.revoked.is_none()) else {
                         return Ok(None);
                     };
                     connection
-                        .prepare_cached(END_SECRETS)?
+                        .prepare_cached(EXPIRE_SECRETS)?
                         .execute(params![id, old_until.as_microsecond()])?;
                     insert_secret(connection, &id, &credential)?;
                     Ok(Some(key))
@@ -161,42 +169,52 @@ impl AccessStore for Sqlite {
         })
     }
 
-    fn lease<'a>(&'a self, bucket: &'a str, terms: Terms, now: Moment) -> Stored<'a, Lease> {
+    fn lease_tokens<'a>(
+        &'a self,
+        bucket: &'a str,
+        params: BucketParams,
+        now: ClockReading,
+    ) -> StoreFuture<'a, BucketLease> {
         Box::pin(async move {
             check_name("a bucket", bucket)?;
             let bucket = bucket.to_owned();
-            let sweeps = self.leases.fetch_add(1, Ordering::Relaxed).is_multiple_of(lease::SWEEP_EVERY);
+            let sweeps = self
+                .lease_count
+                .fetch_add(1, Ordering::Relaxed)
+                .is_multiple_of(token_bucket::LEASES_PER_SWEEP);
             self.writer
                 .query(move |connection| {
                     without_sync(connection, |connection| {
                         if sweeps {
-                            connection.prepare_cached(SWEEP)?.execute([now.time.as_microsecond()])?;
+                            connection.prepare_cached(SWEEP_BUCKETS)?.execute([now.time.as_microsecond()])?;
                         }
-                        take(connection, &bucket, terms, now)
+                        take_lease(connection, &bucket, params, now)
                     })
                 })
                 .await
         })
     }
 
-    fn secret<'a>(&'a self, name: &'a str, fresh: &'a [u8]) -> Stored<'a, Vec<u8>> {
+    fn get_or_insert_secret<'a>(&'a self, name: &'a str, fresh: &'a [u8]) -> StoreFuture<'a, Vec<u8>> {
         Box::pin(async move {
             check_name("a secret", name)?;
             let (name, fresh) = (name.to_owned(), fresh.to_vec());
             self.writer
                 .change(move |connection| {
-                    connection.prepare_cached(SECRET)?.query_row(params![name, fresh], |row| row.get(0))
+                    connection
+                        .prepare_cached(GET_OR_INSERT_SECRET)?
+                        .query_row(params![name, fresh], |row| row.get(0))
                 })
                 .await
         })
     }
 
-    fn ready(&self) -> Stored<'_, ()> {
+    fn check_ready(&self) -> StoreFuture<'_, ()> {
         Box::pin(async move {
-            self.readers.query(|connection| connection.query_row(READABLE, [], |_| Ok(()))).await?;
+            self.readers.query(|connection| connection.query_row(PROBE_READ, [], |_| Ok(()))).await?;
             if self.writer.is_full() {
                 // There may be room again, and only writing something tells.
-                return self.writer.change(|connection| connection.execute(PROBE, []).map(drop)).await;
+                return self.writer.change(|connection| connection.execute(PROBE_WRITE, []).map(drop)).await;
             }
             // To begin is to take the lock that writers need.
             self.writer
@@ -216,19 +234,25 @@ fn without_sync<T>(connection: &Connection, work: impl FnOnce(&Connection) -> Re
     result
 }
 
-fn take(connection: &Connection, bucket: &str, terms: Terms, now: Moment) -> Result<Lease> {
-    let (capacity, block) = (f64::from(terms.capacity), f64::from(terms.block));
+fn take_lease(
+    connection: &Connection,
+    bucket: &str,
+    params: BucketParams,
+    now: ClockReading,
+) -> Result<BucketLease> {
+    let (capacity, block) = (f64::from(params.capacity), f64::from(params.max_lease));
     let microseconds = |time: Duration| i64::try_from(time.as_micros()).unwrap_or(i64::MAX);
-    let (fill_time, uptime) = (microseconds(lease::fill_time(terms)), microseconds(now.uptime));
-    let (time, jump) = (now.time.as_microsecond(), microseconds(lease::JUMP));
-    let values = params![bucket, capacity, block, lease::rate(terms), time, fill_time, uptime, jump];
+    let (fill_time, uptime) = (microseconds(token_bucket::fill_time(params)), microseconds(now.uptime));
+    let (time, jump) = (now.time.as_microsecond(), microseconds(token_bucket::CLOCK_JUMP_THRESHOLD));
+    let values =
+        params![bucket, capacity, block, token_bucket::clamped_rate(params), time, fill_time, uptime, jump];
     let (taken, tokens) =
-        connection.prepare_cached(LEASE)?.query_row(values, |row| Ok((row.get(0)?, row.get(1)?)))?;
-    Ok(lease::answer(terms, taken, tokens))
+        connection.prepare_cached(LEASE_TOKENS)?.query_row(values, |row| Ok((row.get(0)?, row.get(1)?)))?;
+    Ok(token_bucket::lease_from_bucket(params, taken, tokens))
 }
 
-fn by_id(connection: &Connection, id: &str) -> Result<Option<KeyRecord>> {
-    connection.prepare_cached(BY_ID)?.query_row([id], key).optional()
+fn find_key(connection: &Connection, id: &str) -> Result<Option<KeyRecord>> {
+    connection.prepare_cached(KEY_BY_ID)?.query_row([id], read_key).optional()
 }
 
 fn insert_key(connection: &Connection, key: &KeyRecord) -> Result<()> {
@@ -246,31 +270,31 @@ fn insert_key(connection: &Connection, key: &KeyRecord) -> Result<()> {
     connection.prepare_cached(ADD_KEY)?.execute(values).map(drop)
 }
 
-fn insert_secret(connection: &Connection, key_id: &str, credential: &Credential) -> Result<()> {
-    let Credential { prefix, hash, until } = credential;
+fn insert_secret(connection: &Connection, key_id: &str, credential: &KeyCredential) -> Result<()> {
+    let KeyCredential { prefix, hash, valid_until: until } = credential;
     let values = params![prefix, key_id, hash, until.map(Timestamp::as_microsecond)];
     connection.prepare_cached(ADD_SECRET)?.execute(values).map(drop)
 }
 
-fn key(row: &Row<'_>) -> Result<KeyRecord> {
+fn read_key(row: &Row<'_>) -> Result<KeyRecord> {
     Ok(KeyRecord {
         id: row.get(0)?,
         tenant: row.get(1)?,
         label: row.get(2)?,
-        environment: word(row, 3, Environment::parse)?,
-        scope: word(row, 4, |name| name.parse::<Scope>().ok())?,
+        environment: parse_column(row, 3, KeyEnvironment::parse)?,
+        scope: parse_column(row, 4, |name| name.parse::<Scope>().ok())?,
         project: row.get(5)?,
-        created: time(row, 6)?.ok_or_else(|| unreadable(row, 6))?,
-        expires: time(row, 7)?,
-        revoked: time(row, 8)?,
+        created: optional_timestamp(row, 6)?.ok_or_else(|| unreadable(row, 6))?,
+        expires: optional_timestamp(row, 7)?,
+        revoked: optional_timestamp(row, 8)?,
     })
 }
 
-fn credential(row: &Row<'_>) -> Result<Credential> {
-    Ok(Credential { prefix: row.get(9)?, hash: row.get(10)?, until: time(row, 11)? })
+fn read_credential(row: &Row<'_>) -> Result<KeyCredential> {
+    Ok(KeyCredential { prefix: row.get(9)?, hash: row.get(10)?, valid_until: optional_timestamp(row, 11)? })
 }
 
-fn word<T>(row: &Row<'_>, column: usize, parse: impl Fn(&str) -> Option<T>) -> Result<T> {
+fn parse_column<T>(row: &Row<'_>, column: usize, parse: impl Fn(&str) -> Option<T>) -> Result<T> {
     let name: String = row.get(column)?;
     parse(&name).ok_or_else(|| unreadable(row, column))
 }

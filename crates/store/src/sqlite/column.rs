@@ -5,7 +5,7 @@ use rusqlite::types::Type;
 use rusqlite::{Error, Result, Row};
 
 /// A time, if there is one.
-pub(super) fn time(row: &Row<'_>, column: usize) -> Result<Option<Timestamp>> {
+pub(super) fn optional_timestamp(row: &Row<'_>, column: usize) -> Result<Option<Timestamp>> {
     let microseconds: Option<i64> = row.get(column)?;
     microseconds
         .map(|time| Timestamp::from_microsecond(time).map_err(|_| unreadable(row, column)))

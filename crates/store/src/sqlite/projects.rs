@@ -1,23 +1,23 @@
 //! Projects in SQLite: use cases run on the threads that have the connections.
 
 #[cfg(test)]
-mod plans;
+mod query_plans;
 mod rows;
 mod tables;
 
 use std::sync::Arc;
 
 use ::projects::store::{Backend, TxKind, UseCase};
-use ::projects::{Error, Refusal};
+use ::projects::{Error, ProjectRejection};
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use rusqlite::Connection;
-use storage::{StoreError, Stored};
+use storage::{StoreError, StoreFuture};
 
 use super::Sqlite;
-use super::shared::{Made, Transaction};
+use super::group_commit::{SqliteTransaction, TxOutcome};
 use crate::offload;
-use tables::Rows;
+use tables::SqliteTables;
 
 impl Backend for Sqlite {
     fn transact<'a>(&'a self, kind: TxKind<'a>, case: Arc<dyn UseCase>) -> BoxFuture<'a, Result<(), Error>> {
@@ -25,34 +25,41 @@ impl Backend for Sqlite {
             let told = match kind {
                 TxKind::Read(_) | TxKind::ReadAll => {
                     let read = move |connection: &mut Connection| {
-                        let mut transaction = Transaction::begin(connection, "BEGIN")?;
-                        run(&mut transaction, &*case)
+                        let mut transaction = SqliteTransaction::begin(connection, "BEGIN")?;
+                        run_use_case(&mut transaction, &*case)
                     };
                     self.readers.run(read).await?
                 }
                 TxKind::Write { dry_run, .. } => {
                     let write = move |connection: &mut Connection| {
-                        let told = run(connection, &*case)?;
-                        Ok(if dry_run || told.is_err() { Made::Undone(told) } else { Made::Kept(told) })
+                        let told = run_use_case(connection, &*case)?;
+                        Ok(if dry_run || told.is_err() {
+                            TxOutcome::Rollback(told)
+                        } else {
+                            TxOutcome::Commit(told)
+                        })
                     };
-                    self.writer.attempt(write).await?
+                    self.writer.try_change(write).await?
                 }
             };
             Ok(told?)
         })
     }
 
-    fn offload(&self, work: Box<dyn FnOnce() + Send>) -> Stored<'_, ()> {
-        Box::pin(offload::run(work))
+    fn offload(&self, work: Box<dyn FnOnce() + Send>) -> StoreFuture<'_, ()> {
+        Box::pin(offload::run_blocking(work))
     }
 }
 
 /// Runs a use case. What a rule says is an answer and no failure. Nothing in it waits, since the tables answer when asked.
-fn run(connection: &mut Connection, case: &dyn UseCase) -> Result<Result<(), Refusal>, StoreError> {
-    let rows = Rows::new(connection);
+fn run_use_case(
+    connection: &mut Connection,
+    case: &dyn UseCase,
+) -> Result<Result<(), ProjectRejection>, StoreError> {
+    let rows = SqliteTables::new(connection);
     match case.run(&rows).now_or_never() {
         Some(Ok(())) => Ok(Ok(())),
-        Some(Err(Error::Refused(refusal))) => Ok(Err(refusal)),
+        Some(Err(Error::Rejected(refusal))) => Ok(Err(refusal)),
         Some(Err(Error::Store(error))) => Err(error),
         None => Err(StoreError::Broken("a use case waited for something".to_owned())),
     }

@@ -6,55 +6,55 @@ use std::time::{Duration, Instant};
 
 use rusqlite::{Connection, ErrorCode, OpenFlags, Result, TransactionBehavior};
 
-use super::{failed, fault};
+use super::{error, open_failed};
 use crate::OpenError;
-use crate::migrations::{SQLITE, missing, newest};
+use crate::migrations::{SQLITE_MIGRATIONS, latest_version, pending_migrations};
 
 /// Marks a file as ours: `FLXW`.
-const APPLICATION: i64 = 0x464C_5857;
+const APPLICATION_ID: i64 = 0x464C_5857;
 /// How long to wait for other processes that use the file.
-const PATIENCE: Duration = Duration::from_secs(5);
+const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 /// More than there are different statements.
-const STATEMENTS: usize = 128;
+const MAX_CACHED_STATEMENTS: usize = 128;
 
 /// Refuses a file that is not ours, without changing anything in it.
-pub(super) fn judge(place: &str, path: &Path) -> std::result::Result<(), OpenError> {
+pub(super) fn check_file(place: &str, path: &Path) -> std::result::Result<(), OpenError> {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let looked = Connection::open_with_flags(path, flags).and_then(|mut connection| {
-        connection.busy_timeout(PATIENCE)?;
+        connection.busy_timeout(BUSY_TIMEOUT)?;
         // In a transaction, since another process may just be making the tables.
         let transaction = connection.transaction()?;
-        Found::look(&transaction)
+        DatabaseHeader::read(&transaction)
     });
-    looked.map_err(|error| fault::opening(place, error))?.judge(place)
+    looked.map_err(|error| error::open_error(place, error))?.check(place)
 }
 
 /// A connection to the file.
 pub(super) fn connect(path: &Path) -> Result<Connection> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_with_flags(path, flags)?;
-    connection.busy_timeout(PATIENCE)?;
-    to_wal(&connection)?;
-    prepare(connection)
+    connection.busy_timeout(BUSY_TIMEOUT)?;
+    enable_wal(&connection)?;
+    configure(connection)
 }
 
 /// The settings of every connection.
-pub(super) fn prepare(connection: Connection) -> Result<Connection> {
+pub(super) fn configure(connection: Connection) -> Result<Connection> {
     connection.pragma_update(None, "synchronous", "FULL")?;
     // Without it, macOS says that a write is on the disk when it is on its way there.
     connection.pragma_update(None, "fullfsync", true)?;
     connection.pragma_update(None, "foreign_keys", true)?;
     connection.pragma_update(None, "trusted_schema", false)?;
-    connection.set_prepared_statement_cache_capacity(STATEMENTS);
+    connection.set_prepared_statement_cache_capacity(MAX_CACHED_STATEMENTS);
     Ok(connection)
 }
 
 /// Several processes that open a new file at once get in each other's way here, and SQLite does not wait by itself.
-fn to_wal(connection: &Connection) -> Result<()> {
+fn enable_wal(connection: &Connection) -> Result<()> {
     let start = Instant::now();
     loop {
         match connection.pragma_update(None, "journal_mode", "WAL") {
-            Err(error) if is_busy(&error) && start.elapsed() < PATIENCE => {
+            Err(error) if is_busy(&error) && start.elapsed() < BUSY_TIMEOUT => {
                 thread::sleep(Duration::from_millis(5));
             }
             result => return result,
@@ -68,13 +68,14 @@ fn is_busy(error: &rusqlite::Error) -> bool {
 
 /// Brings the tables up to date, in one transaction.
 pub(super) fn migrate(place: &str, connection: &mut Connection) -> std::result::Result<(), OpenError> {
-    let opening = |error| fault::opening(place, error);
+    let opening = |error| error::open_error(place, error);
     let transaction =
         connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(opening)?;
     // Looked at again: another process may have been faster.
-    let found = Found::look(&transaction).map_err(opening)?;
-    found.judge(place)?;
-    let steps = missing(SQLITE, found.schema).ok_or_else(|| failed(place, "its schema has changed"))?;
+    let found = DatabaseHeader::read(&transaction).map_err(opening)?;
+    found.check(place)?;
+    let steps = pending_migrations(SQLITE_MIGRATIONS, found.schema)
+        .ok_or_else(|| open_failed(place, "its schema has changed"))?;
     if steps.is_empty() {
         return Ok(());
     }
@@ -82,20 +83,20 @@ pub(super) fn migrate(place: &str, connection: &mut Connection) -> std::result::
         transaction.execute_batch(step).map_err(opening)?;
     }
     let marks = transaction
-        .pragma_update(None, "application_id", APPLICATION)
-        .and_then(|()| transaction.pragma_update(None, "user_version", newest(SQLITE)));
+        .pragma_update(None, "application_id", APPLICATION_ID)
+        .and_then(|()| transaction.pragma_update(None, "user_version", latest_version(SQLITE_MIGRATIONS)));
     marks.and_then(|()| transaction.commit()).map_err(opening)
 }
 
 /// What a database says about itself.
-struct Found {
+struct DatabaseHeader {
     application: i64,
     schema: i64,
     is_empty: bool,
 }
 
-impl Found {
-    fn look(connection: &Connection) -> Result<Self> {
+impl DatabaseHeader {
+    fn read(connection: &Connection) -> Result<Self> {
         let number = |sql| connection.query_row(sql, [], |row| row.get::<_, i64>(0));
         Ok(Self {
             application: number("PRAGMA application_id")?,
@@ -104,13 +105,13 @@ impl Found {
         })
     }
 
-    fn judge(&self, place: &str) -> std::result::Result<(), OpenError> {
+    fn check(&self, place: &str) -> std::result::Result<(), OpenError> {
         let place = place.to_owned();
         let is_new = self.is_empty && self.application == 0 && self.schema == 0;
-        if !is_new && self.application != APPLICATION {
+        if !is_new && self.application != APPLICATION_ID {
             return Err(OpenError::Foreign { place });
         }
-        let known = newest(SQLITE);
+        let known = latest_version(SQLITE_MIGRATIONS);
         if self.schema > known { Err(OpenError::TooNew { place, found: self.schema, known }) } else { Ok(()) }
     }
 }

@@ -1,22 +1,24 @@
 //! Sessions in SQLite.
 
-use flow::session::{Admission, Owner, Quota, Row, SessionStore, StoreError, Stored};
+use flow::session::{
+    Admission, SessionOwner, SessionQuota, SessionRow, SessionStore, StoreError, StoreFuture,
+};
 use jiff::Timestamp;
 use rusqlite::{Connection, OptionalExtension, Params, Result, named_params};
 
 use super::Sqlite;
-use super::column::{time, unreadable};
-use crate::sessions::{SWEPT, can_be, check, most_ended};
+use super::column::{optional_timestamp, unreadable};
+use crate::sessions::{MAX_SWEPT_ROWS, check_session, ended_limit, is_storable};
 
 /// Counts and adds.
-const BEGIN: &str = "INSERT INTO flow_sessions
+const INSERT_SESSION: &str = "INSERT INTO flow_sessions
     (id, tenant, subject, version, is_open, ends, forgotten, leased_until, body)
     SELECT :id, :tenant, :subject, 1, :is_open, :ends, :forgotten, :leased_until, :body
     WHERE (SELECT count(*) FROM flow_sessions
         WHERE tenant = :tenant AND subject = :subject AND is_open AND ends > :now) < :most";
 
 /// When the first of those ends that are open.
-const FIRST_END: &str = "SELECT min(ends) FROM flow_sessions
+const EARLIEST_EXPIRY: &str = "SELECT min(ends) FROM flow_sessions
     WHERE tenant = :tenant AND subject = :subject AND is_open AND ends > :now";
 
 /// Those that have ended, but for the latest. Rows whose ids begin otherwise are documents.
@@ -55,108 +57,118 @@ const SWEEPS: [&str; 3] = [
 ];
 
 impl SessionStore for Sqlite {
-    fn begin<'a>(
+    fn insert<'a>(
         &'a self,
-        owner: Owner<'a>,
+        owner: SessionOwner<'a>,
         id: &'a str,
-        row: Row,
-        quota: Quota,
+        row: SessionRow,
+        quota: SessionQuota,
         now: Timestamp,
-    ) -> Stored<'a, Admission> {
+    ) -> StoreFuture<'a, Admission> {
         Box::pin(async move {
-            check(owner, id)?;
-            let named = Named::of(owner, id);
+            check_session(owner, id)?;
+            let named = OwnedSessionKey::new(owner, id);
             self.change(move |connection| {
-                let Named { tenant, subject, .. } = &named;
+                let OwnedSessionKey { tenant, subject, .. } = &named;
                 let now = now.as_microsecond();
                 let values = named_params! {
-                    ":id": named.id, ":tenant": tenant, ":subject": subject, ":is_open": row.is_open, ":ends": row.ends.as_microsecond(),
-                    ":forgotten": row.forgotten.as_microsecond(),
+                    ":id": named.id, ":tenant": tenant, ":subject": subject, ":is_open": row.is_open, ":ends": row.expires_at.as_microsecond(),
+                    ":forgotten": row.delete_at.as_microsecond(),
                     ":leased_until": row.leased_until.map(Timestamp::as_microsecond), ":body": row.body,
-                    ":most": quota.open, ":now": now,
+                    ":most": quota.max_open, ":now": now,
                 };
-                if !changes(connection, BEGIN, values)? {
+                if !execute_changed(connection, INSERT_SESSION, values)? {
                     let owner = named_params! { ":tenant": tenant, ":subject": subject, ":now": now };
-                    let until = connection.prepare_cached(FIRST_END)?.query_row(owner, |row| time(row, 0))?;
+                    let until = connection.prepare_cached(EARLIEST_EXPIRY)?.query_row(owner, |row| optional_timestamp(row, 0))?;
                     return Ok(Admission::Full { until });
                 }
-                if let Some(ended) = most_ended(quota) {
+                if let Some(ended) = ended_limit(quota) {
                     let values = named_params! {
                         ":tenant": tenant, ":subject": subject, ":now": now, ":ended": ended,
                     };
-                    changes(connection, PRUNE, values)?;
+                    execute_changed(connection, PRUNE, values)?;
                 }
-                Ok(Admission::Begun)
+                Ok(Admission::Admitted)
             })
             .await
         })
     }
 
-    fn load<'a>(&'a self, owner: Owner<'a>, id: &'a str) -> Stored<'a, Option<(i64, Row)>> {
+    fn load<'a>(
+        &'a self,
+        owner: SessionOwner<'a>,
+        id: &'a str,
+    ) -> StoreFuture<'a, Option<(i64, SessionRow)>> {
         Box::pin(async move {
-            if !can_be(owner, id) {
+            if !is_storable(owner, id) {
                 return Ok(None);
             }
-            let Named { id, tenant, subject } = Named::of(owner, id);
+            let OwnedSessionKey { id, tenant, subject } = OwnedSessionKey::new(owner, id);
             let load = move |connection: &mut Connection| {
                 let values = named_params! { ":id": id, ":tenant": tenant, ":subject": subject };
-                connection.prepare_cached(LOAD)?.query_row(values, session).optional()
+                connection.prepare_cached(LOAD)?.query_row(values, read_session).optional()
             };
             self.readers.query(load).await
         })
     }
 
-    fn save<'a>(&'a self, owner: Owner<'a>, id: &'a str, version: i64, row: Row) -> Stored<'a, bool> {
+    fn save<'a>(
+        &'a self,
+        owner: SessionOwner<'a>,
+        id: &'a str,
+        version: i64,
+        row: SessionRow,
+    ) -> StoreFuture<'a, bool> {
         Box::pin(async move {
-            if !can_be(owner, id) {
+            if !is_storable(owner, id) {
                 return Ok(false);
             }
-            let named = Named::of(owner, id);
+            let named = OwnedSessionKey::new(owner, id);
             self.change(move |connection| {
                 let values = named_params! {
                     ":id": named.id, ":tenant": named.tenant, ":subject": named.subject, ":version": version,
-                    ":is_open": row.is_open, ":ends": row.ends.as_microsecond(),
-                    ":forgotten": row.forgotten.as_microsecond(),
+                    ":is_open": row.is_open, ":ends": row.expires_at.as_microsecond(),
+                    ":forgotten": row.delete_at.as_microsecond(),
                     ":leased_until": row.leased_until.map(Timestamp::as_microsecond), ":body": row.body,
                 };
-                changes(connection, SAVE, values)
+                execute_changed(connection, SAVE, values)
             })
             .await
         })
     }
 
-    fn renew<'a>(
+    fn renew_lease<'a>(
         &'a self,
-        owner: Owner<'a>,
+        owner: SessionOwner<'a>,
         id: &'a str,
         version: i64,
         leased_until: Timestamp,
-    ) -> Stored<'a, bool> {
+    ) -> StoreFuture<'a, bool> {
         Box::pin(async move {
-            if !can_be(owner, id) {
+            if !is_storable(owner, id) {
                 return Ok(false);
             }
-            let Named { id, tenant, subject } = Named::of(owner, id);
+            let OwnedSessionKey { id, tenant, subject } = OwnedSessionKey::new(owner, id);
             self.change(move |connection| {
                 let values = named_params! {
                     ":id": id, ":tenant": tenant, ":subject": subject, ":version": version,
                     ":leased_until": leased_until.as_microsecond(),
                 };
-                changes(connection, RENEW, values)
+                execute_changed(connection, RENEW, values)
             })
             .await
         })
     }
 
-    fn spend<'a>(&'a self, token: &'a [u8; 32], forgotten: Timestamp) -> Stored<'a, bool> {
+    fn spend<'a>(&'a self, token: &'a [u8; 32], forgotten: Timestamp) -> StoreFuture<'a, bool> {
         let token = *token;
         Box::pin(self.change(move |connection| {
             let values = named_params! { ":token": token, ":forgotten": forgotten.as_microsecond() };
-            changes(connection, SPEND, values)
+            execute_changed(connection, SPEND, values)
         }))
     }
 
-    fn is_spent<'a>(&'a self, token: &'a [u8; 32]) -> Stored<'a, bool> {
+    fn is_spent<'a>(&'a self, token: &'a [u8; 32]) -> StoreFuture<'a, bool> {
         let token = *token;
         Box::pin(async move {
             let look = move |connection: &mut Connection| {
@@ -167,11 +179,11 @@ impl SessionStore for Sqlite {
         })
     }
 
-    fn sweep(&self, now: Timestamp) -> Stored<'_, u64> {
+    fn sweep(&self, now: Timestamp) -> StoreFuture<'_, u64> {
         Box::pin(self.change(move |connection| {
             let mut swept = 0;
             for sql in SWEEPS {
-                let values = named_params! { ":now": now.as_microsecond(), ":most": SWEPT };
+                let values = named_params! { ":now": now.as_microsecond(), ":most": MAX_SWEPT_ROWS };
                 swept += connection.prepare_cached(sql)?.execute(values)?;
             }
             Ok(swept as u64)
@@ -189,29 +201,29 @@ impl Sqlite {
 }
 
 /// Which session it is about, for another thread.
-struct Named {
+struct OwnedSessionKey {
     id: String,
     tenant: String,
     subject: String,
 }
 
-impl Named {
-    fn of(owner: Owner<'_>, id: &str) -> Self {
+impl OwnedSessionKey {
+    fn new(owner: SessionOwner<'_>, id: &str) -> Self {
         Self { id: id.to_owned(), tenant: owner.tenant.to_owned(), subject: owner.subject.to_owned() }
     }
 }
 
 /// Whether the statement has changed something.
-fn changes(connection: &Connection, sql: &str, values: impl Params) -> Result<bool> {
+fn execute_changed(connection: &Connection, sql: &str, values: impl Params) -> Result<bool> {
     Ok(connection.prepare_cached(sql)?.execute(values)? > 0)
 }
 
-fn session(row: &rusqlite::Row<'_>) -> Result<(i64, Row)> {
-    let read = Row {
+fn read_session(row: &rusqlite::Row<'_>) -> Result<(i64, SessionRow)> {
+    let read = SessionRow {
         is_open: row.get(1)?,
-        ends: time(row, 2)?.ok_or_else(|| unreadable(row, 2))?,
-        forgotten: time(row, 3)?.ok_or_else(|| unreadable(row, 3))?,
-        leased_until: time(row, 4)?,
+        expires_at: optional_timestamp(row, 2)?.ok_or_else(|| unreadable(row, 2))?,
+        delete_at: optional_timestamp(row, 3)?.ok_or_else(|| unreadable(row, 3))?,
+        leased_until: optional_timestamp(row, 4)?,
         body: row.get(5)?,
     };
     Ok((row.get(0)?, read))

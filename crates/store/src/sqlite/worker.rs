@@ -11,40 +11,40 @@ use rusqlite::Connection;
 use storage::StoreError;
 use tokio::sync::oneshot;
 
-use super::fault;
-use super::shared::{self, Change, Made, Pending};
+use super::error;
+use super::group_commit::{self, GroupedChange, PendingChange, TxOutcome};
 
 /// The most jobs that wait. A disk that is so slow that more would is as good as none.
-const WAITING: usize = 1024;
+const MAX_QUEUED_JOBS: usize = 1024;
 /// The most changes that share a transaction, so that the first of them does not wait for long.
-const SHARING: usize = 64;
+const MAX_GROUPED_CHANGES: usize = 64;
 
 /// Something to do.
-enum Job {
+enum WorkerJob {
     /// What has the connection to itself.
-    Alone(Alone),
+    Exclusive(ExclusiveJob),
     /// What happens in a transaction, which others may share.
-    Change(Box<dyn Change>),
+    Change(Box<dyn GroupedChange>),
 }
 
-type Alone = Box<dyn FnOnce(&mut Connection) + Send>;
+type ExclusiveJob = Box<dyn FnOnce(&mut Connection) + Send>;
 
 /// The way to the threads.
 #[derive(Clone)]
-pub(super) struct Worker(Arc<Threads>);
+pub(super) struct Worker(Arc<WorkerThreads>);
 
 /// The threads. When the last way to them is gone they do what was given to them and give their connections back. Whoever
 /// drops it waits for that.
-struct Threads {
+struct WorkerThreads {
     /// The last job that was answered found no space left to write.
     is_full: AtomicBool,
-    jobs: Option<Sender<Job>>,
+    jobs: Option<Sender<WorkerJob>>,
     /// The connection that needs no thread.
-    here: Option<Mutex<Connection>>,
+    inline_connection: Option<Mutex<Connection>>,
     handles: Vec<JoinHandle<Connection>>,
 }
 
-impl Drop for Threads {
+impl Drop for WorkerThreads {
     fn drop(&mut self) {
         self.jobs = None;
         for thread in self.handles.drain(..) {
@@ -58,20 +58,25 @@ impl Drop for Threads {
 impl Worker {
     /// Starts one thread for each connection.
     pub(super) fn start(name: &str, connections: Vec<Connection>) -> io::Result<Self> {
-        let (sender, jobs) = bounded(WAITING);
+        let (sender, jobs) = bounded(MAX_QUEUED_JOBS);
         let start = |connection| {
             let jobs = jobs.clone();
-            thread::Builder::new().name(name.to_owned()).spawn(move || work(connection, &jobs))
+            thread::Builder::new().name(name.to_owned()).spawn(move || run_jobs(connection, &jobs))
         };
         let handles = connections.into_iter().map(start).collect::<io::Result<_>>()?;
         let is_full = AtomicBool::new(false);
-        Ok(Self(Arc::new(Threads { is_full, jobs: Some(sender), here: None, handles })))
+        Ok(Self(Arc::new(WorkerThreads { is_full, jobs: Some(sender), inline_connection: None, handles })))
     }
 
     /// Does every job at once, on the thread of the caller.
-    pub(super) fn without_thread(connection: Connection) -> Self {
+    pub(super) fn inline(connection: Connection) -> Self {
         let here = Some(Mutex::new(connection));
-        Self(Arc::new(Threads { is_full: AtomicBool::new(false), jobs: None, here, handles: Vec::new() }))
+        Self(Arc::new(WorkerThreads {
+            is_full: AtomicBool::new(false),
+            jobs: None,
+            inline_connection: here,
+            handles: Vec::new(),
+        }))
     }
 
     /// Has a job done. One that nobody waits for any more when its turn comes is left out.
@@ -79,7 +84,7 @@ impl Worker {
         &self,
         job: impl FnOnce(&mut Connection) -> rusqlite::Result<T> + Send + 'static,
     ) -> Result<T, StoreError> {
-        self.run(move |connection| job(connection).map_err(fault::of)).await
+        self.run(move |connection| job(connection).map_err(error::store_error)).await
     }
 
     /// The same for a job that can fail in other ways.
@@ -88,13 +93,13 @@ impl Worker {
         job: impl FnOnce(&mut Connection) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, StoreError> {
         let (reply, answer) = oneshot::channel();
-        let job: Alone = Box::new(move |connection| {
+        let job: ExclusiveJob = Box::new(move |connection| {
             if !reply.is_closed() {
                 // Whoever has gone in the meantime does not want the answer.
-                let _ = reply.send(fault::caught(|| job(connection)));
+                let _ = reply.send(error::catch_panic(|| job(connection)));
             }
         });
-        self.done(Job::Alone(job), answer).await
+        self.submit(WorkerJob::Exclusive(job), answer).await
     }
 
     /// Has a change made: all of it, or nothing. One that nobody waits for any more is left out as well.
@@ -102,30 +107,31 @@ impl Worker {
         &self,
         work: impl FnOnce(&Connection) -> rusqlite::Result<T> + Send + 'static,
     ) -> Result<T, StoreError> {
-        self.attempt(move |connection| work(connection).map(Made::Kept).map_err(fault::of)).await
+        self.try_change(move |connection| work(connection).map(TxOutcome::Commit).map_err(error::store_error))
+            .await
     }
 
     /// The same for a change that decides itself whether it stays.
-    pub(super) async fn attempt<T: Send + 'static>(
+    pub(super) async fn try_change<T: Send + 'static>(
         &self,
-        work: impl FnOnce(&mut Connection) -> Result<Made<T>, StoreError> + Send + 'static,
+        work: impl FnOnce(&mut Connection) -> Result<TxOutcome<T>, StoreError> + Send + 'static,
     ) -> Result<T, StoreError> {
         let (reply, answer) = oneshot::channel();
-        self.done(Job::Change(Box::new(Pending::new(work, reply))), answer).await
+        self.submit(WorkerJob::Change(Box::new(PendingChange::new(work, reply))), answer).await
     }
 
-    async fn done<T>(
+    async fn submit<T>(
         &self,
-        job: Job,
+        job: WorkerJob,
         answer: oneshot::Receiver<Result<T, StoreError>>,
     ) -> Result<T, StoreError> {
         let ended = || StoreError::Broken("a thread of the store has ended".to_owned());
-        if let Some(here) = &self.0.here {
+        if let Some(here) = &self.0.inline_connection {
             {
                 let mut connection = here.lock().unwrap_or_else(PoisonError::into_inner);
                 match job {
-                    Job::Alone(job) => job(&mut connection),
-                    Job::Change(change) => shared::make(&mut connection, vec![change]),
+                    WorkerJob::Exclusive(job) => job(&mut connection),
+                    WorkerJob::Change(change) => group_commit::apply_changes(&mut connection, vec![change]),
                 }
             }
             return answer.await.map_err(|_| ended())?;
@@ -146,13 +152,13 @@ impl Worker {
     }
 }
 
-fn work(mut connection: Connection, jobs: &Receiver<Job>) -> Connection {
+fn run_jobs(mut connection: Connection, jobs: &Receiver<WorkerJob>) -> Connection {
     while let Ok(job) = jobs.recv() {
         match job {
-            Job::Alone(job) => job(&mut connection),
-            Job::Change(first) => {
-                let (changes, next) = gather(first, jobs);
-                shared::make(&mut connection, changes);
+            WorkerJob::Exclusive(job) => job(&mut connection),
+            WorkerJob::Change(first) => {
+                let (changes, next) = take_queued_changes(first, jobs);
+                group_commit::apply_changes(&mut connection, changes);
                 if let Some(job) = next {
                     job(&mut connection);
                 }
@@ -163,12 +169,15 @@ fn work(mut connection: Connection, jobs: &Receiver<Job>) -> Connection {
 }
 
 /// The changes that wait already, up to the first job of another kind.
-fn gather(first: Box<dyn Change>, jobs: &Receiver<Job>) -> (Vec<Box<dyn Change>>, Option<Alone>) {
+fn take_queued_changes(
+    first: Box<dyn GroupedChange>,
+    jobs: &Receiver<WorkerJob>,
+) -> (Vec<Box<dyn GroupedChange>>, Option<ExclusiveJob>) {
     let mut changes = vec![first];
-    while changes.len() < SHARING {
+    while changes.len() < MAX_GROUPED_CHANGES {
         match jobs.try_recv() {
-            Ok(Job::Change(change)) => changes.push(change),
-            Ok(Job::Alone(job)) => return (changes, Some(job)),
+            Ok(WorkerJob::Change(change)) => changes.push(change),
+            Ok(WorkerJob::Exclusive(job)) => return (changes, Some(job)),
             Err(_) => break,
         }
     }

@@ -10,9 +10,9 @@ use futures_util::future::join_all;
 use store::Store;
 use tokio::sync::watch;
 
-use crate::harness::{self, Place, credential, key};
+use crate::harness::{self, TestDatabase, credential, key_record};
 
-on_both!(a_killed_writer_loses_nothing_that_it_was_told_is_kept);
+test_on_both_databases!(killed_writer_loses_no_acknowledged_write);
 
 /// Where the writer writes. Only [`writer`] in a process of its own has it.
 const WRITER_STORE: &str = "WRITER_STORE";
@@ -22,12 +22,12 @@ const ACKNOWLEDGED: &str = "acknowledged ";
 #[tokio::test]
 async fn writer() {
     let Ok(url) = std::env::var(WRITER_STORE) else { return };
-    let store = store::open(&url.parse().unwrap(), &harness::patient()).await.unwrap();
+    let store = store::open(&url.parse().unwrap(), &harness::patient_options()).await.unwrap();
     // Several at once: what waits together is kept together.
     let writers = (0..4).map(async |writer| {
         for number in 0.. {
             let id = format!("{}-{writer}-{number}", std::process::id());
-            store.add_key(key(&id), credential(&id)).await.unwrap();
+            store.add_key(key_record(&id), credential(&id)).await.unwrap();
             println!("{ACKNOWLEDGED}{id}");
         }
     });
@@ -35,10 +35,10 @@ async fn writer() {
 }
 
 /// Lets a writer run until it has written this much and some more, and kills it. Gives what it was told is kept.
-fn write_and_kill(place: &Place, enough: usize, moment: Duration) -> Vec<String> {
+fn write_and_kill(database: &TestDatabase, enough: usize, moment: Duration) -> Vec<String> {
     let mut child = Command::new(std::env::current_exe().unwrap())
         .args(["--exact", "durability::writer", "--nocapture"])
-        .env(WRITER_STORE, &place.url)
+        .env(WRITER_STORE, &database.url)
         .stdout(Stdio::piped())
         .stderr(Stdio::null())
         .spawn()
@@ -59,32 +59,32 @@ fn write_and_kill(place: &Place, enough: usize, moment: Duration) -> Vec<String>
     acknowledged
 }
 
-async fn a_killed_writer_loses_nothing_that_it_was_told_is_kept(place: &Place) {
+async fn killed_writer_loses_no_acknowledged_write(database: &TestDatabase) {
     let mut acknowledged = Vec::new();
     for round in 0..6_usize {
         let moment = Duration::from_micros(731 * round as u64);
-        acknowledged.extend(tokio::task::block_in_place(|| write_and_kill(place, 1 + round * 17, moment)));
-        let store = place.open().await;
-        let listings = store.keys(None).await.unwrap();
+        acknowledged.extend(tokio::task::block_in_place(|| write_and_kill(database, 1 + round * 17, moment)));
+        let store = database.open().await;
+        let listings = store.list_keys(None).await.unwrap();
         let kept: BTreeSet<&str> = listings.iter().map(|listing| listing.key.id.as_str()).collect();
         for id in &acknowledged {
             assert!(kept.contains(id.as_str()), "{id} is lost");
         }
         assert!(listings.iter().all(|listing| listing.prefixes.len() == 1), "half of a key was kept");
-        store.ready().await.unwrap();
+        store.check_ready().await.unwrap();
     }
     println!("{} acknowledged, none lost", acknowledged.len());
 }
 
 /// Writes until it is told to stop, and counts what it was told is kept. Gives the names of that.
-async fn write_through(store: Arc<dyn Store>, name: usize, kept: watch::Sender<usize>) -> Vec<String> {
+async fn write_until_stopped(store: Arc<dyn Store>, name: usize, kept: watch::Sender<usize>) -> Vec<String> {
     let mut acknowledged = Vec::new();
     for number in 0.. {
         if kept.is_closed() {
             break;
         }
         let id = format!("{name}-{number}");
-        match store.add_key(key(&id), credential(&id)).await {
+        match store.add_key(key_record(&id), credential(&id)).await {
             Ok(()) => {
                 kept.send_modify(|kept| *kept += 1);
                 acknowledged.push(id);
@@ -96,38 +96,38 @@ async fn write_through(store: Arc<dyn Store>, name: usize, kept: watch::Sender<u
 }
 
 /// Waits until so many more were told that theirs is kept, for as long as a busy disk may need.
-async fn more(kept: &mut watch::Receiver<usize>, count: usize) {
+async fn wait_for_acknowledged(kept: &mut watch::Receiver<usize>, count: usize) {
     let enough = *kept.borrow() + count;
     let waited = tokio::time::timeout(Duration::from_mins(2), kept.wait_for(|kept| *kept >= enough)).await;
     waited.expect("nothing is written").unwrap();
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_killed_server_loses_nothing_and_is_found_again() {
-    let Some(superuser) = harness::setting("TEST_POSTGRES") else { return };
-    let Some(restart) = harness::setting("TEST_POSTGRES_RESTART") else { return };
-    let _alone = harness::SERVER.write().await;
+async fn killed_server_loses_no_acknowledged_write_and_is_reconnected() {
+    let Some(superuser) = harness::env_setting("TEST_POSTGRES") else { return };
+    let Some(restart) = harness::env_setting("TEST_POSTGRES_RESTART") else { return };
+    let _alone = harness::SERVER_LOCK.write().await;
     let place = harness::fresh_database(&superuser).await;
     let store = place.open().await;
     let (kept, mut seen) = watch::channel(0);
     let writers: Vec<_> =
-        (0..4).map(|name| tokio::spawn(write_through(store.clone(), name, kept.clone()))).collect();
+        (0..4).map(|name| tokio::spawn(write_until_stopped(store.clone(), name, kept.clone()))).collect();
     for _ in 0..3 {
-        more(&mut seen, 100).await;
+        wait_for_acknowledged(&mut seen, 100).await;
         let restart = restart.clone();
         let status =
             tokio::task::spawn_blocking(move || Command::new(restart).status()).await.unwrap().unwrap();
         assert!(status.success());
         // Whoever comes now finds connections in the pool that are dead, and must not notice.
-        store.keys(Some("nobody")).await.unwrap();
-        more(&mut seen, 1).await;
+        store.list_keys(Some("nobody")).await.unwrap();
+        wait_for_acknowledged(&mut seen, 1).await;
     }
     drop(seen);
     let mut acknowledged = Vec::new();
     for writer in writers {
         acknowledged.extend(writer.await.unwrap());
     }
-    let listings = store.keys(None).await.unwrap();
+    let listings = store.list_keys(None).await.unwrap();
     let kept: BTreeSet<&str> = listings.iter().map(|listing| listing.key.id.as_str()).collect();
     for id in &acknowledged {
         assert!(kept.contains(id.as_str()), "{id} is lost");

@@ -2,43 +2,45 @@
 
 use std::path::PathBuf;
 
-use store::{Location, LocationError};
+use store::{LocationError, StoreLocation};
 
-fn parsed(url: &str) -> Result<Location, LocationError> {
+fn parse_location(url: &str) -> Result<StoreLocation, LocationError> {
     url.parse()
 }
 
-fn sqlite(path: &str) -> Location {
-    Location::Sqlite(PathBuf::from(path))
+fn sqlite_location(path: &str) -> StoreLocation {
+    StoreLocation::Sqlite(PathBuf::from(path))
 }
 
 #[test]
-fn a_file_is_named_in_any_usual_way() {
-    assert_eq!(parsed("sqlite:store.db"), Ok(sqlite("store.db")));
-    assert_eq!(parsed("sqlite:/var/lib/store.db"), Ok(sqlite("/var/lib/store.db")));
-    assert_eq!(parsed("sqlite:///var/lib/store.db"), Ok(sqlite("/var/lib/store.db")));
-    assert_eq!(parsed("sqlite://data/store.db"), Ok(sqlite("data/store.db")));
-    assert_eq!(parsed("sqlite::memory:"), Ok(Location::Memory));
+fn sqlite_paths_parse_in_every_form() {
+    assert_eq!(parse_location("sqlite:store.db"), Ok(sqlite_location("store.db")));
+    assert_eq!(parse_location("sqlite:/var/lib/store.db"), Ok(sqlite_location("/var/lib/store.db")));
+    assert_eq!(parse_location("sqlite:///var/lib/store.db"), Ok(sqlite_location("/var/lib/store.db")));
+    assert_eq!(parse_location("sqlite://data/store.db"), Ok(sqlite_location("data/store.db")));
+    assert_eq!(parse_location("sqlite::memory:"), Ok(StoreLocation::Memory));
     for wrong in ["sqlite:", "sqlite://", "sqlite:store.db?mode=ro", "sqlite:a\0b"] {
-        assert_eq!(parsed(wrong), Err(LocationError::NoPath), "{wrong}");
+        assert_eq!(parse_location(wrong), Err(LocationError::NoPath), "{wrong}");
     }
 }
 
 #[test]
-fn other_urls_are_refused_with_what_would_do() {
-    assert_eq!(parsed("mysql://root@host/db"), Err(LocationError::UnknownScheme("mysql".to_owned())));
-    assert!(parsed("mysql://x").unwrap_err().to_string().ends_with("there are `sqlite:` and `postgres:`"));
+fn unsupported_urls_are_rejected_with_a_hint() {
+    assert_eq!(parse_location("mysql://root@host/db"), Err(LocationError::UnknownScheme("mysql".to_owned())));
+    assert!(
+        parse_location("mysql://x").unwrap_err().to_string().ends_with("there are `sqlite:` and `postgres:`")
+    );
     for wrong in ["", "store.db", "/var/lib/store.db", "S3cr3t:x", "://"] {
         assert!(
-            matches!(parsed(wrong), Err(LocationError::NotAUrl | LocationError::UnknownScheme(_))),
+            matches!(parse_location(wrong), Err(LocationError::NotAUrl | LocationError::UnknownScheme(_))),
             "{wrong}"
         );
     }
 }
 
 #[test]
-fn a_server_is_shown_without_its_password() {
-    let shown = |url: &str| parsed(url).unwrap().to_string();
+fn server_is_displayed_without_its_password() {
+    let shown = |url: &str| parse_location(url).unwrap().to_string();
     assert_eq!(
         shown("postgres://ann:hunter2@db.example:6432/flux"),
         "postgres://ann@db.example:6432/flux?sslmode=require"
@@ -53,7 +55,8 @@ fn a_server_is_shown_without_its_password() {
         "postgres://ann@/run/pg:5432/flux?sslmode=disable"
     );
     assert_eq!(shown("postgres://h1:1,h2:2/flux?sslmode=prefer"), "postgres://h1:1,h2:2/flux?sslmode=prefer");
-    let hidden = format!("{:?}", parsed("postgres://ann:hunter2@host/flux?password=hunter2").unwrap());
+    let hidden =
+        format!("{:?}", parse_location("postgres://ann:hunter2@host/flux?password=hunter2").unwrap());
     assert!(!hidden.contains("hunter2"), "{hidden}");
 }
 
@@ -72,15 +75,15 @@ fn no_error_quotes_a_password() {
         "postgres://ann:hunter2@host/flux?sslrootcert=%2",
         "postgres://",
     ] {
-        let error = parsed(url).unwrap_err().to_string();
+        let error = parse_location(url).unwrap_err().to_string();
         assert!(!error.contains("hunter2") && !error.contains("ter2"), "{error}");
     }
     assert_eq!(
-        parsed("postgres://ann@host/flux?passwrd=x"),
+        parse_location("postgres://ann@host/flux?passwrd=x"),
         Err(LocationError::UnknownParameter("passwrd".to_owned()))
     );
     assert_eq!(
-        parsed("postgres://ann@host/flux?sslmode=verify-ca"),
+        parse_location("postgres://ann@host/flux?sslmode=verify-ca"),
         Err(LocationError::UnknownTls("verify-ca".to_owned()))
     );
 }

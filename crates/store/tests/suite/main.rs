@@ -8,7 +8,7 @@
 #![expect(clippy::print_stdout, reason = "there is no protocol here")]
 
 /// Makes a test of each case for each database.
-macro_rules! on_both {
+macro_rules! test_on_both_databases {
     ($($case:ident),+ $(,)?) => {
         mod sqlite {
             $(#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -30,29 +30,29 @@ macro_rules! on_both {
 mod durability;
 mod harness;
 mod keys;
+mod lease_model;
 mod leases;
 mod locations;
-mod model;
-mod odd;
+mod lossy_proxy;
 mod outages;
 mod project_damage;
-mod project_desk;
+mod project_fixture;
 mod project_imports;
 mod project_limits;
 mod project_model;
-mod project_odd;
 mod project_outages;
-mod project_places;
+mod project_persistence;
 mod project_races;
-mod project_turns;
-mod project_walls;
+mod project_round_trips;
+mod project_row_security;
+mod project_unusual_values;
 mod projects;
+mod row_security;
 mod schema;
 mod secrets;
 mod session_model;
-mod session_places;
+mod session_persistence;
 mod sessions;
-mod shares;
+mod tenant_connection_shares;
 mod tls;
-mod walls;
-mod way;
+mod unusual_strings;

@@ -6,41 +6,42 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use projects::{
-    Digest, Error, Import, ImportedVersion, Page, Parts, Past, ProjectId, ProjectStore, Refusal, Version,
+    Digest, Error, ImportSource, ImportedVersion, Page, ProjectHistory, ProjectId, ProjectImport,
+    ProjectRejection, ProjectStore, Version,
 };
 
-use crate::harness::Place;
-use crate::project_desk::{ann, fill, write};
+use crate::harness::TestDatabase;
+use crate::project_fixture::{ann, create_populated_project, write};
 
 /// The parts of a project. Whoever asks for one waits until it is let through, or is sent away.
-struct Gate {
+struct GatedImportSource {
     asked: Sender<()>,
     may_pass: Mutex<Receiver<bool>>,
     version: ImportedVersion,
     bytes: Vec<u8>,
 }
 
-impl Gate {
-    fn pass<T>(&self, part: T) -> Result<T, Refusal> {
+impl GatedImportSource {
+    fn wait_for_gate<T>(&self, part: T) -> Result<T, ProjectRejection> {
         self.asked.send(()).unwrap();
         let may_pass = self.may_pass.lock().unwrap().recv().unwrap();
-        if may_pass { Ok(part) } else { Err(Refusal::invalid("", "nobody waits any more")) }
+        if may_pass { Ok(part) } else { Err(ProjectRejection::invalid("", "nobody waits any more")) }
     }
 }
 
-impl Parts for Gate {
-    fn version(&self, _: u32) -> Result<ImportedVersion, Refusal> {
-        self.pass(self.version.clone())
+impl ImportSource for GatedImportSource {
+    fn version(&self, _: u32) -> Result<ImportedVersion, ProjectRejection> {
+        self.wait_for_gate(self.version.clone())
     }
 
-    fn bytes(&self, _: &Digest) -> Result<Vec<u8>, Refusal> {
-        self.pass(self.bytes.clone())
+    fn bytes(&self, _: &Digest) -> Result<Vec<u8>, ProjectRejection> {
+        self.wait_for_gate(self.bytes.clone())
     }
 }
 
 /// Both sides of the gate of a project that was in the store, and is not any more.
-async fn gated(store: &ProjectStore) -> (ProjectId, Import, Receiver<()>, Sender<bool>) {
-    let id = fill(store, "ann", 1).await;
+async fn gated_import(store: &ProjectStore) -> (ProjectId, ProjectImport, Receiver<()>, Sender<bool>) {
+    let id = create_populated_project(store, "ann", 1).await;
     let project = store.project(&ann(), &id).await.unwrap();
     let (Version { note, created, revision, .. }, content) = store.version(&ann(), &id, 1).await.unwrap();
     let bytes = store.asset_bytes(&ann(), &id, &content.assets[0].digest).await.unwrap();
@@ -48,19 +49,19 @@ async fn gated(store: &ProjectStore) -> (ProjectId, Import, Receiver<()>, Sender
     store.delete_project(write("ann", &id)).await.unwrap();
     let ((asked, is_asked), (pass, may_pass)) = (channel(), channel());
     let version = ImportedVersion { note, created, revision, content };
-    let parts = Arc::new(Gate { asked, may_pass: Mutex::new(may_pass), version, bytes });
-    let import = Import {
+    let parts = Arc::new(GatedImportSource { asked, may_pass: Mutex::new(may_pass), version, bytes });
+    let import = ProjectImport {
         id: id.clone(),
-        past: Past::of(&project, BTreeSet::from([1])),
+        history: ProjectHistory::from_project(&project, BTreeSet::from([1])),
         slug: Some(project.fields.slug),
         content: draft,
-        parts,
+        source: parts,
     };
     (id, import, is_asked, pass)
 }
 
 /// Waits without keeping others from their work.
-async fn asked(gate: Receiver<()>) -> Receiver<()> {
+async fn wait_until_asked(gate: Receiver<()>) -> Receiver<()> {
     let wait = move || {
         gate.recv().unwrap();
         gate
@@ -72,34 +73,35 @@ async fn is_absent(store: &ProjectStore, id: &ProjectId) -> bool {
     let found = store.project(&ann(), id).await;
     assert_eq!(store.list_projects(&ann(), Page::ALL).await.unwrap().items.len(), usize::from(found.is_ok()));
     assert_eq!(store.accounts().await.unwrap().len(), usize::from(found.is_ok()));
-    matches!(found, Err(Error::Refused(Refusal::NotFound { .. })))
+    matches!(found, Err(Error::Rejected(ProjectRejection::NotFound { .. })))
 }
 
 /// Parts of a project whose times are finer than those that are kept.
-struct Finer(Arc<dyn Parts>);
+struct NanosecondImportSource(Arc<dyn ImportSource>);
 
-const FINER: Duration = Duration::from_nanos(999);
+const EXTRA_NANOSECONDS: Duration = Duration::from_nanos(999);
 
-impl Parts for Finer {
-    fn version(&self, number: u32) -> Result<ImportedVersion, Refusal> {
+impl ImportSource for NanosecondImportSource {
+    fn version(&self, number: u32) -> Result<ImportedVersion, ProjectRejection> {
         let version = self.0.version(number)?;
-        Ok(ImportedVersion { created: version.created + FINER, ..version })
+        Ok(ImportedVersion { created: version.created + EXTRA_NANOSECONDS, ..version })
     }
 
-    fn bytes(&self, digest: &Digest) -> Result<Vec<u8>, Refusal> {
+    fn bytes(&self, digest: &Digest) -> Result<Vec<u8>, ProjectRejection> {
         self.0.bytes(digest)
     }
 }
 
-async fn times_are_cut_to_the_microsecond(place: &Place) {
-    let store = place.open_projects().await;
-    let (id, mut import, _gate, pass) = gated(&store).await;
-    let (created, updated, asset) = (import.past.created, import.past.updated, &mut import.content.assets[0]);
+async fn imported_times_are_truncated_to_microseconds(database: &TestDatabase) {
+    let store = database.open_projects().await;
+    let (id, mut import, _gate, pass) = gated_import(&store).await;
+    let (created, updated, asset) =
+        (import.history.created, import.history.updated, &mut import.content.assets[0]);
     let put = asset.created;
-    asset.created += FINER;
-    import.past.created += FINER;
-    import.past.updated += FINER;
-    import.parts = Arc::new(Finer(import.parts));
+    asset.created += EXTRA_NANOSECONDS;
+    import.history.created += EXTRA_NANOSECONDS;
+    import.history.updated += EXTRA_NANOSECONDS;
+    import.source = Arc::new(NanosecondImportSource(import.source));
     for _ in 0..2 {
         pass.send(true).unwrap();
     }
@@ -111,12 +113,12 @@ async fn times_are_cut_to_the_microsecond(place: &Place) {
     assert_eq!(store.version(&ann(), &id, 1).await.unwrap().0.created, updated);
 }
 
-async fn whoever_looks_meanwhile_sees_nothing(place: &Place) {
-    let (store, other) = (place.open_projects().await, place.open_projects().await);
-    let (id, import, mut gate, pass) = gated(&store).await;
+async fn running_import_is_invisible_to_readers(database: &TestDatabase) {
+    let (store, other) = (database.open_projects().await, database.open_projects().await);
+    let (id, import, mut gate, pass) = gated_import(&store).await;
     let importing = tokio::spawn(async move { store.import_project(&ann(), import).await });
     for _part in ["the bytes of its asset", "its version"] {
-        gate = asked(gate).await;
+        gate = wait_until_asked(gate).await;
         assert!(is_absent(&other, &id).await);
         pass.send(true).unwrap();
     }
@@ -124,13 +126,13 @@ async fn whoever_looks_meanwhile_sees_nothing(place: &Place) {
     assert_eq!(other.project(&ann(), &id).await.unwrap(), project);
 }
 
-async fn what_nobody_waits_for_leaves_nothing(place: &Place) {
-    let (store, other) = (place.open_projects().await, place.open_projects().await);
-    let (id, import, gate, pass) = gated(&store).await;
+async fn abandoned_import_leaves_nothing(database: &TestDatabase) {
+    let (store, other) = (database.open_projects().await, database.open_projects().await);
+    let (id, import, gate, pass) = gated_import(&store).await;
     let again = import.clone();
     let worker = store.clone();
     let importing = tokio::spawn(async move { worker.import_project(&ann(), import).await });
-    let gate = asked(gate).await;
+    let gate = wait_until_asked(gate).await;
     importing.abort();
     pass.send(false).unwrap();
     assert!(importing.await.map_or(true, |refused| refused.is_err()));
@@ -144,8 +146,8 @@ async fn what_nobody_waits_for_leaves_nothing(place: &Place) {
     drop(gate);
 }
 
-on_both!(
-    times_are_cut_to_the_microsecond,
-    whoever_looks_meanwhile_sees_nothing,
-    what_nobody_waits_for_leaves_nothing
+test_on_both_databases!(
+    imported_times_are_truncated_to_microseconds,
+    running_import_is_invisible_to_readers,
+    abandoned_import_leaves_nothing
 );

@@ -2,8 +2,9 @@
 
 use jiff::Timestamp;
 use projects::{
-    Account, AssetId, AssetPatch, BlockId, Children, CustomType, DesignEdit, FieldsPatch, Ids, NewAsset,
-    NewBlock, NewFields, NewProject, Page, Place, ProjectId, ProjectStore, Reach, Seed, Write,
+    Account, AllowedChildren, AssetId, AssetPatch, BlockId, BlockPosition, CustomBlockType, DesignEdit,
+    IdGenerator, IdSeed, NewAsset, NewBlock, NewProject, NewProjectFields, Page, ProjectFieldsPatch,
+    ProjectId, ProjectStore, ProjectWrite, TreeQuery,
 };
 use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
@@ -13,61 +14,63 @@ use crate::harness;
 
 /// What is done. Numbers stand for accounts, projects, blocks and so on.
 #[derive(Clone, Debug)]
-struct Deed {
-    what: usize,
+struct ProjectOp {
+    kind: usize,
     account: usize,
     project: u8,
     /// The revision that it names: none, the right one, or the one before.
     revision: usize,
     dry_run: bool,
     block: usize,
-    beside: usize,
-    place: usize,
+    sibling: usize,
+    position: usize,
     pick: usize,
 }
 
 /// How many kinds of deeds there are.
-const DEEDS: usize = 21;
+const OP_KINDS: usize = 21;
 const ACCOUNTS: [&str; 2] = ["ann", "bob"];
 const SLUGS: [&str; 4] = ["one", "two", "-bad", "three"];
 const KINDS: [&str; 8] = ["section", "section", "text", "image", "page", "price", "column", "nope"];
 
-fn deeds() -> impl Strategy<Value = Vec<Deed>> {
+fn arbitrary_ops() -> impl Strategy<Value = Vec<ProjectOp>> {
     // Blocks are what most is done to.
-    let what = prop_oneof![3 => 0..DEEDS, 4 => 8..13_usize];
+    let what = prop_oneof![3 => 0..OP_KINDS, 4 => 8..13_usize];
     let who = (prop_oneof![9 => Just(0), 1 => Just(1_usize)], prop_oneof![4 => Just(0), 1 => 1..3_u8]);
     let how = (prop_oneof![6 => Just(0), 3 => Just(1_usize), 1 => Just(2)], prop::bool::weighted(0.1));
     let deed = (what, who, how, 0..40_usize, 0..40_usize, 0..8_usize, 0..8_usize);
     let deed =
-        deed.prop_map(|(what, (account, project), (revision, dry_run), block, beside, place, pick)| Deed {
-            what,
-            account,
-            project,
-            revision,
-            dry_run,
-            block,
-            beside,
-            place,
-            pick,
+        deed.prop_map(|(what, (account, project), (revision, dry_run), block, beside, place, pick)| {
+            ProjectOp {
+                kind: what,
+                account,
+                project,
+                revision,
+                dry_run,
+                block,
+                sibling: beside,
+                position: place,
+                pick,
+            }
         });
     prop::collection::vec(deed, 1..70)
 }
 
-fn project(number: u8) -> ProjectId {
-    Ids::of(Seed([number; 16])).project()
+fn project_id(number: u8) -> ProjectId {
+    IdGenerator::from_seed(IdSeed([number; 16])).next_project_id()
 }
 
-fn asset(number: usize) -> AssetId {
+fn asset_id(number: usize) -> AssetId {
     AssetId::parse(&format!("a{}", number % 3)).unwrap()
 }
 
-fn map(value: Value) -> Map<String, Value> {
+fn object(value: Value) -> Map<String, Value> {
     value.as_object().unwrap().clone()
 }
 
 /// A deed with what it means to a project as it is.
-struct Scene<'a> {
-    deed: &'a Deed,
+struct ProjectOpInput<'a> {
+    op: &'a ProjectOp,
     number: u8,
     /// Whose the project is, if it is there.
     owner: Option<Account>,
@@ -75,17 +78,17 @@ struct Scene<'a> {
     revision: u64,
 }
 
-impl Scene<'_> {
+impl ProjectOpInput<'_> {
     fn account(&self) -> Account {
-        Account::new(ACCOUNTS[self.deed.account])
+        Account::new(ACCOUNTS[self.op.account])
     }
 
-    fn write(&self) -> Write {
-        Write {
+    fn write(&self) -> ProjectWrite {
+        ProjectWrite {
             account: self.account(),
-            project: project(self.deed.project),
-            if_revision: [None, Some(self.revision), Some(self.revision.wrapping_sub(1))][self.deed.revision],
-            dry_run: self.deed.dry_run,
+            project: project_id(self.op.project),
+            if_revision: [None, Some(self.revision), Some(self.revision.wrapping_sub(1))][self.op.revision],
+            dry_run: self.op.dry_run,
             now: self.now(),
         }
     }
@@ -94,8 +97,8 @@ impl Scene<'_> {
         Timestamp::from_microsecond(1_900_000_000_000_000 + i64::from(self.number / 3)).unwrap()
     }
 
-    fn seed(&self) -> Seed {
-        Seed([self.number; 16])
+    fn seed(&self) -> IdSeed {
+        IdSeed([self.number; 16])
     }
 
     /// One of the blocks that are there, or one that is not.
@@ -104,21 +107,23 @@ impl Scene<'_> {
         self.blocks.get(number % (self.blocks.len() + 1)).cloned().unwrap_or_else(gone)
     }
 
-    fn place(&self) -> Place {
-        let beside = self.block(self.deed.beside);
-        match self.deed.place {
-            0 => Place::Before(beside),
-            1 => Place::After(beside),
-            2 => Place::last(None),
-            3 | 4 => Place::In { parent: None, index: Some(u32::try_from(self.deed.pick).unwrap()) },
-            5 => Place::last(Some(beside)),
-            _ => Place::In { parent: Some(beside), index: Some(u32::try_from(self.deed.pick).unwrap()) },
+    fn position(&self) -> BlockPosition {
+        let beside = self.block(self.op.sibling);
+        match self.op.position {
+            0 => BlockPosition::Before(beside),
+            1 => BlockPosition::After(beside),
+            2 => BlockPosition::last(None),
+            3 | 4 => BlockPosition::In { parent: None, index: Some(u32::try_from(self.op.pick).unwrap()) },
+            5 => BlockPosition::last(Some(beside)),
+            _ => {
+                BlockPosition::In { parent: Some(beside), index: Some(u32::try_from(self.op.pick).unwrap()) }
+            }
         }
     }
 
     fn props(&self, kind: &str) -> Map<String, Value> {
-        let pick = self.deed.pick;
-        map(match kind {
+        let pick = self.op.pick;
+        object(match kind {
             "page" => json!({ "title": "T", "path": format!("/{}", pick % 4) }),
             "text" => json!({ "text": format!("see asset:a{pick}"), "format": "markdown" }),
             "image" => json!({ "src": format!("asset:a{}", pick % 3) }),
@@ -128,67 +133,67 @@ impl Scene<'_> {
     }
 
     fn new_blocks(&self) -> Vec<NewBlock> {
-        let kind =
-            if self.deed.place == 2 || self.blocks.is_empty() { "page" } else { KINDS[self.deed.pick] };
-        let child = NewBlock::new("section", map(json!({ "title": "c" })));
-        let children = if self.deed.pick.is_multiple_of(2) { vec![child] } else { Vec::new() };
+        let kind = if self.op.position == 2 || self.blocks.is_empty() { "page" } else { KINDS[self.op.pick] };
+        let child = NewBlock::new("section", object(json!({ "title": "c" })));
+        let children = if self.op.pick.is_multiple_of(2) { vec![child] } else { Vec::new() };
         let first = NewBlock { children, ..NewBlock::new(kind, self.props(kind)) };
         let second = NewBlock::new("section", Map::new());
-        if kind == "page" || self.deed.block > 10 { vec![first] } else { vec![first, second] }
+        if kind == "page" || self.op.block > 10 { vec![first] } else { vec![first, second] }
     }
 
-    fn own_type(&self) -> CustomType {
-        CustomType {
+    fn custom_type(&self) -> CustomBlockType {
+        CustomBlockType {
             name: "price".to_owned(),
             description: String::new(),
             schema: json!({ "properties": { "amount": { "type": "number" } } }),
-            children: if self.deed.pick < 4 {
-                Children::Any
+            children: if self.op.pick < 4 {
+                AllowedChildren::Any
             } else {
-                Children::Only(vec!["text".to_owned()])
+                AllowedChildren::Only(vec!["text".to_owned()])
             },
         }
     }
 
     fn new_asset(&self) -> NewAsset {
         NewAsset {
-            id: asset(self.deed.pick),
+            id: asset_id(self.op.pick),
             name: "n.txt".to_owned(),
             content_type: None,
             alt: String::new(),
-            content: vec![b'x'; self.deed.block % 4],
+            content: vec![b'x'; self.op.block % 4],
         }
     }
 }
 
 /// What a store says to it.
-async fn play(store: &ProjectStore, scene: &Scene<'_>) -> String {
-    let Deed { what, block, pick, .. } = *scene.deed;
-    let (write, place) = (scene.write(), scene.place());
+async fn apply_op(store: &ProjectStore, scene: &ProjectOpInput<'_>) -> String {
+    let ProjectOp { kind: what, block, pick, .. } = *scene.op;
+    let (write, place) = (scene.write(), scene.position());
     let slug = SLUGS[pick % SLUGS.len()].to_owned();
     let version = u32::try_from(pick).unwrap();
     let block = scene.block(block);
     match what {
         // Which of several things that are taken is told first is left open.
         0 | 1 if scene.owner.is_none() => {
-            let fields = NewFields { slug: (what == 1).then_some(slug), ..NewFields::named("One") };
+            let fields =
+                NewProjectFields { slug: (what == 1).then_some(slug), ..NewProjectFields::with_name("One") };
             let new = NewProject::empty(write.project, fields);
             format!("{:?}", store.create_project(&scene.account(), new, write.dry_run, scene.now()).await)
         }
         2 => {
-            let patch = FieldsPatch { slug: Some(slug), ..FieldsPatch::default() };
+            let patch = ProjectFieldsPatch { slug: Some(slug), ..ProjectFieldsPatch::default() };
             format!("{:?}", store.update_project(write, patch).await)
         }
         3 => {
             let copy = store.duplicate_project(
                 write,
-                project(u8::try_from(scene.deed.place % 3).unwrap()),
-                NewFields::default(),
+                project_id(u8::try_from(scene.op.position % 3).unwrap()),
+                NewProjectFields::default(),
             );
             format!("{:?}", copy.await)
         }
         4 if pick < 2 => format!("{:?}", store.delete_project(write).await),
-        5 => format!("{:?}", store.put_block_type(write, scene.own_type()).await),
+        5 => format!("{:?}", store.put_block_type(write, scene.custom_type()).await),
         6 => format!("{:?}", store.delete_block_type(write, "price").await),
         7 => {
             let css = DesignEdit::ImportCss(format!(":root {{ --gap: {pick}px }}"));
@@ -201,7 +206,7 @@ async fn play(store: &ProjectStore, scene: &Scene<'_>) -> String {
             let change = if pick < 4 {
                 scene.props("page")
             } else {
-                map(json!({ "title": "longer", "src": "asset:a1" }))
+                object(json!({ "title": "longer", "src": "asset:a1" }))
             };
             format!("{:?}", store.update_block(write, &block, change).await)
         }
@@ -211,9 +216,9 @@ async fn play(store: &ProjectStore, scene: &Scene<'_>) -> String {
         14 | 15 => format!("{:?}", store.put_asset(write, scene.new_asset()).await),
         16 => {
             let patch = AssetPatch { alt: Some("alt".to_owned()), name: None };
-            format!("{:?}", store.update_asset(write, &asset(pick), patch).await)
+            format!("{:?}", store.update_asset(write, &asset_id(pick), patch).await)
         }
-        17 => format!("{:?}", store.delete_asset(write, &asset(pick), pick > 5).await),
+        17 => format!("{:?}", store.delete_asset(write, &asset_id(pick), pick > 5).await),
         18 => format!("{:?}", store.publish(write, "note").await),
         19 if pick < 3 => format!("{:?}", store.unpublish(write).await),
         19 => format!("{:?}", store.restore_version(write, version - 2).await),
@@ -223,30 +228,36 @@ async fn play(store: &ProjectStore, scene: &Scene<'_>) -> String {
 }
 
 /// Everything that can be read of one project.
-async fn everything(store: &ProjectStore, account: &Account, id: &ProjectId) -> Vec<String> {
+async fn read_all(store: &ProjectStore, account: &Account, id: &ProjectId) -> Vec<String> {
     let mut told = vec![
         format!("{:?}", store.project(account, id).await),
         format!("{:?}", store.content(account, id).await),
         format!("{:?}", store.block_types(account, id).await),
         format!("{:?}", store.design_system(account, id).await),
-        format!("{:?}", store.blocks(account, id, None, Reach { depth: 2, most: 9 }).await),
-        format!("{:?}", store.blocks(account, id, None, Reach::ALL).await),
+        format!("{:?}", store.blocks(account, id, None, TreeQuery { depth: 2, max_blocks: 9 }).await),
+        format!("{:?}", store.blocks(account, id, None, TreeQuery::ALL).await),
         format!("{:?}", store.children(account, id, None, Page::first(2)).await),
         format!("{:?}", store.list_assets(account, id, Page::first(2)).await),
         format!("{:?}", store.list_versions(account, id, Page::first(2)).await),
     ];
     for number in 0..4 {
         told.push(format!("{:?}", store.version(account, id, number).await));
-        told.push(format!("{:?}", store.asset_users(account, id, &asset(number as usize)).await));
-        let digest = projects::Digest::of(&vec![b'x'; number as usize]);
+        told.push(format!("{:?}", store.asset_users(account, id, &asset_id(number as usize)).await));
+        let digest = projects::Digest::from_content(&vec![b'x'; number as usize]);
         told.push(format!("{:?}", store.asset_bytes(account, id, &digest).await));
     }
     told
 }
 
 /// Has both do it. Looks at everything then, or only at what they say to it.
-async fn compare(one: &ProjectStore, other: &ProjectStore, number: usize, deed: &Deed, everywhere: bool) {
-    let (account, id) = (Account::new("ann"), project(deed.project));
+async fn apply_and_compare(
+    one: &ProjectStore,
+    other: &ProjectStore,
+    number: usize,
+    deed: &ProjectOp,
+    everywhere: bool,
+) {
+    let (account, id) = (Account::new("ann"), project_id(deed.project));
     let mut owner = None;
     for name in ACCOUNTS.map(Account::new) {
         owner = if other.project(&name, &id).await.is_ok() { Some(name) } else { owner };
@@ -254,15 +265,15 @@ async fn compare(one: &ProjectStore, other: &ProjectStore, number: usize, deed: 
     let known = other.content(&account, &id).await.ok();
     let blocks = known.iter().flat_map(|known| &known.value.blocks).map(|block| block.id.clone()).collect();
     let revision = known.map_or(0, |known| known.revision);
-    let scene = Scene { deed, number: u8::try_from(number).unwrap(), owner, blocks, revision };
-    assert_eq!(play(one, &scene).await, play(other, &scene).await, "{number}: {deed:?}");
+    let scene = ProjectOpInput { op: deed, number: u8::try_from(number).unwrap(), owner, blocks, revision };
+    assert_eq!(apply_op(one, &scene).await, apply_op(other, &scene).await, "{number}: {deed:?}");
     if !everywhere {
         return;
     }
-    for id in (0..3).map(project) {
+    for id in (0..3).map(project_id) {
         assert_eq!(
-            everything(one, &account, &id).await,
-            everything(other, &account, &id).await,
+            read_all(one, &account, &id).await,
+            read_all(other, &account, &id).await,
             "after {number}: {deed:?}"
         );
     }
@@ -274,44 +285,45 @@ async fn compare(one: &ProjectStore, other: &ProjectStore, number: usize, deed: 
 }
 
 /// Does all of it to a store that is empty, and looks at everything after so many deeds each.
-async fn perform(store: &ProjectStore, deeds: &[Deed], each: usize) {
-    let memory = store::open(&store::Location::Memory, &store::Options::default()).await.unwrap().projects();
+async fn run_ops(store: &ProjectStore, deeds: &[ProjectOp], each: usize) {
+    let memory =
+        store::open(&store::StoreLocation::Memory, &store::StoreOptions::default()).await.unwrap().projects();
     // Something to begin with.
-    let first = Deed {
-        what: 0,
+    let first = ProjectOp {
+        kind: 0,
         account: 0,
         project: 0,
         revision: 0,
         dry_run: false,
         block: 0,
-        beside: 0,
-        place: 0,
+        sibling: 0,
+        position: 0,
         pick: 0,
     };
     for (number, deed) in [first].iter().chain(deeds).enumerate() {
         let everywhere = number % each == 0 || number == deeds.len();
-        compare(store, &memory, number, deed, everywhere).await;
+        apply_and_compare(store, &memory, number, deed, everywhere).await;
     }
 }
 
-fn try_it(cases: u32, perform: impl Fn(&[Deed])) {
+fn check_property(cases: u32, perform: impl Fn(&[ProjectOp])) {
     let config = ProptestConfig { cases, failure_persistence: None, ..ProptestConfig::default() };
-    let perform = |deeds: Vec<Deed>| {
+    let perform = |deeds: Vec<ProjectOp>| {
         perform(&deeds);
         Ok(())
     };
-    TestRunner::new(config).run(&deeds(), perform).unwrap();
+    TestRunner::new(config).run(&arbitrary_ops(), perform).unwrap();
 }
 
 #[test]
-fn postgres_keeps_projects_as_sqlite_does() {
+fn postgres_projects_match_sqlite() {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
     let Some(place) = runtime.block_on(harness::postgres()) else { return };
     let store = runtime.block_on(place.open_projects());
-    try_it(12, |deeds| {
+    check_property(12, |deeds| {
         runtime.block_on(async {
             harness::execute(&place, "TRUNCATE projects, project_accounts CASCADE").await;
-            perform(&store, deeds, 10).await;
+            run_ops(&store, deeds, 10).await;
         });
     });
 }

@@ -2,19 +2,19 @@
 
 use futures_util::future::join_all;
 use projects::{
-    AssetId, Block, BlockId, Children, CustomType, DesignEdit, Error, FieldsPatch, NewAsset, Place,
-    ProjectId, ProjectStore, Refusal, Seed,
+    AllowedChildren, AssetId, Block, BlockId, BlockPosition, CustomBlockType, DesignEdit, Error, IdSeed,
+    NewAsset, ProjectFieldsPatch, ProjectId, ProjectRejection, ProjectStore,
 };
 use serde_json::json;
 
-use crate::harness::Place as Database;
-use crate::project_desk::{ann, blocks, fill, whole, write};
+use crate::harness::TestDatabase;
+use crate::project_fixture::{ann, create_populated_project, parse_blocks, read_consistent_project, write};
 
 /// How many kinds of writes there are.
-const KINDS: u8 = 12;
+const WRITE_KINDS: u8 = 12;
 
 /// Gives the revision that the write has made.
-async fn change(
+async fn run_write(
     store: &ProjectStore,
     id: &ProjectId,
     page: &BlockId,
@@ -22,16 +22,16 @@ async fn change(
     number: u8,
 ) -> Result<u64, Error> {
     let write = write("ann", id);
-    let place = Place::In { parent: Some(page.clone()), index: Some(u32::from(number) % 3) };
-    let seed = Seed([number; 16]);
+    let place = BlockPosition::In { parent: Some(page.clone()), index: Some(u32::from(number) % 3) };
+    let seed = IdSeed([number; 16]);
     let text = format!("{number} asset:a{}", number % 4);
     let title = json!({ "title": text });
     let title = title.as_object().unwrap().clone();
-    let own = CustomType {
+    let own = CustomBlockType {
         name: format!("own{}", number % 5),
         description: String::new(),
         schema: json!({ "type": "object" }),
-        children: Children::Any,
+        children: AllowedChildren::Any,
     };
     let asset = AssetId::parse(&format!("a{}", number % 4)).unwrap();
     let new_asset = NewAsset {
@@ -42,8 +42,10 @@ async fn change(
         content: vec![b'x'; usize::from(number % 7)],
     };
     let section = json!({ "type": "section", "props": title, "children": [{ "type": "divider" }] });
-    match number % KINDS {
-        0 | 1 => store.insert_blocks(write, place, blocks(&section), seed).await.map(|done| done.revision),
+    match number % WRITE_KINDS {
+        0 | 1 => {
+            store.insert_blocks(write, place, parse_blocks(&section), seed).await.map(|done| done.revision)
+        }
         2 => store.update_block(write, other, title).await.map(|done| done.revision),
         3 => store.move_block(write, other, place).await.map(|done| done.revision),
         4 => store.copy_block(write, other, place, seed).await.map(|done| done.revision),
@@ -58,23 +60,24 @@ async fn change(
         10 => store.publish(write, &text).await.map(|done| done.revision),
         _ if number.is_multiple_of(2) => store.restore_version(write, 1).await.map(|done| done.revision),
         _ => {
-            let patch = FieldsPatch { slug: Some(format!("slug-{number}")), ..FieldsPatch::default() };
+            let patch =
+                ProjectFieldsPatch { slug: Some(format!("slug-{number}")), ..ProjectFieldsPatch::default() };
             store.update_project(write, patch).await.map(|done| done.revision)
         }
     }
 }
 
-async fn different_writes_at_once_fit_together(place: &Database) {
-    let replicas = [place.open_projects().await, place.open_projects().await];
-    let id = fill(&replicas[0], "ann", 255).await;
+async fn concurrent_writes_are_serialized(database: &TestDatabase) {
+    let replicas = [database.open_projects().await, database.open_projects().await];
+    let id = create_populated_project(&replicas[0], "ann", 255).await;
     for round in 0..4 {
-        let (before, content) = whole(&replicas[0], &id).await;
+        let (before, content) = read_consistent_project(&replicas[0], &id).await;
         let ids: Vec<&BlockId> = content.blocks.iter().map(|Block { id, .. }| id).collect();
-        let numbers = (0..3 * KINDS).map(|number| round * 3 * KINDS + number);
+        let numbers = (0..3 * WRITE_KINDS).map(|number| round * 3 * WRITE_KINDS + number);
         let done = join_all(numbers.map(|number| {
             let store = &replicas[usize::from(number) % 2];
             let other = ids[1 + usize::from(number) % (ids.len() - 1)];
-            change(store, &id, ids[0], other, number)
+            run_write(store, &id, ids[0], other, number)
         }))
         .await;
         let mut revisions = Vec::new();
@@ -82,15 +85,15 @@ async fn different_writes_at_once_fit_together(place: &Database) {
             match done {
                 Ok(revision) => revisions.push(revision),
                 // Somebody else was faster: what it was about is gone, or a mistake keeps it from being published.
-                Err(Error::Refused(Refusal::NotFound { .. } | Refusal::Invalid(_))) => {}
+                Err(Error::Rejected(ProjectRejection::NotFound { .. } | ProjectRejection::Invalid(_))) => {}
                 Err(other) => panic!("{other}"),
             }
         }
         revisions.sort_unstable();
-        let (after, _) = whole(&replicas[1], &id).await;
+        let (after, _) = read_consistent_project(&replicas[1], &id).await;
         assert!(revisions.into_iter().eq(before.revision + 1..=after.revision), "{round}");
         assert_eq!(after, replicas[0].project(&ann(), &id).await.unwrap());
     }
 }
 
-on_both!(different_writes_at_once_fit_together);
+test_on_both_databases!(concurrent_writes_are_serialized);

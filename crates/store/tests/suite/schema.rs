@@ -2,38 +2,40 @@
 
 use std::os::unix::fs::PermissionsExt;
 
-use access::Terms;
+use access::BucketParams;
 use rusqlite::Connection;
-use store::{OpenError, Options};
+use store::{OpenError, StoreOptions};
 
-use crate::harness::{self, Place, credential, in_turn, key, later, now};
-use crate::sessions::{ANN, Beginning as _, row};
+use crate::harness::{
+    self, TestDatabase, credential, key_record, now_micros, retry_while_locked, seconds_from_now,
+};
+use crate::sessions::{ANN, InsertUpTo as _, session_row};
 
-on_both!(
-    what_was_kept_is_there_after_reopening,
-    stores_on_one_database_see_each_other,
-    ten_opens_at_once_are_one,
-    what_was_kept_before_there_were_projects_stays,
+test_on_both_databases!(
+    data_survives_reopening,
+    stores_on_one_database_share_data,
+    concurrent_opens_migrate_once,
+    data_survives_the_project_migration,
 );
 
-async fn what_was_kept_is_there_after_reopening(place: &Place) {
-    let store = place.open().await;
-    let terms = Terms { per_second: 1e-6, capacity: 5, block: 2 };
-    store.add_key(key("one"), credential("p-1")).await.unwrap();
-    store.rotate_key("one", credential("p-2"), later(60)).await.unwrap();
-    store.lease("key:one", terms, now().into()).await.unwrap();
-    store.secret("pepper", b"hot").await.unwrap();
-    let before = store.keys(None).await.unwrap();
+async fn data_survives_reopening(database: &TestDatabase) {
+    let store = database.open().await;
+    let terms = BucketParams { refill_per_second: 1e-6, capacity: 5, max_lease: 2 };
+    store.add_key(key_record("one"), credential("p-1")).await.unwrap();
+    store.rotate_key("one", credential("p-2"), seconds_from_now(60)).await.unwrap();
+    store.lease_tokens("key:one", terms, now_micros().into()).await.unwrap();
+    store.get_or_insert_secret("pepper", b"hot").await.unwrap();
+    let before = store.list_keys(None).await.unwrap();
     drop(store);
-    let store = place.open().await;
-    assert_eq!(store.keys(None).await.unwrap(), before);
+    let store = database.open().await;
+    assert_eq!(store.list_keys(None).await.unwrap(), before);
     assert_eq!(before[0].prefixes, ["p-2", "p-1"]);
-    assert_eq!(store.lease("key:one", terms, now().into()).await.unwrap().left, 1);
-    assert_eq!(store.secret("pepper", b"cold").await.unwrap(), b"hot");
+    assert_eq!(store.lease_tokens("key:one", terms, now_micros().into()).await.unwrap().remaining, 1);
+    assert_eq!(store.get_or_insert_secret("pepper", b"cold").await.unwrap(), b"hot");
 }
 
-async fn stores_on_one_database_see_each_other(place: &Place) {
-    let (server, command) = (place.open().await, place.open().await);
+async fn stores_on_one_database_share_data(database: &TestDatabase) {
+    let (server, command) = (database.open().await, database.open().await);
     let writers: Vec<_> = [("s", &server), ("c", &command)]
         .into_iter()
         .map(|(name, store)| {
@@ -41,7 +43,7 @@ async fn stores_on_one_database_see_each_other(place: &Place) {
             tokio::spawn(async move {
                 for number in 0..30 {
                     let id = format!("{name}-{number}");
-                    in_turn(|| store.add_key(key(&id), credential(&id))).await;
+                    retry_while_locked(|| store.add_key(key_record(&id), credential(&id))).await;
                 }
             })
         })
@@ -49,55 +51,55 @@ async fn stores_on_one_database_see_each_other(place: &Place) {
     for writer in writers {
         writer.await.unwrap();
     }
-    assert_eq!(server.keys(None).await.unwrap().len(), 60);
-    command.revoke_key("s-7", now()).await.unwrap().unwrap();
+    assert_eq!(server.list_keys(None).await.unwrap().len(), 60);
+    command.revoke_key("s-7", now_micros()).await.unwrap().unwrap();
     assert!(server.key_by_prefix("s-7").await.unwrap().unwrap().0.revoked.is_some());
 }
 
-async fn ten_opens_at_once_are_one(place: &Place) {
+async fn concurrent_opens_migrate_once(database: &TestDatabase) {
     let opens: Vec<_> = (0..10)
         .map(|number| {
-            let location = place.location();
+            let location = database.location();
             tokio::spawn(async move {
                 let open = || async {
-                    match store::open(&location, &harness::patient()).await {
+                    match store::open(&location, &harness::patient_options()).await {
                         Err(OpenError::Failed { cause, .. }) => Err(cause),
                         opened => Ok(opened.unwrap()),
                     }
                 };
-                let store = in_turn(open).await;
+                let store = retry_while_locked(open).await;
                 let id = format!("k-{number}");
-                in_turn(|| store.add_key(key(&id), credential(&id))).await;
+                retry_while_locked(|| store.add_key(key_record(&id), credential(&id))).await;
             })
         })
         .collect();
     for open in opens {
         open.await.unwrap();
     }
-    assert_eq!(place.open().await.keys(None).await.unwrap().len(), 10);
+    assert_eq!(database.open().await.list_keys(None).await.unwrap().len(), 10);
 }
 
-async fn refusal(place: &Place) -> OpenError {
-    store::open(&place.location(), &harness::patient()).await.err().unwrap()
+async fn open_rejection(database: &TestDatabase) -> OpenError {
+    store::open(&database.location(), &harness::patient_options()).await.err().unwrap()
 }
 
 /// Opens in vain, and sees that the file is as it was.
-async fn refused_untouched(place: &Place) -> OpenError {
-    let before = std::fs::read(place.file()).unwrap();
-    let error = refusal(place).await;
-    assert!(before == std::fs::read(place.file()).unwrap(), "the file was changed");
+async fn open_rejection_without_changes(database: &TestDatabase) -> OpenError {
+    let before = std::fs::read(database.file()).unwrap();
+    let error = open_rejection(database).await;
+    assert!(before == std::fs::read(database.file()).unwrap(), "the file was changed");
     error
 }
 
 #[tokio::test]
-async fn a_newer_sqlite_file_is_refused() {
+async fn newer_sqlite_file_is_rejected() {
     let place = harness::sqlite();
-    place.open().await.add_key(key("one"), credential("p")).await.unwrap();
+    place.open().await.add_key(key_record("one"), credential("p")).await.unwrap();
     let file = Connection::open(place.file()).unwrap();
     file.pragma_update(None, "journal_mode", "DELETE").ok();
     file.pragma_update(None, "user_version", 7).unwrap();
     drop(file);
-    let error = refusal(&place).await.to_string();
+    let error = open_rejection(&place).await.to_string();
     assert!(
         error.ends_with(
             "was made by a newer fluxway (schema 7, this one knows 4); use that version or another database"
@@ -112,7 +114,7 @@ async fn a_newer_sqlite_file_is_refused() {
 /// Databases that were made before there were sessions, before there were projects, and before those were counted that have
 /// ended.
 #[tokio::test]
-async fn an_older_store_is_brought_up_to_date() {
+async fn older_store_is_migrated() {
     let steps = [
         include_str!("../../migrations/sqlite/0001_access.sql"),
         include_str!("../../migrations/sqlite/0002_sessions.sql"),
@@ -125,7 +127,7 @@ async fn an_older_store_is_brought_up_to_date() {
         file.pragma_update(None, "application_id", 0x464C_5857).unwrap();
         file.pragma_update(None, "user_version", schema).unwrap();
         drop(file);
-        keeps_keys_and_sessions(&place).await;
+        keys_and_sessions_survive_reopening(&place).await;
     }
     let steps = [
         include_str!("../../migrations/postgres/0001_access.sql"),
@@ -140,20 +142,20 @@ async fn an_older_store_is_brought_up_to_date() {
             "CREATE TABLE fluxway_schema (version bigint NOT NULL); INSERT INTO fluxway_schema VALUES ({schema})"
         );
         client.batch_execute(&mark).await.unwrap();
-        keeps_keys_and_sessions(&place).await;
+        keys_and_sessions_survive_reopening(&place).await;
     }
 }
 
 /// A store of schema 2 is in use: what is in it stays, and projects can be added.
-async fn what_was_kept_before_there_were_projects_stays(place: &Place) {
-    let store = place.open().await;
-    store.add_key(key("one"), credential("p")).await.unwrap();
-    assert!(store.begin_up_to(ANN, "one", row("first"), 2, now()).await.unwrap());
-    let (keys, session) = (store.keys(None).await.unwrap(), store.load(ANN, "one").await.unwrap());
+async fn data_survives_the_project_migration(database: &TestDatabase) {
+    let store = database.open().await;
+    store.add_key(key_record("one"), credential("p")).await.unwrap();
+    assert!(store.insert_up_to(ANN, "one", session_row("first"), 2, now_micros()).await.unwrap());
+    let (keys, session) = (store.list_keys(None).await.unwrap(), store.load(ANN, "one").await.unwrap());
     drop(store);
     // As it was before: without the tables of projects, and what came after them.
-    if place.url.starts_with("sqlite:") {
-        let file = Connection::open(place.file()).unwrap();
+    if database.url.starts_with("sqlite:") {
+        let file = Connection::open(database.file()).unwrap();
         let tables = "SELECT name FROM sqlite_schema WHERE type = 'table' AND name LIKE 'project%'";
         let mut statement = file.prepare(tables).unwrap();
         let names =
@@ -173,63 +175,63 @@ async fn what_was_kept_before_there_were_projects_stays(place: &Place) {
                 END LOOP; END $$;
             DROP INDEX flow_sessions_ended; DROP FUNCTION flow_admit;
             UPDATE fluxway_schema SET version = 2";
-        harness::execute(place, drop_all).await;
+        harness::execute(database, drop_all).await;
     }
-    let store = place.open().await;
-    assert_eq!(store.keys(None).await.unwrap(), keys);
+    let store = database.open().await;
+    assert_eq!(store.list_keys(None).await.unwrap(), keys);
     assert_eq!(store.load(ANN, "one").await.unwrap(), session);
-    crate::projects::keeps_a_project(place).await;
+    crate::projects::project_survives_reopening(database).await;
 }
 
-async fn keeps_keys_and_sessions(place: &Place) {
+async fn keys_and_sessions_survive_reopening(database: &TestDatabase) {
     for id in ["one", "two"] {
-        let store = place.open().await;
-        store.add_key(key(id), credential(id)).await.unwrap();
-        assert!(store.begin_up_to(ANN, id, row("first"), 2, now()).await.unwrap());
+        let store = database.open().await;
+        store.add_key(key_record(id), credential(id)).await.unwrap();
+        assert!(store.insert_up_to(ANN, id, session_row("first"), 2, now_micros()).await.unwrap());
     }
-    let store = place.open().await;
-    assert_eq!(store.keys(None).await.unwrap().len(), 2);
-    assert!(!store.begin_up_to(ANN, "three", row("first"), 2, now()).await.unwrap());
+    let store = database.open().await;
+    assert_eq!(store.list_keys(None).await.unwrap().len(), 2);
+    assert!(!store.insert_up_to(ANN, "three", session_row("first"), 2, now_micros()).await.unwrap());
 }
 
 #[tokio::test]
-async fn the_sqlite_file_of_another_program_is_refused_untouched() {
+async fn sqlite_file_of_another_program_is_rejected_unchanged() {
     for journal in ["DELETE", "WAL"] {
         let place = harness::sqlite();
         let file = Connection::open(place.file()).unwrap();
         file.pragma_update(None, "journal_mode", journal).unwrap();
         file.execute_batch("CREATE TABLE songs (title TEXT); INSERT INTO songs VALUES ('So What')").unwrap();
         drop(file);
-        let error = refused_untouched(&place).await;
+        let error = open_rejection_without_changes(&place).await;
         assert!(matches!(error, OpenError::Foreign { .. }), "{journal} {error}");
     }
 }
 
 #[tokio::test]
-async fn a_file_that_is_no_database_is_refused_untouched() {
+async fn file_that_is_not_a_database_is_rejected_unchanged() {
     let almost = [b"SQLite format 3\0".as_slice(), &[0; 4096]].concat();
     for bytes in [b"Dear diary".as_slice(), &[0; 5000], &almost, "x".repeat(9000).as_bytes()] {
         let place = harness::sqlite();
         std::fs::write(place.file(), bytes).unwrap();
-        let error = refused_untouched(&place).await;
+        let error = open_rejection_without_changes(&place).await;
         assert!(matches!(error, OpenError::NotADatabase { .. } | OpenError::Foreign { .. }), "{error:?}");
     }
 }
 
 #[tokio::test]
-async fn an_empty_file_becomes_a_store() {
+async fn empty_file_becomes_a_store() {
     let place = harness::sqlite();
     std::fs::write(place.file(), b"").unwrap();
-    place.open().await.ready().await.unwrap();
+    place.open().await.check_ready().await.unwrap();
 }
 
 #[tokio::test]
-async fn a_new_file_and_its_folders_are_for_the_owner_alone() {
+async fn new_file_and_folders_are_private_to_the_user() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("deep/er/file:store.db");
     let location = format!("sqlite:{}", path.display()).parse().unwrap();
-    let store = store::open(&location, &Options::default()).await.unwrap();
-    store.secret("pepper", b"hot").await.unwrap();
+    let store = store::open(&location, &StoreOptions::default()).await.unwrap();
+    store.get_or_insert_secret("pepper", b"hot").await.unwrap();
     let mode = |name: &str| std::fs::metadata(folder.path().join(name)).unwrap().permissions().mode() & 0o777;
     assert_eq!([mode("deep"), mode("deep/er")], [0o700, 0o700]);
     for name in ["file:store.db", "file:store.db-wal", "file:store.db-shm"] {
@@ -238,26 +240,26 @@ async fn a_new_file_and_its_folders_are_for_the_owner_alone() {
 }
 
 #[tokio::test]
-async fn a_place_that_cannot_be_is_an_error() {
+async fn impossible_path_is_an_error() {
     let folder = tempfile::tempdir().unwrap();
     for path in [folder.path().to_path_buf(), "/proc/nowhere/store.db".into()] {
         let location = format!("sqlite:{}", path.display()).parse().unwrap();
-        let error = store::open(&location, &Options::default()).await.err().unwrap();
+        let error = store::open(&location, &StoreOptions::default()).await.err().unwrap();
         assert!(matches!(error, OpenError::File { .. } | OpenError::Failed { .. }), "{error:?}");
     }
 }
 
 #[tokio::test]
-async fn old_buckets_are_swept_but_those_of_keys() {
+async fn old_buckets_except_those_of_keys_are_swept() {
     let place = harness::sqlite();
-    let terms = Terms { per_second: 10.0, capacity: 5, block: 1 };
-    let slow = Terms { per_second: 1e-6, ..terms };
+    let terms = BucketParams { refill_per_second: 10.0, capacity: 5, max_lease: 1 };
+    let slow = BucketParams { refill_per_second: 1e-6, ..terms };
     let store = place.open().await;
     for (name, terms) in [("ip:1", terms), ("key:one", terms), ("ip:slow", slow)] {
-        store.lease(name, terms, now().into()).await.unwrap();
+        store.lease_tokens(name, terms, now_micros().into()).await.unwrap();
     }
     // The first lease of a store sweeps.
-    place.open().await.lease("ip:2", terms, later(2 * 86400).into()).await.unwrap();
+    place.open().await.lease_tokens("ip:2", terms, seconds_from_now(2 * 86400).into()).await.unwrap();
     let file = Connection::open(place.file()).unwrap();
     let mut statement = file.prepare("SELECT name FROM rate_buckets ORDER BY name").unwrap();
     let names =
@@ -266,19 +268,19 @@ async fn old_buckets_are_swept_but_those_of_keys() {
 }
 
 #[tokio::test]
-async fn a_newer_postgres_database_is_refused() {
+async fn newer_postgres_database_is_rejected() {
     let Some(place) = harness::postgres().await else { return };
     drop(place.open().await);
     place.connect().await.batch_execute("UPDATE fluxway_schema SET version = 7").await.unwrap();
-    let error = refusal(&place).await;
+    let error = open_rejection(&place).await;
     assert!(matches!(error, OpenError::TooNew { found: 7, known: 4, .. }), "{error}");
 }
 
 #[tokio::test]
-async fn the_postgres_database_of_another_program_is_refused() {
+async fn postgres_database_of_another_program_is_rejected() {
     let Some(place) = harness::postgres().await else { return };
     place.connect().await.batch_execute("CREATE TABLE songs (title text)").await.unwrap();
-    let error = refusal(&place).await;
+    let error = open_rejection(&place).await;
     assert!(matches!(error, OpenError::Foreign { .. }), "{error}");
     let count = "SELECT count(*) FROM pg_tables WHERE schemaname = 'public'";
     let row = place.connect().await.query_one(count, &[]).await.unwrap();
@@ -287,7 +289,7 @@ async fn the_postgres_database_of_another_program_is_refused() {
 
 #[cfg(target_os = "linux")]
 #[tokio::test]
-async fn a_dropped_store_lets_go_of_its_file() {
+async fn dropped_store_closes_its_file() {
     let place = harness::sqlite();
     let is_open = || {
         let files = std::fs::read_dir("/proc/self/fd").unwrap();

@@ -1,47 +1,53 @@
 //! TLS to PostgreSQL: protected and checked, or refused.
 
 use access::StoreError;
-use store::{Location, OpenError, Options};
+use store::{OpenError, StoreLocation, StoreOptions};
 
 use crate::harness;
 
-fn location(place: &harness::Place, parameters: &str) -> Location {
-    format!("{}?{parameters}", place.url).parse().unwrap()
+fn location_with_parameters(database: &harness::TestDatabase, parameters: &str) -> StoreLocation {
+    format!("{}?{parameters}", database.url).parse().unwrap()
 }
 
 /// Whether all connections of the store are encrypted.
-async fn is_encrypted(place: &harness::Place, location: &Location, options: &Options) -> bool {
+async fn is_encrypted(
+    database: &harness::TestDatabase,
+    location: &StoreLocation,
+    options: &StoreOptions,
+) -> bool {
     let store = store::open(location, options).await.unwrap();
-    store.ready().await.unwrap();
+    store.check_ready().await.unwrap();
     let sql = "SELECT bool_and(s.ssl) FROM pg_stat_ssl s JOIN pg_stat_activity a USING (pid)
         WHERE a.application_name = 'fluxway' AND a.datname = current_database()";
-    place.connect().await.query_one(sql, &[]).await.unwrap().get(0)
+    database.connect().await.query_one(sql, &[]).await.unwrap().get(0)
 }
 
 #[tokio::test]
-async fn the_way_is_protected_as_the_url_says() {
+async fn connection_is_encrypted_as_sslmode_requires() {
     let Some(place) = harness::postgres().await else { return };
-    let Some(ca) = harness::setting("TEST_POSTGRES_CA") else { return };
-    let trusting = Options { ca_file: Some(ca.clone().into()), ..harness::patient() };
+    let Some(ca) = harness::env_setting("TEST_POSTGRES_CA") else { return };
+    let trusting = StoreOptions { ca_file: Some(ca.clone().into()), ..harness::patient_options() };
     for mode in ["require", "verify-full", "prefer"] {
         assert!(
-            is_encrypted(&place, &location(&place, &format!("sslmode={mode}")), &trusting).await,
+            is_encrypted(&place, &location_with_parameters(&place, &format!("sslmode={mode}")), &trusting)
+                .await,
             "{mode}"
         );
     }
-    let named = location(&place, &format!("sslmode=require&sslrootcert={}", ca.replace('/', "%2F")));
-    assert!(is_encrypted(&place, &named, &harness::patient()).await);
-    assert!(!is_encrypted(&place, &location(&place, "sslmode=disable"), &trusting).await);
+    let named =
+        location_with_parameters(&place, &format!("sslmode=require&sslrootcert={}", ca.replace('/', "%2F")));
+    assert!(is_encrypted(&place, &named, &harness::patient_options()).await);
+    assert!(!is_encrypted(&place, &location_with_parameters(&place, "sslmode=disable"), &trusting).await);
     assert!(!is_encrypted(&place, &place.location(), &trusting).await, "this machine");
 }
 
 #[tokio::test]
-async fn a_server_that_nobody_vouches_for_is_refused() {
+async fn untrusted_server_certificate_is_rejected() {
     let Some(place) = harness::postgres().await else { return };
-    let Some(_) = harness::setting("TEST_POSTGRES_CA") else { return };
+    let Some(_) = harness::env_setting("TEST_POSTGRES_CA") else { return };
     for mode in ["require", "verify-full", "prefer"] {
-        let location = location(&place, &format!("sslmode={mode}"));
-        let error = store::open(&location, &harness::patient()).await.err().unwrap();
+        let location = location_with_parameters(&place, &format!("sslmode={mode}"));
+        let error = store::open(&location, &harness::patient_options()).await.err().unwrap();
         let expected = matches!(
             error,
             OpenError::Failed { cause: StoreError::Broken(_), .. } | OpenError::Certificates(_)
@@ -51,9 +57,9 @@ async fn a_server_that_nobody_vouches_for_is_refused() {
 }
 
 #[tokio::test]
-async fn a_file_without_certificates_is_refused() {
+async fn ca_file_without_certificates_is_rejected() {
     let folder = tempfile::tempdir().unwrap();
-    let missing = Options { ca_file: Some(folder.path().join("none.pem")), ..Options::default() };
+    let missing = StoreOptions { ca_file: Some(folder.path().join("none.pem")), ..StoreOptions::default() };
     let location = "postgres://ann@localhost:1/flux?sslmode=require".parse().unwrap();
     let error = store::open(&location, &missing).await.err().unwrap();
     assert!(matches!(error, OpenError::Certificates(_)), "{error}");

@@ -2,57 +2,66 @@
 
 mod content;
 mod elicitation;
+mod immediate;
 mod input_required;
-mod inquiry;
-mod notices;
-mod plain;
+mod notifications;
 mod prompts;
 mod question;
+mod questionnaire;
 mod request;
 mod resources;
 mod tools;
 
 use serde_json::{Map, Value};
-use server::{Answering, Guest, GuestFault, GuestReply, Listing, Visit};
+use server::{
+    EmbeddedProvider, ProviderContext, ProviderError, ProviderFuture, ProviderListKind, ProviderReply,
+};
 
-use prompts::Prompt;
-use request::Request;
-use tools::Tool;
+use prompts::PromptFixture;
+use request::FixtureRequest;
+use tools::ToolFixture;
 
 /// All of them.
 pub(crate) struct Fixtures;
 
 /// What a request is about.
 enum Fixture {
-    Tool(&'static Tool),
-    Prompt(&'static Prompt),
+    Tool(&'static ToolFixture),
+    Prompt(&'static PromptFixture),
     /// The result is there already.
-    Known(Value),
+    Resolved(Value),
 }
 
-impl Guest for Fixtures {
-    fn list(&self, listing: Listing) -> Vec<Value> {
+impl EmbeddedProvider for Fixtures {
+    fn list(&self, listing: ProviderListKind) -> Vec<Value> {
         match listing {
-            Listing::Tools => tools::list(),
-            Listing::Prompts => prompts::list(),
-            Listing::Resources => resources::list(),
-            Listing::Templates => resources::templates(),
+            ProviderListKind::Tools => tools::list(),
+            ProviderListKind::Prompts => prompts::list(),
+            ProviderListKind::Resources => resources::list(),
+            ProviderListKind::Templates => resources::templates(),
         }
     }
 
-    fn knows(&self, method: &str, params: &Map<String, Value>) -> bool {
+    fn handles(&self, method: &str, params: &Map<String, Value>) -> bool {
         find(method, params).is_some()
     }
 
-    fn answer<'a>(&'a self, visit: Visit<'a>, method: &'a str, params: Map<String, Value>) -> Answering<'a> {
+    fn handle<'a>(
+        &'a self,
+        visit: ProviderContext<'a>,
+        method: &'a str,
+        params: Map<String, Value>,
+    ) -> ProviderFuture<'a> {
         Box::pin(async move {
             match find(method, &params) {
-                Some(Fixture::Tool(tool)) => tool.answer(Request { visit, name: tool.name, params }).await,
-                Some(Fixture::Prompt(prompt)) => {
-                    prompt.answer(Request { visit, name: prompt.name, params }).await
+                Some(Fixture::Tool(tool)) => {
+                    tool.answer(FixtureRequest { context: visit, name: tool.name, params }).await
                 }
-                Some(Fixture::Known(result)) => Ok(GuestReply::Done(result)),
-                None => Err(request::wrong("name", "There is no such fixture")),
+                Some(Fixture::Prompt(prompt)) => {
+                    prompt.answer(FixtureRequest { context: visit, name: prompt.name, params }).await
+                }
+                Some(Fixture::Resolved(result)) => Ok(ProviderReply::Done(result)),
+                None => Err(request::invalid_param("name", "There is no such fixture")),
             }
         })
     }
@@ -63,11 +72,11 @@ fn find(method: &str, params: &Map<String, Value>) -> Option<Fixture> {
     match method {
         "tools/call" => tools::find(text("name")?).map(Fixture::Tool),
         "prompts/get" => prompts::find(text("name")?).map(Fixture::Prompt),
-        "resources/read" => resources::read(text("uri")?).map(Fixture::Known),
-        "completion/complete" => prompts::complete(params).map(Fixture::Known),
+        "resources/read" => resources::read(text("uri")?).map(Fixture::Resolved),
+        "completion/complete" => prompts::complete(params).map(Fixture::Resolved),
         _ => None,
     }
 }
 
 /// What a fixture comes to.
-type Outcome = Result<GuestReply, GuestFault>;
+type FixtureResult = Result<ProviderReply, ProviderError>;

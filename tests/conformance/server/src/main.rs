@@ -9,9 +9,10 @@ use std::sync::Arc;
 
 use fixtures::Fixtures;
 use http_transport::{
-    BodyLimits, ConnectionLimits, Door, Guard, Metrics, Settings, TrustedProxies, Watcher, serve,
+    Authenticator, BodyLimits, ConnectionLimits, HttpMetrics, HttpSettings, MetricsObserver, OriginPolicy,
+    TrustedProxies, serve,
 };
-use server::{App, Places, Principal, Scope};
+use server::{App, Principal, QuotaLimits, Scope};
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
@@ -21,17 +22,17 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let address = arguments.nth(1).unwrap_or_else(|| "127.0.0.1:0".to_owned());
     let listener = TcpListener::bind(&address).await?;
     let address = listener.local_addr()?;
-    let metrics = Arc::new(Metrics::default());
-    let settings = Settings {
+    let metrics = Arc::new(HttpMetrics::default());
+    let settings = HttpSettings {
         app: App::builder()
             .toolsets(&[])
-            .guest(Arc::new(Fixtures))
-            .observer(Arc::new(Watcher(Arc::clone(&metrics))))
+            .embedded_provider(Arc::new(Fixtures))
+            .observer(Arc::new(MetricsObserver(Arc::clone(&metrics))))
             // The suite leaves streams and sessions open.
-            .places(Places { streams: 1000, sessions: 1000, ..Places::default() })
+            .quota_limits(QuotaLimits { streams: 1000, sessions: 1000, ..QuotaLimits::default() })
             .build(),
-        door: Arc::new(Door::open(Principal::local_user(Scope::Read))),
-        guard: Guard::new(address, &[], &[]),
+        authenticator: Arc::new(Authenticator::without_authentication(Principal::local_user(Scope::Read))),
+        origin_policy: OriginPolicy::new(address, &[], &[]),
         metrics,
         store: None,
         public_url: None,

@@ -4,62 +4,67 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use server::projects::{
-    Account, Asset, Digest, Error, Noun, Page, Project, ProjectId, ProjectStore, Refusal, Version,
+    Account, Asset, Digest, EntityKind, Error, Page, Project, ProjectId, ProjectRejection, ProjectStore,
+    Version,
 };
 
-use super::folder::{self, Draft};
-use super::form::{self, About, Kept};
-use crate::exit::Failure;
+use super::export_folder::{self, StagedFolder};
+use super::export_format::{self, ExportManifest, ExportedVersion};
+use crate::exit::CommandError;
 
 /// How often a project is looked at anew because somebody has written to it meanwhile. Versions and bytes that were copied
 /// stay copied, so that it takes but a moment each time.
-const TRIES: usize = 100;
+const MAX_ATTEMPTS: usize = 100;
 
 /// Writes a project into a new folder, all of it or nothing. Gives what it was then; nothing if it is not there.
-pub(super) async fn export(
+pub(super) async fn export_project(
     store: &ProjectStore,
     account: &Account,
     id: &ProjectId,
     place: &Path,
-) -> Result<Option<Project>, Failure> {
-    let draft = Draft::begin(place)?;
-    let written = write(store, account, id, draft.path()).await?;
+) -> Result<Option<Project>, CommandError> {
+    let draft = StagedFolder::create(place)?;
+    let written = write_project(store, account, id, draft.path()).await?;
     if written.is_some() {
-        draft.finish()?;
+        draft.commit()?;
     }
     Ok(written)
 }
 
 /// Writes a project into this folder, as it is at one moment. Gives what it was then; nothing if it is not there, and then
 /// there is no folder.
-pub(super) async fn write(
+pub(super) async fn write_project(
     store: &ProjectStore,
     account: &Account,
     id: &ProjectId,
     folder: &Path,
-) -> Result<Option<Project>, Failure> {
-    let mut copy = Copy { store, account, id, folder, versions: BTreeMap::new(), bytes: BTreeSet::new() };
+) -> Result<Option<Project>, CommandError> {
+    let mut copy =
+        ProjectCopy { store, account, id, folder, versions: BTreeMap::new(), bytes: BTreeSet::new() };
     for part in ["versions", "assets"] {
-        folder::make(&folder.join(part))?;
+        export_folder::create_folder(&folder.join(part))?;
     }
-    for _ in 0..TRIES {
+    for _ in 0..MAX_ATTEMPTS {
         match copy.attempt().await {
-            Err(Failure::Project(Error::Refused(Refusal::NotFound { what: Noun::Project, .. }))) => {
-                folder::remove_folder(folder)?;
+            Err(CommandError::Project(Error::Rejected(ProjectRejection::NotFound {
+                what: EntityKind::Project,
+                ..
+            }))) => {
+                export_folder::remove_folder(folder)?;
                 return Ok(None);
             }
             // What is missing was there a moment ago.
-            Ok(None) | Err(Failure::Project(Error::Refused(Refusal::NotFound { .. }))) => {}
+            Ok(None) | Err(CommandError::Project(Error::Rejected(ProjectRejection::NotFound { .. }))) => {}
             ended => return ended,
         }
     }
-    Err(Failure::Refused(format!(
+    Err(CommandError::Refused(format!(
         "{id} cannot be read as it is at one moment: somebody keeps writing to it, or something of it is lost; try again later"
     )))
 }
 
 /// A copy that is being made of a project.
-struct Copy<'a> {
+struct ProjectCopy<'a> {
     store: &'a ProjectStore,
     account: &'a Account,
     id: &'a ProjectId,
@@ -70,12 +75,12 @@ struct Copy<'a> {
     bytes: BTreeSet<Digest>,
 }
 
-impl Copy<'_> {
+impl ProjectCopy<'_> {
     /// Copies what is not copied yet. Nothing comes of it if somebody has written meanwhile.
     ///
     /// Versions never change, and none gets the number of another. So those of a moment are all that are still there with
     /// lesser numbers than the next of that moment had, if none was deleted since.
-    async fn attempt(&mut self) -> Result<Option<Project>, Failure> {
+    async fn attempt(&mut self) -> Result<Option<Project>, CommandError> {
         let project = self.store.project(self.account, self.id).await?;
         let content = self.store.content(self.account, self.id).await?;
         let versions = self.store.list_versions(self.account, self.id, Page::ALL).await?.items;
@@ -86,19 +91,22 @@ impl Copy<'_> {
         }
         self.copy_versions(&numbers).await?;
         let mut named: BTreeSet<Digest> = self.versions.values().flatten().copied().collect();
-        named.extend(digests(&content.value.assets));
+        named.extend(asset_digests(&content.value.assets));
         self.copy_bytes(&named).await?;
-        folder::write(&form::draft_file(self.folder), content.value.encode().as_bytes())?;
+        export_folder::write_new_file(
+            &export_format::draft_file(self.folder),
+            content.value.encode().as_bytes(),
+        )?;
         // It comes last: what has it is whole.
-        About::of(&project, numbers).write(self.folder)?;
+        ExportManifest::from_project(&project, numbers).write(self.folder)?;
         Ok(Some(project))
     }
 
-    async fn copy_versions(&mut self, numbers: &BTreeSet<u32>) -> Result<(), Failure> {
+    async fn copy_versions(&mut self, numbers: &BTreeSet<u32>) -> Result<(), CommandError> {
         let gone: Vec<u32> =
             self.versions.keys().filter(|number| !numbers.contains(number)).copied().collect();
         for number in gone {
-            folder::remove(&Kept::file(self.folder, number))?;
+            export_folder::remove_file(&ExportedVersion::path(self.folder, number))?;
             self.versions.remove(&number);
         }
         for number in numbers {
@@ -107,16 +115,16 @@ impl Copy<'_> {
             }
             let (version, content) = self.store.version(self.account, self.id, *number).await?;
             let Version { number, note, created, revision, .. } = version;
-            let kept = Kept { number, note, created, revision, content: content.encode() };
+            let kept = ExportedVersion { number, note, created, revision, content: content.encode() };
             kept.write(self.folder)?;
-            self.versions.insert(number, digests(&content.assets).collect());
+            self.versions.insert(number, asset_digests(&content.assets).collect());
         }
         Ok(())
     }
 
-    async fn copy_bytes(&mut self, named: &BTreeSet<Digest>) -> Result<(), Failure> {
+    async fn copy_bytes(&mut self, named: &BTreeSet<Digest>) -> Result<(), CommandError> {
         for gone in self.bytes.difference(named) {
-            folder::remove(&form::bytes_file(self.folder, gone))?;
+            export_folder::remove_file(&export_format::asset_file(self.folder, gone))?;
         }
         self.bytes.retain(|digest| named.contains(digest));
         for digest in named {
@@ -124,13 +132,13 @@ impl Copy<'_> {
                 continue;
             }
             let bytes = self.store.asset_bytes(self.account, self.id, digest).await?;
-            folder::write(&form::bytes_file(self.folder, digest), &bytes)?;
+            export_folder::write_new_file(&export_format::asset_file(self.folder, digest), &bytes)?;
             self.bytes.insert(*digest);
         }
         Ok(())
     }
 }
 
-fn digests(assets: &[Asset]) -> impl Iterator<Item = Digest> {
+fn asset_digests(assets: &[Asset]) -> impl Iterator<Item = Digest> {
     assets.iter().map(|asset| asset.digest)
 }

@@ -5,17 +5,17 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use server::projects::{
-    Account, Digest, Error, Ids, Import, ImportedVersion, Parts, Past, Project, ProjectId, ProjectStore,
-    Refusal, Seed,
+    Account, Digest, Error, IdGenerator, IdSeed, ImportSource, ImportedVersion, Project, ProjectHistory,
+    ProjectId, ProjectImport, ProjectRejection, ProjectStore,
 };
 use server::{Entropy, OsEntropy, Timestamp};
 
-use super::folder::{self, PROJECT};
-use super::form::{self, About, Kept};
-use crate::exit::Failure;
+use super::export_folder::{self, PROJECT_FILE};
+use super::export_format::{self, ExportManifest, ExportedVersion};
+use crate::exit::CommandError;
 
 /// What an import is to be.
-pub(super) struct Wish<'a> {
+pub(super) struct ImportOptions<'a> {
     /// Whose it will be; without, whose it was.
     pub(super) account: Option<&'a str>,
     /// A new project, beside the one that it was.
@@ -24,140 +24,149 @@ pub(super) struct Wish<'a> {
 }
 
 /// What came of an export.
-pub(super) enum Brought {
+pub(super) enum ImportOutcome {
     /// It is there now.
-    In(Project),
+    Imported(Project),
     /// It was there, and nobody has written to it since.
-    Already(Project),
+    AlreadyPresent(Project),
 }
 
 /// Brings a project in, all of it or nothing.
-pub(super) async fn import(store: &ProjectStore, folder: &Path, wish: &Wish<'_>) -> Result<Brought, Failure> {
-    let about = About::read(folder)?;
-    let unusable =
-        |what: &str| Failure::Refused(format!("{} names no usable {what}", folder.join(PROJECT).display()));
+pub(super) async fn import_project(
+    store: &ProjectStore,
+    folder: &Path,
+    wish: &ImportOptions<'_>,
+) -> Result<ImportOutcome, CommandError> {
+    let about = ExportManifest::read(folder)?;
+    let unusable = |what: &str| {
+        CommandError::Refused(format!("{} names no usable {what}", folder.join(PROJECT_FILE).display()))
+    };
     super::check_account(&about.account).map_err(|_| unusable("account"))?;
-    let (id, past) = (about.id().ok_or_else(|| unusable("id"))?, about.past());
+    let (id, past) = (about.id().ok_or_else(|| unusable("id"))?, about.history());
     let account = Account::new(wish.account.unwrap_or(&about.account));
     if !wish.copy
-        && let Some(there) = found(store.project(&account, &id).await)?
+        && let Some(there) = optional_project(store.project(&account, &id).await)?
     {
-        return already(there, &past);
+        return check_already_present(there, &past);
     }
-    let content = form::read_draft(folder)?;
+    let content = export_format::read_draft(folder)?;
     let slug = (!wish.copy).then(|| content.fields.slug.clone());
     let (id, past) = if wish.copy {
-        (fresh_id(), Past { created: wish.now, updated: wish.now, ..past })
+        (new_project_id(), ProjectHistory { created: wish.now, updated: wish.now, ..past })
     } else {
         (id, past)
     };
-    let shelf = Arc::new(Shelf::of(folder));
-    let _waiting = Waiting(Arc::clone(&shelf));
-    let parts = Arc::clone(&shelf) as Arc<dyn Parts>;
-    let imported = store.import_project(&account, Import { id, slug, content, past, parts }).await;
-    imported.map(Brought::In).map_err(|error| shelf.failure().unwrap_or_else(|| refused(error, folder)))
+    let shelf = Arc::new(ExportParts::new(folder));
+    let _waiting = CancelImportOnDrop(Arc::clone(&shelf));
+    let parts = Arc::clone(&shelf) as Arc<dyn ImportSource>;
+    let imported = store
+        .import_project(&account, ProjectImport { id, slug, content, history: past, source: parts })
+        .await;
+    imported
+        .map(ImportOutcome::Imported)
+        .map_err(|error| shelf.take_failure().unwrap_or_else(|| describe_refusal(error, folder)))
 }
 
-fn found(project: Result<Project, Error>) -> Result<Option<Project>, Error> {
+fn optional_project(project: Result<Project, Error>) -> Result<Option<Project>, Error> {
     match project {
         Ok(project) => Ok(Some(project)),
-        Err(Error::Refused(_)) => Ok(None),
+        Err(Error::Rejected(_)) => Ok(None),
         Err(error) => Err(error),
     }
 }
 
 /// An import that was interrupted can be repeated: what is there, and the same, has come already.
-fn already(there: Project, past: &Past) -> Result<Brought, Failure> {
-    if Past::of(&there, past.versions.clone()) == *past {
-        return Ok(Brought::Already(there));
+fn check_already_present(there: Project, past: &ProjectHistory) -> Result<ImportOutcome, CommandError> {
+    if ProjectHistory::from_project(&there, past.versions.clone()) == *past {
+        return Ok(ImportOutcome::AlreadyPresent(there));
     }
-    Err(Failure::Refused(format!(
+    Err(CommandError::Refused(format!(
         "{} is there already and not the same: it is at revision {}, and in the export at {}; import it with --copy",
         there.id, there.revision, past.revision
     )))
 }
 
 /// What is taken cannot be chosen anew on the command line: a copy gets another id and slug.
-fn refused(error: Error, folder: &Path) -> Failure {
+fn describe_refusal(error: Error, folder: &Path) -> CommandError {
     match error {
-        Error::Refused(Refusal::Taken { what, value }) => {
-            Failure::Refused(format!("the {what} `{value}` is taken here; import it with --copy"))
+        Error::Rejected(ProjectRejection::Taken { what, value }) => {
+            CommandError::Refused(format!("the {what} `{value}` is taken here; import it with --copy"))
         }
-        Error::Refused(refusal) => Failure::Refused(format!("{}: {refusal}", folder.display())),
+        Error::Rejected(refusal) => CommandError::Refused(format!("{}: {refusal}", folder.display())),
         Error::Store(_) => error.into(),
     }
 }
 
-fn fresh_id() -> ProjectId {
+fn new_project_id() -> ProjectId {
     let mut seed = [0; 16];
     OsEntropy.fill(&mut seed);
-    Ids::of(Seed(seed)).project()
+    IdGenerator::from_seed(IdSeed(seed)).next_project_id()
 }
 
 /// The parts of an export, read when a store asks for them.
-struct Shelf {
+struct ExportParts {
     folder: PathBuf,
     /// Why a part could not be read. A store knows rules, and no files.
-    failure: Mutex<Option<Failure>>,
-    is_left: AtomicBool,
+    failure: Mutex<Option<CommandError>>,
+    is_cancelled: AtomicBool,
 }
 
 /// Whoever waits for an import. A store that is still at it when they are gone gets nothing any more, and takes back what it
 /// has begun.
-struct Waiting(Arc<Shelf>);
+struct CancelImportOnDrop(Arc<ExportParts>);
 
-impl Drop for Waiting {
+impl Drop for CancelImportOnDrop {
     fn drop(&mut self) {
-        self.0.is_left.store(true, Ordering::Relaxed);
+        self.0.is_cancelled.store(true, Ordering::Relaxed);
     }
 }
 
-impl Shelf {
-    fn of(folder: &Path) -> Self {
-        Self { folder: folder.to_owned(), failure: Mutex::default(), is_left: AtomicBool::new(false) }
+impl ExportParts {
+    fn new(folder: &Path) -> Self {
+        Self { folder: folder.to_owned(), failure: Mutex::default(), is_cancelled: AtomicBool::new(false) }
     }
 
-    fn failure(&self) -> Option<Failure> {
+    fn take_failure(&self) -> Option<CommandError> {
         self.failure.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 
-    fn give<T>(&self, read: impl FnOnce() -> Result<T, Failure>) -> Result<T, Refusal> {
-        if self.is_left.load(Ordering::Relaxed) {
-            return Err(Refusal::invalid("", "nobody waits for it any more"));
+    fn read_part<T>(&self, read: impl FnOnce() -> Result<T, CommandError>) -> Result<T, ProjectRejection> {
+        if self.is_cancelled.load(Ordering::Relaxed) {
+            return Err(ProjectRejection::invalid("", "nobody waits for it any more"));
         }
         read().map_err(|failure| {
-            let told = Refusal::invalid("", failure.to_string());
+            let told = ProjectRejection::invalid("", failure.to_string());
             *self.failure.lock().unwrap_or_else(PoisonError::into_inner) = Some(failure);
             told
         })
     }
 
-    fn read_version(&self, number: u32) -> Result<ImportedVersion, Failure> {
-        let kept = Kept::read(&self.folder, number)?;
-        let content = kept.content(&self.folder)?;
+    fn read_version(&self, number: u32) -> Result<ImportedVersion, CommandError> {
+        let kept = ExportedVersion::read(&self.folder, number)?;
+        let content = kept.decode_content(&self.folder)?;
         Ok(ImportedVersion { note: kept.note, created: kept.created, revision: kept.revision, content })
     }
 
     /// The bytes of a digest. They must be what it says.
-    fn read_bytes(&self, digest: &Digest) -> Result<Vec<u8>, Failure> {
-        let file = form::bytes_file(&self.folder, digest);
+    fn read_bytes(&self, digest: &Digest) -> Result<Vec<u8>, CommandError> {
+        let file = export_format::asset_file(&self.folder, digest);
         if file.symlink_metadata().is_err() {
-            return Err(Failure::Refused(format!("the export lacks the content {digest} of an asset")));
+            return Err(CommandError::Refused(format!("the export lacks the content {digest} of an asset")));
         }
-        let bytes = folder::read(&file)?;
-        if Digest::of(&bytes) == *digest {
+        let bytes = export_folder::read_file(&file)?;
+        if Digest::from_content(&bytes) == *digest {
             return Ok(bytes);
         }
-        Err(Failure::Refused(format!("the content {digest} of an asset is damaged in the export")))
+        Err(CommandError::Refused(format!("the content {digest} of an asset is damaged in the export")))
     }
 }
 
-impl Parts for Shelf {
-    fn version(&self, number: u32) -> Result<ImportedVersion, Refusal> {
-        self.give(|| self.read_version(number))
+impl ImportSource for ExportParts {
+    fn version(&self, number: u32) -> Result<ImportedVersion, ProjectRejection> {
+        self.read_part(|| self.read_version(number))
     }
 
-    fn bytes(&self, digest: &Digest) -> Result<Vec<u8>, Refusal> {
-        self.give(|| self.read_bytes(digest))
+    fn bytes(&self, digest: &Digest) -> Result<Vec<u8>, ProjectRejection> {
+        self.read_part(|| self.read_bytes(digest))
     }
 }

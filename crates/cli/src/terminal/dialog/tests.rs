@@ -6,28 +6,28 @@ use std::io;
 use crossterm::event::KeyEvent;
 use serde_json::{Value, json};
 
-use super::super::screen::Size;
-use super::super::script::{keys, terminal};
+use super::super::screen::TerminalSize;
 use super::super::symbols::{ASCII, UNICODE};
+use super::super::test_terminal::{new_terminal, parse_keys};
 use super::*;
 
 /// A terminal whose user types from a script, and whose screen is remembered before each key.
-struct Scripted {
+struct ScriptedConsole {
     keys: VecDeque<KeyEvent>,
     terminal: vt100::Parser,
     screens: Vec<String>,
     written: String,
 }
 
-impl Console for Scripted {
-    fn next(&mut self) -> io::Result<Option<Event>> {
+impl Console for ScriptedConsole {
+    fn next_event(&mut self) -> io::Result<Option<Event>> {
         self.screens.push(self.terminal.screen().contents());
         Ok(Some(Event::Key(self.keys.pop_front().expect("the script is long enough"))))
     }
 
-    fn size(&self) -> Size {
+    fn size(&self) -> TerminalSize {
         let (rows, columns) = self.terminal.screen().size();
-        Size { columns: columns.get().into(), rows: rows.get().into() }
+        TerminalSize { columns: columns.get().into(), rows: rows.get().into() }
     }
 
     fn write(&mut self, text: &str) -> io::Result<()> {
@@ -37,24 +37,24 @@ impl Console for Scripted {
     }
 }
 
-struct Played {
+struct DialogRun {
     answer: Value,
     screens: Vec<String>,
-    at_the_end: String,
+    final_screen: String,
     written: String,
 }
 
-impl Played {
+impl DialogRun {
     /// What was to be seen before the last key.
     fn last_screen(&self) -> &str {
         self.screens.last().unwrap()
     }
 }
 
-const LOOK: Look = Look { symbols: &UNICODE, coloured: false, continues: false };
+const PLAIN_STYLE: DialogStyle = DialogStyle { symbols: &UNICODE, coloured: false, follows_form: false };
 
-fn play(message: &str, required: &[&str], properties: Value, typed: &str) -> Played {
-    play_with(message, required, properties, typed, LOOK, &mut Memory::default())
+fn play(message: &str, required: &[&str], properties: Value, typed: &str) -> DialogRun {
+    play_with(message, required, properties, typed, PLAIN_STYLE, &mut AnswerHistory::default())
 }
 
 fn play_with(
@@ -62,22 +62,22 @@ fn play_with(
     required: &[&str],
     properties: Value,
     typed: &str,
-    look: Look,
-    memory: &mut Memory,
-) -> Played {
+    style: DialogStyle,
+    memory: &mut AnswerHistory,
+) -> DialogRun {
     let schema = json!({ "type": "object", "properties": properties, "required": required });
-    let form = Form::read(&json!({ "message": message, "requestedSchema": schema }));
-    let mut console = Scripted {
-        keys: keys(typed).into(),
-        terminal: terminal(16, 60),
+    let form = PromptForm::from_params(&json!({ "message": message, "requestedSchema": schema }));
+    let mut console = ScriptedConsole {
+        keys: parse_keys(typed).into(),
+        terminal: new_terminal(16, 60),
         screens: Vec::new(),
         written: String::new(),
     };
-    let answer = run(&form, &mut console, memory, look).unwrap().result();
+    let answer = run_dialog(&form, &mut console, memory, style).unwrap().to_result();
     assert!(console.keys.is_empty(), "{:?} were not read", console.keys);
     assert!(!console.terminal.screen().hide_cursor(), "the cursor is still hidden");
     let at_the_end = console.terminal.screen().contents();
-    Played { answer, screens: console.screens, at_the_end, written: console.written }
+    DialogRun { answer, screens: console.screens, final_screen: at_the_end, written: console.written }
 }
 
 /// A form of one required field, called `x`; what is answered for it.
@@ -87,7 +87,7 @@ fn check_one(field: Value, typed: &str, expected: Value) {
     assert_eq!(found, json!({ "action": "accept", "content": { "x": expected } }), "{typed}");
 }
 
-fn classes() -> Value {
+fn class_options() -> Value {
     json!([
         { "const": "economy", "title": "Economy" },
         { "const": "business", "title": "Business" },
@@ -105,15 +105,15 @@ fn keys_become_answers() {
     check_one(number.clone(), "⏎", json!(2));
     check_one(number, "10⏎⌫⏎", json!(1));
     check_one(json!({ "type": "string", "format": "date" }), "2027-02-29⏎⌫8⏎", json!("2027-02-28"));
-    let choice = json!({ "type": "string", "oneOf": classes(), "default": "business" });
+    let choice = json!({ "type": "string", "oneOf": class_options(), "default": "business" });
     check_one(choice.clone(), "⏎", json!("business"));
     check_one(choice.clone(), "↑⏎", json!("economy"));
     check_one(choice.clone(), "↓↓⏎", json!("economy"));
     check_one(choice, "fir⏎", json!("first"));
-    let several = json!({ "type": "array", "items": { "anyOf": classes() }, "minItems": 1 });
+    let several = json!({ "type": "array", "items": { "anyOf": class_options() }, "minItems": 1 });
     check_one(several.clone(), " ↓↓ ⏎", json!(["economy", "first"]));
     check_one(several, "⏎bus ⏎", json!(["business"]));
-    let several = json!({ "type": "array", "items": { "anyOf": classes() }, "default": ["first"] });
+    let several = json!({ "type": "array", "items": { "anyOf": class_options() }, "default": ["first"] });
     check_one(several.clone(), "⏎", json!(["first"]));
     check_one(several, "↑ ⏎", json!([]));
     check_one(json!({ "type": "boolean" }), "⏎y⏎", json!(true));
@@ -123,13 +123,13 @@ fn keys_become_answers() {
 }
 
 #[test]
-fn what_may_stay_open_is_left_out() {
+fn skipped_optional_fields_are_omitted() {
     for field in [
         json!({ "type": "string", "format": "date" }),
         json!({ "type": "integer" }),
         json!({ "type": "boolean" }),
-        json!({ "type": "string", "oneOf": classes() }),
-        json!({ "type": "array", "items": { "anyOf": classes() } }),
+        json!({ "type": "string", "oneOf": class_options() }),
+        json!({ "type": "array", "items": { "anyOf": class_options() } }),
     ] {
         let played = play("What?", &[], json!({ "x": field }), "⏎");
         assert_eq!(played.answer, json!({ "action": "accept", "content": {} }), "{field}");
@@ -137,24 +137,24 @@ fn what_may_stay_open_is_left_out() {
 }
 
 #[test]
-fn leaving_is_told_apart() {
+fn back_stop_and_end_of_input_differ() {
     let one = || json!({ "x": { "type": "string" } });
     let back = json!({ "action": "accept", "content": {}, "_meta": { "fluxway/action": "back" } });
     let played = play("What?", &["x"], one(), "ab⎋");
-    assert_eq!((played.answer, played.at_the_end.as_str()), (back, "■  What?\n│  back"));
+    assert_eq!((played.answer, played.final_screen.as_str()), (back, "■  What?\n│  back"));
     for (typed, expected) in [("ab⌃c", "■  What?\n│  stopped"), ("ab⌃d", "")] {
         let played = play("What?", &["x"], one(), typed);
-        assert_eq!((played.answer, played.at_the_end.as_str()), (json!({ "action": "cancel" }), expected));
+        assert_eq!((played.answer, played.final_screen.as_str()), (json!({ "action": "cancel" }), expected));
     }
 }
 
-fn count() -> Value {
+fn count_field() -> Value {
     json!({ "type": "integer", "minimum": 1, "maximum": 9, "default": 2, "description": "Children count." })
 }
 
 #[test]
 fn a_line_shows_help_default_and_problem() {
-    let played = play("How many?", &[], json!({ "n": count() }), "12⏎⌫⏎");
+    let played = play("How many?", &[], json!({ "n": count_field() }), "12⏎⌫⏎");
     let shown = [
         "◆  How many?\n│  Children count.; 1 to 9; default: 2\n│\n└  Esc: back, Ctrl-C: stop",
         "▲  How many?\n│  Children count.; 1 to 9; default: 2\n│  12\n└  That is out of range: 1 to 9.",
@@ -165,28 +165,28 @@ fn a_line_shows_help_default_and_problem() {
         let lines: Vec<_> = played.screens[at].lines().map(str::trim_end).collect();
         assert_eq!(lines.join("\n"), shown);
     }
-    assert_eq!(played.at_the_end, "◇  How many?\n│  1");
+    assert_eq!(played.final_screen, "◇  How many?\n│  1");
 }
 
 #[test]
-fn only_ascii_where_nothing_else_can_be_shown() {
-    let look = Look { symbols: &ASCII, ..LOOK };
-    let choice = json!({ "type": "string", "oneOf": classes(), "default": "first" });
-    let played = play_with("Class?", &[], json!({ "x": choice }), "⌃c", look, &mut Memory::default());
+fn ascii_symbols_write_only_ascii() {
+    let look = DialogStyle { symbols: &ASCII, ..PLAIN_STYLE };
+    let choice = json!({ "type": "string", "oneOf": class_options(), "default": "first" });
+    let played = play_with("Class?", &[], json!({ "x": choice }), "⌃c", look, &mut AnswerHistory::default());
     assert!(played.screens[0].starts_with("*  Class?\n|  ( ) Economy\n|  ( ) Business\n|  (*) First"));
     assert!(played.written.is_ascii(), "{:?}", played.written);
 }
 
 #[test]
-fn a_choice_shows_where_it_is() {
-    let field = json!({ "type": "string", "oneOf": classes(), "default": "economy" });
+fn choice_marks_the_current_option() {
+    let field = json!({ "type": "string", "oneOf": class_options(), "default": "economy" });
     let played = play("Where?", &[], json!({ "class": field }), "↓⏎");
     assert_eq!(
         played.last_screen(),
         "◆  Where?\n│  ○ Economy (default)\n│  ● Business\n│  ○ First class\n\
          └  ↑↓: move, Enter: confirm, type to filter, Esc: back,\n   Ctrl-C: stop"
     );
-    assert_eq!(played.at_the_end, "◇  Where?\n│  Business");
+    assert_eq!(played.final_screen, "◇  Where?\n│  Business");
 }
 
 #[test]
@@ -212,10 +212,10 @@ fn a_confirmation_shows_its_default() {
         played.screens[0]
     );
     assert!(played.last_screen().contains("│  ● Yes / ○ No"), "{}", played.last_screen());
-    assert_eq!(played.at_the_end, "◇  Sure?\n│  Yes");
+    assert_eq!(played.final_screen, "◇  Sure?\n│  Yes");
 }
 
-fn dates() -> Value {
+fn date_fields() -> Value {
     json!({
         "departure": { "type": "string", "format": "date", "title": "First day" },
         "return": { "type": "string", "format": "date", "title": "Last day" },
@@ -224,37 +224,42 @@ fn dates() -> Value {
 
 #[test]
 fn a_form_goes_from_field_to_field_and_back() {
-    let played = play("When?", &["departure"], dates(), "2028-02-01⏎2028-02-02⏎");
+    let played = play("When?", &["departure"], date_fields(), "2028-02-01⏎2028-02-02⏎");
     assert_eq!(
         played.last_screen(),
         "│  When?\n│\n◇  First day\n│  2028-02-01\n│\n◆  Last day\n│  YYYY-MM-DD; optional\n│  2028-02-02\n\
          └  Esc: back, Ctrl-C: stop"
     );
-    assert_eq!(played.at_the_end, "│  When?\n│\n◇  First day\n│  2028-02-01\n│\n◇  Last day\n│  2028-02-02");
+    assert_eq!(
+        played.final_screen,
+        "│  When?\n│\n◇  First day\n│  2028-02-01\n│\n◇  Last day\n│  2028-02-02"
+    );
 
     // Answers are still there, on both sides of going back.
-    let played = play("When?", &["departure"], dates(), "2028-02-01⏎⎋⌫9⏎⏎");
+    let played = play("When?", &["departure"], date_fields(), "2028-02-01⏎⎋⌫9⏎⏎");
     let content = json!({ "departure": "2028-02-09" });
     assert_eq!(played.answer, json!({ "action": "accept", "content": content }));
     assert!(
-        played.at_the_end.ends_with("│  2028-02-09\n│\n◇  Last day\n│  (skipped)"),
+        played.final_screen.ends_with("│  2028-02-09\n│\n◇  Last day\n│  (skipped)"),
         "{}",
-        played.at_the_end
+        played.final_screen
     );
 }
 
 #[test]
 fn a_form_is_joined_to_the_one_above_it() {
-    let look = Look { continues: true, ..LOOK };
+    let look = DialogStyle { follows_form: true, ..PLAIN_STYLE };
     let name = json!({ "x": { "type": "string" } });
-    let played = play_with("That is taken.\nName?", &["x"], name, "Ada⏎", look, &mut Memory::default());
-    assert_eq!(played.at_the_end, "│\n│  That is taken.\n│\n◇  Name?\n│  Ada");
+    let played =
+        play_with("That is taken.\nName?", &["x"], name, "Ada⏎", look, &mut AnswerHistory::default());
+    assert_eq!(played.final_screen, "│\n│  That is taken.\n│\n◇  Name?\n│  Ada");
 }
 
 #[test]
 fn a_question_asked_again_starts_with_its_answer() {
-    let mut memory = Memory::default();
-    let mut again = |typed| play_with("When?", &["departure"], dates(), typed, LOOK, &mut memory).answer;
+    let mut memory = AnswerHistory::default();
+    let mut again =
+        |typed| play_with("When?", &["departure"], date_fields(), typed, PLAIN_STYLE, &mut memory).answer;
     again("2001-02-01⏎⏎");
     let mended = again("⌫2⏎2001-02-03⏎");
     assert_eq!(mended["content"], json!({ "departure": "2001-02-02", "return": "2001-02-03" }));
@@ -264,7 +269,7 @@ fn a_question_asked_again_starts_with_its_answer() {
     // But a yes counts once, and another question has no answer yet.
     let mut once = |title: &str, kind: &str, typed: &str| {
         let field = json!({ "x": { "type": kind, "title": title } });
-        play_with("Well?", &["x"], field, typed, LOOK, &mut memory).screens[0].clone()
+        play_with("Well?", &["x"], field, typed, PLAIN_STYLE, &mut memory).screens[0].clone()
     };
     once("Sure?", "boolean", "y⏎");
     assert!(once("Sure?", "boolean", "⌃c").contains("│  ○ Yes / ○ No"));
@@ -279,8 +284,8 @@ fn a_long_message_is_printed_once_above_the_prompt() {
     let message =
         format!("Apply this?\n--- a/x\n+++ b/x\n@@ -1 +1,300 @@\n-\u{1b}[5mold\n{}\n+end", lines.join("\n"));
     let field = json!({ "x": { "type": "boolean", "title": message } });
-    let look = Look { coloured: true, ..LOOK };
-    let played = play_with(&message, &["x"], field, "y⏎", look, &mut Memory::default());
+    let look = DialogStyle { coloured: true, ..PLAIN_STYLE };
+    let played = play_with(&message, &["x"], field, "y⏎", look, &mut AnswerHistory::default());
     assert_eq!(played.written.matches("+line 150\u{1b}").count(), 1);
     assert!(played.written.contains("\u{1b}[32m+line 299\u{1b}[0m\n"));
     assert!(played.written.contains("\u{1b}[31m-\\u{1b}[5mold\u{1b}[0m\n"));
@@ -289,10 +294,10 @@ fn a_long_message_is_printed_once_above_the_prompt() {
 }
 
 #[test]
-fn colours_are_there_or_not() {
+fn colours_are_written_only_if_enabled() {
     let seen = |coloured| {
-        let look = Look { coloured, ..LOOK };
-        play_with("When?", &["departure"], dates(), "x⏎⌃c", look, &mut Memory::default()).written
+        let look = DialogStyle { coloured, ..PLAIN_STYLE };
+        play_with("When?", &["departure"], date_fields(), "x⏎⌃c", look, &mut AnswerHistory::default()).written
     };
     let coloured = seen(true);
     assert!(coloured.contains("\u{1b}[33mThat is not a day") && coloured.contains("\u{1b}[2mEsc: back"));

@@ -9,7 +9,7 @@ use rustix::fs::{CWD, FileType, Mode, mknodat};
 
 use crate::process::run;
 
-fn documents(folder: &Path) -> String {
+fn write_documents(folder: &Path) -> String {
     let docs = folder.join("docs");
     fs::create_dir(&docs).unwrap();
     fs::write(docs.join("a.md"), "# Cake\n\nThere is cake on Thursdays.\n").unwrap();
@@ -17,7 +17,7 @@ fn documents(folder: &Path) -> String {
 }
 
 /// All that lies in a folder: name, kind, inode, content.
-fn contents(folder: &Path) -> Vec<(String, FileKind, u64, Vec<u8>)> {
+fn folder_snapshot(folder: &Path) -> Vec<(String, FileKind, u64, Vec<u8>)> {
     let mut found: Vec<_> = fs::read_dir(folder)
         .unwrap()
         .map(|entry| {
@@ -34,9 +34,9 @@ fn contents(folder: &Path) -> Vec<(String, FileKind, u64, Vec<u8>)> {
 type FileKind = fs::FileType;
 
 #[test]
-fn what_is_no_index_stays_as_it_is() {
+fn only_index_files_are_overwritten() {
     let folder = tempfile::tempdir().unwrap();
-    let (docs, at) = (documents(folder.path()), |name: &str| folder.path().join(name));
+    let (docs, at) = (write_documents(folder.path()), |name: &str| folder.path().join(name));
     let (code, _, err) = run(&["index", &docs, "--out", at("real.index").to_str().unwrap()]);
     assert_eq!(code, 0, "{err}");
     fs::write(at("diary"), "Dear diary").unwrap();
@@ -51,7 +51,7 @@ fn what_is_no_index_stays_as_it_is() {
     let _listener = UnixListener::bind(at("socket")).unwrap();
     // Whoever may make none cannot lose one either.
     let has_device = mknodat(CWD, at("device"), FileType::CharacterDevice, Mode::RWXU, 0).is_ok();
-    let before = contents(folder.path());
+    let before = folder_snapshot(folder.path());
     for (name, what) in [
         ("diary", "a file of another kind"),
         ("short", "a file of another kind"),
@@ -72,15 +72,15 @@ fn what_is_no_index_stays_as_it_is() {
         assert_eq!((code, out.as_str()), (1, ""), "{name}: {err}");
         let says = format!("error: `{name}` is {what}, not an index of documents; nothing was changed");
         assert!(err.starts_with(&says), "{name}: {err}");
-        assert_eq!(contents(folder.path()), before, "{name}");
+        assert_eq!(folder_snapshot(folder.path()), before, "{name}");
     }
     assert!(!has_device || fs::symlink_metadata(at("device")).unwrap().file_type().is_char_device());
 }
 
 #[test]
-fn an_index_is_replaced_whatever_other_names_and_neighbours_it_has() {
+fn index_is_replaced_despite_hard_links_and_damage() {
     let folder = tempfile::tempdir().unwrap();
-    let (docs, at) = (documents(folder.path()), |name: &str| folder.path().join(name));
+    let (docs, at) = (write_documents(folder.path()), |name: &str| folder.path().join(name));
     let out = at("own.index");
     let index = || run(&["index", &docs, "--out", out.to_str().unwrap()]);
     assert_eq!(index().0, 0);
@@ -95,9 +95,9 @@ fn an_index_is_replaced_whatever_other_names_and_neighbours_it_has() {
     assert_eq!(index().0, 0);
     // The name that is written to first may be somebody's too.
     fs::write(at("own.index.new"), "Dear diary").unwrap();
-    let before = contents(folder.path());
+    let before = folder_snapshot(folder.path());
     let (code, _, err) = index();
     assert_eq!(code, 1);
     assert!(err.contains("`own.index.new` is a file of another kind"), "{err}");
-    assert_eq!(contents(folder.path()), before);
+    assert_eq!(folder_snapshot(folder.path()), before);
 }

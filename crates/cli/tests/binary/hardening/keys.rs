@@ -6,12 +6,12 @@ use std::process::{Command, Stdio};
 
 use serde_json::{Value, json};
 
-use crate::process::run_with;
-use crate::serving::host::Site;
+use crate::process::run_command;
+use crate::serving::host::StoreFixture;
 
 /// A stdout from which nobody ever reads what was printed.
 #[derive(Clone, Copy, Debug)]
-enum Lost {
+enum UnreadableStdout {
     Full,
     Broken,
     Closed,
@@ -19,29 +19,35 @@ enum Lost {
     ReadOnly,
 }
 
-const LOST: [Lost; 5] = [Lost::Full, Lost::Broken, Lost::Closed, Lost::Null, Lost::ReadOnly];
+const UNREADABLE_STDOUTS: [UnreadableStdout; 5] = [
+    UnreadableStdout::Full,
+    UnreadableStdout::Broken,
+    UnreadableStdout::Closed,
+    UnreadableStdout::Null,
+    UnreadableStdout::ReadOnly,
+];
 
 /// Runs a command with such a stdout: exit code and stderr.
-fn run_into(lost: Lost, site: &Site, args: &[&str]) -> (i32, String) {
-    let usual = site.command(args);
-    let mut command = if matches!(lost, Lost::Closed) {
+fn run_with_stdout(lost: UnreadableStdout, fixture: &StoreFixture, args: &[&str]) -> (i32, String) {
+    let usual = fixture.command(args);
+    let mut command = if matches!(lost, UnreadableStdout::Closed) {
         let mut shell = Command::new("sh");
         shell.args(["-c", "exec \"$0\" \"$@\" >&-"]).arg(usual.get_program()).args(usual.get_args());
         shell.envs(usual.get_envs().filter_map(|(name, value)| Some((name, value?))));
-        shell.env_remove("FLUXWAY_CONFIG").current_dir(site.folder.path());
+        shell.env_remove("FLUXWAY_CONFIG").current_dir(fixture.folder.path());
         shell
     } else {
         usual
     };
     let out = match lost {
-        Lost::Full => Stdio::from(File::options().write(true).open("/dev/full").unwrap()),
-        Lost::Broken => {
+        UnreadableStdout::Full => Stdio::from(File::options().write(true).open("/dev/full").unwrap()),
+        UnreadableStdout::Broken => {
             let (reader, writer) = std::io::pipe().unwrap();
             drop(reader);
             Stdio::from(writer)
         }
-        Lost::Null | Lost::Closed => Stdio::null(),
-        Lost::ReadOnly => Stdio::from(File::open("/dev/zero").unwrap()),
+        UnreadableStdout::Null | UnreadableStdout::Closed => Stdio::null(),
+        UnreadableStdout::ReadOnly => Stdio::from(File::open("/dev/zero").unwrap()),
     };
     let mut child = command.stdin(Stdio::null()).stdout(out).stderr(Stdio::piped()).spawn().unwrap();
     let mut said = String::new();
@@ -50,11 +56,11 @@ fn run_into(lost: Lost, site: &Site, args: &[&str]) -> (i32, String) {
 }
 
 #[test]
-fn a_key_that_cannot_be_shown_is_not_made() {
-    for lost in LOST {
-        let site = Site::new();
+fn key_is_not_created_if_it_cannot_be_printed() {
+    for lost in UNREADABLE_STDOUTS {
+        let site = StoreFixture::new();
         for args in [&["keys", "create"][..], &["keys", "create", "--json"]] {
-            let (code, said) = run_into(lost, &site, args);
+            let (code, said) = run_with_stdout(lost, &site, args);
             assert_eq!(code, 3, "{lost:?}: {said}");
             assert!(
                 said.starts_with("error: the key cannot be shown, and none was made: "),
@@ -62,32 +68,32 @@ fn a_key_that_cannot_be_shown_is_not_made() {
             );
             assert!(!said.contains("_sk_"), "a secret is told elsewhere");
         }
-        assert_eq!(site.list(), [Value::Null; 0], "{lost:?}");
+        assert_eq!(site.list_keys(), [Value::Null; 0], "{lost:?}");
     }
 }
 
 #[test]
-fn a_secret_that_cannot_be_shown_does_not_replace_the_old_one() {
-    let site = Site::new();
-    let key = site.key(&["--label", "kept"]);
+fn secret_is_not_rotated_if_it_cannot_be_printed() {
+    let site = StoreFixture::new();
+    let key = site.create_key(&["--label", "kept"]);
     let host = site.serve(&[]);
-    let before = site.list();
+    let before = site.list_keys();
     assert_eq!(before[0]["prefixes"], json!([key.prefix()]));
-    for lost in LOST {
-        let (code, said) = run_into(lost, &site, &["keys", "rotate", &key.id, "--overlap", "0m"]);
+    for lost in UNREADABLE_STDOUTS {
+        let (code, said) = run_with_stdout(lost, &site, &["keys", "rotate", &key.id, "--overlap", "0m"]);
         assert_eq!(code, 3, "{lost:?}: {said}");
         let expected = "error: the new secret cannot be shown, and the key stays as it was: ";
         assert!(said.starts_with(expected) && !said.contains("_sk_"), "{lost:?}: {said}");
-        assert_eq!(site.list()[0]["prefixes"], before[0]["prefixes"], "{lost:?}");
+        assert_eq!(site.list_keys()[0]["prefixes"], before[0]["prefixes"], "{lost:?}");
     }
-    let way = crate::serving::http::Way::Api;
+    let way = crate::serving::http::McpEndpoint::Api;
     let answer = host.client().call(way, &key.text, "echo", json!({ "text": "x" })).unwrap();
-    assert_eq!(answer.echoed().as_deref(), Some("x"), "{answer:?}");
+    assert_eq!(answer.echo_text().as_deref(), Some("x"), "{answer:?}");
 }
 
 #[test]
-fn a_key_is_shown_to_a_file_too() {
-    let site = Site::new();
+fn key_can_be_printed_to_a_file() {
+    let site = StoreFixture::new();
     let path = site.path("key.txt");
     let status = site
         .command(&["keys", "create"])
@@ -101,8 +107,8 @@ fn a_key_is_shown_to_a_file_too() {
 }
 
 #[test]
-fn a_door_without_keys_has_no_public_name() {
-    let site = Site::new();
+fn no_auth_with_a_public_name_is_rejected() {
+    let site = StoreFixture::new();
     let url = "https://mcp.example.com";
     let file = |text: &str| site.write("settings.toml", text);
     let open = ["serve", "--http", "127.0.0.1:0", "--no-auth"];
@@ -111,7 +117,7 @@ fn a_door_without_keys_has_no_public_name() {
     variables.env("FLUXWAY_NO_AUTH", "true").env("FLUXWAY_PUBLIC_URL", url);
     let mixed = file(&format!("[serve]\npublic-url = '{url}'\n"));
     let mut mixed = site.command(&[&open[..], &["--config", &mixed]].concat());
-    let (code, _, err) = run_with(&mut mixed);
+    let (code, _, err) = run_command(&mut mixed);
     assert_eq!(code, 2, "{err}");
     let whole = file(&format!("http = '127.0.0.1:0'\n[serve]\nno-auth = true\npublic-url = '{url}'\n"));
     for command in [
@@ -121,13 +127,13 @@ fn a_door_without_keys_has_no_public_name() {
         &mut site.command(&[&open[..], &["--public-url", "http://localhost:8080"]].concat()),
         &mut site.command(&[&open[..], &["--allow-host", "mcp.example.com:443"]].concat()),
     ] {
-        let (code, out, err) = run_with(command);
+        let (code, out, err) = run_command(command);
         assert_eq!((code, out.as_str()), (2, ""), "{err}");
         assert!(err.starts_with("error: --no-auth lets everybody in without a key, and --"), "{err}");
         assert!(err.contains("make keys with `fluxway keys create`"), "{err}");
     }
     // What the message advises works with the same settings.
-    let (code, _, err) = run_with(&mut site.command(&["keys", "create", "--config", &whole]));
+    let (code, _, err) = run_command(&mut site.command(&["keys", "create", "--config", &whole]));
     assert_eq!(code, 0, "{err}");
     // Names of this machine are no reason to refuse.
     for name in ["localhost", "127.0.0.1:8080", "[::1]:8080", "::1"] {

@@ -6,10 +6,10 @@ use std::process::{Command, Stdio};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::process::{Server, fluxway, run_with};
+use crate::process::{StdioServer, fluxway, run_command};
 
 /// A home with a project in it.
-fn home() -> (TempDir, PathBuf) {
+fn home_with_project() -> (TempDir, PathBuf) {
     let folder = tempfile::tempdir().unwrap();
     let home = folder.path().canonicalize().unwrap().join("ann");
     std::fs::create_dir_all(home.join("app")).unwrap();
@@ -17,15 +17,15 @@ fn home() -> (TempDir, PathBuf) {
     (folder, home)
 }
 
-fn started_in(folder: &Path, home: &Path, args: &[&str]) -> Command {
+fn command_in(folder: &Path, home: &Path, args: &[&str]) -> Command {
     let mut command = fluxway(args);
     command.env("HOME", home).env_remove("FLUXWAY_ROOT").current_dir(folder);
     command
 }
 
 /// What a server says that was asked to look into a folder.
-fn looks_into(command: &mut Command, root: &str) -> Value {
-    let mut server = Server::spawn(command.stderr(Stdio::null()));
+fn analyze_root(command: &mut Command, root: &str) -> Value {
+    let mut server = StdioServer::spawn(command.stderr(Stdio::null()));
     let about = json!({ "name": "test", "version": "1" });
     let hello = json!({ "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": about });
     server.ask("initialize", &hello);
@@ -38,12 +38,12 @@ fn looks_into(command: &mut Command, root: &str) -> Value {
 }
 
 #[test]
-fn a_server_that_was_started_nowhere_has_no_folder_and_says_so() {
-    let (_folder, home) = home();
+fn server_started_outside_a_project_reports_no_root() {
+    let (_folder, home) = home_with_project();
     let parent = home.parent().unwrap();
     for place in [Path::new("/"), Path::new("/usr/bin"), Path::new("/tmp"), &home, parent] {
         for root in [".", "/", "/etc", home.to_str().unwrap()] {
-            let said = looks_into(&mut started_in(place, &home, &["serve"]), root);
+            let said = analyze_root(&mut command_in(place, &home, &["serve"]), root);
             let text = said["content"][0]["text"].as_str().unwrap_or_default();
             let expected =
                 format!("there is no folder to work in: this server was started in `{}`", place.display());
@@ -51,26 +51,26 @@ fn a_server_that_was_started_nowhere_has_no_folder_and_says_so() {
             assert!(text.contains("pass `--root DIR` (or set FLUXWAY_ROOT)"), "{text}");
         }
     }
-    let said = looks_into(&mut started_in(&home.join("app"), &home, &["serve"]), ".");
+    let said = analyze_root(&mut command_in(&home.join("app"), &home, &["serve"]), ".");
     assert_eq!(said["structuredContent"]["frameworkCandidates"][0], "flask", "{said}");
 }
 
 #[test]
-fn a_folder_that_is_named_is_the_users_decision() {
-    let (_folder, home) = home();
+fn explicit_roots_are_accepted_with_a_warning() {
+    let (_folder, home) = home_with_project();
     let named = home.to_str().unwrap();
     let settings = home.join("settings.toml");
     std::fs::write(&settings, format!("root = ['{named}']\n")).unwrap();
     let settings = settings.to_str().unwrap();
-    let mut by_variable = started_in(Path::new("/"), &home, &["serve"]);
+    let mut by_variable = command_in(Path::new("/"), &home, &["serve"]);
     by_variable.env("FLUXWAY_ROOT", &home);
     for command in [
-        &mut started_in(Path::new("/"), &home, &["serve", "--root", named]),
-        &mut started_in(&home, &home, &["serve", "--root", "."]),
-        &mut started_in(Path::new("/"), &home, &["serve", "--config", settings]),
+        &mut command_in(Path::new("/"), &home, &["serve", "--root", named]),
+        &mut command_in(&home, &home, &["serve", "--root", "."]),
+        &mut command_in(Path::new("/"), &home, &["serve", "--config", settings]),
         &mut by_variable,
     ] {
-        let said = looks_into(command, "app");
+        let said = analyze_root(command, "app");
         assert_eq!(said["structuredContent"]["frameworkCandidates"][0], "flask", "{said}");
     }
     // Said once, in the log; and not where the folder is a project.
@@ -80,7 +80,7 @@ fn a_folder_that_is_named_is_the_users_decision() {
         (&["serve"], home.clone(), Some("no folder to work in")),
         (&["serve"], home.join("app"), None),
     ] {
-        let (code, _, err) = run_with(&mut started_in(&place, &home, args));
+        let (code, _, err) = run_command(&mut command_in(&place, &home, args));
         assert_eq!(code, 0, "{err}");
         assert_eq!(warned.is_none(), err.is_empty(), "{args:?}: {err}");
         assert!(err.contains(warned.unwrap_or_default()), "{args:?}: {err}");
@@ -88,8 +88,8 @@ fn a_folder_that_is_named_is_the_users_decision() {
 }
 
 #[test]
-fn commands_need_a_folder_only_where_they_work_in_one() {
-    let (_folder, home) = home();
+fn only_repository_commands_need_a_root() {
+    let (_folder, home) = home_with_project();
     let plan = home.join("plan.json");
     std::fs::write(&plan, r#"{"summary": "s", "edits": []}"#).unwrap();
     let (plan, app) = (plan.to_str().unwrap(), home.join("app"));
@@ -103,7 +103,7 @@ fn commands_need_a_folder_only_where_they_work_in_one() {
             &["call", "analyze_repository"],
             &["call", "fetch_insight_context"],
         ] {
-            let (code, out, err) = run_with(&mut started_in(place, &home, args));
+            let (code, out, err) = run_command(&mut command_in(place, &home, args));
             assert_eq!((code, out.as_str()), (1, ""), "{place:?}, {args:?}: {err}");
             assert!(err.contains("there is no folder to work in"), "{place:?}, {args:?}: {err}");
         }
@@ -116,10 +116,10 @@ fn commands_need_a_folder_only_where_they_work_in_one() {
             &["completions", "bash"],
             &["--version"],
         ] {
-            let (code, _, err) = run_with(&mut started_in(place, &home, args));
+            let (code, _, err) = run_command(&mut command_in(place, &home, args));
             assert_eq!((code, err.as_str()), (0, ""), "{place:?}, {args:?}");
         }
-        let (_, _, err) = run_with(&mut started_in(place, &home, &["plan", app]));
+        let (_, _, err) = run_command(&mut command_in(place, &home, &["plan", app]));
         assert!(!err.contains("there is no folder"), "{err}");
     }
 }

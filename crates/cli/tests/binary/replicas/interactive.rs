@@ -6,27 +6,27 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use super::{pair, shared};
-use crate::interactive::{code, named, response, succeeded, waiting};
-use crate::process::DEADLINE;
-use crate::serving::host::{Host, Site, eventually};
-use crate::serving::http::Client;
+use super::{shared_database, start_pair};
+use crate::interactive::{error_code, expect_result, respond_params, session_ref, waiting_interview_params};
+use crate::process::TEST_TIMEOUT;
+use crate::serving::host::{HttpHost, StoreFixture, eventually};
+use crate::serving::http::RawHttpClient;
 
 /// Nobody is held back by how often they call.
-const FREE: [&str; 2] = ["--rate-limit", "0"];
+const NO_RATE_LIMIT: [&str; 2] = ["--rate-limit", "0"];
 
 /// Two servers, a client of each, and a key.
-struct Table {
-    hosts: [Host; 2],
-    clients: [Client; 2],
+struct ReplicaPair {
+    hosts: [HttpHost; 2],
+    clients: [RawHttpClient; 2],
     key: String,
 }
 
-impl Table {
-    fn new(site: &Site) -> Self {
-        let hosts = pair(site, &FREE);
-        let clients = hosts.each_ref().map(Host::client);
-        Self { hosts, clients, key: site.key(&[]).text }
+impl ReplicaPair {
+    fn new(fixture: &StoreFixture) -> Self {
+        let hosts = start_pair(fixture, &NO_RATE_LIMIT);
+        let clients = hosts.each_ref().map(HttpHost::client);
+        Self { hosts, clients, key: fixture.create_key(&[]).text }
     }
 
     fn ask(&mut self, server: usize, method: &str, params: &Value) -> Value {
@@ -34,17 +34,17 @@ impl Table {
     }
 
     fn state(&mut self, server: usize, session: &Value) -> Value {
-        succeeded(self.ask(server, "interaction.getState", session))
+        expect_result(self.ask(server, "interaction.getState", session))
     }
 
     /// Answers every prompt, each at the next server. All standings, and the last answer that was sent.
-    fn book(&mut self, params: &Value) -> (Vec<Value>, Value) {
-        let mut all = vec![succeeded(self.ask(0, "interaction.start", params))];
+    fn complete_booking(&mut self, params: &Value) -> (Vec<Value>, Value) {
+        let mut all = vec![expect_result(self.ask(0, "interaction.start", params))];
         let mut prompt = all[0]["initialPrompt"].clone();
         let mut sent = Value::Null;
         while prompt.is_object() {
-            sent = response(&named(&all[all.len() - 1]), &prompt);
-            let standing = succeeded(self.ask(all.len(), "interaction.respond", &sent));
+            sent = respond_params(&session_ref(&all[all.len() - 1]), &prompt);
+            let standing = expect_result(self.ask(all.len(), "interaction.respond", &sent));
             assert_eq!(standing["accepted"], true, "{standing}");
             prompt = standing["nextPrompt"].clone();
             all.push(standing);
@@ -55,41 +55,41 @@ impl Table {
 
 /// F16 of the guide.
 #[test]
-fn every_answer_may_go_to_another_server() {
-    let Some((_turn, site)) = shared() else { return };
-    let mut table = Table::new(&site);
-    let (all, _) = table.book(&json!({ "toolName": "booking" }));
+fn responses_can_go_to_any_replica() {
+    let Some((_turn, site)) = shared_database() else { return };
+    let mut table = ReplicaPair::new(&site);
+    let (all, _) = table.complete_booking(&json!({ "toolName": "booking" }));
     let last = &all[all.len() - 1];
     assert_eq!((all.len(), &last["state"]), (7, &json!("completed")));
     for server in 0..2 {
-        let state = table.state(server, &named(last));
+        let state = table.state(server, &session_ref(last));
         assert_eq!(state["accumulatedData"]["result"], last["result"]["data"], "{state}");
         assert_eq!(state["history"].as_array().unwrap().len(), 6, "{state}");
-        assert_eq!(code(&table.ask(server, "interaction.cancel", &named(last))), -32003);
+        assert_eq!(error_code(&table.ask(server, "interaction.cancel", &session_ref(last))), -32003);
     }
 }
 
 /// F03 of the guide.
 #[test]
-fn of_a_hundred_answers_at_once_one_counts() {
-    let Some((_turn, site)) = shared() else { return };
-    let mut table = Table::new(&site);
+fn one_of_a_hundred_concurrent_responses_is_accepted() {
+    let Some((_turn, site)) = shared_database() else { return };
+    let mut table = ReplicaPair::new(&site);
     let (mut given, mut last) = (json!({}), Value::Null);
     // A field in the middle of a form, one that runs the conversation, and the one that books. Each in a session of its own,
     // since a hundred responses are all that one may get in ten seconds, refused or not.
     for server in 0.. {
         let begin = json!({ "toolName": "booking", "initialParams": given });
-        let standing = succeeded(table.ask(server, "interaction.start", &begin));
-        let (session, prompt) = (named(&standing), standing["initialPrompt"].clone());
+        let standing = expect_result(table.ask(server, "interaction.start", &begin));
+        let (session, prompt) = (session_ref(&standing), standing["initialPrompt"].clone());
         let Some(name) = prompt["name"].as_str() else { break };
-        let params = response(&session, &prompt);
-        let outcomes = at_once(&table, &params);
+        let params = respond_params(&session, &prompt);
+        let outcomes = respond_concurrently(&table, &params);
         assert_eq!(
             outcomes,
             BTreeMap::from([("accepted".to_owned(), 1), ("-32003".to_owned(), 99)]),
             "{prompt}"
         );
-        last = eventually("the one that counts is done", DEADLINE, || {
+        last = eventually("the one that counts is done", TEST_TIMEOUT, || {
             Some(table.state(server, &session)).filter(|state| state["state"] != "processing")
         });
         assert_eq!(last["history"].as_array().unwrap().len(), 1, "{last}");
@@ -99,7 +99,7 @@ fn of_a_hundred_answers_at_once_one_counts() {
 }
 
 /// Sends it a hundred times, to both servers; how often what came of it.
-fn at_once(table: &Table, params: &Value) -> BTreeMap<String, usize> {
+fn respond_concurrently(table: &ReplicaPair, params: &Value) -> BTreeMap<String, usize> {
     const CALLERS: usize = 100;
     let gate = Barrier::new(CALLERS);
     let outcomes = std::thread::scope(|scope| {
@@ -118,7 +118,7 @@ fn at_once(table: &Table, params: &Value) -> BTreeMap<String, usize> {
     let mut counts = BTreeMap::new();
     for answer in outcomes {
         let outcome = match &answer["result"]["accepted"] {
-            Value::Null => code(&answer).to_string(),
+            Value::Null => error_code(&answer).to_string(),
             accepted => if accepted == true { "accepted" } else { "refused" }.to_owned(),
         };
         *counts.entry(outcome).or_default() += 1;
@@ -127,126 +127,131 @@ fn at_once(table: &Table, params: &Value) -> BTreeMap<String, usize> {
 }
 
 #[test]
-fn what_runs_on_one_is_cancelled_on_the_other() {
-    let Some((_turn, site)) = shared() else { return };
-    let mut table = Table::new(&site);
-    let standing = succeeded(table.ask(0, "interaction.start", &waiting(600_000)));
-    let session = named(&standing);
+fn running_session_is_cancelled_from_the_other_replica() {
+    let Some((_turn, site)) = shared_database() else { return };
+    let mut table = ReplicaPair::new(&site);
+    let standing = expect_result(table.ask(0, "interaction.start", &waiting_interview_params(600_000)));
+    let session = session_ref(&standing);
     let (mut runner, key) = (table.hosts[0].client(), table.key.clone());
     std::thread::scope(|scope| {
-        let params = response(&session, &standing["initialPrompt"]);
+        let params = respond_params(&session, &standing["initialPrompt"]);
         let running = scope.spawn(move || runner.ask(&key, "interaction.respond", &params));
         for server in 0..2 {
-            eventually("it is seen to work", DEADLINE, || {
+            eventually("it is seen to work", TEST_TIMEOUT, || {
                 (table.state(server, &session)["state"] == "processing").then_some(())
             });
         }
         let began = Instant::now();
-        assert_eq!(succeeded(table.ask(1, "interaction.cancel", &session))["cancelled"], true);
+        assert_eq!(expect_result(table.ask(1, "interaction.cancel", &session))["cancelled"], true);
         let stopped = running.join().unwrap();
-        assert_eq!(code(&stopped), -32006, "{stopped}");
-        assert!(began.elapsed() < DEADLINE, "{:?}", began.elapsed());
+        assert_eq!(error_code(&stopped), -32006, "{stopped}");
+        assert!(began.elapsed() < TEST_TIMEOUT, "{:?}", began.elapsed());
     });
     for server in 0..2 {
         assert_eq!(table.state(server, &session)["state"], "cancelled");
-        assert_eq!(code(&table.ask(server, "interaction.cancel", &session)), -32006);
+        assert_eq!(error_code(&table.ask(server, "interaction.cancel", &session)), -32006);
     }
 }
 
 #[test]
 #[ignore = "long: takes 20 s"]
-fn what_ran_on_a_server_that_was_killed_goes_on_on_the_other() {
-    let Some((_turn, site)) = shared() else { return };
-    let mut table = Table::new(&site);
-    let standing = succeeded(table.ask(0, "interaction.start", &waiting(8000)));
-    let session = named(&standing);
+fn session_of_a_killed_replica_is_taken_over() {
+    let Some((_turn, site)) = shared_database() else { return };
+    let mut table = ReplicaPair::new(&site);
+    let standing = expect_result(table.ask(0, "interaction.start", &waiting_interview_params(8000)));
+    let session = session_ref(&standing);
     let (address, key) = (table.hosts[0].address, table.key.clone());
-    let params = response(&session, &standing["initialPrompt"]);
+    let params = respond_params(&session, &standing["initialPrompt"]);
     let killed = std::thread::scope(|scope| {
         // It gets no answer: the connection breaks.
         scope.spawn(move || {
             let message =
                 json!({ "jsonrpc": "2.0", "id": 1, "method": "interaction.respond", "params": params });
-            assert!(Client::new(address).post("POST /api/mcp", &key, &[], &message).is_err());
+            assert!(RawHttpClient::new(address).post("POST /api/mcp", &key, &[], &message).is_err());
         });
-        eventually("it is seen to work", DEADLINE, || {
+        eventually("it is seen to work", TEST_TIMEOUT, || {
             (table.state(1, &session)["state"] == "processing").then_some(())
         });
         table.hosts[0].kill();
         Instant::now()
     });
-    let state = eventually("the other takes it over", DEADLINE, || {
+    let state = eventually("the other takes it over", TEST_TIMEOUT, || {
         Some(table.state(1, &session)).filter(|state| state["state"] != "processing")
     });
     let took = killed.elapsed();
     let asked = &state["currentPrompt"];
     assert_eq!((&state["state"], &asked["name"]), (&json!("waiting_user"), &json!("temperature")), "{state}");
     assert_eq!(state["accumulatedData"]["name"], "Ann", "{state}");
-    assert!((Duration::from_secs(5)..2 * DEADLINE).contains(&took), "{took:?}");
-    let answer = table.ask(1, "interaction.respond", &response(&session, asked));
+    assert!((Duration::from_secs(5)..2 * TEST_TIMEOUT).contains(&took), "{took:?}");
+    let answer = table.ask(1, "interaction.respond", &respond_params(&session, asked));
     assert_eq!(answer["result"]["accepted"], true, "{answer}");
 }
 
 /// F11 of the guide.
 #[test]
-fn a_token_goes_from_server_to_server_and_books_once() {
-    let Some((_turn, site)) = shared() else { return };
-    let mut table = Table::new(&site);
-    let (all, sent) = table.book(&json!({ "toolName": "booking", "context": { "stateless": true } }));
+fn stateless_token_works_across_replicas_and_books_once() {
+    let Some((_turn, site)) = shared_database() else { return };
+    let mut table = ReplicaPair::new(&site);
+    let (all, sent) =
+        table.complete_booking(&json!({ "toolName": "booking", "context": { "stateless": true } }));
     let last = &all[all.len() - 1];
     assert_eq!((all.len(), &last["state"]), (7, &json!("completed")));
     for server in 0..4 {
         let again = table.ask(server, "interaction.respond", &sent);
-        assert_eq!(code(&again), -32001, "{again}");
-        assert_eq!(code(&table.ask(server, "interaction.cancel", &named(&all[5]))), -32001);
+        assert_eq!(error_code(&again), -32001, "{again}");
+        assert_eq!(error_code(&table.ask(server, "interaction.cancel", &session_ref(&all[5]))), -32001);
     }
     // An older one leads to the same end, and there it is over.
-    let mut standing = succeeded(table.ask(1, "interaction.getState", &named(&all[4])));
+    let mut standing = expect_result(table.ask(1, "interaction.getState", &session_ref(&all[4])));
     let mut prompt = standing["currentPrompt"].clone();
     let refused = loop {
-        let answer = table.ask(0, "interaction.respond", &response(&named(&standing), &prompt));
+        let answer = table.ask(0, "interaction.respond", &respond_params(&session_ref(&standing), &prompt));
         if answer["error"].is_object() {
             break answer;
         }
-        standing = succeeded(answer);
+        standing = expect_result(answer);
         prompt = standing["nextPrompt"].clone();
         assert!(prompt.is_object(), "it was booked twice: {standing}");
     };
-    assert_eq!(code(&refused), -32001, "{refused}");
-    assert_eq!(table.state(0, &named(last))["accumulatedData"]["result"], last["result"]["data"]);
+    assert_eq!(error_code(&refused), -32001, "{refused}");
+    assert_eq!(table.state(0, &session_ref(last))["accumulatedData"]["result"], last["result"]["data"]);
 }
 
 /// Of many who book with one token, one does.
 #[test]
-fn a_token_that_is_sent_many_times_at_once_books_once() {
-    let Some((_turn, site)) = shared() else { return };
-    let mut table = Table::new(&site);
+fn concurrent_token_use_books_once() {
+    let Some((_turn, site)) = shared_database() else { return };
+    let mut table = ReplicaPair::new(&site);
     let given =
         json!({ "destination": "Lisbon", "departure": "2099-05-01", "travellers": 1, "class": "first" });
     let start = json!({ "toolName": "booking", "initialParams": given, "context": { "stateless": true } });
-    let mut standing = succeeded(table.ask(0, "interaction.start", &start));
+    let mut standing = expect_result(table.ask(0, "interaction.start", &start));
     let mut prompt = standing["initialPrompt"].clone();
     while prompt["name"] != "confirm" {
-        standing = succeeded(table.ask(1, "interaction.respond", &response(&named(&standing), &prompt)));
+        standing = expect_result(table.ask(
+            1,
+            "interaction.respond",
+            &respond_params(&session_ref(&standing), &prompt),
+        ));
         prompt = standing["nextPrompt"].clone();
     }
-    let outcomes = at_once(&table, &response(&named(&standing), &prompt));
+    let outcomes = respond_concurrently(&table, &respond_params(&session_ref(&standing), &prompt));
     assert_eq!(outcomes, BTreeMap::from([("accepted".to_owned(), 1), ("-32001".to_owned(), 99)]));
 }
 
 /// F02 of the guide, where the walls are those of the database.
 #[test]
-fn a_session_is_nobody_else_s_on_any_server() {
-    let Some((_turn, site)) = shared() else { return };
-    let mut table = Table::new(&site);
-    let standing = succeeded(table.ask(0, "interaction.start", &json!({ "toolName": "booking" })));
-    let session = named(&standing);
-    for others in [site.key(&[]), site.key(&["--tenant", "other"])] {
+fn session_is_inaccessible_to_other_principals() {
+    let Some((_turn, site)) = shared_database() else { return };
+    let mut table = ReplicaPair::new(&site);
+    let standing = expect_result(table.ask(0, "interaction.start", &json!({ "toolName": "booking" })));
+    let session = session_ref(&standing);
+    for others in [site.create_key(&[]), site.create_key(&["--tenant", "other"])] {
         for (number, method) in ["respond", "getState", "cancel", "complete", "continue"].iter().enumerate() {
-            let params = response(&session, &standing["initialPrompt"]);
+            let params = respond_params(&session, &standing["initialPrompt"]);
             let answer =
                 table.clients[number % 2].ask(&others.text, &format!("interaction.{method}"), &params);
-            assert_eq!(code(&answer), -32001, "{method}: {answer}");
+            assert_eq!(error_code(&answer), -32001, "{method}: {answer}");
         }
     }
     let state = table.state(1, &session);

@@ -12,27 +12,27 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use tempfile::TempDir;
 
-use super::http::Client;
-use crate::process::{DEADLINE, fluxway, run_with};
+use super::http::RawHttpClient;
+use crate::process::{TEST_TIMEOUT, fluxway, run_command};
 
 /// Where tests listen: on whatever port is free.
-const ANYWHERE: &str = "127.0.0.1:0";
+const ANY_LOOPBACK_PORT: &str = "127.0.0.1:0";
 /// A server says this when it can be reached.
-const LISTENS: &str = "fluxway listens on ";
+const LISTENING_MESSAGE: &str = "fluxway listens on ";
 
 /// A store of its own, and a folder.
-pub(crate) struct Site {
+pub(crate) struct StoreFixture {
     pub(crate) url: String,
     pub(crate) folder: TempDir,
 }
 
 /// A key, and the id that it is known by.
-pub(crate) struct Key {
+pub(crate) struct CreatedKey {
     pub(crate) text: String,
     pub(crate) id: String,
 }
 
-impl Key {
+impl CreatedKey {
     /// The part that nobody but its holder may know.
     pub(crate) fn secret(&self) -> &str {
         &self.text[self.text.len() - 43..]
@@ -43,7 +43,7 @@ impl Key {
     }
 }
 
-impl Site {
+impl StoreFixture {
     /// With a store in a file that does not exist yet.
     pub(crate) fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
@@ -70,69 +70,69 @@ impl Site {
     }
 
     /// `fluxway keys …`: exit code, stdout, stderr.
-    pub(crate) fn keys(&self, args: &[&str]) -> (i32, String, String) {
-        run_with(&mut self.command(&[&["keys"], args].concat()))
+    pub(crate) fn run_keys(&self, args: &[&str]) -> (i32, String, String) {
+        run_command(&mut self.command(&[&["keys"], args].concat()))
     }
 
     /// Makes a key.
-    pub(crate) fn key(&self, args: &[&str]) -> Key {
-        let (code, out, err) = self.keys(&[&["create", "--json"], args].concat());
+    pub(crate) fn create_key(&self, args: &[&str]) -> CreatedKey {
+        let (code, out, err) = self.run_keys(&[&["create", "--json"], args].concat());
         assert_eq!(code, 0, "{err}");
         let made: Value = serde_json::from_str(&out).unwrap();
         let text = |name: &str| made[name].as_str().unwrap().to_owned();
-        Key { text: text("key"), id: text("id") }
+        CreatedKey { text: text("key"), id: text("id") }
     }
 
     /// All keys, as programs see them.
-    pub(crate) fn list(&self) -> Vec<Value> {
-        let (code, out, err) = self.keys(&["list", "--json"]);
+    pub(crate) fn list_keys(&self) -> Vec<Value> {
+        let (code, out, err) = self.run_keys(&["list", "--json"]);
         assert_eq!(code, 0, "{err}");
         let list: Value = serde_json::from_str(&out).unwrap();
         list["keys"].as_array().unwrap().clone()
     }
 
     /// The prefixes of all keys.
-    pub(crate) fn prefixes(&self) -> Vec<String> {
+    pub(crate) fn key_prefixes(&self) -> Vec<String> {
         let prefix = |key: &Value| key["prefixes"][0].as_str().unwrap().to_owned();
-        self.list().iter().map(prefix).collect()
+        self.list_keys().iter().map(prefix).collect()
     }
 
     /// A server with the tools for trying out.
-    pub(crate) fn serve(&self, args: &[&str]) -> Host {
-        Host::start(&mut self.serving(args))
+    pub(crate) fn serve(&self, args: &[&str]) -> HttpHost {
+        HttpHost::start(&mut self.serve_command(args))
     }
 
     /// The command for it.
-    pub(crate) fn serving(&self, args: &[&str]) -> Command {
-        let usual = ["serve", "--http", ANYWHERE, "--toolsets", "reference,diagnostics"];
+    pub(crate) fn serve_command(&self, args: &[&str]) -> Command {
+        let usual = ["serve", "--http", ANY_LOOPBACK_PORT, "--toolsets", "reference,diagnostics"];
         self.command(&[&usual, args].concat())
     }
 }
 
 /// A server that can be reached.
-pub(crate) struct Host {
+pub(crate) struct HttpHost {
     child: Child,
     pub(crate) address: SocketAddr,
     log: Arc<Mutex<String>>,
     reader: Option<JoinHandle<()>>,
 }
 
-impl Host {
+impl HttpHost {
     pub(crate) fn start(command: &mut Command) -> Self {
         let mut child =
             command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let log = Arc::<Mutex<String>>::default();
         let (found, address) = mpsc::channel();
         let reader = read_log(child.stderr.take().unwrap(), Arc::clone(&log), found);
-        let Ok(address) = address.recv_timeout(DEADLINE) else {
+        let Ok(address) = address.recv_timeout(TEST_TIMEOUT) else {
             let _ = child.kill();
             panic!("the server does not listen: {}", log.lock().unwrap());
         };
         Self { child, address, log, reader: Some(reader) }
     }
 
-    pub(crate) fn client(&self) -> Client {
-        Client::new(self.address)
+    pub(crate) fn client(&self) -> RawHttpClient {
+        RawHttpClient::new(self.address)
     }
 
     pub(crate) fn signal(&self, signal: Signal) {
@@ -156,9 +156,9 @@ impl Host {
     }
 
     /// Ends it in good order; all that it has written on stdout and on stderr.
-    pub(crate) fn end(mut self) -> (String, String) {
+    pub(crate) fn shut_down(mut self) -> (String, String) {
         self.signal(Signal::TERM);
-        let status = self.wait(DEADLINE);
+        let status = self.wait(TEST_TIMEOUT);
         assert!(status.success(), "{status}: {}", self.log());
         self.reader.take().unwrap().join().unwrap();
         let out = std::io::read_to_string(self.child.stdout.take().unwrap()).unwrap();
@@ -166,7 +166,7 @@ impl Host {
     }
 }
 
-impl Drop for Host {
+impl Drop for HttpHost {
     fn drop(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();
@@ -179,7 +179,7 @@ fn read_log(output: ChildStderr, log: Arc<Mutex<String>>, found: mpsc::Sender<So
         let mut line = String::new();
         while lines.read_line(&mut line).unwrap() > 0 {
             log.lock().unwrap().push_str(&line);
-            if let Some(address) = address_in(&line) {
+            if let Some(address) = parse_address(&line) {
                 let _ = found.send(address);
             }
             line.clear();
@@ -187,8 +187,8 @@ fn read_log(output: ChildStderr, log: Arc<Mutex<String>>, found: mpsc::Sender<So
     })
 }
 
-fn address_in(line: &str) -> Option<SocketAddr> {
-    let (_, rest) = line.split_once(LISTENS)?.1.split_once("://")?;
+fn parse_address(line: &str) -> Option<SocketAddr> {
+    let (_, rest) = line.split_once(LISTENING_MESSAGE)?.1.split_once("://")?;
     rest.split('/').next()?.parse().ok()
 }
 

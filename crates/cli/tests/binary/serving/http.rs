@@ -8,40 +8,40 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 /// Nobody waits longer for an answer. A test in which somebody does has failed.
-const PATIENCE: Duration = Duration::from_mins(1);
+const READ_TIMEOUT: Duration = Duration::from_mins(1);
 /// The newest revision, in which every request stands for itself.
-const MODERN: &str = "2026-07-28";
+const STATELESS_REVISION: &str = "2026-07-28";
 /// The newest revision with sessions.
-const SESSION: &str = "2025-11-25";
+const SESSION_REVISION: &str = "2025-11-25";
 
 /// The ways to call a tool that need no session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Way {
+pub(crate) enum McpEndpoint {
     /// `/api/mcp`
     Api,
     /// `/mcp`, as of 2026-07-28.
     Modern,
 }
 
-impl Way {
-    pub(crate) const BOTH: [Self; 2] = [Self::Api, Self::Modern];
+impl McpEndpoint {
+    pub(crate) const ALL: [Self; 2] = [Self::Api, Self::Modern];
 }
 
 /// One connection, made when it is needed.
-pub(crate) struct Client {
+pub(crate) struct RawHttpClient {
     address: SocketAddr,
-    open: Option<BufReader<TcpStream>>,
+    stream: Option<BufReader<TcpStream>>,
 }
 
 /// An answer: status, headers with names in lower case, body.
 #[derive(Debug)]
-pub(crate) struct Answer {
+pub(crate) struct RawHttpResponse {
     pub(crate) status: u16,
-    head: Vec<String>,
+    header_lines: Vec<String>,
     pub(crate) body: String,
 }
 
-impl Answer {
+impl RawHttpResponse {
     /// The message in the body, or the last one of a stream, if there is one.
     pub(crate) fn message(&self) -> Option<Value> {
         let last = self.body.lines().rev().find_map(|line| line.strip_prefix("data: "));
@@ -53,11 +53,11 @@ impl Answer {
     }
 
     pub(crate) fn header(&self, name: &str) -> Option<&str> {
-        self.head.iter().find_map(|line| line.strip_prefix(name)?.strip_prefix(": "))
+        self.header_lines.iter().find_map(|line| line.strip_prefix(name)?.strip_prefix(": "))
     }
 
     /// What `echo` gave back.
-    pub(crate) fn echoed(&self) -> Option<String> {
+    pub(crate) fn echo_text(&self) -> Option<String> {
         if self.status != 200 {
             return None;
         }
@@ -67,17 +67,17 @@ impl Answer {
     }
 
     /// Whether a key was not taken, in the manner of the endpoint.
-    pub(crate) fn is_refused(&self, way: Way) -> bool {
-        match way {
-            Way::Api => self.status == 200 && self.json()["error"]["code"] == -32001,
-            Way::Modern => self.status == 401 && self.header("www-authenticate").is_some(),
+    pub(crate) fn is_key_rejected(&self, endpoint: McpEndpoint) -> bool {
+        match endpoint {
+            McpEndpoint::Api => self.status == 200 && self.json()["error"]["code"] == -32001,
+            McpEndpoint::Modern => self.status == 401 && self.header("www-authenticate").is_some(),
         }
     }
 }
 
-impl Client {
+impl RawHttpClient {
     pub(crate) fn new(address: SocketAddr) -> Self {
-        Self { address, open: None }
+        Self { address, stream: None }
     }
 
     /// Sends a request and reads its answer.
@@ -86,48 +86,57 @@ impl Client {
         line: &str,
         headers: &[(&str, &str)],
         body: &str,
-    ) -> io::Result<Answer> {
-        let mut reader = match self.open.take() {
+    ) -> io::Result<RawHttpResponse> {
+        let mut reader = match self.stream.take() {
             Some(reader) => reader,
             None => self.connect()?,
         };
-        reader.get_mut().write_all(request(line, headers, body).as_bytes())?;
-        let answer = read_answer(&mut reader)?;
+        reader.get_mut().write_all(encode_request(line, headers, body).as_bytes())?;
+        let answer = read_response(&mut reader)?;
         if answer.header("connection") != Some("close") {
-            self.open = Some(reader);
+            self.stream = Some(reader);
         }
         Ok(answer)
     }
 
     fn connect(&self) -> io::Result<BufReader<TcpStream>> {
         let stream = TcpStream::connect(self.address)?;
-        stream.set_read_timeout(Some(PATIENCE))?;
+        stream.set_read_timeout(Some(READ_TIMEOUT))?;
         stream.set_nodelay(true)?;
         Ok(BufReader::new(stream))
     }
 
-    pub(crate) fn get(&mut self, path: &str) -> io::Result<Answer> {
+    pub(crate) fn get(&mut self, path: &str) -> io::Result<RawHttpResponse> {
         self.exchange(&format!("GET {path}"), &[], "")
     }
 
     /// Calls a tool.
-    pub(crate) fn call(&mut self, way: Way, key: &str, tool: &str, arguments: Value) -> io::Result<Answer> {
-        match way {
-            Way::Api => self.post("POST /api/mcp", key, &[], &message(tool, arguments)),
-            Way::Modern => self.modern(key, json!({ "name": tool, "arguments": arguments })),
+    pub(crate) fn call(
+        &mut self,
+        endpoint: McpEndpoint,
+        key: &str,
+        tool: &str,
+        arguments: Value,
+    ) -> io::Result<RawHttpResponse> {
+        match endpoint {
+            McpEndpoint::Api => self.post("POST /api/mcp", key, &[], &tool_call_message(tool, arguments)),
+            McpEndpoint::Modern => self.call_stateless(key, json!({ "name": tool, "arguments": arguments })),
         }
     }
 
     /// Calls a tool with these parameters, in the manner of 2026-07-28.
-    pub(crate) fn modern(&mut self, key: &str, mut params: Value) -> io::Result<Answer> {
+    pub(crate) fn call_stateless(&mut self, key: &str, mut params: Value) -> io::Result<RawHttpResponse> {
         let name = params["name"].as_str().unwrap().to_owned();
         params["_meta"] = json!({
-            "io.modelcontextprotocol/protocolVersion": MODERN,
+            "io.modelcontextprotocol/protocolVersion": STATELESS_REVISION,
             "io.modelcontextprotocol/clientCapabilities": { "elicitation": {} },
         });
         let message = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params });
-        let headers =
-            [("MCP-Protocol-Version", MODERN), ("Mcp-Method", "tools/call"), ("Mcp-Name", name.as_str())];
+        let headers = [
+            ("MCP-Protocol-Version", STATELESS_REVISION),
+            ("Mcp-Method", "tools/call"),
+            ("Mcp-Name", name.as_str()),
+        ];
         self.post("POST /mcp", key, &headers, &message)
     }
 
@@ -140,28 +149,28 @@ impl Client {
     }
 
     /// Opens a session; its name.
-    pub(crate) fn greet(&mut self, key: &str, client: &str) -> String {
+    pub(crate) fn open_session(&mut self, key: &str, client: &str) -> String {
         let about = json!({ "name": client, "version": "1" });
-        let hello = json!({ "protocolVersion": SESSION, "capabilities": {}, "clientInfo": about });
+        let hello = json!({ "protocolVersion": SESSION_REVISION, "capabilities": {}, "clientInfo": about });
         let hello = json!({ "jsonrpc": "2.0", "id": 0, "method": "initialize", "params": hello });
         let answer = self.post("POST /mcp", key, &[], &hello).unwrap();
         let name = answer.header("mcp-session-id").unwrap_or_else(|| panic!("{answer:?}")).to_owned();
         let ready = json!({ "jsonrpc": "2.0", "method": "notifications/initialized" });
-        let headers = [("MCP-Protocol-Version", SESSION), ("Mcp-Session-Id", name.as_str())];
+        let headers = [("MCP-Protocol-Version", SESSION_REVISION), ("Mcp-Session-Id", name.as_str())];
         assert_eq!(self.post("POST /mcp", key, &headers, &ready).unwrap().status, 202);
         name
     }
 
     /// Calls a tool in a session.
-    pub(crate) fn call_in(
+    pub(crate) fn call_in_session(
         &mut self,
         session: &str,
         key: &str,
         tool: &str,
         arguments: Value,
-    ) -> io::Result<Answer> {
-        let headers = [("MCP-Protocol-Version", SESSION), ("Mcp-Session-Id", session)];
-        self.post("POST /mcp", key, &headers, &message(tool, arguments))
+    ) -> io::Result<RawHttpResponse> {
+        let headers = [("MCP-Protocol-Version", SESSION_REVISION), ("Mcp-Session-Id", session)];
+        self.post("POST /mcp", key, &headers, &tool_call_message(tool, arguments))
     }
 
     pub(crate) fn post(
@@ -170,7 +179,7 @@ impl Client {
         key: &str,
         headers: &[(&str, &str)],
         message: &Value,
-    ) -> io::Result<Answer> {
+    ) -> io::Result<RawHttpResponse> {
         let bearer = format!("Bearer {key}");
         let mut all =
             vec![("Content-Type", "application/json"), ("Accept", "application/json, text/event-stream")];
@@ -180,12 +189,12 @@ impl Client {
     }
 }
 
-fn message(tool: &str, arguments: Value) -> Value {
+fn tool_call_message(tool: &str, arguments: Value) -> Value {
     let params = json!({ "name": tool, "arguments": arguments });
     json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params })
 }
 
-fn request(line: &str, headers: &[(&str, &str)], body: &str) -> String {
+fn encode_request(line: &str, headers: &[(&str, &str)], body: &str) -> String {
     let mut text = format!("{line} HTTP/1.1\r\nHost: localhost\r\nContent-Length: {}\r\n", body.len());
     for (name, value) in headers {
         write!(text, "{name}: {value}\r\n").unwrap();
@@ -194,7 +203,7 @@ fn request(line: &str, headers: &[(&str, &str)], body: &str) -> String {
 }
 
 /// Reads one answer. `UnexpectedEof` is a connection that was closed before it; `InvalidData` an answer that broke off.
-pub(crate) fn read_answer(reader: &mut impl BufRead) -> io::Result<Answer> {
+pub(crate) fn read_response(reader: &mut impl BufRead) -> io::Result<RawHttpResponse> {
     if reader.fill_buf()?.is_empty() {
         return Err(ErrorKind::UnexpectedEof.into());
     }
@@ -222,7 +231,7 @@ fn read_line(reader: &mut impl BufRead) -> io::Result<String> {
     line.strip_suffix("\r\n").map(str::to_owned).ok_or_else(|| ErrorKind::UnexpectedEof.into())
 }
 
-fn read_head(reader: &mut impl BufRead) -> io::Result<Answer> {
+fn read_head(reader: &mut impl BufRead) -> io::Result<RawHttpResponse> {
     let mut head = Vec::new();
     loop {
         let line = read_line(reader)?;
@@ -233,7 +242,7 @@ fn read_head(reader: &mut impl BufRead) -> io::Result<Answer> {
         }
     }
     let status = head[0].split(' ').nth(1).unwrap().parse().unwrap();
-    Ok(Answer { status, head, body: String::new() })
+    Ok(RawHttpResponse { status, header_lines: head, body: String::new() })
 }
 
 /// The next chunk of a chunked body; nothing at its end.

@@ -4,32 +4,37 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use super::host::{Host, Key, Site, eventually};
-use super::http::{Answer, Way};
-use crate::process::{DEADLINE, run_with};
+use super::host::{CreatedKey, HttpHost, StoreFixture, eventually};
+use super::http::{McpEndpoint, RawHttpResponse};
+use crate::process::{TEST_TIMEOUT, run_command};
 
 /// How long a revocation may take everywhere.
-const PROMISE: Duration = Duration::from_secs(2);
+const REVOCATION_TIMEOUT: Duration = Duration::from_secs(2);
 
-fn echo(host: &Host, way: Way, key: &str) -> Answer {
-    host.client().call(way, key, "echo", json!({ "text": "hello" })).unwrap()
+fn call_echo(host: &HttpHost, endpoint: McpEndpoint, key: &str) -> RawHttpResponse {
+    host.client().call(endpoint, key, "echo", json!({ "text": "hello" })).unwrap()
 }
 
-fn opens(host: &Host, key: &str) -> bool {
-    Way::BOTH.iter().all(|way| echo(host, *way, key).echoed().as_deref() == Some("hello"))
+fn is_key_accepted(host: &HttpHost, key: &str) -> bool {
+    McpEndpoint::ALL.iter().all(|way| call_echo(host, *way, key).echo_text().as_deref() == Some("hello"))
 }
 
 /// Uses a key until it is refused; how long after `since` it was last let in.
-pub(crate) fn last_welcome(host: &Host, way: Way, key: &str, since: Instant) -> Duration {
+pub(crate) fn time_until_rejected(
+    host: &HttpHost,
+    endpoint: McpEndpoint,
+    key: &str,
+    since: Instant,
+) -> Duration {
     let mut last = Duration::ZERO;
     let mut client = host.client();
-    eventually("the key is refused", DEADLINE, || {
+    eventually("the key is refused", TEST_TIMEOUT, || {
         let sent = since.elapsed();
-        let answer = client.call(way, key, "echo", json!({ "text": "hello" })).unwrap();
-        if answer.is_refused(way) {
+        let answer = client.call(endpoint, key, "echo", json!({ "text": "hello" })).unwrap();
+        if answer.is_key_rejected(endpoint) {
             return Some(());
         }
-        assert_eq!(answer.echoed().as_deref(), Some("hello"), "{answer:?}");
+        assert_eq!(answer.echo_text().as_deref(), Some("hello"), "{answer:?}");
         last = sent;
         None
     });
@@ -37,65 +42,67 @@ pub(crate) fn last_welcome(host: &Host, way: Way, key: &str, since: Instant) -> 
 }
 
 #[test]
-fn a_key_is_printed_alone_and_opens_a_running_server() {
-    let site = Site::new();
+fn created_key_is_printed_alone_and_works_at_once() {
+    let site = StoreFixture::new();
     let host = site.serve(&[]);
     assert!(host.log().contains("`fluxway keys create` makes one; the server need not be restarted"));
-    for way in Way::BOTH {
-        let answer = echo(&host, way, "");
+    for way in McpEndpoint::ALL {
+        let answer = call_echo(&host, way, "");
         assert_eq!((answer.status, answer.header("www-authenticate")), (401, Some("Bearer")), "{way:?}");
     }
-    let (code, out, err) = site.keys(&["create", "--label", "laptop"]);
+    let (code, out, err) = site.run_keys(&["create", "--label", "laptop"]);
     let key = out.strip_suffix('\n').unwrap();
     assert_eq!(code, 0, "{err}");
     let is_key = key
         .strip_prefix("cf_live_sk_")
         .is_some_and(|rest| rest.len() == 55 && rest.bytes().all(|byte| byte.is_ascii_alphanumeric()));
     assert!(is_key, "stdout holds {} bytes that are no key", out.len());
-    let id = site.list()[0]["id"].as_str().unwrap().to_owned();
+    let id = site.list_keys()[0]["id"].as_str().unwrap().to_owned();
     assert_eq!(err, format!("{id}: read for main. It is shown this once.\n"));
-    assert!(opens(&host, key));
+    assert!(is_key_accepted(&host, key));
 }
 
 #[test]
 fn a_revoked_key_is_refused_within_two_seconds() {
-    let site = Site::new();
-    let (host, key) = (site.serve(&["--rate-limit", "0"]), site.key(&[]));
-    assert!(opens(&host, &key.text));
-    let (code, out, err) = site.keys(&["revoke", &key.id]);
+    let site = StoreFixture::new();
+    let (host, key) = (site.serve(&["--rate-limit", "0"]), site.create_key(&[]));
+    assert!(is_key_accepted(&host, &key.text));
+    let (code, out, err) = site.run_keys(&["revoke", &key.id]);
     let since = Instant::now();
     assert_eq!((code, out.as_str()), (0, ""), "{err}");
     assert!(err.contains("is revoked; within two seconds nobody takes it any more"), "{err}");
     std::thread::scope(|scope| {
-        for way in Way::BOTH {
+        for way in McpEndpoint::ALL {
             let (host, key) = (&host, &key.text);
-            scope.spawn(move || assert!(last_welcome(host, way, key, since) < PROMISE, "{way:?}"));
+            scope.spawn(move || {
+                assert!(time_until_rejected(host, way, key, since) < REVOCATION_TIMEOUT, "{way:?}");
+            });
         }
     });
-    assert_eq!(site.list()[0]["state"], "revoked");
+    assert_eq!(site.list_keys()[0]["state"], "revoked");
     // To end it once more changes nothing, and is no error.
-    let before = site.list();
-    assert_eq!(site.keys(&["revoke", &key.id]).0, 0);
-    assert_eq!(site.list(), before);
+    let before = site.list_keys();
+    assert_eq!(site.run_keys(&["revoke", &key.id]).0, 0);
+    assert_eq!(site.list_keys(), before);
 }
 
 #[test]
-fn lists_show_what_is_known_and_no_secret() {
-    let site = Site::new();
-    let laptop = site.key(&["--label", "laptop"]);
+fn key_list_shows_metadata_without_secrets() {
+    let site = StoreFixture::new();
+    let laptop = site.create_key(&["--label", "laptop"]);
     let create =
         ["call", "create_project", "--toolsets", "projects", "--name", "P", "--template", "page", "--json"];
-    let made: Value = serde_json::from_str(&run_with(&mut site.command(&create)).1).unwrap();
+    let made: Value = serde_json::from_str(&run_command(&mut site.command(&create)).1).unwrap();
     let p1 = made["id"].as_str().unwrap();
     let build =
-        site.key(&["--scope", "read,write", "--tenant", "local", "--project", p1, "--expires", "90d"]);
-    let trial = site.key(&["--test", "--scope", "admin", "--expires", "0m"]);
-    let ended = site.key(&[]);
-    assert_eq!(site.keys(&["revoke", &ended.id]).0, 0);
+        site.create_key(&["--scope", "read,write", "--tenant", "local", "--project", p1, "--expires", "90d"]);
+    let trial = site.create_key(&["--test", "--scope", "admin", "--expires", "0m"]);
+    let ended = site.create_key(&[]);
+    assert_eq!(site.run_keys(&["revoke", &ended.id]).0, 0);
     let host = site.serve(&[]);
-    assert!(opens(&host, &laptop.text));
+    assert!(is_key_accepted(&host, &laptop.text));
 
-    let list = site.list();
+    let list = site.list_keys();
     for (key, listed, scope, tenant, state) in [
         (&laptop, &list[0], "read", "main", "active"),
         (&build, &list[1], "write", "local", "active"),
@@ -110,7 +117,7 @@ fn lists_show_what_is_known_and_no_secret() {
     assert_eq!([&list[1]["project"], &list[2]["environment"]], [p1, "test"]);
     assert!(trial.text.starts_with("cf_test_sk_"));
 
-    let (code, out, err) = site.keys(&["list"]);
+    let (code, out, err) = site.run_keys(&["list"]);
     let lines: Vec<&str> = out.lines().collect();
     assert_eq!((code, lines.len(), err.as_str()), (0, 5, ""), "{out}");
     assert!(lines[0].starts_with("ID ") && lines[0].ends_with("LABEL"), "{out}");
@@ -122,74 +129,74 @@ fn lists_show_what_is_known_and_no_secret() {
     ] {
         assert!(words.iter().all(|word| line.contains(word)), "{words:?} is not all in {line:?}");
     }
-    let (_, json, _) = site.keys(&["list", "--json"]);
+    let (_, json, _) = site.run_keys(&["list", "--json"]);
     for key in [&laptop, &build, &trial, &ended] {
         assert!(!out.contains(key.secret()) && !json.contains(key.secret()), "a secret is listed");
     }
-    let (_, local, _) = site.keys(&["list", "--tenant", "local"]);
+    let (_, local, _) = site.run_keys(&["list", "--tenant", "local"]);
     assert!(local.contains(&build.id) && !local.contains(&laptop.id), "{local}");
     // The same project for somebody who does not have it.
     for (tenant, project) in [("main", p1), ("local", "p1"), ("local", "../x")] {
-        let (code, out, err) = site.keys(&["create", "--tenant", tenant, "--project", project]);
+        let (code, out, err) = site.run_keys(&["create", "--tenant", tenant, "--project", project]);
         assert_eq!((code, out.as_str()), (1, ""), "{err}");
         assert!(err.starts_with(&format!("error: {tenant} has no project `{project}`")), "{err}");
     }
-    assert_eq!(site.list().len(), 4);
+    assert_eq!(site.list_keys().len(), 4);
 }
 
 #[test]
-fn an_empty_list_says_what_to_do() {
-    let site = Site::new();
-    let (code, out, err) = site.keys(&["list"]);
+fn empty_key_list_prints_a_hint() {
+    let site = StoreFixture::new();
+    let (code, out, err) = site.run_keys(&["list"]);
     assert_eq!((code, out.as_str()), (0, ""));
     assert_eq!(err, "There are no keys. `fluxway keys create` makes one.\n");
-    assert_eq!(site.keys(&["list", "--json"]).1, "{\"keys\":[]}\n");
+    assert_eq!(site.run_keys(&["list", "--json"]).1, "{\"keys\":[]}\n");
 }
 
-fn rotate(site: &Site, key: &Key, overlap: &str) -> Key {
-    let (code, out, err) = site.keys(&["rotate", &key.id, "--overlap", overlap]);
+fn rotate(fixture: &StoreFixture, key: &CreatedKey, overlap: &str) -> CreatedKey {
+    let (code, out, err) = fixture.run_keys(&["rotate", &key.id, "--overlap", overlap]);
     assert_eq!(code, 0, "{err}");
     assert!(err.contains(&format!("The old secret of {} is good until ", key.id)), "{err}");
-    Key { text: out.trim_end().to_owned(), id: key.id.clone() }
+    CreatedKey { text: out.trim_end().to_owned(), id: key.id.clone() }
 }
 
 #[test]
-fn a_rotated_key_has_two_secrets_for_a_while() {
-    let site = Site::new();
-    let (host, first) = (site.serve(&["--rate-limit", "0"]), site.key(&["--scope", "write"]));
+fn rotated_key_accepts_both_secrets_during_overlap() {
+    let site = StoreFixture::new();
+    let (host, first) = (site.serve(&["--rate-limit", "0"]), site.create_key(&["--scope", "write"]));
     let second = rotate(&site, &first, "1h");
-    assert!(opens(&host, &first.text) && opens(&host, &second.text));
-    let list = site.list();
+    assert!(is_key_accepted(&host, &first.text) && is_key_accepted(&host, &second.text));
+    let list = site.list_keys();
     assert_eq!((list.len(), &list[0]["scope"]), (1, &json!("write")));
     assert_eq!(list[0]["prefixes"], json!([second.prefix(), first.prefix()]));
 
     let third = rotate(&site, &first, "0m");
     let since = Instant::now();
-    assert!(opens(&host, &third.text));
+    assert!(is_key_accepted(&host, &third.text));
     for old in [&first, &second] {
-        assert!(last_welcome(&host, Way::Modern, &old.text, since) < PROMISE);
+        assert!(time_until_rejected(&host, McpEndpoint::Modern, &old.text, since) < REVOCATION_TIMEOUT);
     }
-    assert!(opens(&host, &third.text));
-    assert_eq!(site.list()[0]["prefixes"], json!([third.prefix()]));
+    assert!(is_key_accepted(&host, &third.text));
+    assert_eq!(site.list_keys()[0]["prefixes"], json!([third.prefix()]));
 }
 
 #[test]
-fn an_expired_key_opens_nothing() {
-    let site = Site::new();
+fn expired_key_is_rejected() {
+    let site = StoreFixture::new();
     let host = site.serve(&[]);
-    let (expired, good) = (site.key(&["--expires", "0m"]), site.key(&["--expires", "1h"]));
-    for way in Way::BOTH {
-        assert!(echo(&host, way, &expired.text).is_refused(way), "{way:?}");
+    let (expired, good) = (site.create_key(&["--expires", "0m"]), site.create_key(&["--expires", "1h"]));
+    for way in McpEndpoint::ALL {
+        assert!(call_echo(&host, way, &expired.text).is_key_rejected(way), "{way:?}");
     }
-    assert!(opens(&host, &good.text));
+    assert!(is_key_accepted(&host, &good.text));
 }
 
 #[test]
-fn what_is_wrong_is_said_and_nothing_is_lost() {
-    let site = Site::new();
-    let (kept, ended) = (site.key(&["--label", "kept"]), site.key(&[]));
-    assert_eq!(site.keys(&["revoke", &ended.id]).0, 0);
-    let before = site.list();
+fn invalid_key_commands_are_rejected_without_changes() {
+    let site = StoreFixture::new();
+    let (kept, ended) = (site.create_key(&["--label", "kept"]), site.create_key(&[]));
+    assert_eq!(site.run_keys(&["revoke", &ended.id]).0, 0);
+    let before = site.list_keys();
     let long = "x".repeat(201);
     for (args, code, says) in [
         (
@@ -215,17 +222,17 @@ fn what_is_wrong_is_said_and_nothing_is_lost() {
         (&["rotate", &kept.id, "--overlap", "1y"], 2, "`1y` is no time"),
         (&["end"], 2, "unrecognized subcommand 'end'"),
     ] {
-        let (found, out, err) = site.keys(args);
+        let (found, out, err) = site.run_keys(args);
         assert_eq!((found, out.as_str()), (code, ""), "{args:?}: {err}");
         assert!(err.contains(says) && err.starts_with("error: "), "{args:?}: {err}");
     }
-    assert_eq!(site.list(), before);
-    assert!(opens(&site.serve(&[]), &kept.text));
+    assert_eq!(site.list_keys(), before);
+    assert!(is_key_accepted(&site.serve(&[]), &kept.text));
 }
 
 #[test]
-fn a_database_that_cannot_be_meant_is_said() {
-    let site = Site::new();
+fn invalid_database_urls_are_reported_without_passwords() {
+    let site = StoreFixture::new();
     for (url, code, says) in [
         ("mysql://ann:hunter2@db/flux", 2, "there is no store `mysql:`"),
         ("store.db", 2, "database: a store is `sqlite:PATH` or"),
@@ -233,7 +240,7 @@ fn a_database_that_cannot_be_meant_is_said() {
         ("postgres://ann:hunter2@127.0.0.1:1/flux", 3, "cannot be reached"),
     ] {
         for args in [&["keys", "create"][..], &["serve", "--http", "127.0.0.1:0"]] {
-            let (found, out, err) = run_with(site.command(args).env("FLUXWAY_DATABASE", url));
+            let (found, out, err) = run_command(site.command(args).env("FLUXWAY_DATABASE", url));
             assert_eq!((found, out.as_str()), (code, ""), "{url}: {err}");
             assert!(err.contains(says) && !err.contains("hunter2"), "{url}: {err}");
         }
@@ -242,18 +249,22 @@ fn a_database_that_cannot_be_meant_is_said() {
 
 /// T12 of the guide: nobody finds a secret in what is kept or said.
 #[test]
-fn a_secret_is_kept_nowhere() {
-    let site = Site::new();
+fn secrets_are_neither_stored_nor_logged() {
+    let site = StoreFixture::new();
     let host = site.serve(&["--log", "trace", "--rate-limit", "0"]);
-    let (first, ended) = (site.key(&["--scope", "admin"]), site.key(&[]));
+    let (first, ended) = (site.create_key(&["--scope", "admin"]), site.create_key(&[]));
     let second = rotate(&site, &first, "1h");
     let wrong = format!("{}{}", first.prefix(), ended.secret());
-    assert!(opens(&host, &first.text) && opens(&host, &second.text) && opens(&host, &ended.text));
-    for way in Way::BOTH {
-        assert!(echo(&host, way, &wrong).is_refused(way));
+    assert!(
+        is_key_accepted(&host, &first.text)
+            && is_key_accepted(&host, &second.text)
+            && is_key_accepted(&host, &ended.text)
+    );
+    for way in McpEndpoint::ALL {
+        assert!(call_echo(&host, way, &wrong).is_key_rejected(way));
     }
-    assert_eq!(site.keys(&["revoke", &ended.id]).0, 0);
-    last_welcome(&host, Way::Api, &ended.text, Instant::now());
+    assert_eq!(site.run_keys(&["revoke", &ended.id]).0, 0);
+    time_until_rejected(&host, McpEndpoint::Api, &ended.text, Instant::now());
     let query = format!("/mcp?key={}", first.text);
     assert_eq!(host.client().get(&query).unwrap().status, 401);
     let bearer = format!("Bearer {}", first.text);
@@ -261,9 +272,9 @@ fn a_secret_is_kept_nowhere() {
     assert_eq!(metrics.status, 200);
 
     // Once while the server runs, and once when it has ended.
-    let mut kept = files(&site);
-    let (out, log) = host.end();
-    kept.extend(files(&site));
+    let mut kept = store_files(&site);
+    let (out, log) = host.shut_down();
+    kept.extend(store_files(&site));
     let said = [("stdout", out), ("log", log), ("metrics", metrics.body)];
     kept.extend(said.map(|(name, text)| (name.to_owned(), text.into_bytes())));
     let holds = |bytes: &[u8], text: &str| bytes.windows(text.len()).any(|part| part == text.as_bytes());
@@ -282,39 +293,39 @@ fn a_secret_is_kept_nowhere() {
 }
 
 /// All that lies in the folder of a store.
-fn files(site: &Site) -> Vec<(String, Vec<u8>)> {
-    let all = std::fs::read_dir(site.folder.path()).unwrap().map(Result::unwrap);
+fn store_files(fixture: &StoreFixture) -> Vec<(String, Vec<u8>)> {
+    let all = std::fs::read_dir(fixture.folder.path()).unwrap().map(Result::unwrap);
     all.map(|file| (file.file_name().to_string_lossy().into_owned(), std::fs::read(file.path()).unwrap()))
         .collect()
 }
 
 #[test]
-fn a_pepper_of_the_settings_is_needed_to_use_what_was_made_with_it() {
-    let site = Site::new();
+fn configured_pepper_is_required_to_verify_its_keys() {
+    let site = StoreFixture::new();
     let pepper = "ab".repeat(32);
-    let (code, out, err) = run_with(site.command(&["keys", "create"]).env("FLUXWAY_KEY_PEPPER", &pepper));
+    let (code, out, err) = run_command(site.command(&["keys", "create"]).env("FLUXWAY_KEY_PEPPER", &pepper));
     assert_eq!(code, 0, "{err}");
     let key = out.trim_end();
-    let with = Host::start(site.serving(&[]).env("FLUXWAY_KEY_PEPPER", &pepper));
-    assert!(opens(&with, key));
+    let with = HttpHost::start(site.serve_command(&[]).env("FLUXWAY_KEY_PEPPER", &pepper));
+    assert!(is_key_accepted(&with, key));
     let without = site.serve(&[]);
-    assert!(Way::BOTH.iter().all(|way| echo(&without, *way, key).is_refused(*way)));
+    assert!(McpEndpoint::ALL.iter().all(|way| call_echo(&without, *way, key).is_key_rejected(*way)));
     let file = std::fs::read(site.path("store.db")).unwrap();
     assert!(!file.windows(32).any(|part| part == [0xab; 32]), "the pepper is kept");
 }
 
 /// A new key as scripts see it, and as lists show it later.
-fn made_and_listed() -> (Value, Value) {
-    let site = Site::new();
+fn create_and_list_key() -> (Value, Value) {
+    let site = StoreFixture::new();
     let args = ["create", "--json", "--label", "ci", "--scope", "read,write", "--expires", "1h"];
-    let (code, out, err) = site.keys(&args);
+    let (code, out, err) = site.run_keys(&args);
     assert_eq!((code, err.as_str()), (0, ""));
-    (serde_json::from_str(&out).unwrap(), site.list().remove(0))
+    (serde_json::from_str(&out).unwrap(), site.list_keys().remove(0))
 }
 
 #[test]
-fn a_key_as_json_says_all_that_is_known() {
-    let (made, listed) = made_and_listed();
+fn created_key_json_matches_the_list() {
+    let (made, listed) = create_and_list_key();
     for name in ["id", "tenant", "label", "environment", "scope", "project", "revoked", "state"] {
         assert_eq!(made[name], listed[name], "{name}");
     }
@@ -322,8 +333,8 @@ fn a_key_as_json_says_all_that_is_known() {
 }
 
 #[test]
-fn a_key_as_json_has_the_times_that_lists_have() {
-    let (made, listed) = made_and_listed();
+fn created_key_json_has_the_listed_times() {
+    let (made, listed) = create_and_list_key();
     for name in ["created", "expires"] {
         assert_eq!(made[name], listed[name], "{name}");
     }

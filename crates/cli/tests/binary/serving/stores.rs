@@ -6,27 +6,28 @@ use std::process::Command;
 
 use rusqlite::Connection;
 
-use super::host::Site;
-use crate::process::{BINARY, run_with};
+use super::host::StoreFixture;
+use crate::process::{BINARY, run_command};
 
-const COMMANDS: [&[&str]; 3] = [&["keys", "create"], &["keys", "list"], &["serve", "--http", "127.0.0.1:0"]];
+const STORE_COMMANDS: [&[&str]; 3] =
+    [&["keys", "create"], &["keys", "list"], &["serve", "--http", "127.0.0.1:0"]];
 
 /// Every command refuses with this text, and leaves the file as it is.
-fn assert_refused(site: &Site, expected: &str) {
-    let before = std::fs::read(site.path("store.db")).unwrap();
-    for args in COMMANDS {
-        let (code, out, err) = run_with(&mut site.command(args));
+fn assert_refused(fixture: &StoreFixture, expected: &str) {
+    let before = std::fs::read(fixture.path("store.db")).unwrap();
+    for args in STORE_COMMANDS {
+        let (code, out, err) = run_command(&mut fixture.command(args));
         assert_eq!((code, out.as_str()), (3, ""), "{args:?}: {err}");
         assert!(err.contains("error: sqlite:") && err.contains(expected), "{args:?}: {err}");
         assert!(err.ends_with("hint: --database names another one\n"), "{args:?}: {err}");
     }
-    assert!(before == std::fs::read(site.path("store.db")).unwrap(), "the file was changed");
+    assert!(before == std::fs::read(fixture.path("store.db")).unwrap(), "the file was changed");
 }
 
 #[test]
 fn a_newer_schema_is_refused() {
-    let site = Site::new();
-    let key = site.key(&[]);
+    let site = StoreFixture::new();
+    let key = site.create_key(&[]);
     let file = Connection::open(site.path("store.db")).unwrap();
     file.pragma_update(None, "user_version", 7).unwrap();
     file.pragma_update(None, "wal_checkpoint", "TRUNCATE").ok();
@@ -36,16 +37,16 @@ fn a_newer_schema_is_refused() {
     let file = Connection::open(site.path("store.db")).unwrap();
     file.pragma_update(None, "user_version", 4).unwrap();
     drop(file);
-    assert_eq!(site.prefixes(), [key.prefix()]);
+    assert_eq!(site.key_prefixes(), [key.prefix()]);
 }
 
 #[test]
-fn a_file_with_something_else_in_it_is_refused() {
+fn non_database_file_is_rejected() {
     for (bytes, expected) in [
         ("Dear diary, today nothing happened.\n".repeat(100), "is not a database; name another file"),
         ("SQLite format 3\0".to_owned() + &"\0".repeat(4080), "is not a database"),
     ] {
-        let site = Site::new();
+        let site = StoreFixture::new();
         std::fs::write(site.path("store.db"), bytes).unwrap();
         assert_refused(&site, expected);
     }
@@ -53,7 +54,7 @@ fn a_file_with_something_else_in_it_is_refused() {
 
 #[test]
 fn the_database_of_another_program_is_refused() {
-    let site = Site::new();
+    let site = StoreFixture::new();
     let file = Connection::open(site.path("store.db")).unwrap();
     file.execute_batch("CREATE TABLE songs (title TEXT)").unwrap();
     drop(file);
@@ -62,26 +63,26 @@ fn the_database_of_another_program_is_refused() {
 
 /// Whoever copies the file of a server that has ended has copied everything.
 #[test]
-fn who_ends_in_good_order_leaves_one_file() {
-    let site = Site::new();
-    let key = site.key(&[]);
+fn clean_shutdown_leaves_a_single_file() {
+    let site = StoreFixture::new();
+    let key = site.create_key(&[]);
     let host = site.serve(&[]);
     assert_eq!(host.client().get("/readyz").unwrap().status, 200);
-    host.end();
-    let copy = Site::new();
+    host.shut_down();
+    let copy = StoreFixture::new();
     std::fs::copy(site.path("store.db"), copy.path("store.db")).unwrap();
-    assert_eq!(copy.prefixes(), [key.prefix()]);
+    assert_eq!(copy.key_prefixes(), [key.prefix()]);
     assert!(!site.path("store.db-wal").exists(), "the log is still there");
 }
 
 /// A command as somebody whom permissions hold back. Root is not: it becomes nobody.
-fn as_user(site: &Site, args: &[&str]) -> Option<Command> {
+fn unprivileged_command(fixture: &StoreFixture, args: &[&str]) -> Option<Command> {
     if !rustix::process::geteuid().is_root() {
-        return Some(site.command(args));
+        return Some(fixture.command(args));
     }
     let mut command = Command::new("setpriv");
     command.args(["--reuid=65534", "--regid=65534", "--clear-groups", BINARY]).args(args);
-    command.env("FLUXWAY_DATABASE", &site.url).env("XDG_CONFIG_HOME", "/nonexistent");
+    command.env("FLUXWAY_DATABASE", &fixture.url).env("XDG_CONFIG_HOME", "/nonexistent");
     let mut probe = Command::new("setpriv");
     let probed =
         probe.args(["--reuid=65534", "--regid=65534", "--clear-groups", BINARY, "--version"]).output();
@@ -89,19 +90,21 @@ fn as_user(site: &Site, args: &[&str]) -> Option<Command> {
 }
 
 #[test]
-fn a_folder_that_cannot_be_written_is_said() {
+fn unwritable_folder_is_reported() {
     for has_store in [false, true] {
-        let site = Site::new();
+        let site = StoreFixture::new();
         let mut kept = Vec::new();
         if has_store {
-            site.key(&[]);
+            site.create_key(&[]);
             std::fs::set_permissions(site.path("store.db"), Permissions::from_mode(0o444)).unwrap();
             kept = std::fs::read(site.path("store.db")).unwrap();
         }
         std::fs::set_permissions(site.folder.path(), Permissions::from_mode(0o555)).unwrap();
-        for args in COMMANDS {
-            let Some(mut command) = as_user(&site, args) else { return not_run("setpriv cannot be used") };
-            let (code, out, err) = run_with(&mut command);
+        for args in STORE_COMMANDS {
+            let Some(mut command) = unprivileged_command(&site, args) else {
+                return print_skipped("setpriv cannot be used");
+            };
+            let (code, out, err) = run_command(&mut command);
             assert_eq!((code, out.as_str()), (3, ""), "{args:?} {has_store}: {err}");
             assert!(err.contains("error: sqlite:") && err.contains("hint: --database"), "{args:?}: {err}");
             let reasons = ["Permission denied", "readonly database", "unable to open database file"];
@@ -114,6 +117,6 @@ fn a_folder_that_cannot_be_written_is_said() {
 }
 
 #[expect(clippy::print_stdout, reason = "there is no protocol here")]
-pub(crate) fn not_run(why: &str) {
+pub(crate) fn print_skipped(why: &str) {
     println!("not run: {why}");
 }

@@ -3,7 +3,7 @@
 use serde_json::Value;
 use toml_edit::{Array, DocumentMut, InlineTable, Item, TableLike};
 
-use super::shown;
+use super::format_key;
 use crate::plan::document::Setting;
 
 pub(super) fn set(text: &str, Setting { key, value, append }: &Setting) -> Result<String, String> {
@@ -13,32 +13,32 @@ pub(super) fn set(text: &str, Setting { key, value, append }: &Setting) -> Resul
     let mut table: &mut dyn TableLike = document.as_table_mut();
     for name in way {
         let entry = table.entry(name).or_insert_with(toml_edit::table);
-        table = entry.as_table_like_mut().ok_or_else(|| format!("{} is not a table", shown(way)))?;
+        table = entry.as_table_like_mut().ok_or_else(|| format!("{} is not a table", format_key(way)))?;
     }
-    let new = of_json(value).ok_or("TOML has no such value")?;
+    let new = from_json(value).ok_or("TOML has no such value")?;
     if *append {
         let entry = table.entry(last).or_insert_with(|| Item::Value(Array::new().into()));
-        let array = entry.as_array_mut().ok_or_else(|| format!("{} is not a list", shown(key)))?;
-        if !array.iter().any(|known| same(known, &new)) {
-            push(array, new);
+        let array = entry.as_array_mut().ok_or_else(|| format!("{} is not a list", format_key(key)))?;
+        if !array.iter().any(|known| is_same_value(known, &new)) {
+            append_item(array, new);
         }
         return Ok(document.to_string());
     }
     match table.get_mut(last) {
-        Some(Item::Value(old)) if same(old, &new) => {}
+        Some(Item::Value(old)) if is_same_value(old, &new) => {}
         Some(Item::Value(old)) => {
             let decor = old.decor().clone();
             *old = new;
             *old.decor_mut() = decor;
         }
         Some(Item::None) | None => drop(table.insert(last, Item::Value(new))),
-        Some(_) => return Err(format!("{} is a table", shown(key))),
+        Some(_) => return Err(format!("{} is a table", format_key(key))),
     }
     Ok(document.to_string())
 }
 
 /// Adds to a list in the way that its last item is written: on a line of its own, or not.
-fn push(list: &mut Array, new: toml_edit::Value) {
+fn append_item(list: &mut Array, new: toml_edit::Value) {
     let before = list.iter().last().and_then(|last| last.decor().prefix()).and_then(|prefix| prefix.as_str());
     let before = before.filter(|before| before.contains('\n')).map(|before| {
         // A comment above the last item is not about this one.
@@ -50,7 +50,7 @@ fn push(list: &mut Array, new: toml_edit::Value) {
     }
 }
 
-fn same(one: &toml_edit::Value, other: &toml_edit::Value) -> bool {
+fn is_same_value(one: &toml_edit::Value, other: &toml_edit::Value) -> bool {
     let plain = |value: &toml_edit::Value| value.clone().decorated("", "").to_string();
     match (one.as_str(), other.as_str()) {
         (Some(one), Some(other)) => one == other,
@@ -58,7 +58,7 @@ fn same(one: &toml_edit::Value, other: &toml_edit::Value) -> bool {
     }
 }
 
-fn of_json(value: &Value) -> Option<toml_edit::Value> {
+fn from_json(value: &Value) -> Option<toml_edit::Value> {
     Some(match value {
         Value::Null => return None,
         Value::Bool(truth) => (*truth).into(),
@@ -69,9 +69,9 @@ fn of_json(value: &Value) -> Option<toml_edit::Value> {
             None => number.as_f64()?.into(),
         },
         Value::String(text) => text.as_str().into(),
-        Value::Array(items) => items.iter().map(of_json).collect::<Option<Array>>()?.into(),
+        Value::Array(items) => items.iter().map(from_json).collect::<Option<Array>>()?.into(),
         Value::Object(entries) => {
-            let entry = |(key, value): (&String, &Value)| Some((key.clone(), of_json(value)?));
+            let entry = |(key, value): (&String, &Value)| Some((key.clone(), from_json(value)?));
             entries.iter().map(entry).collect::<Option<InlineTable>>()?.into()
         }
     })

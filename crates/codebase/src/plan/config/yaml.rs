@@ -4,32 +4,35 @@
 use saphyr::{LoadableYamlNode, MarkedYaml, Scalar, YamlData};
 use serde_json::{Map, Value};
 
-use super::shown;
+use super::format_key;
 use crate::manifest::document;
 use crate::plan::document::Setting;
 
 pub(super) fn set(text: &str, setting: &Setting) -> Result<String, String> {
     let empty = text.lines().all(|line| line.trim().is_empty() || line.trim_start().starts_with('#'));
-    let old = if empty { Value::Object(Map::new()) } else { parsed(text)? };
+    let old = if empty { Value::Object(Map::new()) } else { parse_to_json(text)? };
     let mut wanted = old.clone();
-    put(&mut wanted, setting)?;
+    set_in_value(&mut wanted, setting)?;
     if wanted == old {
         return Ok(text.to_owned());
     }
-    let new =
-        if empty { append(text, "", &setting.key, &setting_value(setting)) } else { write(text, setting)? };
-    match parsed(&new) {
+    let new = if empty {
+        append_lines(text, "", &setting.key, &setting_value(setting))
+    } else {
+        set_in_text(text, setting)?
+    };
+    match parse_to_json(&new) {
         Ok(found) if found == wanted => Ok(new),
-        _ => Err(format!("{} stands where it cannot be set in place", shown(&setting.key))),
+        _ => Err(format!("{} stands where it cannot be set in place", format_key(&setting.key))),
     }
 }
 
-fn parsed(text: &str) -> Result<Value, String> {
+fn parse_to_json(text: &str) -> Result<Value, String> {
     // The same guard against bombs as for manifests.
-    document::yaml(text).map_err(|broken| format!("line {}: {}", broken.line, broken.reason))?;
+    document::parse_yaml(text).map_err(|broken| format!("line {}: {}", broken.line, broken.reason))?;
     let documents = MarkedYaml::load_from_str(text).map_err(|error| error.info().to_owned())?;
     match documents.as_slice() {
-        [one] => value(one),
+        [one] => to_json(one),
         _ => Err("it has several documents".to_owned()),
     }
 }
@@ -40,23 +43,24 @@ fn setting_value(setting: &Setting) -> Value {
 }
 
 /// Sets a value in a parsed document.
-fn put(document: &mut Value, setting: &Setting) -> Result<(), String> {
+fn set_in_value(document: &mut Value, setting: &Setting) -> Result<(), String> {
     let (last, way) = setting.key.split_last().ok_or("a setting has no key")?;
     let mut at = document;
     for name in way {
         if at.is_null() {
             *at = Value::Object(Map::new());
         }
-        let object = at.as_object_mut().ok_or_else(|| format!("{} is not a mapping", shown(way)))?;
+        let object = at.as_object_mut().ok_or_else(|| format!("{} is not a mapping", format_key(way)))?;
         at = object.entry(name.clone()).or_insert(Value::Null);
     }
     if at.is_null() {
         *at = Value::Object(Map::new());
     }
-    let object = at.as_object_mut().ok_or_else(|| format!("{} is not a mapping", shown(way)))?;
+    let object = at.as_object_mut().ok_or_else(|| format!("{} is not a mapping", format_key(way)))?;
     if setting.append {
         let entry = object.entry(last.clone()).or_insert_with(|| Value::Array(Vec::new()));
-        let items = entry.as_array_mut().ok_or_else(|| format!("{} is not a list", shown(&setting.key)))?;
+        let items =
+            entry.as_array_mut().ok_or_else(|| format!("{} is not a list", format_key(&setting.key)))?;
         if !items.contains(&setting.value) {
             items.push(setting.value.clone());
         }
@@ -66,7 +70,7 @@ fn put(document: &mut Value, setting: &Setting) -> Result<(), String> {
     Ok(())
 }
 
-fn value(node: &MarkedYaml<'_>) -> Result<Value, String> {
+fn to_json(node: &MarkedYaml<'_>) -> Result<Value, String> {
     Ok(match &node.data {
         YamlData::Value(scalar) => match scalar {
             Scalar::Null => Value::Null,
@@ -76,21 +80,21 @@ fn value(node: &MarkedYaml<'_>) -> Result<Value, String> {
             Scalar::String(text) => text.to_string().into(),
         },
         YamlData::Representation(text, ..) => text.to_string().into(),
-        YamlData::Sequence(items) => Value::Array(items.iter().map(value).collect::<Result<_, _>>()?),
+        YamlData::Sequence(items) => Value::Array(items.iter().map(to_json).collect::<Result<_, _>>()?),
         YamlData::Mapping(entries) => {
             let mut map = Map::new();
             for (key, inner) in entries {
-                map.insert(name(key).ok_or("a key is not a name")?, value(inner)?);
+                map.insert(key_name(key).ok_or("a key is not a name")?, to_json(inner)?);
             }
             Value::Object(map)
         }
-        YamlData::Tagged(_, inner) => value(inner)?,
+        YamlData::Tagged(_, inner) => to_json(inner)?,
         YamlData::Alias(_) | YamlData::BadValue => return Err("it has aliases".to_owned()),
     })
 }
 
-fn name(key: &MarkedYaml<'_>) -> Option<String> {
-    match value(key).ok()? {
+fn key_name(key: &MarkedYaml<'_>) -> Option<String> {
+    match to_json(key).ok()? {
         Value::String(text) => Some(text),
         Value::Number(number) => Some(number.to_string()),
         Value::Bool(truth) => Some(truth.to_string()),
@@ -99,12 +103,12 @@ fn name(key: &MarkedYaml<'_>) -> Option<String> {
 }
 
 /// Places in the text, from the parser's, which counts characters.
-struct Places<'t> {
+struct YamlOffsets<'t> {
     text: &'t str,
     offsets: Vec<usize>,
 }
 
-impl<'t> Places<'t> {
+impl<'t> YamlOffsets<'t> {
     fn new(text: &'t str) -> Self {
         let offsets = text.char_indices().map(|(at, _)| at).chain([text.len()]).collect();
         Self { text, offsets }
@@ -119,13 +123,15 @@ impl<'t> Places<'t> {
     }
 
     /// The end of the last thing in a node that is written out.
-    fn last(&self, node: &MarkedYaml<'_>) -> usize {
+    fn content_end(&self, node: &MarkedYaml<'_>) -> usize {
         match &node.data {
-            YamlData::Mapping(entries) if !self.is_flow(node) => {
-                entries.iter().map(|(key, value)| self.last(value).max(self.end(key))).max().unwrap_or(0)
-            }
+            YamlData::Mapping(entries) if !self.is_flow(node) => entries
+                .iter()
+                .map(|(key, value)| self.content_end(value).max(self.end(key)))
+                .max()
+                .unwrap_or(0),
             YamlData::Sequence(items) if !self.is_flow(node) => {
-                items.iter().map(|item| self.last(item)).max().unwrap_or(0)
+                items.iter().map(|item| self.content_end(item)).max().unwrap_or(0)
             }
             YamlData::Value(Scalar::Null) if self.start(node) == self.end(node) => 0,
             YamlData::Value(_) | YamlData::Representation(..) => self.scalar_end(node),
@@ -169,68 +175,68 @@ impl<'t> Places<'t> {
     }
 }
 
-fn write(text: &str, setting: &Setting) -> Result<String, String> {
+fn set_in_text(text: &str, setting: &Setting) -> Result<String, String> {
     let documents = MarkedYaml::load_from_str(text).map_err(|error| error.info().to_owned())?;
     let root = documents.first().ok_or("it is empty")?;
-    let places = Places::new(text);
+    let places = YamlOffsets::new(text);
     let mut node = root;
     let mut rest = setting.key.as_slice();
-    let cannot = || format!("{} stands where it cannot be set in place", shown(&setting.key));
+    let cannot = || format!("{} stands where it cannot be set in place", format_key(&setting.key));
     loop {
         let YamlData::Mapping(entries) = &node.data else { return Err(cannot()) };
         let (first, others) = rest.split_first().ok_or_else(cannot)?;
-        let Some((key, inner)) = entries.iter().find(|(key, _)| name(key).as_ref() == Some(first)) else {
+        let Some((key, inner)) = entries.iter().find(|(key, _)| key_name(key).as_ref() == Some(first)) else {
             if places.is_flow(node) {
                 return Err(cannot());
             }
             let (first_key, _) = entries.iter().next().ok_or_else(cannot)?;
             let indent = places.indent(places.start(first_key)).ok_or_else(cannot)?;
-            let end = places.last(node);
-            return Ok(insert(text, end, &lines(indent, rest, &setting_value(setting))));
+            let end = places.content_end(node);
+            return Ok(insert_after_line(text, end, &render_lines(indent, rest, &setting_value(setting))));
         };
         let is_nothing =
             matches!(inner.data, YamlData::Value(Scalar::Null)) && places.start(inner) == places.end(inner);
         if is_nothing {
             let indent = places.indent(places.start(key)).ok_or_else(cannot)?;
-            return Ok(fill(text, places.end(key), indent, others, &setting_value(setting)));
+            return Ok(fill_empty_key(text, places.end(key), indent, others, &setting_value(setting)));
         }
         if others.is_empty() {
-            return replace(&places, key, inner, setting).ok_or_else(cannot);
+            return replace_value(&places, key, inner, setting).ok_or_else(cannot);
         }
         (node, rest) = (inner, others);
     }
 }
 
 /// Writes another value where one stands, or adds to a list.
-fn replace(
-    places: &Places<'_>,
+fn replace_value(
+    places: &YamlOffsets<'_>,
     key: &MarkedYaml<'_>,
     inner: &MarkedYaml<'_>,
     setting: &Setting,
 ) -> Option<String> {
-    let (text, start, end) = (places.text, places.start(inner), places.last(inner));
+    let (text, start, end) = (places.text, places.start(inner), places.content_end(inner));
     if setting.append {
         let YamlData::Sequence(items) = &inner.data else { return None };
         let first = items.first().filter(|_| !places.is_flow(inner))?;
         let line = text[..places.start(first)].rfind('\n').map_or(0, |end| end + 1);
         let dash = text[line..].find('-')?;
-        return Some(insert(
+        return Some(insert_after_line(
             text,
             end,
-            &format!("{}- {}\n", &text[line..line + dash], inline(&setting.value, "")),
+            &format!("{}- {}\n", &text[line..line + dash], render_scalar(&setting.value, "")),
         ));
     }
     let is_scalar = matches!(inner.data, YamlData::Value(_) | YamlData::Representation(..));
     let old = text.get(start..end)?;
     if is_scalar && !old.contains('\n') && !old.starts_with(['|', '>']) && !is_nested(&setting.value) {
-        return Some(format!("{}{}{}", &text[..start], inline(&setting.value, old), &text[end..]));
+        return Some(format!("{}{}{}", &text[..start], render_scalar(&setting.value, old), &text[end..]));
     }
     // A block as a whole: its lines go, the new ones come.
     let indent = places.indent(places.start(key))?;
     let from = text[..places.start(key)].rfind('\n').map_or(0, |end| end + 1);
     let to = text[end..].find('\n').map_or(text.len(), |at| end + at + 1);
     let own = std::slice::from_ref(setting.key.last()?);
-    Some(format!("{}{}{}", &text[..from], lines(indent, own, &setting.value), &text[to..]))
+    Some(format!("{}{}{}", &text[..from], render_lines(indent, own, &setting.value), &text[to..]))
 }
 
 fn is_nested(value: &Value) -> bool {
@@ -242,7 +248,7 @@ fn is_nested(value: &Value) -> bool {
 }
 
 /// After the line of a place.
-fn insert(text: &str, at: usize, lines: &str) -> String {
+fn insert_after_line(text: &str, at: usize, lines: &str) -> String {
     match text[at..].find('\n') {
         Some(end) => format!("{}{lines}{}", &text[..=at + end], &text[at + end + 1..]),
         None => format!("{text}\n{}", lines.trim_end_matches('\n')),
@@ -250,57 +256,59 @@ fn insert(text: &str, at: usize, lines: &str) -> String {
 }
 
 /// A value for a key that has none: `key:`.
-fn fill(text: &str, key_end: usize, indent: &str, rest: &[String], value: &Value) -> String {
+fn fill_empty_key(text: &str, key_end: usize, indent: &str, rest: &[String], value: &Value) -> String {
     if rest.is_empty() && !is_nested(value) {
         let colon = text[key_end..].find(':').map_or(key_end, |at| key_end + at + 1);
-        return format!("{} {}{}", &text[..colon], inline(value, ""), &text[colon..]);
+        return format!("{} {}{}", &text[..colon], render_scalar(value, ""), &text[colon..]);
     }
     let inner = format!("{indent}  ");
-    let new = if rest.is_empty() { block(&inner, value) } else { lines(&inner, rest, value) };
-    insert(text, key_end, &new)
+    let new = if rest.is_empty() { render_block(&inner, value) } else { render_lines(&inner, rest, value) };
+    insert_after_line(text, key_end, &new)
 }
 
-fn append(text: &str, indent: &str, key: &[String], value: &Value) -> String {
+fn append_lines(text: &str, indent: &str, key: &[String], value: &Value) -> String {
     let gap = if text.is_empty() || text.ends_with('\n') { "" } else { "\n" };
-    format!("{text}{gap}{}", lines(indent, key, value))
+    format!("{text}{gap}{}", render_lines(indent, key, value))
 }
 
 /// `a:` and beneath it `b: value`.
-fn lines(indent: &str, key: &[String], value: &Value) -> String {
+fn render_lines(indent: &str, key: &[String], value: &Value) -> String {
     let Some((first, rest)) = key.split_first() else { return String::new() };
-    let first = inline(&Value::String(first.clone()), "");
+    let first = render_scalar(&Value::String(first.clone()), "");
     if !rest.is_empty() {
-        return format!("{indent}{first}:\n{}", lines(&format!("{indent}  "), rest, value));
+        return format!("{indent}{first}:\n{}", render_lines(&format!("{indent}  "), rest, value));
     }
     if is_nested(value) {
-        return format!("{indent}{first}:\n{}", block(&format!("{indent}  "), value));
+        return format!("{indent}{first}:\n{}", render_block(&format!("{indent}  "), value));
     }
-    format!("{indent}{first}: {}\n", inline(value, ""))
+    format!("{indent}{first}: {}\n", render_scalar(value, ""))
 }
 
 /// A list or a mapping, one line each.
-fn block(indent: &str, value: &Value) -> String {
+fn render_block(indent: &str, value: &Value) -> String {
     match value {
         Value::Array(items) if is_nested(value) => {
             let inner = format!("{indent}  ");
             // The first line of what is within stands behind the dash.
-            let item = |item: &Value| [indent, "- ", block(&inner, item).trim_start_matches(' ')].concat();
+            let item =
+                |item: &Value| [indent, "- ", render_block(&inner, item).trim_start_matches(' ')].concat();
             items.iter().map(item).collect()
         }
-        Value::Object(entries) if is_nested(value) => {
-            entries.iter().map(|(key, value)| lines(indent, std::slice::from_ref(key), value)).collect()
-        }
-        other => format!("{indent}{}\n", inline(other, "")),
+        Value::Object(entries) if is_nested(value) => entries
+            .iter()
+            .map(|(key, value)| render_lines(indent, std::slice::from_ref(key), value))
+            .collect(),
+        other => format!("{indent}{}\n", render_scalar(other, "")),
     }
 }
 
 /// A scalar, quoted like the one that it replaces.
-fn inline(value: &Value, old: &str) -> String {
+fn render_scalar(value: &Value, old: &str) -> String {
     match value {
         Value::String(text) => match old.chars().next() {
             Some('\'') if !text.contains(['\n', '\'']) => format!("'{text}'"),
             Some('"') => value.to_string(),
-            _ if is_plain(text) => text.clone(),
+            _ if is_plain_scalar(text) => text.clone(),
             _ => value.to_string(),
         },
         other => other.to_string(),
@@ -308,7 +316,7 @@ fn inline(value: &Value, old: &str) -> String {
 }
 
 /// Whether a text can stand without quotes and still be a text.
-fn is_plain(text: &str) -> bool {
+fn is_plain_scalar(text: &str) -> bool {
     let safe = |c: char| {
         c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.' | '/' | ':' | ' ' | '(' | ')' | '+')
     };
@@ -317,7 +325,7 @@ fn is_plain(text: &str) -> bool {
         && !text.contains(": ")
         && !text.ends_with([':', ' '])
         && MarkedYaml::load_from_str(text).is_ok_and(|parsed| {
-            parsed.first().and_then(|one| value(one).ok()) == Some(Value::String(text.to_owned()))
+            parsed.first().and_then(|one| to_json(one).ok()) == Some(Value::String(text.to_owned()))
         })
         && !matches!(text.to_lowercase().as_str(), "yes" | "no" | "on" | "off" | "y" | "n")
 }

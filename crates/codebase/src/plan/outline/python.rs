@@ -7,67 +7,67 @@ use ruff_python_ast::{Expr, Stmt, StmtFunctionDef};
 use ruff_python_parser::parse_module;
 use ruff_text_size::Ranged;
 
-use super::{Broken, FunctionPlace, ImportPlace, Outline, next_line};
-use crate::source::{Lines, dotted};
+use super::{CodeOutline, OutlineError, OutlineFunction, OutlineImport, next_line_start};
+use crate::source::{SourceLineIndex, dotted_name};
 
-pub(super) fn outline(text: &str) -> Result<Outline, Broken> {
-    let parsed = parse_module(text).map_err(|error| Broken {
-        line: Lines::new(text).at(error.location.start().to_usize()),
+pub(super) fn parse_outline(text: &str) -> Result<CodeOutline, OutlineError> {
+    let parsed = parse_module(text).map_err(|error| OutlineError {
+        line: SourceLineIndex::new(text).line_at(error.location.start().to_usize()),
         reason: error.error.to_string(),
     })?;
     let body = &parsed.syntax().body;
-    let mut reader = Reader { text, outline: Outline::default(), classes: Vec::new() };
-    reader.outline.head = head(text, body);
-    reader.outline.imports = imports(body);
-    reader.outline.names = names(body);
+    let mut reader = PythonOutlineVisitor { text, outline: CodeOutline::default(), classes: Vec::new() };
+    reader.outline.body_start = find_body_start(text, body);
+    reader.outline.imports = collect_imports(body);
+    reader.outline.top_level_names = collect_top_level_names(body);
     body.iter().for_each(|statement| reader.visit_stmt(statement));
     Ok(reader.outline)
 }
 
 /// The import statements in a text that is nothing else.
-pub(in super::super) fn only_imports(text: &str) -> Option<Vec<ImportPlace>> {
+pub(in super::super) fn parse_imports_only(text: &str) -> Option<Vec<OutlineImport>> {
     let parsed = parse_module(text).ok()?;
     let body = &parsed.syntax().body;
-    let all = imports(body);
+    let all = collect_imports(body);
     (!all.is_empty() && all.len() == body.len()).then_some(all)
 }
 
 /// What decorators call, in a text that is nothing but decorators.
-pub(in super::super) fn only_decorators(text: &str) -> Option<Vec<String>> {
+pub(in super::super) fn parse_decorators_only(text: &str) -> Option<Vec<String>> {
     if !text.trim_start().starts_with('@') {
         return None;
     }
     let whole = format!("{}\ndef f(): pass\n", text.trim_end());
     let parsed = parse_module(&whole).ok()?;
     match parsed.syntax().body.as_slice() {
-        [Stmt::FunctionDef(def)] => Some(decorators(def)),
+        [Stmt::FunctionDef(def)] => Some(decorator_names(def)),
         _ => None,
     }
 }
 
 /// Whether a text begins with a function or a class.
-pub(in super::super) fn defines(text: &str) -> bool {
+pub(in super::super) fn starts_with_definition(text: &str) -> bool {
     let parsed = parse_module(text);
     parsed.is_ok_and(|p| matches!(p.syntax().body.first(), Some(Stmt::FunctionDef(_) | Stmt::ClassDef(_))))
 }
 
-fn head(text: &str, body: &[Stmt]) -> usize {
+fn find_body_start(text: &str, body: &[Stmt]) -> usize {
     let is_docstring = |statement: &&Stmt| matches!(statement, Stmt::Expr(expression) if expression.value.is_string_literal_expr());
     let is_future = |statement: &&Stmt| matches!(statement, Stmt::ImportFrom(import) if import.module.as_ref().is_some_and(|module| module.as_str() == "__future__"));
     let docstring = body.first().filter(is_docstring);
     let last = body.iter().rfind(is_future).or(docstring);
     if let Some(last) = last {
-        return next_line(text, last.end().to_usize());
+        return next_line_start(text, last.end().to_usize());
     }
     // Shebang, encoding, licence: comments without a gap at the very top.
     let mut at = 0;
     while text[at..].starts_with('#') {
-        at = next_line(text, at);
+        at = next_line_start(text, at);
     }
     at
 }
 
-fn imports(body: &[Stmt]) -> Vec<ImportPlace> {
+fn collect_imports(body: &[Stmt]) -> Vec<OutlineImport> {
     let (mut all, mut tried, mut run) = (Vec::new(), Vec::new(), 0);
     for (at, statement) in body.iter().enumerate() {
         let span = statement.range().to_std_range();
@@ -79,7 +79,12 @@ fn imports(body: &[Stmt]) -> Vec<ImportPlace> {
                         || module.split('.').next().unwrap_or(&module).to_owned(),
                         ToString::to_string,
                     );
-                    all.push(ImportPlace { span: span.clone(), module, names: vec![(None, local)], run });
+                    all.push(OutlineImport {
+                        span: span.clone(),
+                        module,
+                        names: vec![(None, local)],
+                        import_block: run,
+                    });
                 }
             }
             Stmt::ImportFrom(import) => {
@@ -89,27 +94,32 @@ fn imports(body: &[Stmt]) -> Vec<ImportPlace> {
                     let local = alias.asname.as_ref().unwrap_or(&alias.name);
                     (Some(alias.name.to_string()), local.to_string())
                 };
-                all.push(ImportPlace { span, module, names: import.names.iter().map(name).collect(), run });
+                all.push(OutlineImport {
+                    span,
+                    module,
+                    names: import.names.iter().map(name).collect(),
+                    import_block: run,
+                });
             }
             // The docstring.
             Stmt::Expr(_) if at == 0 => {}
             // An import that may be missing is one; what is put beside it would be in its branch.
             Stmt::Try(attempt) => {
-                let inner = imports(&attempt.body).into_iter();
-                tried.extend(inner.map(|import| ImportPlace { run: usize::MAX, ..import }));
+                let inner = collect_imports(&attempt.body).into_iter();
+                tried.extend(inner.map(|import| OutlineImport { import_block: usize::MAX, ..import }));
                 run += usize::from(!all.is_empty());
             }
             // What comes after code is too late for it.
             Stmt::FunctionDef(_) | Stmt::ClassDef(_) if all.is_empty() => run = 1,
             _ if all.is_empty() => {}
-            _ => run = all.last().map_or(0, |last: &ImportPlace| last.run + 1),
+            _ => run = all.last().map_or(0, |last: &OutlineImport| last.import_block + 1),
         }
     }
     all.append(&mut tried);
     all
 }
 
-fn names(body: &[Stmt]) -> BTreeSet<String> {
+fn collect_top_level_names(body: &[Stmt]) -> BTreeSet<String> {
     let mut names = BTreeSet::new();
     for statement in body {
         match statement {
@@ -129,32 +139,32 @@ fn names(body: &[Stmt]) -> BTreeSet<String> {
     names
 }
 
-fn decorators(def: &StmtFunctionDef) -> Vec<String> {
+fn decorator_names(def: &StmtFunctionDef) -> Vec<String> {
     let callee = |expression: &Expr| match expression {
-        Expr::Call(call) => dotted(&call.func),
-        other => dotted(other),
+        Expr::Call(call) => dotted_name(&call.func),
+        other => dotted_name(other),
     };
     def.decorator_list.iter().filter_map(|decorator| callee(&decorator.expression)).collect()
 }
 
-struct Reader<'t> {
+struct PythonOutlineVisitor<'t> {
     text: &'t str,
-    outline: Outline,
+    outline: CodeOutline,
     classes: Vec<String>,
 }
 
-impl<'a> Visitor<'a> for Reader<'_> {
+impl<'a> Visitor<'a> for PythonOutlineVisitor<'_> {
     fn visit_stmt(&mut self, statement: &'a Stmt) {
         self.outline.statements.push(statement.range().to_std_range());
         match statement {
             Stmt::FunctionDef(def) => {
                 let mut name = self.classes.clone();
                 name.push(def.name.to_string());
-                self.outline.functions.push(FunctionPlace {
+                self.outline.functions.push(OutlineFunction {
                     name: name.join("."),
                     span: def.range().to_std_range(),
-                    def: self.def(def),
-                    decorators: decorators(def),
+                    def_start: self.def_start(def),
+                    decorators: decorator_names(def),
                 });
                 self.classes.push(format!("{}.<locals>", def.name));
                 walk_stmt(self, statement);
@@ -170,9 +180,9 @@ impl<'a> Visitor<'a> for Reader<'_> {
     }
 }
 
-impl Reader<'_> {
+impl PythonOutlineVisitor<'_> {
     /// Where `def` or `async` stands: after the decorators and the comments between them.
-    fn def(&self, def: &StmtFunctionDef) -> usize {
+    fn def_start(&self, def: &StmtFunctionDef) -> usize {
         let mut at = def.decorator_list.last().map_or(def.start(), Ranged::end).to_usize();
         loop {
             let rest = &self.text[at..];
@@ -181,7 +191,7 @@ impl Reader<'_> {
             if !self.text[at..].starts_with('#') {
                 return at;
             }
-            at = next_line(self.text, at);
+            at = next_line_start(self.text, at);
         }
     }
 }

@@ -9,44 +9,47 @@ use oxc_ast_visit::{Visit, walk};
 use oxc_parser::Parser;
 use oxc_span::{GetSpan, Span};
 
-use super::{Broken, ImportPlace, Outline, next_line};
-use crate::source::{Lines, script_kind};
+use super::{CodeOutline, OutlineError, OutlineImport, next_line_start};
+use crate::source::{SourceLineIndex, source_type};
 
-pub(super) fn outline(path: &str, text: &str) -> Result<Outline, Broken> {
+pub(super) fn parse_outline(path: &str, text: &str) -> Result<CodeOutline, OutlineError> {
     let allocator = Allocator::default();
-    let parsed = Parser::new(&allocator, text, script_kind(path)).parse();
+    let parsed = Parser::new(&allocator, text, source_type(path)).parse();
     if let Some(error) = parsed.diagnostics.first() {
         let at = error.labels.first().map_or(0, oxc_span::LabeledSpan::offset);
-        return Err(Broken { line: Lines::new(text).at(at as usize), reason: error.message.to_string() });
+        return Err(OutlineError {
+            line: SourceLineIndex::new(text).line_at(at as usize),
+            reason: error.message.to_string(),
+        });
     }
     if parsed.panicked {
-        return Err(Broken { line: 1, reason: "its syntax is broken".to_owned() });
+        return Err(OutlineError { line: 1, reason: "its syntax is broken".to_owned() });
     }
-    let mut reader = Reader { outline: Outline::default() };
-    reader.outline.head = head(text, &parsed.program);
-    reader.outline.imports = imports(path, text, &parsed.program);
-    reader.outline.names = names(&parsed.program);
+    let mut reader = ScriptOutlineVisitor { outline: CodeOutline::default() };
+    reader.outline.body_start = find_body_start(text, &parsed.program);
+    reader.outline.imports = collect_imports(path, text, &parsed.program);
+    reader.outline.top_level_names = collect_top_level_names(&parsed.program);
     reader.visit_program(&parsed.program);
     Ok(reader.outline)
 }
 
-fn range(span: Span) -> Range<usize> {
+fn span_range(span: Span) -> Range<usize> {
     span.start as usize..span.end as usize
 }
 
-fn head(text: &str, program: &Program<'_>) -> usize {
+fn find_body_start(text: &str, program: &Program<'_>) -> usize {
     let directive = program.directives.last().map(|directive| directive.span);
     let last = directive.or(program.hashbang.as_ref().map(|hashbang| hashbang.span));
-    let mut at = last.map_or(0, |span| next_line(text, span.end as usize));
+    let mut at = last.map_or(0, |span| next_line_start(text, span.end as usize));
     // A licence, `// @ts-nocheck`, `/// <reference …/>`: comments without a gap.
     while let Some(comment) = program.comments.iter().find(|comment| comment.span.start as usize == at) {
-        at = next_line(text, comment.span.end as usize);
+        at = next_line_start(text, comment.span.end as usize);
     }
     at
 }
 
 /// The names that a file declares at its top level, imports left out.
-fn names(program: &Program<'_>) -> BTreeSet<String> {
+fn collect_top_level_names(program: &Program<'_>) -> BTreeSet<String> {
     let mut names = BTreeSet::new();
     for statement in program.body.iter().filter(|statement| !is_import(statement)) {
         match statement {
@@ -67,24 +70,24 @@ fn names(program: &Program<'_>) -> BTreeSet<String> {
 }
 
 /// `import … from` and `const … = require(…)` at the top level. What they name is known from the facts of the file.
-fn imports(path: &str, text: &str, program: &Program<'_>) -> Vec<ImportPlace> {
-    let lines = Lines::new(text);
-    let language = crate::language::of(path);
+fn collect_imports(path: &str, text: &str, program: &Program<'_>) -> Vec<OutlineImport> {
+    let lines = SourceLineIndex::new(text);
+    let language = crate::language::detect_language(path);
     let facts =
         language.and_then(|language| crate::source::parse(path, text, language).ok()).unwrap_or_default();
     let (mut all, mut run) = (Vec::new(), 0);
     for statement in &program.body {
         if !is_import(statement) {
-            run = all.last().map_or(0, |last: &ImportPlace| last.run + 1);
+            run = all.last().map_or(0, |last: &OutlineImport| last.import_block + 1);
             continue;
         }
-        let span = range(statement.span());
-        let within = lines.at(span.start)..=lines.at(span.end);
+        let span = span_range(statement.span());
+        let within = lines.line_at(span.start)..=lines.line_at(span.end);
         let own: Vec<_> = facts.imports.iter().filter(|import| within.contains(&import.line)).collect();
         let module = own.first().map(|import| import.module.clone()).unwrap_or_default();
         let names = own.iter().filter(|import| import.module == module);
         let names = names.map(|import| (import.name.clone(), import.local.clone())).collect();
-        all.push(ImportPlace { span, module, names, run });
+        all.push(OutlineImport { span, module, names, import_block: run });
     }
     all
 }
@@ -100,14 +103,14 @@ fn is_import(statement: &Statement<'_>) -> bool {
     }
 }
 
-struct Reader {
-    outline: Outline,
+struct ScriptOutlineVisitor {
+    outline: CodeOutline,
 }
 
-impl<'a> Visit<'a> for Reader {
+impl<'a> Visit<'a> for ScriptOutlineVisitor {
     /// Those in a list alone: beside the one statement of an `if` without braces nothing can be put.
     fn visit_statements(&mut self, statements: &oxc_allocator::Vec<'a, Statement<'a>>) {
-        self.outline.statements.extend(statements.iter().map(|statement| range(statement.span())));
+        self.outline.statements.extend(statements.iter().map(|statement| span_range(statement.span())));
         walk::walk_statements(self, statements);
     }
 }

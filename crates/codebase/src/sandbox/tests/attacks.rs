@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::fs;
 use std::os::unix::fs::symlink;
 
-use super::{Site, has, is_sandbox, isolations, real_home};
+use super::{SandboxFixture, available_isolations, has_landlock, is_installed, user_home};
 
 /// Each line is an attack in Python, with names for what it is after. It must fail.
 const ATTACKS: &[&str] = &[
@@ -72,13 +72,13 @@ const ATTACKS: &[&str] = &[
 ];
 
 #[test]
-fn attacks_fail() {
-    if !has("python3") || !is_sandbox() {
+fn attacks_are_blocked() {
+    if !is_installed("python3") || !has_landlock() {
         return;
     }
-    for isolation in isolations() {
-        let site = Site::new();
-        let home = real_home();
+    for isolation in available_isolations() {
+        let site = SandboxFixture::new();
+        let home = user_home();
         let mut text = format!(
             "import ctypes, os, resource, socket, stat, subprocess\n\
              SERVER = {}\nSECRET = {:?}\nOUTSIDE = {:?}\nREAL_HOME = {home:?}\nSERVER_IS_USER = os.getuid() != 0\n\
@@ -89,23 +89,23 @@ fn attacks_fail() {
              def attack(text):\n    try:\n        eval(text)\n        print('SUCCEEDED', text)\n    \
              except (OSError, KeyError, ValueError, MemoryError, subprocess.SubprocessError): pass\n",
             std::process::id(),
-            site.secret(),
+            site.secret_path(),
             site.outside,
         );
         for attack in ATTACKS {
             writeln!(text, "attack({attack:?})").unwrap();
         }
         text.push_str("print('END')\n");
-        let ended = site.file("attack.py", &text).run_as("python3 attack.py", isolation);
+        let ended = site.write_file("attack.py", &text).run_with_isolation("python3 attack.py", isolation);
         assert_eq!(ended.output.trim(), "END", "{isolation:?}");
-        assert_eq!(fs::read_to_string(site.secret()).unwrap(), "the seal key");
+        assert_eq!(fs::read_to_string(site.secret_path()).unwrap(), "the seal key");
         assert_eq!(fs::read_dir(&site.outside).unwrap().count(), 1);
     }
 }
 
 /// The same in reverse: each line must be true.
 #[test]
-fn a_program_finds_what_it_needs() {
+fn program_can_use_allowed_resources() {
     const FACTS: &[&str] = &[
         "libc.prctl(39, 0, 0, 0, 0) == 1",
         "os.environ['HOME'] != REAL_HOME and os.listdir(os.environ['HOME'])",
@@ -131,67 +131,67 @@ fn a_program_finds_what_it_needs() {
         "pwd.getpwuid(0).pw_name == 'root'",
         "ssl.create_default_context() is not None",
     ];
-    if !has("python3") {
+    if !is_installed("python3") {
         return;
     }
     let group = rustix::process::getpgrp().as_raw_nonzero();
     let (user, own_group) = (rustix::process::getuid().as_raw(), rustix::process::getgid().as_raw());
-    for isolation in isolations() {
-        let site = Site::new();
-        let home = real_home();
+    for isolation in available_isolations() {
+        let site = SandboxFixture::new();
+        let home = user_home();
         let mut text = format!(
             "import ctypes, os, pwd, resource, socket, ssl, stat, subprocess, sys, tempfile\n\
              UID, GID, SERVER_GROUP, GIT, REAL_HOME = {user}, {own_group}, {group}, {}, {home:?}\n\
              libc = ctypes.CDLL(None)\n",
-            if has("git") { "True" } else { "False" },
+            if is_installed("git") { "True" } else { "False" },
         );
         for fact in FACTS {
             writeln!(text, "if not ({fact}): print({fact:?})").unwrap();
         }
-        site.file("sub/here", "").file("facts.py", &text);
-        let ended = site.run_as("python3 facts.py", isolation);
+        site.write_file("sub/here", "").write_file("facts.py", &text);
+        let ended = site.run_with_isolation("python3 facts.py", isolation);
         assert_eq!((ended.code, ended.output.as_str()), (Some(0), ""), "{isolation:?}");
     }
 }
 
 /// A repository that names folders outside, so that they are opened to the program for its sake.
 #[test]
-fn a_repository_opens_no_folder_by_naming_it() {
-    type Prepare = fn(&Site);
+fn repository_cannot_expose_outside_folders() {
+    type Prepare = fn(&SandboxFixture);
     let cases: &[(&str, Prepare)] = &[
         ("a link where libraries are", |site| symlink(&site.outside, site.tree.join(".venv/lib")).unwrap()),
         ("a link where settings are", |site| {
-            symlink(site.secret(), site.tree.join(".venv/pyvenv.cfg")).unwrap();
+            symlink(site.secret_path(), site.tree.join(".venv/pyvenv.cfg")).unwrap();
         }),
         ("settings that name a folder", |site| {
-            site.file(".venv/pyvenv.cfg", &format!("home = {}\n", site.outside.display()));
+            site.write_file(".venv/pyvenv.cfg", &format!("home = {}\n", site.outside.display()));
         }),
         ("settings that name a file", |site| {
-            site.file(".venv/pyvenv.cfg", &format!("home = {}\n", site.secret().display()));
+            site.write_file(".venv/pyvenv.cfg", &format!("home = {}\n", site.secret_path().display()));
         }),
         ("a link where programs are", |site| {
             symlink(&site.outside, site.tree.join("node_modules")).unwrap();
             symlink(&site.outside, site.tree.join("venv")).unwrap();
         }),
         ("an interpreter", |site| {
-            site.script(".venv/bin/other", &format!("#!{}\n", site.secret().display()));
+            site.write_script(".venv/bin/other", &format!("#!{}\n", site.secret_path().display()));
         }),
         ("a path that climbs", |site| {
             let real = site.tree.join(".venv/bin/sh");
             symlink("../../../outside/../../../../../../../../../../bin/sh", real).unwrap();
         }),
     ];
-    if !is_sandbox() {
+    if !has_landlock() {
         return;
     }
     for (name, prepare) in cases {
-        let site = Site::new();
+        let site = SandboxFixture::new();
         let look = format!(
             "#!/bin/sh\ncat {0} {1}/*/* {1}/* && echo SEEN\n",
-            site.secret().display(),
+            site.secret_path().display(),
             site.outside.display()
         );
-        site.script(".venv/bin/look", &look);
+        site.write_script(".venv/bin/look", &look);
         prepare(&site);
         let ended = site.run("look");
         assert!(!ended.output.contains("the seal key"), "{name}: {}", ended.output);

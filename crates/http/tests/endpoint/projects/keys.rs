@@ -4,12 +4,15 @@ use serde_json::{Value, json};
 use server::Scope;
 use server::tools::Toolset;
 
-use super::{ACCOUNT, Caller, ID, addresses, calls, names, place, request, stored};
-use crate::harness::Endpoint;
-use crate::log::Log;
-use crate::mcp_session::Client;
+use super::{
+    ACCOUNT, PROJECT_ID, ProjectCaller, insert_project, load_project, project_tool_calls, request,
+    resource_uris, tool_names,
+};
+use crate::harness::HttpTestServer;
+use crate::log::CapturedLog;
+use crate::mcp_session::McpSessionClient;
 
-const READING: [&str; 7] = [
+const READ_TOOLS: [&str; 7] = [
     "list_projects",
     "get_project",
     "list_versions",
@@ -18,7 +21,7 @@ const READING: [&str; 7] = [
     "list_assets",
     "get_design_system",
 ];
-const WRITING: [&str; 7] = [
+const WRITE_TOOLS: [&str; 7] = [
     "update_project",
     "delete_project",
     "publish_project",
@@ -27,49 +30,49 @@ const WRITING: [&str; 7] = [
     "edit_asset",
     "edit_design_system",
 ];
-const CREATING: &str = "create_project";
+const CREATE_TOOL: &str = "create_project";
 /// Another account, and a project of it.
-const OTHERS: &str = "others";
-const THEIRS: &str = "proj_theirs";
+const OTHER_ACCOUNT: &str = "others";
+const OTHER_PROJECT_ID: &str = "proj_theirs";
 /// As long as that, and nobody's.
-const ABSENT: &str = "proj_absent";
+const ABSENT_PROJECT_ID: &str = "proj_absent";
 
-fn site() -> Endpoint {
-    let endpoint = Endpoint::keyed(None);
+fn start_server() -> HttpTestServer {
+    let endpoint = HttpTestServer::start_with_keys(None);
     endpoint.app.serve_toolsets(&[Toolset::Projects]);
-    place(&endpoint, ACCOUNT, ID, "Meine Website");
-    place(&endpoint, ACCOUNT, "proj_second", "Noch eine");
-    place(&endpoint, OTHERS, THEIRS, "Deine Website");
+    insert_project(&endpoint, ACCOUNT, PROJECT_ID, "Meine Website");
+    insert_project(&endpoint, ACCOUNT, "proj_second", "Noch eine");
+    insert_project(&endpoint, OTHER_ACCOUNT, OTHER_PROJECT_ID, "Deine Website");
     endpoint
 }
 
 /// A key of our account, good for one project alone.
-fn bound(endpoint: &Endpoint, scope: Scope, project: &str) -> String {
-    endpoint.key_with(scope, |record| record.project = Some(project.to_owned()))
+fn create_project_key(endpoint: &HttpTestServer, scope: Scope, project: &str) -> String {
+    endpoint.create_key_with(scope, |record| record.project = Some(project.to_owned()))
 }
 
 #[test]
-fn a_key_is_shown_what_it_may_do() {
-    let endpoint = site();
+fn listed_tools_match_key_scope() {
+    let endpoint = start_server();
     for (key, writes, creates) in [
-        (endpoint.key(Scope::Read), false, false),
-        (endpoint.key(Scope::Write), true, true),
-        (endpoint.key(Scope::Admin), true, true),
-        (bound(&endpoint, Scope::Read, ID), false, false),
-        (bound(&endpoint, Scope::Write, ID), true, false),
+        (endpoint.create_key(Scope::Read), false, false),
+        (endpoint.create_key(Scope::Write), true, true),
+        (endpoint.create_key(Scope::Admin), true, true),
+        (create_project_key(&endpoint, Scope::Read, PROJECT_ID), false, false),
+        (create_project_key(&endpoint, Scope::Write, PROJECT_ID), true, false),
     ] {
-        let mut expected: Vec<&str> = READING.to_vec();
-        expected.extend(WRITING.iter().filter(|_| writes));
-        expected.extend(creates.then_some(CREATING));
+        let mut expected: Vec<&str> = READ_TOOLS.to_vec();
+        expected.extend(WRITE_TOOLS.iter().filter(|_| writes));
+        expected.extend(creates.then_some(CREATE_TOOL));
         expected.sort_unstable();
-        let caller = Caller::new(&endpoint, &key);
-        let session = Client::with_key(&endpoint, "2025-11-25", Some(&key));
+        let caller = ProjectCaller::new(&endpoint, &key);
+        let session = McpSessionClient::with_key(&endpoint, "2025-11-25", Some(&key));
         for answer in [
-            caller.ask("tools/list", &json!({})),
-            caller.modern("tools/list", json!({})).json(),
+            caller.request_api("tools/list", &json!({})),
+            caller.post_mcp("tools/list", json!({})).json(),
             session.post(&request(1, "tools/list", &json!({})).to_string()).json(),
         ] {
-            let mut listed = names(&answer["result"]["tools"]);
+            let mut listed = tool_names(&answer["result"]["tools"]);
             listed.sort_unstable();
             assert_eq!(listed, expected, "{writes} {creates}");
         }
@@ -78,13 +81,13 @@ fn a_key_is_shown_what_it_may_do() {
 
 /// What is not shown is not done either, by whichever door, and says what it would need.
 #[test]
-fn a_key_that_reads_changes_nothing() {
-    let endpoint = site();
-    let caller = Caller::new(&endpoint, &endpoint.key(Scope::Read));
+fn read_key_cannot_change_projects() {
+    let endpoint = start_server();
+    let caller = ProjectCaller::new(&endpoint, &endpoint.create_key(Scope::Read));
     let mut tried = 0;
-    for (tool, arguments) in calls(ID) {
-        let answer = caller.call(tool, arguments.clone());
-        if READING.contains(&tool) {
+    for (tool, arguments) in project_tool_calls(PROJECT_ID) {
+        let answer = caller.call_tool(tool, arguments.clone());
+        if READ_TOOLS.contains(&tool) {
             answer.unwrap_or_else(|error| panic!("{tool}: {error}"));
             continue;
         }
@@ -100,55 +103,58 @@ fn a_key_that_reads_changes_nothing() {
             (&data["kind"], &data["needed"], &data["has"]),
             (&json!("forbidden"), &json!("write"), &json!("read"))
         );
-        let told = caller.modern("tools/call", json!({ "name": tool, "arguments": arguments })).json();
+        let told = caller.post_mcp("tools/call", json!({ "name": tool, "arguments": arguments })).json();
         let text = told["result"]["content"][0]["text"].as_str().unwrap();
         assert!(
             told["result"]["isError"] == true && text.contains("needs the scope `write`"),
             "{tool}: {told}"
         );
     }
-    assert_eq!(tried, WRITING.len() + 1, "every tool that changes something was tried");
-    assert_eq!(stored(&endpoint, ACCOUNT, ID).revision, 1);
+    assert_eq!(tried, WRITE_TOOLS.len() + 1, "every tool that changes something was tried");
+    assert_eq!(load_project(&endpoint, ACCOUNT, PROJECT_ID).revision, 1);
 }
 
 #[test]
-fn a_key_for_one_project_sees_no_other() {
-    let endpoint = site();
-    let caller = Caller::new(&endpoint, &bound(&endpoint, Scope::Write, ID));
+fn project_key_sees_only_its_project() {
+    let endpoint = start_server();
+    let caller = ProjectCaller::new(&endpoint, &create_project_key(&endpoint, Scope::Write, PROJECT_ID));
     let ids =
         |answer: &Value| answer.as_array().unwrap().iter().map(|one| one["id"].clone()).collect::<Vec<_>>();
-    assert_eq!(ids(&caller.done("list_projects", json!({}))), [ID]);
-    let read = caller.ask("resources/read", &json!({ "uri": "codefluss://projects" }));
+    assert_eq!(ids(&caller.call_tool_ok("list_projects", json!({}))), [PROJECT_ID]);
+    let read = caller.request_api("resources/read", &json!({ "uri": "codefluss://projects" }));
     let text = read["result"]["contents"][0]["text"].as_str().unwrap();
-    assert_eq!(ids(&serde_json::from_str(text).unwrap()), [ID]);
-    let listed = caller.ask("resources/list", &json!({}))["result"]["resources"].to_string();
-    assert!(listed.contains(ID) && !listed.contains("proj_second"), "{listed}");
+    assert_eq!(ids(&serde_json::from_str(text).unwrap()), [PROJECT_ID]);
+    let listed = caller.request_api("resources/list", &json!({}))["result"]["resources"].to_string();
+    assert!(listed.contains(PROJECT_ID) && !listed.contains("proj_second"), "{listed}");
     let completion = json!({
         "ref": { "type": "ref/resource", "uri": "codefluss://design-system/{projectId}" },
         "argument": { "name": "projectId", "value": "proj_" },
     });
-    assert_eq!(caller.ask("completion/complete", &completion)["result"]["completion"]["values"], json!([ID]));
+    assert_eq!(
+        caller.request_api("completion/complete", &completion)["result"]["completion"]["values"],
+        json!([PROJECT_ID])
+    );
 
-    caller.done("update_project", json!({ "projectId": ID, "name": "Andere Website" }));
-    let error = caller.call(CREATING, json!({ "name": "x", "description": "" })).unwrap_err();
+    caller.call_tool_ok("update_project", json!({ "projectId": PROJECT_ID, "name": "Andere Website" }));
+    let error = caller.call_tool(CREATE_TOOL, json!({ "name": "x", "description": "" })).unwrap_err();
     assert_eq!((&error["code"], &error["data"]["kind"]), (&json!(-32002), &json!("bound_to_project")));
-    assert_eq!(stored(&endpoint, ACCOUNT, "proj_second").revision, 1);
+    assert_eq!(load_project(&endpoint, ACCOUNT, "proj_second").revision, 1);
 }
 
 /// What an endpoint says about a project, whatever it is called.
-fn said_about(caller: &Caller<'_>, id: &str) -> Vec<String> {
-    let tools = calls(id)
+fn responses_about(caller: &ProjectCaller<'_>, id: &str) -> Vec<String> {
+    let tools = project_tool_calls(id)
         .into_iter()
         .map(|(tool, arguments)| ("tools/call", json!({ "name": tool, "arguments": arguments })));
-    let reads = addresses(id).into_iter().map(|uri| ("resources/read", json!({ "uri": uri })));
+    let reads = resource_uris(id).into_iter().map(|uri| ("resources/read", json!({ "uri": uri })));
     let completion = json!({
         "ref": { "type": "ref/resource", "uri": "codefluss://assets/{projectId}/{assetId}" },
         "argument": { "name": "assetId", "value": "" }, "context": { "arguments": { "projectId": id } },
     });
     let all = tools.chain(reads).chain([("completion/complete", completion)]);
     let said = all.map(|(method, params)| {
-        let old = caller.post(&[], &request(1, method, &params).to_string());
-        let new = caller.modern(method, params.clone());
+        let old = caller.post_api(&[], &request(1, method, &params).to_string());
+        let new = caller.post_mcp(method, params.clone());
         let answers =
             [&old, &new].map(|answer| format!("{} {}", answer.status, answer.body.replace(id, "ID")));
         format!("{method} {}: {}", params.to_string().replace(id, "ID"), answers.join(" | "))
@@ -158,25 +164,30 @@ fn said_about(caller: &Caller<'_>, id: &str) -> Vec<String> {
 
 /// Nobody can tell a project of somebody else from one that is not there.
 #[test]
-fn another_s_project_is_absent_in_the_same_words() {
-    let endpoint = site();
-    let whole_account = Caller::writer(&endpoint);
+fn foreign_project_is_indistinguishable_from_absent_one() {
+    let endpoint = start_server();
+    let whole_account = ProjectCaller::with_write_key(&endpoint);
     // `create_project` alone is not among these: who is bound to a project may not use it at all.
-    let bound_to_another = Caller::new(&endpoint, &bound(&endpoint, Scope::Write, ID));
-    let bound_to_theirs = Caller::new(&endpoint, &bound(&endpoint, Scope::Write, THEIRS));
-    let mut expected = [names(&whole_account.ask("tools/list", &json!({}))["result"]["tools"])].concat();
+    let bound_to_another =
+        ProjectCaller::new(&endpoint, &create_project_key(&endpoint, Scope::Write, PROJECT_ID));
+    let bound_to_theirs =
+        ProjectCaller::new(&endpoint, &create_project_key(&endpoint, Scope::Write, OTHER_PROJECT_ID));
+    let mut expected =
+        [tool_names(&whole_account.request_api("tools/list", &json!({}))["result"]["tools"])].concat();
     expected.retain(|name| name != "list_projects");
-    let mut tried: Vec<&str> = calls(ID).iter().map(|(tool, _)| *tool).collect();
+    let mut tried: Vec<&str> = project_tool_calls(PROJECT_ID).iter().map(|(tool, _)| *tool).collect();
     expected.sort_unstable();
     tried.sort_unstable();
     assert_eq!(tried, expected, "every tool is among them");
-    for (caller, id) in
-        [(&whole_account, THEIRS), (&bound_to_another, "proj_second"), (&bound_to_theirs, THEIRS)]
-    {
-        assert_eq!(said_about(caller, id), said_about(caller, ABSENT));
+    for (caller, id) in [
+        (&whole_account, OTHER_PROJECT_ID),
+        (&bound_to_another, "proj_second"),
+        (&bound_to_theirs, OTHER_PROJECT_ID),
+    ] {
+        assert_eq!(responses_about(caller, id), responses_about(caller, ABSENT_PROJECT_ID));
     }
-    for (tool, arguments) in calls(THEIRS) {
-        let error = whole_account.call(tool, arguments).unwrap_err();
+    for (tool, arguments) in project_tool_calls(OTHER_PROJECT_ID) {
+        let error = whole_account.call_tool(tool, arguments).unwrap_err();
         let data = &error["data"];
         assert_eq!(
             (&error["code"], &error["message"]),
@@ -185,58 +196,70 @@ fn another_s_project_is_absent_in_the_same_words() {
         );
         assert_eq!(
             (&data["kind"], &data["resource"], &data["id"]),
-            (&json!("not_found"), &json!("project"), &json!(THEIRS))
+            (&json!("not_found"), &json!("project"), &json!(OTHER_PROJECT_ID))
         );
     }
-    assert_eq!(stored(&endpoint, OTHERS, THEIRS).revision, 1, "and nothing has happened to it");
-    assert_eq!(bound_to_theirs.done("list_projects", json!({})), json!([]));
+    assert_eq!(
+        load_project(&endpoint, OTHER_ACCOUNT, OTHER_PROJECT_ID).revision,
+        1,
+        "and nothing has happened to it"
+    );
+    assert_eq!(bound_to_theirs.call_tool_ok("list_projects", json!({})), json!([]));
 }
 
 /// The account is the key's, and whatever a project is called there, it is theirs.
 #[test]
-fn accounts_share_nothing() {
-    let endpoint = site();
-    let ours = Caller::writer(&endpoint);
-    let theirs = Caller::new(
+fn accounts_are_isolated() {
+    let endpoint = start_server();
+    let ours = ProjectCaller::with_write_key(&endpoint);
+    let theirs = ProjectCaller::new(
         &endpoint,
-        &endpoint.key_with(Scope::Write, |record| OTHERS.clone_into(&mut record.tenant)),
+        &endpoint.create_key_with(Scope::Write, |record| OTHER_ACCOUNT.clone_into(&mut record.tenant)),
     );
-    let named = |caller: &Caller<'_>| names(&caller.done("list_projects", json!({ "fields": ["name"] })));
+    let named = |caller: &ProjectCaller<'_>| {
+        tool_names(&caller.call_tool_ok("list_projects", json!({ "fields": ["name"] })))
+    };
     assert_eq!((named(&ours).len(), named(&theirs)), (2, vec!["Deine Website".to_owned()]));
     let wish = json!({ "name": "Same", "slug": "same", "description": "" });
-    let [mine, yours] = [&ours, &theirs].map(|caller| caller.done(CREATING, wish.clone()));
+    let [mine, yours] = [&ours, &theirs].map(|caller| caller.call_tool_ok(CREATE_TOOL, wish.clone()));
     assert_eq!((&mine["slug"], &yours["slug"]), (&json!("same"), &json!("same")));
-    let taken = ours.call(CREATING, wish).unwrap_err();
+    let taken = ours.call_tool(CREATE_TOOL, wish).unwrap_err();
     assert_eq!((&taken["code"], &taken["data"]["kind"]), (&json!(-32004), &json!("taken")), "{taken}");
 }
 
 /// Who changed what is written down; what it says is nobody's business.
 #[test]
-fn logs_and_figures_hold_no_content() {
-    let log = Log::begin();
-    let endpoint = site();
-    let caller = Caller::writer(&endpoint);
+fn logs_and_metrics_contain_no_project_content() {
+    let log = CapturedLog::install();
+    let endpoint = start_server();
+    let caller = ProjectCaller::with_write_key(&endpoint);
     let secret = "Geheim7Sache";
     let page = json!({ "type": "page", "props": { "title": secret, "path": "/x" } });
     let token = json!({ "op": "set", "path": format!("color.{secret}"), "value": "#123456" });
     for (tool, arguments) in [
-        ("update_project", json!({ "projectId": ID, "name": secret, "metadata": { secret: secret } })),
-        ("update_project", json!({ "projectId": ID, "slug": secret })),
+        (
+            "update_project",
+            json!({ "projectId": PROJECT_ID, "name": secret, "metadata": { secret: secret } }),
+        ),
+        ("update_project", json!({ "projectId": PROJECT_ID, "slug": secret })),
         ("get_project", json!({ "projectId": secret })),
         ("get_project", json!({ secret: secret })),
-        ("edit_blocks", json!({ "projectId": ID, "action": "create", "blocks": [page] })),
-        ("edit_blocks", json!({ "projectId": ID, "action": "create", "blocks": [{ "type": secret }] })),
+        ("edit_blocks", json!({ "projectId": PROJECT_ID, "action": "create", "blocks": [page] })),
+        (
+            "edit_blocks",
+            json!({ "projectId": PROJECT_ID, "action": "create", "blocks": [{ "type": secret }] }),
+        ),
         (
             "edit_asset",
-            json!({ "projectId": ID, "action": "put", "name": format!("{secret}.txt"), "content": "eA==" }),
+            json!({ "projectId": PROJECT_ID, "action": "put", "name": format!("{secret}.txt"), "content": "eA==" }),
         ),
-        ("edit_design_system", json!({ "projectId": ID, "changes": [token] })),
-        ("delete_project", json!({ "projectId": ID, "confirm": secret })),
+        ("edit_design_system", json!({ "projectId": PROJECT_ID, "changes": [token] })),
+        ("delete_project", json!({ "projectId": PROJECT_ID, "confirm": secret })),
     ] {
-        let _ = caller.call(tool, arguments.clone());
-        caller.modern("tools/call", json!({ "name": tool, "arguments": arguments }));
+        let _ = caller.call_tool(tool, arguments.clone());
+        caller.post_mcp("tools/call", json!({ "name": tool, "arguments": arguments }));
     }
-    caller.ask("resources/read", &json!({ "uri": format!("codefluss://design-system/{secret}") }));
+    caller.request_api("resources/read", &json!({ "uri": format!("codefluss://design-system/{secret}") }));
     let text = log.text();
     for event in [
         r#"event="changed" "#,
@@ -249,8 +272,8 @@ fn logs_and_figures_hold_no_content() {
     }
     let lines = text.lines().filter(|line| line.contains(secret)).collect::<Vec<_>>();
     assert_eq!(lines, Vec::<&str>::new());
-    let admin = format!("Bearer {}", endpoint.key(Scope::Admin));
+    let admin = format!("Bearer {}", endpoint.create_key(Scope::Admin));
     let figures = endpoint.request("GET /metrics", &[("Authorization", &admin)], "").body;
     assert!(figures.contains(r#"tool="update_project",outcome="ok""#), "{figures}");
-    assert!(!figures.contains(secret) && !figures.contains(ID), "{figures}");
+    assert!(!figures.contains(secret) && !figures.contains(PROJECT_ID), "{figures}");
 }

@@ -1,4 +1,4 @@
-use flow::{Ask, Field, choice, choices, confirm, custom, date, file, integer, number, text};
+use flow::{Field, TypedPrompt, choice, choices, confirm, custom, date, file, integer, number, text};
 use protocol::Revision;
 use serde_json::{Value, json};
 
@@ -7,7 +7,7 @@ use super::*;
 /// The whole table Prompt × Revision, as it goes over the wire.
 #[test]
 fn every_kind_of_question_has_a_form_in_every_revision_that_asks() {
-    fn prompt<K>(ask: Ask<K>) -> Prompt {
+    fn prompt<K>(ask: TypedPrompt<K>) -> Prompt {
         ask.into()
     }
     let options = [("a", "Option A"), ("b", "Option B")];
@@ -60,7 +60,7 @@ fn every_kind_of_question_has_a_form_in_every_revision_that_asks() {
         for (revision, expected) in
             [(Revision::V2025_06_18, &plain), (Revision::V2025_11_25, &rich), (Revision::V2026_07_28, &rich)]
         {
-            assert_eq!(&form(&question, revision).properties[0].1, expected, "{revision}");
+            assert_eq!(&form_schema(&question, revision).properties[0].1, expected, "{revision}");
         }
     }
 }

@@ -6,39 +6,39 @@ use std::pin::pin;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use flow::Progress;
-use flow::session::{Standing, State};
+use flow::session::{SessionSnapshot, SessionState};
 use protocol::Revision;
 use serde_json::{Value, json};
 
 use super::render;
-use crate::Rules;
+use crate::ConnectionMode;
 use crate::connection::state::ConnectionState;
-use crate::rpc::context::Context;
+use crate::rpc::context::RequestContext;
 
 /// Whether this client can be told things. Who speaks 2026-07-28 may not be.
-pub(super) fn reaches(ctx: &Context) -> bool {
-    let has_stream = matches!(ctx.connection.rules(), Rules::Pipe | Rules::Session);
+pub(super) fn can_push(ctx: &RequestContext) -> bool {
+    let has_stream = matches!(ctx.connection.mode(), ConnectionMode::Stream | ConnectionMode::Session);
     let stateless = ctx.dialect.revision().is_some_and(Revision::is_stateless);
     has_stream && !stateless && ctx.connection.outbox().has_listener()
 }
 
 /// Does `work`. What it says about its progress is pushed whenever it has to wait; what it says in the step that ends it
 /// stands in the answer.
-pub(super) async fn telling<T>(
-    ctx: &Context,
+pub(super) async fn push_progress_while<T>(
+    ctx: &RequestContext,
     session: Option<&str>,
     said: &Mutex<Option<Progress>>,
     work: impl Future<Output = T>,
 ) -> T {
-    let mut work = pin!(ctx.call.outlet.during(work));
+    let mut work = pin!(ctx.call.notifier.hold_progress(work));
     poll_fn(|cx| {
         let polled = work.as_mut().poll(cx);
         if polled.is_pending()
-            && let Some(session) = session.filter(|_| reaches(ctx))
+            && let Some(session) = session.filter(|_| can_push(ctx))
             && let Some(progress) = said.lock().unwrap_or_else(PoisonError::into_inner).take()
         {
             let params = json!({ "sessionId": session, "progress": render::progress(&progress) });
-            announce(&ctx.connection, "interaction.continue", &params);
+            send_push(&ctx.connection, "interaction.continue", &params);
         }
         polled
     })
@@ -46,29 +46,29 @@ pub(super) async fn telling<T>(
 }
 
 /// Pushes what comes next, once the answer is out.
-pub(super) fn afterwards(ctx: &Context, standing: &Standing) {
-    if !reaches(ctx) {
+pub(super) fn push_after_response(ctx: &RequestContext, snapshot: &SessionSnapshot) {
+    if !can_push(ctx) {
         return;
     }
-    let Some((method, params)) = news(standing) else { return };
+    let Some((method, params)) = next_push_message(snapshot) else { return };
     let connection = Arc::clone(&ctx.connection);
-    ctx.afterwards(Box::new(move || announce(&connection, method, &params)));
+    ctx.run_after_response(Box::new(move || send_push(&connection, method, &params)));
 }
 
-fn news(standing: &Standing) -> Option<(&'static str, Value)> {
-    let Standing { id, session, .. } = standing;
-    if let Some(prompt) = render::current(session) {
+fn next_push_message(snapshot: &SessionSnapshot) -> Option<(&'static str, Value)> {
+    let SessionSnapshot { id, session, .. } = snapshot;
+    if let Some(prompt) = render::current_prompt(session) {
         let mut params = json!({ "sessionId": id, "prompt": prompt });
         if let Some(progress) = session.progress() {
             params["progress"] = render::progress(progress);
         }
         return Some(("interaction.prompt", params));
     }
-    let result = render::result(session).filter(|_| session.state() != State::Cancelled)?;
+    let result = render::result(session).filter(|_| session.state() != SessionState::Cancelled)?;
     let summary = render::summary(session);
     Some(("interaction.complete", json!({ "sessionId": id, "result": result, "summary": summary })))
 }
 
-fn announce(connection: &ConnectionState, method: &str, params: &Value) {
-    connection.peer().announce(connection.outbox(), method, params);
+fn send_push(connection: &ConnectionState, method: &str, params: &Value) {
+    connection.client_peer().send_without_waiting(connection.outbox(), method, params);
 }

@@ -1,47 +1,47 @@
 //! Sessions and their prompts as the MCP Flow document writes them.
 
-use flow::session::{PastTurn, Session, Standing, State};
-use flow::{Field, Invalid, Progress, Prompt, Shape};
+use flow::session::{PastTurn, Session, SessionSnapshot, SessionState};
+use flow::{AnswerShape, Field, InvalidAnswer, Progress, Prompt};
 use serde_json::{Map, Value, json};
 
 /// What a prompt is called on the wire.
-fn kind(shape: &Shape) -> &'static str {
+fn prompt_type(shape: &AnswerShape) -> &'static str {
     match shape {
-        Shape::Text { .. } => "text",
-        Shape::Choice { .. } => "choice",
-        Shape::Confirm => "confirm",
-        Shape::Number { .. } => "number",
-        Shape::Date { .. } => "date",
-        Shape::File { .. } => "file",
-        Shape::Custom { .. } => "custom",
+        AnswerShape::Text { .. } => "text",
+        AnswerShape::Choice { .. } => "choice",
+        AnswerShape::Confirm => "confirm",
+        AnswerShape::Number { .. } => "number",
+        AnswerShape::Date { .. } => "date",
+        AnswerShape::File { .. } => "file",
+        AnswerShape::Custom { .. } => "custom",
     }
 }
 
 /// Every kind of prompt.
-pub(super) const KINDS: [&str; 7] = ["text", "choice", "confirm", "number", "date", "file", "custom"];
+pub(super) const PROMPT_TYPES: [&str; 7] = ["text", "choice", "confirm", "number", "date", "file", "custom"];
 
 /// A prompt as it was put.
-fn prompt(name: &str, prompt: &Prompt) -> Value {
-    let mut shown = json!({ "type": kind(&prompt.shape), "message": prompt.message, "name": name });
+fn render_prompt(name: &str, prompt: &Prompt) -> Value {
+    let mut shown = json!({ "type": prompt_type(&prompt.shape), "message": prompt.message, "name": name });
     if let Some(placeholder) = &prompt.placeholder {
         shown["placeholder"] = json!(placeholder);
     }
     if let Some(default) = &prompt.default {
         shown["defaultValue"] = default.clone();
     }
-    if let Shape::Choice { options, several } = &prompt.shape {
+    if let AnswerShape::Choice { options, several } = &prompt.shape {
         let choice = |(value, label): &(String, String)| json!({ "value": value, "label": label });
         shown["choices"] = options.iter().map(choice).collect();
         if *several {
             shown["multiple"] = json!(true);
         }
     }
-    shown["validation"] = validation(prompt);
+    shown["validation"] = validation_rules(prompt);
     shown
 }
 
 /// The rules that an answer is judged by, so that a client can judge it first.
-fn validation(prompt: &Prompt) -> Value {
+fn validation_rules(prompt: &Prompt) -> Value {
     let mut rules = Map::new();
     let mut rule = |name: &str, value: Value| {
         if !value.is_null() {
@@ -50,29 +50,29 @@ fn validation(prompt: &Prompt) -> Value {
     };
     rule("required", json!(prompt.required && prompt.default.is_none()));
     match &prompt.shape {
-        Shape::Text { min, max, pattern } => {
+        AnswerShape::Text { min, max, pattern } => {
             rule("min", json!(min));
             rule("max", json!(max));
             rule("pattern", json!(pattern));
         }
-        Shape::Number { min, max, whole } => {
-            rule("min", bound(*min, *whole));
-            rule("max", bound(*max, *whole));
+        AnswerShape::Number { min, max, whole } => {
+            rule("min", render_bound(*min, *whole));
+            rule("max", render_bound(*max, *whole));
             rule("integer", if *whole { json!(true) } else { Value::Null });
         }
-        Shape::Date { min, max } => {
+        AnswerShape::Date { min, max } => {
             rule("min", json!(min));
             rule("max", json!(max));
         }
-        Shape::File { max_bytes } => rule("maxBytes", json!(max_bytes)),
-        Shape::Custom { schema } => rule("schema", schema.clone()),
-        Shape::Choice { .. } | Shape::Confirm => {}
+        AnswerShape::File { max_bytes } => rule("maxBytes", json!(max_bytes)),
+        AnswerShape::Custom { schema } => rule("schema", schema.clone()),
+        AnswerShape::Choice { .. } | AnswerShape::Confirm => {}
     }
     Value::Object(rules)
 }
 
 /// A whole number is written like one.
-fn bound(bound: Option<f64>, whole: bool) -> Value {
+fn render_bound(bound: Option<f64>, whole: bool) -> Value {
     #[expect(clippy::cast_possible_truncation, reason = "bounds of whole numbers are small and whole")]
     match bound {
         Some(bound) if whole => json!(bound as i64),
@@ -81,14 +81,14 @@ fn bound(bound: Option<f64>, whole: bool) -> Value {
 }
 
 /// The prompt that is open, with what was wrong with the last answer.
-pub(super) fn current(session: &Session) -> Option<Value> {
-    let Field { name, prompt: asked } = session.current()?;
-    let mut shown = prompt(name, asked);
+pub(super) fn current_prompt(session: &Session) -> Option<Value> {
+    let Field { name, prompt: asked } = session.current_field()?;
+    let mut shown = render_prompt(name, asked);
     shown["promptId"] = json!(session.prompt_id());
     if let Some(heading) = session.heading() {
         shown["heading"] = json!(heading);
     }
-    if let Some(Invalid { error, suggestion }) = session.invalid() {
+    if let Some(InvalidAnswer { error, suggestion }) = session.invalid_answer() {
         shown["error"] = json!(error);
         shown["suggestion"] = json!(suggestion);
     }
@@ -102,8 +102,8 @@ pub(super) fn progress(progress: &Progress) -> Value {
 
 /// What came of it: the tool's reply, or why there is none.
 pub(super) fn result(session: &Session) -> Option<Value> {
-    match (session.state(), session.failed()) {
-        (State::Completed, _) => Some(json!({ "success": true, "data": session.result() })),
+    match (session.state(), session.failure()) {
+        (SessionState::Completed, _) => Some(json!({ "success": true, "data": session.result() })),
         (_, Some(failed)) => {
             Some(json!({ "success": false, "error": { "kind": failed.kind, "message": failed.message } }))
         }
@@ -113,16 +113,16 @@ pub(super) fn result(session: &Session) -> Option<Value> {
 
 /// What came of it, in a sentence.
 pub(super) fn summary(session: &Session) -> Option<String> {
-    match (session.state(), session.summary(), session.failed()) {
-        (State::Completed, summary, _) => Some(summary.unwrap_or("Completed successfully").to_owned()),
+    match (session.state(), session.summary(), session.failure()) {
+        (SessionState::Completed, summary, _) => Some(summary.unwrap_or("Completed successfully").to_owned()),
         (_, _, Some(failed)) => Some(failed.message.clone()),
         _ => None,
     }
 }
 
 /// Where a session stands after something was done with it. `prompt_name`: what the open prompt is called there.
-pub(super) fn standing(standing: &Standing, prompt_name: &str) -> Map<String, Value> {
-    let Standing { id, session, token, ends } = standing;
+pub(super) fn render_snapshot(snapshot: &SessionSnapshot, prompt_name: &str) -> Map<String, Value> {
+    let SessionSnapshot { id, session, token, expires_at: ends } = snapshot;
     let mut shown = Map::from_iter([
         ("sessionId".to_owned(), json!(id)),
         ("state".to_owned(), json!(session.state())),
@@ -133,7 +133,7 @@ pub(super) fn standing(standing: &Standing, prompt_name: &str) -> Map<String, Va
             shown.insert(name.to_owned(), value);
         }
     };
-    add(prompt_name, current(session));
+    add(prompt_name, current_prompt(session));
     add("progress", session.progress().map(progress));
     add("result", result(session));
     add("summary", summary(session).map(Value::from));
@@ -142,9 +142,9 @@ pub(super) fn standing(standing: &Standing, prompt_name: &str) -> Map<String, Va
 }
 
 /// All that there is to know about a session.
-pub(super) fn state(of: &Standing) -> Map<String, Value> {
-    let Standing { id: _, session, token: _, ends } = of;
-    let mut shown = standing(of, "currentPrompt");
+pub(super) fn render_full_state(of: &SessionSnapshot) -> Map<String, Value> {
+    let SessionSnapshot { id: _, session, token: _, expires_at: ends } = of;
+    let mut shown = render_snapshot(of, "currentPrompt");
     shown.remove("expiresAt");
     let metadata = json!({
         "createdAt": session.created().as_millisecond(),
@@ -157,7 +157,7 @@ pub(super) fn state(of: &Standing) -> Map<String, Value> {
     if let Some(result) = session.result() {
         data.insert("result".to_owned(), result.clone());
     }
-    let history: Vec<Value> = session.history().iter().enumerate().map(turn).collect();
+    let history: Vec<Value> = session.history().iter().enumerate().map(render_turn).collect();
     shown.extend([
         ("metadata".to_owned(), metadata),
         ("history".to_owned(), Value::Array(history)),
@@ -167,7 +167,7 @@ pub(super) fn state(of: &Standing) -> Map<String, Value> {
     shown
 }
 
-fn turn((number, turn): (usize, &PastTurn)) -> Value {
+fn render_turn((number, turn): (usize, &PastTurn)) -> Value {
     let mut response = json!({ "value": turn.value });
     if let Some(timestamp) = &turn.timestamp {
         response["timestamp"] = timestamp.clone();
@@ -177,7 +177,7 @@ fn turn((number, turn): (usize, &PastTurn)) -> Value {
     }
     json!({
         "turnId": number,
-        "prompt": turn.prompt().map(|asked| prompt(&turn.name, &asked)),
+        "prompt": turn.prompt().map(|asked| render_prompt(&turn.name, &asked)),
         "response": response,
         "timestamp": turn.at.as_millisecond(),
     })

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
-use flow::session::{Standing, State, Which};
+use flow::session::{SessionRef, SessionSnapshot, SessionState};
 use jiff::Timestamp;
 use protocol::encode;
 use serde_json::json;
@@ -14,83 +14,92 @@ use super::env::InteractionEnv;
 use super::push;
 use crate::Principal;
 use crate::connection::state::ConnectionState;
-use crate::rpc::context::Context;
+use crate::rpc::context::RequestContext;
 
 /// The earliest that a warning comes.
-const AHEAD: Duration = Duration::from_mins(1);
+const MAX_WARNING_LEAD_TIME: Duration = Duration::from_mins(1);
 
 /// The sessions that one connection is to be warned of.
 #[derive(Default)]
-pub(crate) struct Warnings {
-    due: Mutex<Dues>,
-    changed: Arc<Notify>,
+pub(crate) struct TimeoutWarnings {
+    pending: Mutex<PendingWarnings>,
+    rescheduled: Arc<Notify>,
 }
 
 #[derive(Default)]
-struct Dues {
-    sessions: HashMap<String, Due>,
+struct PendingWarnings {
+    sessions: HashMap<String, PendingWarning>,
     /// Somebody sees to them, and looks at them at this time at the latest.
-    watched: Option<Timestamp>,
+    next_wakeup: Option<Timestamp>,
 }
 
-struct Due {
-    at: Timestamp,
-    ends: Timestamp,
-    whose: Arc<Principal>,
+struct PendingWarning {
+    warn_at: Timestamp,
+    expires_at: Timestamp,
+    principal: Arc<Principal>,
 }
 
-impl Warnings {
+impl TimeoutWarnings {
     /// A session stands like this now: from here on its end counts anew.
-    pub(super) fn watch(&self, ctx: &Context, standing: &Standing) {
+    pub(super) fn update(&self, ctx: &RequestContext, snapshot: &SessionSnapshot) {
         let mut due = self.lock();
-        if standing.session.state() != State::WaitingUser || standing.token.is_some() || !push::reaches(ctx) {
-            due.sessions.remove(&standing.id);
+        if snapshot.session.state() != SessionState::WaitingUser
+            || snapshot.token.is_some()
+            || !push::can_push(ctx)
+        {
+            due.sessions.remove(&snapshot.id);
             return;
         }
-        let before = AHEAD.min(standing.session.timeout() / 5);
-        let at = standing.ends.checked_sub(before).unwrap_or(standing.ends);
+        let before = MAX_WARNING_LEAD_TIME.min(snapshot.session.timeout() / 5);
+        let at = snapshot.expires_at.checked_sub(before).unwrap_or(snapshot.expires_at);
         let whose = Arc::clone(&ctx.call.principal);
-        due.sessions.insert(standing.id.clone(), Due { at, ends: standing.ends, whose });
-        let watched = due.watched;
-        due.watched = Some(watched.map_or(at, |time| time.min(at)));
+        due.sessions.insert(
+            snapshot.id.clone(),
+            PendingWarning { warn_at: at, expires_at: snapshot.expires_at, principal: whose },
+        );
+        let watched = due.next_wakeup;
+        due.next_wakeup = Some(watched.map_or(at, |time| time.min(at)));
         drop(due);
         match watched {
-            None => drop(tokio::spawn(warn(Arc::downgrade(&ctx.connection), Arc::clone(&self.changed)))),
-            Some(time) if at < time => self.changed.notify_waiters(),
+            None => drop(tokio::spawn(run_warnings(
+                Arc::downgrade(&ctx.connection),
+                Arc::clone(&self.rescheduled),
+            ))),
+            Some(time) if at < time => self.rescheduled.notify_waiters(),
             // Whoever looks too early looks again: most sessions go on long before that.
             Some(_) => {}
         }
     }
 
     /// The time of the next warning. `None`: there is none to come, and nobody waits for one from here on.
-    fn next(&self) -> Option<Timestamp> {
+    fn next_due(&self) -> Option<Timestamp> {
         let mut due = self.lock();
-        due.watched = due.sessions.values().map(|due| due.at).min();
-        due.watched
+        due.next_wakeup = due.sessions.values().map(|due| due.warn_at).min();
+        due.next_wakeup
     }
 
     /// What is due by now.
-    fn take(&self, now: Timestamp) -> Vec<(String, Due)> {
-        self.lock().sessions.extract_if(|_, due| due.at <= now).collect()
+    fn take_due(&self, now: Timestamp) -> Vec<(String, PendingWarning)> {
+        self.lock().sessions.extract_if(|_, due| due.warn_at <= now).collect()
     }
 
-    fn lock(&self) -> MutexGuard<'_, Dues> {
-        self.due.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, PendingWarnings> {
+        self.pending.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// Warns until there is nothing left to warn of, or nobody.
-async fn warn(connection: Weak<ConnectionState>, changed: Arc<Notify>) {
-    let Some(ending) = connection.upgrade().map(|connection| connection.ending().clone()) else { return };
+async fn run_warnings(connection: Weak<ConnectionState>, changed: Arc<Notify>) {
+    let Some(ending) = connection.upgrade().map(|connection| connection.closing().clone()) else { return };
     loop {
         let news = changed.notified();
         let wait = {
             let Some(connection) = connection.upgrade() else { return };
             let now = connection.app().now();
-            for (session, due) in connection.warnings().take(now) {
-                tell(&connection, &session, &due).await;
+            for (session, due) in connection.timeout_warnings().take_due(now) {
+                send_warning(&connection, &session, &due).await;
             }
-            let Some(next) = connection.warnings().next() else { return };
+            let Some(next) = connection.timeout_warnings().next_due() else { return };
             Duration::try_from(next.duration_since(now)).unwrap_or_default()
         };
         tokio::select! {
@@ -102,18 +111,22 @@ async fn warn(connection: Weak<ConnectionState>, changed: Arc<Notify>) {
 }
 
 /// Warns of one session, if it really is about to end: it may have gone on over another connection.
-async fn tell(connection: &ConnectionState, session: &str, due: &Due) {
+async fn send_warning(connection: &ConnectionState, session: &str, due: &PendingWarning) {
     let app = connection.app();
     let Ok(sessions) = app.sessions().await else { return };
-    let env = InteractionEnv::read_only(app, &due.whose);
-    let standing = sessions.look(&env, Which::Id(session)).await;
-    if standing.is_ok_and(|now| now.ends <= due.ends && now.session.state() == State::WaitingUser) {
-        let left = due.ends.duration_since(app.now()).as_millis().max(0);
+    let env = InteractionEnv::read_only(app, &due.principal);
+    let standing = sessions.status(&env, SessionRef::Id(session)).await;
+    if standing
+        .is_ok_and(|now| now.expires_at <= due.expires_at && now.session.state() == SessionState::WaitingUser)
+    {
+        let left = due.expires_at.duration_since(app.now()).as_millis().max(0);
         let params = json!({
             "sessionId": session,
-            "expiresAt": due.ends.as_millisecond(),
+            "expiresAt": due.expires_at.as_millisecond(),
             "remaining": u64::try_from(left).unwrap_or(0),
         });
-        connection.outbox().push(encode::notification("interaction.timeoutWarning", Some(&params)));
+        connection
+            .outbox()
+            .send_notification(encode::notification("interaction.timeoutWarning", Some(&params)));
     }
 }

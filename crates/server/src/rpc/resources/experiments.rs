@@ -5,90 +5,94 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use fluxloop::project::Detail;
+use fluxloop::project::DetailLimits;
 use serde_json::{Value, json};
-use tree::{Budget, Roots};
+use tree::{Roots, WorkBudget};
 
-use crate::blocking::blocking;
-use crate::error::Failure;
+use crate::blocking::run_blocking;
+use crate::error::RequestError;
 use crate::rpc::client_roots;
-use crate::rpc::context::Context;
-use crate::rpc::resources::uri::{decoded, encoded};
-use crate::tools::Located;
+use crate::rpc::context::RequestContext;
+use crate::rpc::resources::uri::{percent_decode, percent_encode_path};
+use crate::tools::LocatedProjects;
 
-pub(crate) const PREFIX: &str = "fluxloop://experiments/";
-pub(crate) const TEMPLATE: &str = "fluxloop://experiments/{+path}";
+pub(crate) const URI_PREFIX: &str = "fluxloop://experiments/";
+pub(crate) const URI_TEMPLATE: &str = "fluxloop://experiments/{+path}";
 
 /// The tool whose experiments are resources: whoever may not ask it may not read them either.
-pub(crate) const READER: &str = "fetch_experiment_context";
+pub(crate) const REQUIRED_TOOL: &str = "fetch_experiment_context";
 
 /// Where a file or folder at this path can be read.
-pub(crate) fn uri(path: &str) -> String {
-    format!("{PREFIX}{}", encoded(path))
+pub(crate) fn experiment_uri(path: &str) -> String {
+    format!("{URI_PREFIX}{}", percent_encode_path(path))
 }
 
-fn path_in(uri: &str) -> Option<String> {
-    decoded(uri.strip_prefix(PREFIX)?)
+fn path_from_uri(uri: &str) -> Option<String> {
+    percent_decode(uri.strip_prefix(URI_PREFIX)?)
 }
 
 /// An experiment or one of its documents: what it is, and the text.
 pub(crate) async fn read(
-    ctx: &Context,
+    ctx: &RequestContext,
     roots: &Arc<[PathBuf]>,
     uri: &str,
-) -> Result<Option<(&'static str, String)>, Failure> {
-    let (true, Some(path)) = (is_served(ctx), path_in(uri)) else { return Ok(None) };
+) -> Result<Option<(&'static str, String)>, RequestError> {
+    let (true, Some(path)) = (is_served(ctx), path_from_uri(uri)) else { return Ok(None) };
     let roots = Arc::clone(roots);
-    blocking(&ctx.call, move |budget| Ok(find(&roots, &path, budget))).await
+    run_blocking(&ctx.call, move |budget| Ok(find_resource(&roots, &path, budget))).await
 }
 
 /// Whether there is such a thing, as far as its form tells: what is on the disk may come and go.
-pub(crate) fn could_be(ctx: &Context, uri: &str) -> bool {
-    is_served(ctx) && path_in(uri).is_some_and(|path| !path.is_empty())
+pub(crate) fn matches_uri(ctx: &RequestContext, uri: &str) -> bool {
+    is_served(ctx) && path_from_uri(uri).is_some_and(|path| !path.is_empty())
 }
 
 /// The paths of all experiments, the newest of each root first.
-pub(crate) async fn paths(ctx: &Context) -> Result<Vec<String>, Failure> {
+pub(crate) async fn experiment_paths(ctx: &RequestContext) -> Result<Vec<String>, RequestError> {
     if !is_served(ctx) {
         return Ok(Vec::new());
     }
-    let folders = client_roots::narrow_silently(ctx).await?;
-    let of_root = |roots: &Roots, folder: &Path, budget: &Budget| {
-        let located = Located::find(roots, folder.to_str()?).ok()?;
-        let experiments = located.projects.experiments(&located.tree, Detail::NONE, budget);
+    let folders = client_roots::narrow_without_asking(ctx).await?;
+    let of_root = |roots: &Roots, folder: &Path, budget: &WorkBudget| {
+        let located = LocatedProjects::find(roots, folder.to_str()?).ok()?;
+        let experiments = located.projects.experiments(&located.tree, DetailLimits::NONE, budget);
         Some(experiments.list.into_iter().map(|one| located.path_from_root(&one.id)).collect::<Vec<_>>())
     };
-    blocking(&ctx.call, move |budget| {
+    run_blocking(&ctx.call, move |budget| {
         let roots = Roots::new(folders.clone());
         Ok(folders.iter().filter_map(|folder| of_root(&roots, folder, budget)).flatten().collect())
     })
     .await
 }
 
-fn is_served(ctx: &Context) -> bool {
-    ctx.app().catalog().find(READER).is_some()
+fn is_served(ctx: &RequestContext) -> bool {
+    ctx.app().catalog().find(REQUIRED_TOOL).is_some()
 }
 
-fn find(folders: &Arc<[PathBuf]>, path: &str, budget: &Budget) -> Option<(&'static str, String)> {
+fn find_resource(
+    folders: &Arc<[PathBuf]>,
+    path: &str,
+    budget: &WorkBudget,
+) -> Option<(&'static str, String)> {
     let roots = Roots::new(folders.clone());
     folders.iter().find_map(|root| {
-        let located = |folder: &str| Located::find(&roots, root.join(folder).to_str()?).ok();
+        let located = |folder: &str| LocatedProjects::find(&roots, root.join(folder).to_str()?).ok();
         // The folder itself, or that of a document in it or one below.
         let slashes: Vec<usize> = path.match_indices('/').map(|(at, _)| at).collect();
-        let overview = || overview(&located(path.trim_end_matches('/'))?, budget);
+        let overview = || render_overview(&located(path.trim_end_matches('/'))?, budget);
         let parts = || slashes.iter().rev().take(2).map(|at| (&path[..*at], &path[at + 1..]));
-        let document = |(folder, name): (&str, &str)| document(&located(folder)?, name, budget);
+        let document = |(folder, name): (&str, &str)| read_document(&located(folder)?, name, budget);
         overview().or_else(|| parts().find_map(document))
     })
 }
 
 /// The experiment in the folder that was looked for, and the documents that it has.
-fn overview(located: &Located, budget: &Budget) -> Option<(&'static str, String)> {
-    let Located { tree, projects, inside, .. } = located;
+fn render_overview(located: &LocatedProjects, budget: &WorkBudget) -> Option<(&'static str, String)> {
+    let LocatedProjects { tree, projects, subfolder: inside, .. } = located;
     let found = projects.experiment(tree, inside, budget)?;
-    let document = |document: fluxloop::project::Document| -> Value {
+    let document = |document: fluxloop::project::ExperimentDocument| -> Value {
         let path = located.path_from_root(&format!("{inside}/{}", document.name));
-        json!({ "name": document.name, "bytes": document.bytes, "uri": uri(&path) })
+        json!({ "name": document.name, "bytes": document.bytes, "uri": experiment_uri(&path) })
     };
     let documents: Vec<Value> = projects.documents(tree, inside).into_iter().map(document).collect();
     let text =
@@ -96,8 +100,12 @@ fn overview(located: &Located, budget: &Budget) -> Option<(&'static str, String)
     Some(("application/json", text.to_string()))
 }
 
-fn document(located: &Located, name: &str, budget: &Budget) -> Option<(&'static str, String)> {
-    let Located { tree, projects, inside, .. } = located;
+fn read_document(
+    located: &LocatedProjects,
+    name: &str,
+    budget: &WorkBudget,
+) -> Option<(&'static str, String)> {
+    let LocatedProjects { tree, projects, subfolder: inside, .. } = located;
     let document = projects.document(tree, inside, name, budget).ok()?;
     if document.is_cut {
         // Half a document of JSON is none.

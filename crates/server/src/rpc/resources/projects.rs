@@ -2,135 +2,135 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use design_tokens::export::Options;
-use projects::{AssetId, Cursor, CustomType, Page, Project, ProjectId, Types};
+use design_tokens::export::ExportOptions;
+use projects::{AssetId, BlockTypes, Cursor, CustomBlockType, Page, Project, ProjectId};
 use protocol::Dialect;
-use protocol::mcp::{Argument, Resource, ResourceBody, ResourceTemplate};
+use protocol::mcp::{CompletionArgument, ResourceBody, ResourceDescriptor, ResourceTemplate};
 use serde_json::{Map, Value};
 
-use crate::Language;
-use crate::app::project_scope::{Changed, Desk};
-use crate::error::Failure;
-use crate::rpc::context::Context;
-use crate::tools::support::projects::export::Format;
+use crate::Locale;
+use crate::app::project_scope::{ProjectChange, ProjectScope};
+use crate::error::RequestError;
+use crate::rpc::context::RequestContext;
+use crate::tools::support::projects::export::DesignExportFormat;
 use crate::tools::support::projects::view;
 
 /// The tool whose projects are resources: where it is not served they are not either.
-pub(crate) const READER: &str = "list_projects";
+pub(crate) const REQUIRED_TOOL: &str = "list_projects";
 
-const LIST: &str = "codefluss://projects";
-const DESIGN_PREFIX: &str = "codefluss://design-system/";
-const ASSET_PREFIX: &str = "codefluss://assets/";
-const DESIGN: &str = "codefluss://design-system/{projectId}";
-const EXPORT: &str = "codefluss://design-system/{projectId}/{format}";
-const ASSET: &str = "codefluss://assets/{projectId}/{assetId}";
-const JSON: &str = "application/json";
+const PROJECTS_URI: &str = "codefluss://projects";
+const DESIGN_SYSTEM_URI_PREFIX: &str = "codefluss://design-system/";
+const ASSET_URI_PREFIX: &str = "codefluss://assets/";
+const DESIGN_SYSTEM_TEMPLATE: &str = "codefluss://design-system/{projectId}";
+const DESIGN_EXPORT_TEMPLATE: &str = "codefluss://design-system/{projectId}/{format}";
+const ASSET_TEMPLATE: &str = "codefluss://assets/{projectId}/{assetId}";
+const JSON_MIME: &str = "application/json";
 /// The ids that are looked for at most: one more than are suggested, to know whether there are more.
-pub(crate) const SUGGESTED: u32 = 101;
+pub(crate) const SUGGESTION_QUERY_LIMIT: u32 = 101;
 
 /// What an address means.
-enum Address<'a> {
+enum ProjectUri<'a> {
     List,
     Design { project: &'a str, format: Option<&'a str> },
     Asset { project: &'a str, asset: &'a str },
 }
 
-impl<'a> Address<'a> {
+impl<'a> ProjectUri<'a> {
     fn parse(uri: &'a str) -> Option<Self> {
-        if uri == LIST {
+        if uri == PROJECTS_URI {
             return Some(Self::List);
         }
-        if let Some(rest) = uri.strip_prefix(DESIGN_PREFIX) {
+        if let Some(rest) = uri.strip_prefix(DESIGN_SYSTEM_URI_PREFIX) {
             let (project, format) =
                 rest.split_once('/').map_or((rest, None), |(project, format)| (project, Some(format)));
             return Some(Self::Design { project, format });
         }
-        let (project, asset) = uri.strip_prefix(ASSET_PREFIX)?.split_once('/')?;
+        let (project, asset) = uri.strip_prefix(ASSET_URI_PREFIX)?.split_once('/')?;
         Some(Self::Asset { project, asset })
     }
 }
 
 /// Where the design system of a project is.
-pub(crate) fn design_uri(project: &ProjectId) -> String {
-    format!("{DESIGN_PREFIX}{project}")
+pub(crate) fn design_system_uri(project: &ProjectId) -> String {
+    format!("{DESIGN_SYSTEM_URI_PREFIX}{project}")
 }
 
 /// Where the content of an asset is.
 pub(crate) fn asset_uri(project: &ProjectId, asset: &AssetId) -> String {
-    format!("{ASSET_PREFIX}{project}/{asset}")
+    format!("{ASSET_URI_PREFIX}{project}/{asset}")
 }
 
 /// Whether there are resources of the caller's own.
-pub(crate) fn is_served(ctx: &Context) -> bool {
-    ctx.app().catalog().find(READER).is_some()
+pub(crate) fn is_served(ctx: &RequestContext) -> bool {
+    ctx.app().catalog().find(REQUIRED_TOOL).is_some()
 }
 
 /// Whether the resource at this address is another one since something of a project has changed.
-pub(crate) fn tells_of(uri: &str, changed_project: &str, changed: &Changed) -> bool {
-    let is_whole = matches!(changed, Changed::List | Changed::Everything);
-    match Address::parse(uri) {
+pub(crate) fn is_affected_by(uri: &str, changed_project: &str, changed: &ProjectChange) -> bool {
+    let is_whole = matches!(changed, ProjectChange::List | ProjectChange::Everything);
+    match ProjectUri::parse(uri) {
         None => false,
         // It names revisions, and every write makes one.
-        Some(Address::List) => true,
-        Some(Address::Design { project, .. }) => {
-            project == changed_project && (is_whole || *changed == Changed::Design)
+        Some(ProjectUri::List) => true,
+        Some(ProjectUri::Design { project, .. }) => {
+            project == changed_project && (is_whole || *changed == ProjectChange::Design)
         }
-        Some(Address::Asset { project, asset }) => {
-            let is_it = matches!(changed, Changed::Asset(changed) if **changed == *asset);
+        Some(ProjectUri::Asset { project, asset }) => {
+            let is_it = matches!(changed, ProjectChange::Asset(changed) if **changed == *asset);
             project == changed_project && (is_whole || is_it)
         }
     }
 }
 
 /// The resources that are always there. The CODEFLUSS document lists the template among them (contract row 15).
-pub(crate) fn fixed(ctx: &Context) -> Vec<Resource> {
+pub(crate) fn static_resources(ctx: &RequestContext) -> Vec<ResourceDescriptor> {
     if !is_served(ctx) {
         return Vec::new();
     }
-    let (all, tokens) = match ctx.connection.rules().language() {
-        Language::English => ("All projects of the user", "Design tokens of a project"),
-        Language::German => ("Alle Projekte des Benutzers", "Design Tokens eines Projekts"),
+    let (all, tokens) = match ctx.connection.mode().language() {
+        Locale::English => ("All projects of the user", "Design tokens of a project"),
+        Locale::German => ("Alle Projekte des Benutzers", "Design Tokens eines Projekts"),
     };
-    let list = resource(LIST.to_owned(), "Projects", all);
-    let template = resource(DESIGN.to_owned(), "Design System", tokens);
+    let list = json_resource(PROJECTS_URI.to_owned(), "Projects", all);
+    let template = json_resource(DESIGN_SYSTEM_TEMPLATE.to_owned(), "Design System", tokens);
     let template = (ctx.dialect == Dialect::Codefluss).then_some(template);
     std::iter::once(list).chain(template).collect()
 }
 
-fn resource(uri: String, name: &str, description: &str) -> Resource {
+fn json_resource(uri: String, name: &str, description: &str) -> ResourceDescriptor {
     let (name, description) = (name.to_owned(), description.to_owned());
-    Resource { uri, name, title: None, description, mime_type: JSON }
+    ResourceDescriptor { uri, name, title: None, description, mime_type: JSON_MIME }
 }
 
 /// The design systems of the caller's projects, from a place in their list on.
 pub(crate) async fn design_systems(
-    ctx: &Context,
+    ctx: &RequestContext,
     after: Option<Cursor>,
     limit: Option<u32>,
-) -> Result<(Vec<Resource>, Option<Cursor>), Failure> {
+) -> Result<(Vec<ResourceDescriptor>, Option<Cursor>), RequestError> {
     if !is_served(ctx) {
         return Ok((Vec::new(), None));
     }
-    let desk = Desk::of(&ctx.call).await?;
-    let tokens = match ctx.connection.rules().language() {
-        Language::English => "Design tokens of this project",
-        Language::German => "Design Tokens dieses Projekts",
+    let desk = ProjectScope::for_call(&ctx.call).await?;
+    let tokens = match ctx.connection.mode().language() {
+        Locale::English => "Design tokens of this project",
+        Locale::German => "Design Tokens dieses Projekts",
     };
-    let entry = |project: &Project| Resource {
+    let entry = |project: &Project| ResourceDescriptor {
         title: Some(format!("Design system of {}", project.fields.name)),
-        ..resource(design_uri(&project.id), &project.fields.name, tokens)
+        ..json_resource(design_system_uri(&project.id), &project.fields.name, tokens)
     };
     let mut resources = Vec::new();
     let add = |project: Project| {
         resources.push(entry(&project));
         Ok(())
     };
-    let next = view::each(&desk, Page { after, limit }, add).await?;
+    let next = view::for_each_visible_project(&desk, Page { after, limit }, add).await?;
     Ok((resources, next))
 }
 
 /// Families of resources.
-pub(crate) fn templates(ctx: &Context) -> Vec<ResourceTemplate> {
+pub(crate) fn templates(ctx: &RequestContext) -> Vec<ResourceTemplate> {
     if !is_served(ctx) {
         return Vec::new();
     }
@@ -138,158 +138,198 @@ pub(crate) fn templates(ctx: &Context) -> Vec<ResourceTemplate> {
         uri_template,
         name,
         description,
-        mime_type: JSON,
+        mime_type: JSON_MIME,
     };
     vec![
-        template(DESIGN, "design-system", "The design tokens of a project, in the format of the W3C group."),
+        template(
+            DESIGN_SYSTEM_TEMPLATE,
+            "design-system",
+            "The design tokens of a project, in the format of the W3C group.",
+        ),
         ResourceTemplate {
             mime_type: "text/plain",
-            ..template(EXPORT, "design-system-export", "The same for a tool: css, scss, tailwind, json …")
+            ..template(
+                DESIGN_EXPORT_TEMPLATE,
+                "design-system-export",
+                "The same for a tool: css, scss, tailwind, json …",
+            )
         },
         ResourceTemplate {
             mime_type: "application/octet-stream",
-            ..template(ASSET, "asset", "The content of an asset, with its own type.")
+            ..template(ASSET_TEMPLATE, "asset", "The content of an asset, with its own type.")
         },
     ]
 }
 
 /// What is at an address: its type and content.
-pub(crate) async fn read(ctx: &Context, uri: &str) -> Result<Option<(&'static str, ResourceBody)>, Failure> {
-    let Some(address) = Address::parse(uri).filter(|_| is_served(ctx)) else { return Ok(None) };
-    let desk = Desk::of(&ctx.call).await?;
+pub(crate) async fn read(
+    ctx: &RequestContext,
+    uri: &str,
+) -> Result<Option<(&'static str, ResourceBody)>, RequestError> {
+    let Some(address) = ProjectUri::parse(uri).filter(|_| is_served(ctx)) else { return Ok(None) };
+    let desk = ProjectScope::for_call(&ctx.call).await?;
     let found = match address {
-        Address::List => list(&desk).await,
-        Address::Design { project, format } => design(&desk, project, format).await,
-        Address::Asset { project, asset } => content(&desk, project, asset).await,
+        ProjectUri::List => read_project_list(&desk).await,
+        ProjectUri::Design { project, format } => read_design_system(&desk, project, format).await,
+        ProjectUri::Asset { project, asset } => read_asset(&desk, project, asset).await,
     };
     match found {
         Ok(found) => Ok(found),
-        Err(failure) if failure.is_absent() => Ok(None),
+        Err(failure) if failure.is_not_found() => Ok(None),
         Err(failure) => Err(failure),
     }
 }
 
-type Found = Result<Option<(&'static str, ResourceBody)>, Failure>;
+type ProjectResourceResult = Result<Option<(&'static str, ResourceBody)>, RequestError>;
 
-async fn list(desk: &Desk) -> Found {
-    let (projects, _) = view::listed(desk, Page::ALL, |project| Ok(view::ProjectView::of(project))).await?;
-    Ok(Some((JSON, ResourceBody::Text(projects.get().to_owned()))))
+async fn read_project_list(scope: &ProjectScope) -> ProjectResourceResult {
+    let (projects, _) =
+        view::visible_projects_json(scope, Page::ALL, |project| Ok(view::ProjectView::from_project(project)))
+            .await?;
+    Ok(Some((JSON_MIME, ResourceBody::Text(projects.get().to_owned()))))
 }
 
-async fn design(desk: &Desk, project: &str, format: Option<&str>) -> Found {
-    let project = desk.project(project)?;
-    let design = desk.store().design_system(&desk.account, &project).await?.value;
+async fn read_design_system(
+    scope: &ProjectScope,
+    project: &str,
+    format: Option<&str>,
+) -> ProjectResourceResult {
+    let project = scope.resolve_project_id(project)?;
+    let design = scope.store().design_system(&scope.account, &project).await?.value;
     let Some(format) = format else {
-        return Ok(Some((JSON, ResourceBody::Text(desk.aside(move || Ok(design.pretty())).await?))));
+        return Ok(Some((
+            JSON_MIME,
+            ResourceBody::Text(scope.run_blocking(move || Ok(design.to_pretty_string())).await?),
+        )));
     };
-    let Some(format) = Format::named(format) else { return Ok(None) };
-    let text = desk.aside(move || Ok(format.export(&design, &Options::default()).text)).await?;
+    let Some(format) = DesignExportFormat::from_name(format) else { return Ok(None) };
+    let text = scope.run_blocking(move || Ok(format.export(&design, &ExportOptions::default()).text)).await?;
     Ok(Some((format.mime_type(), ResourceBody::Text(text))))
 }
 
-async fn content(desk: &Desk, project: &str, asset: &str) -> Found {
-    let (project, asset) = (desk.project(project)?, AssetId::parse(asset)?);
-    let (asset, bytes) = desk.store().asset_content(&desk.account, &project, &asset).await?.value;
+async fn read_asset(scope: &ProjectScope, project: &str, asset: &str) -> ProjectResourceResult {
+    let (project, asset) = (scope.resolve_project_id(project)?, AssetId::parse(asset)?);
+    let (asset, bytes) = scope.store().asset_content(&scope.account, &project, &asset).await?.value;
     Ok(Some((asset.content_type.as_str(), ResourceBody::Blob(STANDARD.encode(bytes)))))
 }
 
 /// Whether there is such a resource for the caller.
-pub(crate) async fn exists(ctx: &Context, uri: &str) -> Result<bool, Failure> {
-    let Some(address) = Address::parse(uri).filter(|_| is_served(ctx)) else { return Ok(false) };
-    let desk = Desk::of(&ctx.call).await?;
+pub(crate) async fn exists(ctx: &RequestContext, uri: &str) -> Result<bool, RequestError> {
+    let Some(address) = ProjectUri::parse(uri).filter(|_| is_served(ctx)) else { return Ok(false) };
+    let desk = ProjectScope::for_call(&ctx.call).await?;
     let looked_up = async {
         match address {
-            Address::List => Ok::<_, Failure>(true),
-            Address::Design { project, format } => {
-                desk.store().project(&desk.account, &desk.project(project)?).await?;
-                Ok(format.is_none_or(|format| Format::named(format).is_some()))
+            ProjectUri::List => Ok::<_, RequestError>(true),
+            ProjectUri::Design { project, format } => {
+                desk.store().project(&desk.account, &desk.resolve_project_id(project)?).await?;
+                Ok(format.is_none_or(|format| DesignExportFormat::from_name(format).is_some()))
             }
-            Address::Asset { project, asset } => {
-                let (project, asset) = (desk.project(project)?, AssetId::parse(asset)?);
+            ProjectUri::Asset { project, asset } => {
+                let (project, asset) = (desk.resolve_project_id(project)?, AssetId::parse(asset)?);
                 Ok(desk.store().asset(&desk.account, &project, &asset).await.map(|_| true)?)
             }
         }
     };
     match looked_up.await {
-        Err(failure) if failure.is_absent() => Ok(false),
+        Err(failure) if failure.is_not_found() => Ok(false),
         answer => answer,
     }
 }
 
 /// The names in a template of ours, if it is one.
-pub(crate) fn names(template: &str) -> Option<&'static [&'static str]> {
+pub(crate) fn template_variables(template: &str) -> Option<&'static [&'static str]> {
     match template {
-        DESIGN => Some(&["projectId"]),
-        EXPORT => Some(&["projectId", "format"]),
-        ASSET => Some(&["projectId", "assetId"]),
+        DESIGN_SYSTEM_TEMPLATE => Some(&["projectId"]),
+        DESIGN_EXPORT_TEMPLATE => Some(&["projectId", "format"]),
+        ASSET_TEMPLATE => Some(&["projectId", "assetId"]),
         _ => None,
     }
 }
 
 /// What could stand in an argument of this name, of a template or of a tool.
-pub(crate) async fn suggest(
-    ctx: &Context,
+pub(crate) async fn suggest_values(
+    ctx: &RequestContext,
     tool: Option<&str>,
-    argument: &Argument,
+    argument: &CompletionArgument,
     context: &Map<String, Value>,
-) -> Result<Vec<String>, Failure> {
+) -> Result<Vec<String>, RequestError> {
     let typed = argument.value.as_str();
     let project = context.get("projectId").and_then(Value::as_str);
     let suggested = match (tool, argument.name.as_str(), project) {
-        (_, "format", _) => return Ok(Format::ALL.iter().map(|format| format.name().to_owned()).collect()),
-        (_, "projectId" | "copyOf", _) => view::beginning(&Desk::of(&ctx.call).await?, typed).await,
-        (_, "assetId", Some(project)) => assets(ctx, project, typed).await,
-        (_, "blockId" | "parentId" | "before" | "after", Some(project)) => blocks(ctx, project).await,
-        (_, "type" | "names", project) => types(ctx, project).await,
+        (_, "format", _) => {
+            return Ok(DesignExportFormat::ALL.iter().map(|format| format.name().to_owned()).collect());
+        }
+        (_, "projectId" | "copyOf", _) => {
+            view::project_ids_with_prefix(&ProjectScope::for_call(&ctx.call).await?, typed).await
+        }
+        (_, "assetId", Some(project)) => suggest_asset_ids(ctx, project, typed).await,
+        (_, "blockId" | "parentId" | "before" | "after", Some(project)) => {
+            suggest_block_ids(ctx, project).await
+        }
+        (_, "type" | "names", project) => suggest_block_types(ctx, project).await,
         // Those that are built in cannot be defined anew.
         (Some("edit_block_type"), "name", Some(project)) => {
-            own_types(ctx, project).await.map(|own| own.into_iter().map(|own| own.name).collect())
+            custom_block_types(ctx, project).await.map(|own| own.into_iter().map(|own| own.name).collect())
         }
-        (_, "mode", Some(project)) => modes(ctx, project).await,
+        (_, "mode", Some(project)) => suggest_modes(ctx, project).await,
         _ => return Ok(Vec::new()),
     };
     match suggested {
         // Whoever types an id that is not there is told so when they use it.
-        Err(failure) if failure.is_absent() => Ok(Vec::new()),
+        Err(failure) if failure.is_not_found() => Ok(Vec::new()),
         suggested => suggested,
     }
 }
 
 /// The store, and a project in it that the caller may see.
-async fn opened(ctx: &Context, project: &str) -> Result<(Desk, ProjectId), Failure> {
-    let desk = Desk::of(&ctx.call).await?;
-    let project = desk.project(project)?;
+async fn open_project(
+    ctx: &RequestContext,
+    project: &str,
+) -> Result<(ProjectScope, ProjectId), RequestError> {
+    let desk = ProjectScope::for_call(&ctx.call).await?;
+    let project = desk.resolve_project_id(project)?;
     Ok((desk, project))
 }
 
-async fn assets(ctx: &Context, project: &str, typed: &str) -> Result<Vec<String>, Failure> {
-    let (desk, project) = opened(ctx, project).await?;
+async fn suggest_asset_ids(
+    ctx: &RequestContext,
+    project: &str,
+    typed: &str,
+) -> Result<Vec<String>, RequestError> {
+    let (desk, project) = open_project(ctx, project).await?;
     // A project has at most 1,000.
     let listed = desk.store().list_assets(&desk.account, &project, Page::ALL).await?;
     let ids = listed.value.items.iter().map(|asset| asset.id.to_string());
-    Ok(ids.filter(|id| id.starts_with(typed)).take(SUGGESTED as usize).collect())
+    Ok(ids.filter(|id| id.starts_with(typed)).take(SUGGESTION_QUERY_LIMIT as usize).collect())
 }
 
-async fn blocks(ctx: &Context, project: &str) -> Result<Vec<String>, Failure> {
-    let (desk, project) = opened(ctx, project).await?;
-    let pages = desk.store().children(&desk.account, &project, None, Page::first(SUGGESTED)).await?;
+async fn suggest_block_ids(ctx: &RequestContext, project: &str) -> Result<Vec<String>, RequestError> {
+    let (desk, project) = open_project(ctx, project).await?;
+    let pages =
+        desk.store().children(&desk.account, &project, None, Page::first(SUGGESTION_QUERY_LIMIT)).await?;
     Ok(pages.value.items.iter().map(|found| found.block.id.to_string()).collect())
 }
 
-async fn types(ctx: &Context, project: Option<&str>) -> Result<Vec<String>, Failure> {
+async fn suggest_block_types(
+    ctx: &RequestContext,
+    project: Option<&str>,
+) -> Result<Vec<String>, RequestError> {
     let own = match project {
         None => Vec::new(),
-        Some(project) => own_types(ctx, project).await?,
+        Some(project) => custom_block_types(ctx, project).await?,
     };
-    Ok(Types::with(&own).all().map(|kind| kind.name.clone()).collect())
+    Ok(BlockTypes::with_custom(&own).all().map(|kind| kind.name.clone()).collect())
 }
 
-async fn own_types(ctx: &Context, project: &str) -> Result<Vec<CustomType>, Failure> {
-    let (desk, project) = opened(ctx, project).await?;
+async fn custom_block_types(
+    ctx: &RequestContext,
+    project: &str,
+) -> Result<Vec<CustomBlockType>, RequestError> {
+    let (desk, project) = open_project(ctx, project).await?;
     Ok(desk.store().block_types(&desk.account, &project).await?.value)
 }
 
-async fn modes(ctx: &Context, project: &str) -> Result<Vec<String>, Failure> {
-    let (desk, project) = opened(ctx, project).await?;
+async fn suggest_modes(ctx: &RequestContext, project: &str) -> Result<Vec<String>, RequestError> {
+    let (desk, project) = open_project(ctx, project).await?;
     Ok(desk.store().design_system(&desk.account, &project).await?.value.modes())
 }

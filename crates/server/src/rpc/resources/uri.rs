@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 /// A path as it stands in a URI.
-pub(crate) fn encoded(path: &str) -> String {
+pub(crate) fn percent_encode_path(path: &str) -> String {
     let mut encoded = String::with_capacity(path.len());
     for byte in path.bytes() {
         if byte.is_ascii_alphanumeric() || b"-._~/".contains(&byte) {
@@ -16,7 +16,7 @@ pub(crate) fn encoded(path: &str) -> String {
 }
 
 /// The path that stands in a URI. `None` for escapes that are none.
-pub(crate) fn decoded(text: &str) -> Option<String> {
+pub(crate) fn percent_decode(text: &str) -> Option<String> {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();
     while let Some((first, after)) = rest.split_first() {
@@ -38,14 +38,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn paths_survive_the_way_through_a_uri() {
+    fn paths_round_trip_through_a_uri() {
         for path in ["fluxloop/desk/experiments/a_1", "a b/100%/ü/x#1?", ""] {
-            let uri = encoded(path);
+            let uri = percent_encode_path(path);
             assert!(uri.is_ascii(), "{uri}");
-            assert_eq!(decoded(&uri).as_deref(), Some(path));
+            assert_eq!(percent_decode(&uri).as_deref(), Some(path));
         }
         for broken in ["a%4", "%zz", "%ff", "%+f", "%-0", "% 1"] {
-            assert_eq!(decoded(broken), None);
+            assert_eq!(percent_decode(broken), None);
         }
     }
 }

@@ -3,16 +3,16 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::choose::Chosen;
-use super::proposal::{Ready, harmless};
-use super::work::Applied;
-use crate::Call;
+use super::proposal::{ReadyPlan, sanitize_for_terminal};
+use super::questions::IntegrationChoice;
+use super::steps::IntegrateApplyResult;
+use crate::ToolContext;
 use crate::tools::apply_edit_plan::Check;
 
 /// What came of it.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct Reply {
-    outcome: Outcome,
+    outcome: IntegrateOutcome,
     #[serde(skip_serializing_if = "Option::is_none")]
     plan_id: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -45,7 +45,7 @@ pub(crate) struct Reply {
 /// How it ended.
 #[derive(Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-enum Outcome {
+enum IntegrateOutcome {
     Applied,
     Undone,
     Declined,
@@ -55,9 +55,9 @@ enum Outcome {
 
 impl Reply {
     /// There is nothing that could be integrated.
-    pub(super) fn nothing(why: Vec<String>) -> Self {
+    pub(super) fn nothing_to_do(why: Vec<String>) -> Self {
         Self {
-            outcome: Outcome::NothingToDo,
+            outcome: IntegrateOutcome::NothingToDo,
             plan_id: None,
             framework: None,
             package: None,
@@ -74,11 +74,11 @@ impl Reply {
     }
 
     /// A plan that is not written yet.
-    pub(super) fn of(call: &Call, chosen: &Chosen, ready: &Ready) -> Self {
+    pub(super) fn for_plan(call: &ToolContext, chosen: &IntegrationChoice, ready: &ReadyPlan) -> Self {
         let plan = &ready.plan;
         let some = |text: &str| Some(text.to_owned()).filter(|text| !text.is_empty());
         Self {
-            outcome: Outcome::Declined,
+            outcome: IntegrateOutcome::Declined,
             plan_id: some(&plan.id),
             framework: some(&chosen.framework),
             package: some(&chosen.package),
@@ -86,24 +86,25 @@ impl Reply {
             target: some(&ready.target),
             diff: ready.diff(call),
             prerequisites: plan.prerequisites.clone(),
-            ..Self::nothing(plan.warnings.clone())
+            ..Self::nothing_to_do(plan.warnings.clone())
         }
     }
 
     /// Everything was there before. By this plan's id nothing could be undone, so it has none.
-    pub(super) fn is_there(&mut self) {
-        self.outcome = Outcome::AlreadyApplied;
+    pub(super) fn mark_already_applied(&mut self) {
+        self.outcome = IntegrateOutcome::AlreadyApplied;
         self.plan_id = None;
     }
 
     /// Checks that were asked for are not run.
-    pub(super) fn checks_not_run(&mut self, why: String) {
+    pub(super) fn set_checks_not_run(&mut self, why: String) {
         self.checks_not_run = Some(why);
     }
 
     /// The plan is written.
-    pub(super) fn applied(&mut self, applied: Applied) {
-        self.outcome = if applied.is_new { Outcome::Applied } else { Outcome::AlreadyApplied };
+    pub(super) fn mark_applied(&mut self, applied: IntegrateApplyResult) {
+        self.outcome =
+            if applied.is_new { IntegrateOutcome::Applied } else { IntegrateOutcome::AlreadyApplied };
         self.files = applied.files;
         let news = applied.warnings.into_iter().filter(|warning| !self.warnings.contains(warning));
         let news: Vec<String> = news.collect();
@@ -112,29 +113,29 @@ impl Reply {
     }
 
     /// The plan is taken back.
-    pub(super) fn undone(&mut self, files: Vec<String>) {
-        self.outcome = Outcome::Undone;
+    pub(super) fn mark_undone(&mut self, files: Vec<String>) {
+        self.outcome = IntegrateOutcome::Undone;
         self.files = files;
         self.undo = None;
     }
 
     /// What is said before it is asked whether it may stay.
-    pub(super) fn so_far(&self, failed: &[&Check]) -> String {
-        const LAST: usize = 12;
-        let mut text = self.sentence();
+    pub(super) fn undo_question_message(&self, failed: &[&Check]) -> String {
+        const MAX_FAILED_OUTPUT_LINES: usize = 12;
+        let mut text = self.summary();
         for check in failed {
             let lines: Vec<&str> = check.output.lines().collect();
-            let end = lines.iter().skip(lines.len().saturating_sub(LAST));
+            let end = lines.iter().skip(lines.len().saturating_sub(MAX_FAILED_OUTPUT_LINES));
             text.extend(["\nFailed: ", &check.command, "\n"]);
-            text.extend(end.map(|line| format!("    {}\n", harmless(line))));
+            text.extend(end.map(|line| format!("    {}\n", sanitize_for_terminal(line))));
         }
         text.trim_end().to_owned()
     }
 
     /// All of it in a sentence.
-    pub(super) fn sentence(&self) -> String {
+    pub(super) fn summary(&self) -> String {
         let files = match self.files.as_slice() {
-            [only] if codebase::NameKind::File.is_plain(only) => only.clone(),
+            [only] if codebase::NameKind::File.is_safe_name(only) => only.clone(),
             [_] => "1 file".to_owned(),
             files => format!("{} files", files.len()),
         };
@@ -146,15 +147,15 @@ impl Reply {
         };
         let id = self.plan_id.as_deref().unwrap_or_default();
         match self.outcome {
-            Outcome::Applied => {
+            IntegrateOutcome::Applied => {
                 format!("FluxLoop is integrated: {files} written.{checks} `fluxway undo {id}` takes it back.")
             }
-            Outcome::Undone => format!("The changes are undone: {files} as before."),
-            Outcome::Declined => "Nothing was written: the user did not agree.".to_owned(),
-            Outcome::AlreadyApplied => {
+            IntegrateOutcome::Undone => format!("The changes are undone: {files} as before."),
+            IntegrateOutcome::Declined => "Nothing was written: the user did not agree.".to_owned(),
+            IntegrateOutcome::AlreadyApplied => {
                 format!("FluxLoop is integrated already: nothing had to be written.{checks}")
             }
-            Outcome::NothingToDo => {
+            IntegrateOutcome::NothingToDo => {
                 let why = self.warnings.first().map(|why| format!(" {why}"));
                 format!("There is nothing to integrate.{}", why.unwrap_or_default())
             }

@@ -10,7 +10,7 @@ pub(crate) struct Catalog {
 }
 
 impl Catalog {
-    pub(crate) fn of(all: &[Arc<ToolEntry>], toolsets: &[Toolset]) -> Self {
+    pub(crate) fn for_toolsets(all: &[Arc<ToolEntry>], toolsets: &[Toolset]) -> Self {
         Self { tools: all.iter().filter(|tool| toolsets.contains(&tool.spec.toolset)).cloned().collect() }
     }
 

@@ -1,97 +1,103 @@
 //! What the `fetch_*_context` tools share: their arguments, where a project is found, and how an answer stays small.
 
-mod fit;
 mod locate;
 pub(in crate::tools) mod topics;
+mod truncate;
 
 use std::borrow::Cow;
 use std::marker::PhantomData;
 
-use codebase::{NameKind, RepositoryTexts};
-use fluxloop::project::{Detail, Experiment, Experiments, Project, Projects, Warning};
+use codebase::{NameKind, NameRedactor};
+use fluxloop::project::{
+    DetailLimits, Experiment, Experiments, FileWarning, FluxloopProject, FluxloopProjects,
+};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::{Map, Value, json};
-use tree::{Budget, Roots};
+use tree::{Roots, WorkBudget};
 
-use super::repository_text::{RepositoryText, left_out_of};
-use crate::Call;
-use crate::blocking::blocking;
-use crate::error::Failure;
-use fit::{LeftOut, fit};
-pub(crate) use locate::Located;
+use super::repository_text::{RepositoryTextView, omitted_texts};
+use crate::ToolContext;
+use crate::blocking::run_blocking;
+use crate::error::RequestError;
+pub(crate) use locate::LocatedProjects;
+use truncate::{TruncationNote, truncate_to_tokens};
 
 /// Traces of the newest experiments are read up to this much; summaries are read of all.
-const TRACES: u64 = 48 << 20;
+const MAX_TRACE_BYTES: u64 = 48 << 20;
 
 /// Less is not even room for the keys.
-const FEWEST_TOKENS: usize = 500;
+const MIN_MAX_TOKENS: usize = 500;
 
 /// The arguments of a tool that reads projects; what stands above is its description.
-macro_rules! project_args {
+macro_rules! context_args {
     ($(#[$description:meta])*) => {
         $(#[$description])*
         #[derive(serde::Deserialize, schemars::JsonSchema)]
         #[serde(deny_unknown_fields)]
         pub(crate) struct Args {
             /// The folder of the repository or project.
-            #[serde(default = "super::analyze_repository::here")]
+            #[serde(default = "super::analyze_repository::default_root")]
             root: String,
             /// Its name or folder, if there are several.
             #[serde(default)]
             project: Option<String>,
-            #[serde(default = "super::support::context_reply::usual_limit")]
+            #[serde(default = "super::support::context_reply::default_limit")]
             #[schemars(range(min = 1))]
             limit: usize,
             #[serde(default)]
-            detail: super::support::context_reply::HowMuch,
-            #[serde(default = "super::support::context_reply::usual_tokens")]
+            detail: super::support::context_reply::DetailLevel,
+            #[serde(default = "super::support::context_reply::default_max_tokens")]
             max_tokens: usize,
         }
 
-        impl From<Args> for super::support::context_reply::Wanted {
+        impl From<Args> for super::support::context_reply::ContextQuery {
             fn from(Args { root, project, limit, detail, max_tokens }: Args) -> Self {
                 Self { root, project, limit, detail, max_tokens }
             }
         }
     };
 }
-pub(in crate::tools) use project_args;
+pub(in crate::tools) use context_args;
 
-pub(in crate::tools) fn usual_limit() -> usize {
+pub(in crate::tools) fn default_limit() -> usize {
     5
 }
 
-pub(in crate::tools) fn usual_tokens() -> usize {
+pub(in crate::tools) fn default_max_tokens() -> usize {
     4000
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-pub(in crate::tools) enum HowMuch {
+pub(in crate::tools) enum DetailLevel {
     #[default]
     Brief,
     Full,
 }
 
 /// What a caller wants to know.
-pub(in crate::tools) struct Wanted {
+pub(in crate::tools) struct ContextQuery {
     pub(in crate::tools) root: String,
     pub(in crate::tools) project: Option<String>,
     pub(in crate::tools) limit: usize,
-    pub(in crate::tools) detail: HowMuch,
+    pub(in crate::tools) detail: DetailLevel,
     pub(in crate::tools) max_tokens: usize,
 }
 
-impl Wanted {
+impl ContextQuery {
     pub(in crate::tools) fn is_full(&self) -> bool {
-        self.detail == HowMuch::Full
+        self.detail == DetailLevel::Full
     }
 
     /// The experiments, with all that is wrong with them and their projects, and what was not looked into.
-    pub(in crate::tools) fn read(&self, located: &Located, budget: &Budget) -> Read {
+    pub(in crate::tools) fn load_experiments(
+        &self,
+        located: &LocatedProjects,
+        budget: &WorkBudget,
+    ) -> LoadedExperiments {
         // A comparison needs two.
-        let detail = Detail { newest: self.limit.max(2), bytes: TRACES };
+        let detail = DetailLimits { newest: self.limit.max(2), bytes: MAX_TRACE_BYTES };
         let Experiments { list, coverage, warnings } =
             located.projects.experiments(&located.tree, detail, budget);
         let mut told = project_warnings(located);
@@ -100,66 +106,69 @@ impl Wanted {
             let first = located.texts.folder(&left.first);
             format!("traces of {} experiments: {} (first: {first})", left.experiments, left.why)
         });
-        Read { experiments: list, warnings: told, left_out: left_out.collect() }
+        LoadedExperiments { experiments: list, warnings: told, left_out: left_out.collect() }
     }
 }
 
 /// What the files of experiments say, and what has to be said about them.
-pub(in crate::tools) struct Read {
+pub(in crate::tools) struct LoadedExperiments {
     pub(in crate::tools) experiments: Vec<Experiment>,
-    pub(in crate::tools) warnings: Told,
+    pub(in crate::tools) warnings: ContextWarnings,
     pub(in crate::tools) left_out: Vec<String>,
 }
 
 /// Finds the projects and lets `tell` make an answer of them, on a thread for work on the disk.
-pub(in crate::tools) async fn answer<R: Pack>(
-    call: &Call,
-    wanted: Wanted,
-    tell: impl FnOnce(&Wanted, &Located, &Budget) -> R + Send + 'static,
-) -> Result<Packed<R>, Failure> {
+pub(in crate::tools) async fn build_context_reply<R: ContextReply>(
+    call: &ToolContext,
+    query: ContextQuery,
+    tell: impl FnOnce(&ContextQuery, &LocatedProjects, &WorkBudget) -> R + Send + 'static,
+) -> Result<TruncatedReply<R>, RequestError> {
     let roots = Roots::new(call.roots.clone());
-    blocking(call, move |budget| {
-        if wanted.max_tokens < FEWEST_TOKENS {
-            return Err(Failure::argument("max_tokens", format!("must be {FEWEST_TOKENS} or more")));
+    run_blocking(call, move |budget| {
+        if query.max_tokens < MIN_MAX_TOKENS {
+            return Err(RequestError::invalid_argument(
+                "max_tokens",
+                format!("must be {MIN_MAX_TOKENS} or more"),
+            ));
         }
-        let located = Located::find(&roots, &wanted.root)?.only(wanted.project.as_deref())?;
-        let pack = tell(&wanted, &located, budget);
-        Packed::of(&pack, wanted.max_tokens)
+        let located = LocatedProjects::find(&roots, &query.root)?.select_project(query.project.as_deref())?;
+        let pack = tell(&query, &located, budget);
+        TruncatedReply::truncate(&pack, query.max_tokens)
     })
     .await
 }
 
 /// An answer that may have to be shortened.
-pub(crate) trait Pack: Serialize + Send + 'static {
+pub(crate) trait ContextReply: Serialize + Send + 'static {
     /// What stays whole, by its path: half of it would be wrong.
-    const KEPT: &'static [&'static str] = &[];
+    const UNTRUNCATED_PATHS: &'static [&'static str] = &[];
 }
 
 /// An answer within its tokens. Its schema is that of the whole one.
-pub(crate) struct Packed<R> {
+pub(crate) struct TruncatedReply<R> {
     answer: Value,
-    of: PhantomData<fn() -> R>,
+    reply_type: PhantomData<fn() -> R>,
 }
 
-impl<R: Pack> Packed<R> {
+impl<R: ContextReply> TruncatedReply<R> {
     /// Shortens what is too long. What was left out is named in `left_out`.
-    pub(in crate::tools) fn of(pack: &R, max_tokens: usize) -> Result<Self, Failure> {
-        let mut answer = serde_json::to_value(pack).map_err(Failure::internal)?;
-        let left_out = fit(&mut answer, max_tokens, R::KEPT);
+    pub(in crate::tools) fn truncate(pack: &R, max_tokens: usize) -> Result<Self, RequestError> {
+        let mut answer = serde_json::to_value(pack).map_err(RequestError::internal)?;
+        let left_out = truncate_to_tokens(&mut answer, max_tokens, R::UNTRUNCATED_PATHS);
         if let Some(told) = answer["left_out"].as_array_mut() {
-            told.extend(left_out.iter().map(LeftOut::text).map(Value::String));
+            told.extend(left_out.iter().map(TruncationNote::message).map(Value::String));
         }
-        Ok(Self { answer, of: PhantomData })
+        Ok(Self { answer, reply_type: PhantomData })
     }
 }
 
-impl<R> Serialize for Packed<R> {
+impl<R> Serialize for TruncatedReply<R> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         self.answer.serialize(serializer)
     }
 }
 
-impl<R: JsonSchema> JsonSchema for Packed<R> {
+impl<R: JsonSchema> JsonSchema for TruncatedReply<R> {
     fn schema_name() -> Cow<'static, str> {
         R::schema_name()
     }
@@ -171,32 +180,32 @@ impl<R: JsonSchema> JsonSchema for Packed<R> {
 
 /// What is wrong with files, for people and models: `file:line what`.
 #[derive(Default)]
-pub(in crate::tools) struct Told {
+pub(in crate::tools) struct ContextWarnings {
     pub(in crate::tools) sentences: Vec<String>,
     /// What of the files these do not repeat, besides what is [found](Located) to be so later.
-    texts: Vec<RepositoryText>,
+    texts: Vec<RepositoryTextView>,
 }
 
-impl Told {
-    fn add<'a>(&mut self, located: &Located, warnings: impl IntoIterator<Item = &'a Warning>) {
-        for Warning { file, line, what, texts } in warnings {
+impl ContextWarnings {
+    fn add<'a>(&mut self, located: &LocatedProjects, warnings: impl IntoIterator<Item = &'a FileWarning>) {
+        for FileWarning { file, line, what, texts } in warnings {
             let file = located.texts.file(file);
             self.sentences.push(match line {
                 Some(line) => format!("{file}:{line} {what}"),
                 None => format!("{file} {what}"),
             });
-            self.texts.extend(texts.iter().cloned().map(RepositoryText::from));
+            self.texts.extend(texts.iter().cloned().map(RepositoryTextView::from));
         }
     }
 
     /// What of the repository these sentences, and `others`, do not repeat.
     pub(in crate::tools) fn repository_text<'s>(
         &'s self,
-        texts: &RepositoryTexts,
+        texts: &NameRedactor,
         others: impl IntoIterator<Item = &'s String>,
-    ) -> Vec<RepositoryText> {
+    ) -> Vec<RepositoryTextView> {
         let sentences = self.sentences.iter().chain(others).map(String::as_str);
-        let mut all = [left_out_of(texts, sentences), self.texts.clone()].concat();
+        let mut all = [omitted_texts(texts, sentences), self.texts.clone()].concat();
         all.sort();
         all.dedup();
         all
@@ -204,19 +213,19 @@ impl Told {
 }
 
 /// All that is wrong with the projects themselves.
-pub(in crate::tools) fn damage(located: &Located) -> Told {
-    let Projects { list, warnings, .. } = &located.projects;
-    let mut told = Told::default();
+pub(in crate::tools) fn project_file_warnings(located: &LocatedProjects) -> ContextWarnings {
+    let FluxloopProjects { list, warnings, .. } = &located.projects;
+    let mut told = ContextWarnings::default();
     told.add(located, warnings.iter().chain(list.iter().flat_map(|project| &project.warnings)));
     told
 }
 
 /// The same. And if there are none, what to do.
-pub(in crate::tools) fn project_warnings(located: &Located) -> Told {
-    let mut told = damage(located);
+pub(in crate::tools) fn project_warnings(located: &LocatedProjects) -> ContextWarnings {
+    let mut told = project_file_warnings(located);
     if located.projects.list.is_empty() {
         let path = located.tree.path().display().to_string();
-        let is_plain = path.split('/').all(|part| part.is_empty() || NameKind::Folder.is_plain(part));
+        let is_plain = path.split('/').all(|part| part.is_empty() || NameKind::Folder.is_safe_name(part));
         let place = if is_plain { path.as_str() } else { "this folder" };
         told.sentences
             .push(format!("no FluxLoop project was found in {place}; the tool `integrate` makes one"));
@@ -225,13 +234,13 @@ pub(in crate::tools) fn project_warnings(located: &Located) -> Told {
 }
 
 /// Commands name projects; those without a plain name are left to be filled in.
-pub(in crate::tools) fn unnamed(located: &Located) -> Vec<String> {
-    let is_named = |project: &&Project| {
+pub(in crate::tools) fn unnamed_project_warnings(located: &LocatedProjects) -> Vec<String> {
+    let is_named = |project: &&FluxloopProject| {
         let folder = project.folder.rsplit('/').next().unwrap_or(&project.folder);
-        [folder, project.name.as_str()].into_iter().all(|name| NameKind::Setting.is_plain(name))
+        [folder, project.name.as_str()].into_iter().all(|name| NameKind::Setting.is_safe_name(name))
     };
     let unnamed = located.projects.list.iter().filter(|project| !is_named(project));
-    let sentence = |project: &Project| {
+    let sentence = |project: &FluxloopProject| {
         let folder = located.texts.folder(&project.folder);
         format!("NAME in commands stands for the name of the project in {folder}, which is not repeated here")
     };
@@ -239,13 +248,13 @@ pub(in crate::tools) fn unnamed(located: &Located) -> Vec<String> {
 }
 
 /// The name of a project in a sentence.
-pub(in crate::tools) fn shown_name(located: &Located, project: &Project) -> String {
+pub(in crate::tools) fn display_name(located: &LocatedProjects, project: &FluxloopProject) -> String {
     located.texts.name(NameKind::Setting, &project.name, &project.folder, 0).into_owned()
 }
 
 /// The projects in short.
-pub(in crate::tools) fn overview(located: &Located) -> Vec<Value> {
-    let project = |project: &Project| {
+pub(in crate::tools) fn project_overview(located: &LocatedProjects) -> Vec<Value> {
+    let project = |project: &FluxloopProject| {
         let mut entry = json!({ "name": project.name, "folder": project.folder, "cli": project.line.name() });
         if located.projects.current.as_deref() == Some(&project.folder) {
             entry["current"] = json!(true);
@@ -256,7 +265,7 @@ pub(in crate::tools) fn overview(located: &Located) -> Vec<Value> {
 }
 
 /// The first of a list. If that is not all, it is told.
-pub(in crate::tools) fn first<T>(
+pub(in crate::tools) fn truncate_list<T>(
     name: &str,
     mut list: Vec<T>,
     limit: usize,
@@ -271,7 +280,11 @@ pub(in crate::tools) fn first<T>(
 }
 
 /// An object with the project's name in it, where there are several to tell apart.
-pub(in crate::tools) fn of_project(located: &Located, project: &Project, entry: &impl Serialize) -> Value {
+pub(in crate::tools) fn with_project_label(
+    located: &LocatedProjects,
+    project: &FluxloopProject,
+    entry: &impl Serialize,
+) -> Value {
     let mut entry = serde_json::to_value(entry).unwrap_or_default();
     if let Some(entry) = entry.as_object_mut().filter(|_| located.projects.list.len() > 1) {
         entry.insert("project".to_owned(), json!(located.label(&project.folder)));
@@ -280,7 +293,7 @@ pub(in crate::tools) fn of_project(located: &Located, project: &Project, entry: 
 }
 
 /// Keeps some keys of an object.
-pub(in crate::tools) fn only_keys(value: Value, keys: &[&str]) -> Value {
+pub(in crate::tools) fn retain_keys(value: Value, keys: &[&str]) -> Value {
     match value {
         Value::Object(map) => {
             let kept: Map<_, _> = map.into_iter().filter(|(key, _)| keys.contains(&key.as_str())).collect();

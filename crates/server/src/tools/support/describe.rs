@@ -5,7 +5,7 @@ use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, SchemaGenerator};
 use serde_json::{Map, Value, json};
 
-use crate::tools::German;
+use crate::tools::GermanTexts;
 
 /// What there is to say about a tool.
 pub(in crate::tools) struct Description {
@@ -14,14 +14,16 @@ pub(in crate::tools) struct Description {
     /// The names of the top-level keys alone.
     pub(in crate::tools) output: Value,
     /// Everything, for the reference page.
-    pub(in crate::tools) whole_output: Value,
-    pub(in crate::tools) arguments: Validator,
+    pub(in crate::tools) full_output: Value,
+    pub(in crate::tools) argument_validator: Validator,
     /// Text and input in German, as far as a document has them.
     pub(in crate::tools) german: Option<(&'static str, Value)>,
 }
 
-pub(in crate::tools) fn describe<Args: JsonSchema, Reply: JsonSchema>(german: Option<German>) -> Description {
-    let mut input = schema::<Args>();
+pub(in crate::tools) fn describe<Args: JsonSchema, Reply: JsonSchema>(
+    texts: Option<GermanTexts>,
+) -> Description {
+    let mut input = generate_schema::<Args>();
     let text = input.as_object_mut().and_then(|schema| schema.remove("description"));
     let text = text.as_ref().and_then(Value::as_str).unwrap_or_default().replace('\n', " ");
     // A schema that we generate from our own types compiles; if one ever does not, `true` lets serde judge alone.
@@ -29,14 +31,21 @@ pub(in crate::tools) fn describe<Args: JsonSchema, Reply: JsonSchema>(german: Op
         tracing::error!(%error, "a tool's input schema is not usable");
         accept_anything()
     });
-    let whole_output = schema::<Reply>();
-    let german = german.map(|german| (german.description, in_german(&input, german)));
-    Description { text, output: top_level(&whole_output), whole_output, arguments, german, input }
+    let whole_output = generate_schema::<Reply>();
+    let german = texts.map(|german| (german.description, translate_to_german(&input, german)));
+    Description {
+        text,
+        output: top_level_properties(&whole_output),
+        full_output: whole_output,
+        argument_validator: arguments,
+        german,
+        input,
+    }
 }
 
-fn in_german(input: &Value, german: German) -> Value {
+fn translate_to_german(input: &Value, texts: GermanTexts) -> Value {
     let mut input = input.clone();
-    for (argument, text) in german.arguments {
+    for (argument, text) in texts.arguments {
         input["properties"][*argument]["description"] = json!(text);
     }
     input
@@ -48,13 +57,13 @@ fn accept_anything() -> Validator {
 }
 
 /// A schema without references, titles and the words that only schema tools read.
-fn schema<T: JsonSchema>() -> Value {
+fn generate_schema<T: JsonSchema>() -> Value {
     let settings = SchemaSettings::draft2020_12().with(|settings| {
         settings.meta_schema = None;
         settings.inline_subschemas = true;
     });
     let mut schema = SchemaGenerator::new(settings).into_root_schema_for::<T>().to_value();
-    tidy(&mut schema);
+    simplify_schema(&mut schema);
     if let Some(schema) = schema.as_object_mut() {
         // A tool without arguments still takes an object, and says so in full.
         schema.entry("type").or_insert_with(|| json!("object"));
@@ -63,7 +72,7 @@ fn schema<T: JsonSchema>() -> Value {
     schema
 }
 
-fn tidy(schema: &mut Value) {
+fn simplify_schema(schema: &mut Value) {
     match schema {
         Value::Object(map) => {
             map.remove("title");
@@ -80,17 +89,21 @@ fn tidy(schema: &mut Value) {
             if map.get("additionalProperties") == Some(&Value::Bool(true)) {
                 map.remove("additionalProperties");
             }
-            drop_null(map);
+            remove_null(map);
             for (key, value) in map.iter_mut() {
                 if key == "properties" {
                     // Names of properties are not keywords: `title` may be one.
-                    value.as_object_mut().into_iter().flatten().for_each(|(_, property)| tidy(property));
+                    value
+                        .as_object_mut()
+                        .into_iter()
+                        .flatten()
+                        .for_each(|(_, property)| simplify_schema(property));
                 } else if key != "enum" && key != "const" && key != "default" {
-                    tidy(value);
+                    simplify_schema(value);
                 }
             }
         }
-        Value::Array(items) => items.iter_mut().for_each(tidy),
+        Value::Array(items) => items.iter_mut().for_each(simplify_schema),
         _ => {}
     }
 }
@@ -102,7 +115,7 @@ fn is_empty(value: &Value) -> bool {
 }
 
 /// `null` in an optional argument is the same as leaving it out, and needs no word in the schema.
-fn drop_null(map: &mut Map<String, Value>) {
+fn remove_null(map: &mut Map<String, Value>) {
     if let Some(Value::Array(types)) = map.get_mut("type") {
         types.retain(|name| name != "null");
         if let [only] = types.as_slice() {
@@ -125,7 +138,7 @@ fn drop_null(map: &mut Map<String, Value>) {
 }
 
 /// An output schema that names the top-level keys, and leaves the rest to the reference page.
-fn top_level(schema: &Value) -> Value {
+fn top_level_properties(schema: &Value) -> Value {
     let names = schema["properties"].as_object().into_iter().flatten().map(|(name, _)| name.clone());
     let properties: Map<String, Value> = names.map(|name| (name, json!({}))).collect();
     json!({ "type": "object", "properties": properties })

@@ -3,36 +3,36 @@
 use std::pin::Pin;
 use std::sync::OnceLock;
 
-use flow::{Conversation, Converse};
+use flow::{Conversation, DynConversation};
 use jsonschema::ValidationError;
 use jsonschema::error::{TypeKind, ValidationErrorKind};
-use protocol::mcp::Tool as Listing;
+use protocol::mcp::ToolDescriptor;
 use schemars::JsonSchema;
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Map, Value};
 
 use super::describe::{Description, describe};
-use crate::error::{ArgumentProblem, Failure, LARGEST_ANSWER};
-use crate::tools::{Effect, German, InteractiveTool, Tool, ToolSpec};
-use crate::{Call, Language};
+use crate::error::{ArgumentError, MAX_RESPONSE_BYTES, RequestError};
+use crate::tools::{Effect, GermanTexts, InteractiveTool, Tool, ToolSpec};
+use crate::{Locale, ToolContext};
 
 /// What is wrong with a value. A long one is left out: it would hide what is wrong with it.
-fn shortened(error: &ValidationError<'_>) -> String {
-    const LONGEST: usize = 300;
+fn validation_message(error: &ValidationError<'_>) -> String {
+    const MAX_MESSAGE_CHARS: usize = 300;
     let whole = error.to_string();
-    let is_short = whole.chars().count() <= LONGEST;
-    if is_short { whole } else { error.masked().to_string().chars().take(LONGEST).collect() }
+    let is_short = whole.chars().count() <= MAX_MESSAGE_CHARS;
+    if is_short { whole } else { error.masked().to_string().chars().take(MAX_MESSAGE_CHARS).collect() }
 }
 
 /// An argument that fits the schema and not the type, such as a number that is too large.
-fn unreadable(error: serde_path_to_error::Error<serde_json::Error>) -> Failure {
+fn deserialization_failure(error: serde_path_to_error::Error<serde_json::Error>) -> RequestError {
     let path = error.path().to_string().replace('[', ".").replace(']', "");
     let name = if path == "." { "arguments" } else { &path };
-    Failure::argument(name, error.into_inner().to_string())
+    RequestError::invalid_argument(name, error.into_inner().to_string())
 }
 
 /// `2.0` is an integer in JSON Schema, and none for serde. What is too large for one stays as it is.
-fn integral(value: &mut Value) {
+fn normalize_integer(value: &mut Value) {
     let Value::Number(number) = value else { return };
     let whole = number.as_f64().filter(|number| number.fract() == 0.0 && number.is_finite());
     let Some(text) = whole.filter(|_| number.is_f64()).map(|whole| format!("{whole:.0}")) else { return };
@@ -46,32 +46,32 @@ fn integral(value: &mut Value) {
 /// A line of the table.
 pub(crate) struct ToolEntry {
     pub(crate) spec: ToolSpec,
-    describe: fn(Option<German>) -> Description,
-    german: Option<German>,
+    describe: fn(Option<GermanTexts>) -> Description,
+    german: Option<GermanTexts>,
     /// Made when it is first needed: a server that starts to answer one call need not describe thirty tools.
     description: OnceLock<Description>,
-    work: Work,
+    implementation: ToolImplementation,
 }
 
 /// The two kinds of tools.
-pub(crate) enum Work {
-    Plain(Box<dyn Callable>),
-    Interactive(fn(&Call) -> Box<dyn Converse>),
+pub(crate) enum ToolImplementation {
+    Plain(Box<dyn DynTool>),
+    Interactive(fn(&ToolContext) -> Box<dyn DynConversation>),
 }
 
 /// What a tool gives.
-pub(crate) struct Reply {
+pub(crate) struct ToolReply {
     pub(crate) structured: Box<RawValue>,
     text: Option<String>,
 }
 
-impl Reply {
-    pub(crate) fn of(structured: Box<RawValue>) -> Self {
+impl ToolReply {
+    pub(crate) fn from_structured(structured: Box<RawValue>) -> Self {
         Self { structured, text: None }
     }
 
     /// Whether the text says something else.
-    pub(crate) fn has_other_text(&self) -> bool {
+    pub(crate) fn has_custom_text(&self) -> bool {
         self.text.is_some()
     }
 
@@ -81,69 +81,80 @@ impl Reply {
     }
 }
 
-pub(crate) trait Callable: Send + Sync {
+pub(crate) trait DynTool: Send + Sync {
     fn call<'a>(
         &'a self,
-        call: Call,
+        call: ToolContext,
         arguments: Map<String, Value>,
-    ) -> Pin<Box<dyn Future<Output = Result<Reply, Failure>> + Send + 'a>>;
+    ) -> Pin<Box<dyn Future<Output = Result<ToolReply, RequestError>> + Send + 'a>>;
 }
 
-impl<T: Tool> Callable for T {
+impl<T: Tool> DynTool for T {
     fn call<'a>(
         &'a self,
-        call: Call,
+        call: ToolContext,
         arguments: Map<String, Value>,
-    ) -> Pin<Box<dyn Future<Output = Result<Reply, Failure>> + Send + 'a>> {
+    ) -> Pin<Box<dyn Future<Output = Result<ToolReply, RequestError>> + Send + 'a>> {
         Box::pin(async move {
-            let args = serde_path_to_error::deserialize(Value::Object(arguments)).map_err(unreadable)?;
+            let args = serde_path_to_error::deserialize(Value::Object(arguments))
+                .map_err(deserialization_failure)?;
             let reply = Tool::call(self, call, args).await?;
-            let structured = to_raw_value(&reply).map_err(Failure::internal)?;
+            let structured = to_raw_value(&reply).map_err(RequestError::internal)?;
             // What was written is told, however long it is.
-            if structured.get().len() > LARGEST_ANSWER && T::SPEC.effect == Effect::Reads {
-                return Err(Failure::AnswerTooLarge);
+            if structured.get().len() > MAX_RESPONSE_BYTES && T::SPEC.effect == Effect::ReadOnly {
+                return Err(RequestError::ResponseTooLarge);
             }
-            Ok(Reply { structured, text: <T as Tool>::text(&reply) })
+            Ok(ToolReply { structured, text: <T as Tool>::text(&reply) })
         })
     }
 }
 
 impl ToolEntry {
     pub(crate) fn plain<T: Tool>(tool: T) -> Self {
-        Self::new::<T::Args, T::Reply>(T::SPEC, T::GERMAN, Work::Plain(Box::new(tool)))
+        Self::new::<T::Args, T::Reply>(T::SPEC, T::GERMAN, ToolImplementation::Plain(Box::new(tool)))
     }
 
     pub(crate) fn interactive<T: InteractiveTool>() -> Self {
-        Self::new::<<T::Talk as Conversation>::Args, <T::Talk as Conversation>::Reply>(
+        Self::new::<<T::ConversationRun as Conversation>::Args, <T::ConversationRun as Conversation>::Reply>(
             T::SPEC,
             None,
-            Work::Interactive(|call| Box::new(T::talk(call))),
+            ToolImplementation::Interactive(|call| Box::new(T::conversation(call))),
         )
     }
 
     pub(crate) fn is_interactive(&self) -> bool {
-        matches!(self.work, Work::Interactive(_))
+        matches!(self.implementation, ToolImplementation::Interactive(_))
     }
 
     /// Whether it changes things.
-    pub(crate) fn changes(&self) -> bool {
-        self.spec.effect != Effect::Reads
+    pub(crate) fn has_side_effects(&self) -> bool {
+        self.spec.effect != Effect::ReadOnly
     }
 
     /// The conversation of an interactive tool.
-    pub(crate) fn talk(&self, call: &Call) -> Option<Box<dyn Converse>> {
-        match &self.work {
-            Work::Plain(_) => None,
-            Work::Interactive(talk) => Some(talk(call)),
+    pub(crate) fn conversation(&self, call: &ToolContext) -> Option<Box<dyn DynConversation>> {
+        match &self.implementation {
+            ToolImplementation::Plain(_) => None,
+            ToolImplementation::Interactive(talk) => Some(talk(call)),
         }
     }
 
-    fn new<Args: JsonSchema, Reply: JsonSchema>(spec: ToolSpec, german: Option<German>, work: Work) -> Self {
-        Self { spec, describe: describe::<Args, Reply>, german, description: OnceLock::new(), work }
+    fn new<Args: JsonSchema, Reply: JsonSchema>(
+        spec: ToolSpec,
+        texts: Option<GermanTexts>,
+        implementation: ToolImplementation,
+    ) -> Self {
+        Self {
+            spec,
+            describe: describe::<Args, Reply>,
+            german: texts,
+            description: OnceLock::new(),
+            implementation,
+        }
     }
 
-    pub(crate) fn work(&self) -> &Work {
-        &self.work
+    pub(crate) fn implementation(&self) -> &ToolImplementation {
+        &self.implementation
     }
 
     fn description(&self) -> &Description {
@@ -151,13 +162,13 @@ impl ToolEntry {
     }
 
     /// The tool as a client sees it.
-    pub(crate) fn listing(&self, language: Language) -> Listing<'_> {
+    pub(crate) fn descriptor(&self, locale: Locale) -> ToolDescriptor<'_> {
         let description = self.description();
-        let (text, input) = match (language, &description.german) {
-            (Language::German, Some((text, input))) => (*text, input),
+        let (text, input) = match (locale, &description.german) {
+            (Locale::German, Some((text, input))) => (*text, input),
             _ => (description.text.as_str(), &description.input),
         };
-        Listing {
+        ToolDescriptor {
             name: self.spec.name,
             title: Some(self.spec.title),
             description: text,
@@ -168,48 +179,60 @@ impl ToolEntry {
     }
 
     /// Judges arguments by the schema that the client was shown, and gives them back.
-    pub(crate) fn checked(&self, mut arguments: Map<String, Value>) -> Result<Map<String, Value>, Failure> {
+    pub(crate) fn validate_arguments(
+        &self,
+        mut arguments: Map<String, Value>,
+    ) -> Result<Map<String, Value>, RequestError> {
         let properties = &self.description().input["properties"];
         let is_integer = |name: &str| properties[name]["type"] == "integer";
-        arguments.iter_mut().filter(|(name, _)| is_integer(name)).for_each(|(_, value)| integral(value));
+        arguments
+            .iter_mut()
+            .filter(|(name, _)| is_integer(name))
+            .for_each(|(_, value)| normalize_integer(value));
         // The validator reads a value; arguments may be megabytes, so they are wrapped rather than copied.
         let arguments = Value::Object(arguments);
-        let verdict = self.description().arguments.validate(&arguments).map_err(|error| self.refusal(&error));
+        let verdict = self
+            .description()
+            .argument_validator
+            .validate(&arguments)
+            .map_err(|error| self.argument_failure(&error));
         match (verdict, arguments) {
             (Ok(()), Value::Object(arguments)) => Ok(arguments),
-            (Ok(()), _) => Err(Failure::internal("the arguments are no longer an object after their check")),
+            (Ok(()), _) => {
+                Err(RequestError::internal("the arguments are no longer an object after their check"))
+            }
             (Err(failure), _) => Err(failure),
         }
     }
 
-    fn refusal(&self, error: &ValidationError<'_>) -> Failure {
+    fn argument_failure(&self, error: &ValidationError<'_>) -> RequestError {
         let path = error.instance_path().to_string().trim_start_matches('/').replace('/', ".");
         let inner = |name: &str| if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") };
-        let text = || shortened(error);
-        Failure::BadArguments(match error.kind() {
+        let text = || validation_message(error);
+        RequestError::InvalidArguments(match error.kind() {
             ValidationErrorKind::Required { property } => {
                 let name = inner(property.as_str().unwrap_or_default());
-                ArgumentProblem::Missing { choices: self.candidates(&name), name }
+                ArgumentError::Missing { choices: self.allowed_values(&name), name }
             }
-            ValidationErrorKind::AdditionalProperties { unexpected } => ArgumentProblem::Unknown {
+            ValidationErrorKind::AdditionalProperties { unexpected } => ArgumentError::Unknown {
                 name: inner(unexpected.first().map_or("", String::as_str)),
-                known: self.names_at(&path),
+                known: self.property_names_at(&path),
             },
             ValidationErrorKind::Type { kind: TypeKind::Single(_) | TypeKind::Multiple(_) } => {
-                ArgumentProblem::Type { name: path, error: text() }
+                ArgumentError::Type { name: path, error: text() }
             }
             // The library's own text leaves most of them out.
-            ValidationErrorKind::Enum { options } => ArgumentProblem::Value {
+            ValidationErrorKind::Enum { options } => ArgumentError::Value {
                 error: format!("{} is not one of {options}", error.instance()),
-                choices: self.candidates(&path),
+                choices: self.allowed_values(&path),
                 name: path,
             },
-            _ => ArgumentProblem::Value { name: path, error: text(), choices: Vec::new() },
+            _ => ArgumentError::Value { name: path, error: text(), choices: Vec::new() },
         })
     }
 
     /// The names that may stand in an argument, or in the arguments as a whole.
-    fn names_at(&self, path: &str) -> Vec<String> {
+    fn property_names_at(&self, path: &str) -> Vec<String> {
         let parts = path.split('.').filter(|part| !part.is_empty());
         let schema = parts.fold(&self.description().input, |schema, part| match schema.get("items") {
             Some(items) => items,
@@ -219,15 +242,18 @@ impl ToolEntry {
     }
 
     /// Refuses names that are no argument of this tool.
-    pub(crate) fn known_argument(&self, name: &str) -> Result<(), Failure> {
+    pub(crate) fn check_argument_name(&self, name: &str) -> Result<(), RequestError> {
         if self.description().input["properties"].get(name).is_some() {
             return Ok(());
         }
-        Err(Failure::params("argument.name", format!("{} has no argument `{name}`", self.spec.name)))
+        Err(RequestError::invalid_params(
+            "argument.name",
+            format!("{} has no argument `{name}`", self.spec.name),
+        ))
     }
 
     /// What could stand in an argument, as far as its schema lists it.
-    pub(crate) fn candidates(&self, argument: &str) -> Vec<String> {
+    pub(crate) fn allowed_values(&self, argument: &str) -> Vec<String> {
         let property = &self.description().input["properties"][argument];
         let values = property["enum"].as_array().into_iter().flatten();
         let constants =
@@ -241,12 +267,12 @@ impl ToolEntry {
     }
 
     /// The tool's page: everything that `tools/list` has no room for.
-    pub(crate) fn reference(&self) -> String {
+    pub(crate) fn reference_page(&self) -> String {
         let description = self.description();
         let pretty = |value: &Value| serde_json::to_string_pretty(value).unwrap_or_default();
-        let kind = match self.work {
-            Work::Plain(_) => "",
-            Work::Interactive(_) => {
+        let kind = match self.implementation {
+            ToolImplementation::Plain(_) => "",
+            ToolImplementation::Interactive(_) => {
                 "\n\nInteractive: arguments answer its questions in advance, what is missing is asked."
             }
         };
@@ -257,7 +283,7 @@ impl ToolEntry {
             description.text,
             self.spec.toolset.name(),
             pretty(&description.input),
-            pretty(&description.whole_output),
+            pretty(&description.full_output),
         )
     }
 }

@@ -1,21 +1,23 @@
 //! What the tools about integrations have in common: their arguments, and how they get at a repository.
 
 use access::Scope;
-use codebase::plan::{self, ApplyError, Plan, Rules};
-use codebase::{Profile, Reading, Request, analyze};
-use fluxloop::{Ask, Integration, Line, RECIPES, Recipe, Variant, integrate, recipe};
+use codebase::plan::{self, ApplyError, EditPlan, ValidationRules};
+use codebase::{AnalysisRequest, Profile, ScanDepth, analyze};
+use fluxloop::{
+    Integration, IntegrationOptions, RECIPES, Recipe, ReleaseLine, Variant, find_recipe, integrate,
+};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Deserialize;
 use serde_json::{Map, Value};
-use tree::{Budget, Roots, Tree};
+use tree::{Roots, Tree, WorkBudget};
 
-use crate::app::plans::{Author, Plans};
-use crate::error::{Failure, PlanProblem};
-use crate::{Call, CheckPolicy};
+use crate::app::plans::{PlanAuthor, PlanStore};
+use crate::error::{PlanRequestError, RequestError};
+use crate::{CheckPolicy, ToolContext};
 
 /// How the integration should be.
 #[derive(Clone, Default)]
-pub(in crate::tools) struct Wishes {
+pub(in crate::tools) struct IntegrationPreferences {
     pub(in crate::tools) package: Option<String>,
     pub(in crate::tools) variant: VariantWish,
     pub(in crate::tools) cli: Option<String>,
@@ -43,24 +45,24 @@ impl VariantWish {
 }
 
 /// The frameworks that there are recipes for.
-pub(in crate::tools) fn frameworks(_: &mut SchemaGenerator) -> Schema {
+pub(in crate::tools) fn frameworks_schema(_: &mut SchemaGenerator) -> Schema {
     let names: Vec<&str> = RECIPES.iter().map(|recipe| recipe.name).collect();
     json_schema!({ "type": "string", "enum": names })
 }
 
 /// The lines of the FluxLoop CLI.
-pub(in crate::tools) fn lines(_: &mut SchemaGenerator) -> Schema {
-    let names: Vec<&str> = Line::ALL.into_iter().map(Line::name).collect();
+pub(in crate::tools) fn release_lines_schema(_: &mut SchemaGenerator) -> Schema {
+    let names: Vec<&str> = ReleaseLine::ALL.into_iter().map(ReleaseLine::name).collect();
     json_schema!({ "type": "string", "enum": names })
 }
 
-impl Wishes {
-    pub(in crate::tools) fn ask(&self, recipe: &'static Recipe) -> Ask {
-        Ask {
+impl IntegrationPreferences {
+    pub(in crate::tools) fn with_recipe(&self, recipe: &'static Recipe) -> IntegrationOptions {
+        IntegrationOptions {
             recipe,
             package: self.package.clone(),
             variant: self.variant.variant(),
-            line: self.cli.as_deref().and_then(Line::named),
+            line: self.cli.as_deref().and_then(ReleaseLine::from_name),
             agent: self.agent.clone(),
             request_field: self.request_field.clone(),
         }
@@ -68,10 +70,10 @@ impl Wishes {
 }
 
 /// The recipe of a framework. The schema has checked the name.
-pub(in crate::tools) fn recipe_of(framework: &str) -> Result<&'static Recipe, Failure> {
-    recipe(framework).ok_or_else(|| {
+pub(in crate::tools) fn require_recipe(framework: &str) -> Result<&'static Recipe, RequestError> {
+    find_recipe(framework).ok_or_else(|| {
         let names: Vec<&str> = RECIPES.iter().map(|recipe| recipe.name).collect();
-        Failure::argument(
+        RequestError::invalid_argument(
             "framework",
             format!("there is no recipe for {framework}; there are {}", names.join(", ")),
         )
@@ -79,38 +81,38 @@ pub(in crate::tools) fn recipe_of(framework: &str) -> Result<&'static Recipe, Fa
 }
 
 /// The root of a profile, if it names one.
-pub(in crate::tools) fn root_of(profile: Option<&Map<String, Value>>) -> Option<String> {
+pub(in crate::tools) fn profile_root(profile: Option<&Map<String, Value>>) -> Option<String> {
     profile?.get("root").and_then(Value::as_str).map(str::to_owned)
 }
 
 /// Files that a profile says are worth a look.
-pub(in crate::tools) fn hints(profile: Option<&Map<String, Value>>) -> Vec<String> {
+pub(in crate::tools) fn profile_entry_points(profile: Option<&Map<String, Value>>) -> Vec<String> {
     let entries = profile.and_then(|profile| profile.get("entryPoints")).and_then(Value::as_array);
     entries.into_iter().flatten().filter_map(Value::as_str).take(200).map(str::to_owned).collect()
 }
 
 /// The folders that a caller may open.
-pub(in crate::tools) struct Reach {
+pub(in crate::tools) struct RepositoryAccess {
     roots: Roots,
     /// Who writes, if the caller may.
-    author: Option<Author>,
+    author: Option<PlanAuthor>,
 }
 
-impl Reach {
-    pub(in crate::tools) fn new(call: &Call, plans: &Plans<'_>) -> Self {
-        let author = call.principal.may(Scope::Write).then(|| plans.author());
+impl RepositoryAccess {
+    pub(in crate::tools) fn new(call: &ToolContext, plans: &PlanStore<'_>) -> Self {
+        let author = call.principal.has_scope(Scope::Write).then(|| plans.author());
         Self { roots: Roots::new(call.roots.clone()), author }
     }
 
     /// Opens a folder. What a killed process left half done there is put right first, for those who may write: a plan
     /// is not to be made or judged by a tree that is neither old nor new.
-    pub(in crate::tools) fn open(&self, root: &str) -> Result<Tree, Failure> {
+    pub(in crate::tools) fn open(&self, root: &str) -> Result<Tree, RequestError> {
         let tree = self.roots.open(root)?;
         if let Some(author) = &self.author {
             match plan::recover(&tree, author) {
                 // A process that is at it right now is not waited for.
                 Ok(_) | Err(ApplyError::Busy) => {}
-                Err(error) => return Err(PlanProblem::from(error).into()),
+                Err(error) => return Err(PlanRequestError::from(error).into()),
             }
         }
         Ok(tree)
@@ -118,12 +120,12 @@ impl Reach {
 }
 
 /// Whether the checks of a plan may be run, if the user agrees; why not, if not.
-pub(in crate::tools) fn may_run_checks(call: &Call, is_kept: bool) -> Result<(), &'static str> {
+pub(in crate::tools) fn ensure_checks_allowed(call: &ToolContext, is_kept: bool) -> Result<(), &'static str> {
     match call.app.checks {
         CheckPolicy::Never => {
             Err("this server runs no checks: its operator can allow them with --allow-checks")
         }
-        _ if !call.principal.may(Scope::Execute) => {
+        _ if !call.principal.has_scope(Scope::Execute) => {
             Err("running checks needs a key with the scope `execute`")
         }
         CheckPolicy::ProposedPlans if !is_kept => Err(
@@ -134,72 +136,83 @@ pub(in crate::tools) fn may_run_checks(call: &Call, is_kept: bool) -> Result<(),
 }
 
 /// The question by which a user agrees to commands. Its name is not an argument of any tool: an argument is no consent.
-pub(in crate::tools) const CONSENT: &str = "run_commands";
+pub(in crate::tools) const CONSENT_FIELD: &str = "run_commands";
 
 /// What the user has to see before they agree.
 pub(in crate::tools) fn consent_message(root: &str, commands: &[String]) -> String {
     let commands = commands.iter().fold(String::new(), |shown, command| shown + "  " + command + "\n");
     format!(
         "These commands are to be run in {root}:\n{commands}{}",
-        codebase::sandbox::confinement().sentence(crate::tools::apply_edit_plan::WALL)
+        codebase::sandbox::detect_confinement().describe(crate::tools::apply_edit_plan::APPLY_TIMEOUT)
     )
 }
 
 /// A repository that has been analysed.
-pub(in crate::tools) struct Subject {
+pub(in crate::tools) struct AnalyzedRepository {
     pub(in crate::tools) tree: Tree,
     pub(in crate::tools) profile: Profile,
 }
 
-impl Subject {
+impl AnalyzedRepository {
     pub(in crate::tools) fn open(
-        reach: &Reach,
+        reach: &RepositoryAccess,
         root: &str,
         hints: Vec<String>,
-        budget: &Budget,
-    ) -> Result<Self, Failure> {
+        budget: &WorkBudget,
+    ) -> Result<Self, RequestError> {
         let tree = reach.open(root)?;
-        let request = Request { hints, ..Request::new(&tree, Reading::Contents) };
-        let profile = analyze(&request, budget).map_err(Failure::no_thread)?;
+        let request =
+            AnalysisRequest { extra_paths: hints, ..AnalysisRequest::new(&tree, ScanDepth::Contents) };
+        let profile = analyze(&request, budget).map_err(RequestError::thread_spawn_failed)?;
         Ok(Self { tree, profile })
     }
 
-    pub(in crate::tools) fn integrate(&self, ask: &Ask) -> Result<Integration, Failure> {
-        integrate(&self.tree, &self.profile, ask).map_err(|error| Failure::argument("package", error))
+    pub(in crate::tools) fn integrate(&self, ask: &IntegrationOptions) -> Result<Integration, RequestError> {
+        integrate(&self.tree, &self.profile, ask)
+            .map_err(|error| RequestError::invalid_argument("package", error))
     }
 }
 
 /// The rules by which plans are judged here.
-pub(in crate::tools) fn rules<'a>(consent: &'a [String], budget: &'a Budget) -> Rules<'a> {
-    Rules { consent, wrong_imports: fluxloop::WRONG_IMPORTS, commands: fluxloop::is_check, budget }
+pub(in crate::tools) fn validation_rules<'a>(
+    consent: &'a [String],
+    budget: &'a WorkBudget,
+) -> ValidationRules<'a> {
+    ValidationRules {
+        consent,
+        wrong_imports: fluxloop::WRONG_IMPORTS,
+        is_extra_command: fluxloop::is_check_command,
+        budget,
+    }
 }
 
 /// The plan of an integration, resolved in the tree. Edits that cannot be placed are no edits.
-pub(in crate::tools) fn plan(
+pub(in crate::tools) fn build_plan(
     tree: &Tree,
     mut integration: Integration,
-    budget: &Budget,
-) -> Result<Plan, Failure> {
+    budget: &WorkBudget,
+) -> Result<EditPlan, RequestError> {
     let edits = std::mem::take(&mut integration.edits);
-    let resolution = plan::resolve(tree, edits, &[], budget).map_err(Failure::no_thread)?;
+    let resolution =
+        plan::resolve_edits(tree, edits, &[], budget).map_err(RequestError::thread_spawn_failed)?;
     let mut facts = integration.facts;
     let blocking = resolution.findings.iter().filter(|finding| finding.is_blocking());
-    let reasons: Vec<String> = blocking.map(plan::Finding::advice).collect();
+    let reasons: Vec<String> = blocking.map(plan::PlanFinding::sentence_with_fix).collect();
     if reasons.is_empty() {
         let noted = resolution.findings.iter().filter(|finding| finding.code != "already_present");
-        facts.warnings.extend(noted.map(plan::Finding::sentence));
+        facts.warnings.extend(noted.map(plan::PlanFinding::sentence));
         if !resolution.edits.is_empty() && resolution.files.is_empty() {
             facts.warnings.insert(0, "Everything that this plan would do is done already.".to_owned());
         }
-        return Ok(plan::complete(integration.summary, &resolution, facts, fluxloop::is_check));
+        return Ok(plan::build_plan(integration.summary, &resolution, facts, fluxloop::is_check_command));
     }
     facts.warnings.insert(0, format!("There are no edits: {}.", reasons.join("; ")));
     facts.post_checks.clear();
     let nothing = plan::Resolution::default();
-    Ok(plan::complete(
+    Ok(plan::build_plan(
         integration.summary.replacen("Add FluxLoop", "No FluxLoop", 1),
         &nothing,
         facts,
-        fluxloop::is_check,
+        fluxloop::is_check_command,
     ))
 }

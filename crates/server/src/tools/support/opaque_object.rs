@@ -8,9 +8,9 @@ use serde::Serialize;
 /// An object that somebody else defines.
 #[derive(Clone, Debug, Serialize)]
 #[serde(transparent)]
-pub(crate) struct Open<T>(pub(crate) T);
+pub(crate) struct OpaqueObject<T>(pub(crate) T);
 
-impl<T> JsonSchema for Open<T> {
+impl<T> JsonSchema for OpaqueObject<T> {
     fn schema_name() -> Cow<'static, str> {
         "Open".into()
     }

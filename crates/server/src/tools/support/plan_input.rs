@@ -2,37 +2,41 @@
 
 use serde_json::{Map, Value};
 
-use crate::app::plans::{KeptPlan, Plans};
-use crate::error::{ArgumentProblem, Failure, PlanProblem};
+use crate::app::plans::{PlanStore, StoredPlan};
+use crate::error::{ArgumentError, PlanRequestError, RequestError};
 
 /// A plan, and the folder that it is for.
 pub(in crate::tools) struct PlanInput {
     /// The plan as it is judged: any JSON that a client sent, or exactly what this server proposed.
     pub(in crate::tools) value: Value,
     /// The plan that this server proposed and keeps, if this is it, unchanged.
-    pub(in crate::tools) kept: Option<KeptPlan>,
+    pub(in crate::tools) stored_plan: Option<StoredPlan>,
     pub(in crate::tools) root: String,
 }
 
 impl PlanInput {
     pub(in crate::tools) async fn find(
-        plans: &Plans<'_>,
+        plans: &PlanStore<'_>,
         plan_id: Option<&str>,
         plan: Option<&Map<String, Value>>,
         root: Option<&str>,
-    ) -> Result<Self, Failure> {
+    ) -> Result<Self, RequestError> {
         let (value, kept) = match (plan_id, plan) {
             (Some(_), Some(_)) => {
-                return Err(Failure::argument("plan_id", "give either `plan_id` or `plan`, not both"));
+                return Err(RequestError::invalid_argument(
+                    "plan_id",
+                    "give either `plan_id` or `plan`, not both",
+                ));
             }
             (None, None) => {
                 let (name, choices) = ("plan".to_owned(), Vec::new());
-                return Err(Failure::BadArguments(ArgumentProblem::Missing { name, choices }));
+                return Err(RequestError::InvalidArguments(ArgumentError::Missing { name, choices }));
             }
             (Some(id), None) => {
                 let kept = plans.find(id).await?;
-                let kept = kept.ok_or_else(|| PlanProblem::NotKept { id: id.chars().take(80).collect() })?;
-                (exact(&kept)?, Some(kept))
+                let kept =
+                    kept.ok_or_else(|| PlanRequestError::NotFound { id: id.chars().take(80).collect() })?;
+                (exact_plan_value(&kept)?, Some(kept))
             }
             (None, Some(sent)) => {
                 let id = sent.get("id").and_then(Value::as_str).filter(|id| !id.is_empty());
@@ -41,18 +45,18 @@ impl PlanInput {
                     None => None,
                 };
                 let sent = Value::Object(sent.clone());
-                match kept.filter(|kept| super::plan_view::is_view(&kept.plan, &sent)) {
-                    Some(kept) => (exact(&kept)?, Some(kept)),
+                match kept.filter(|kept| super::plan_view::is_own_plan(&kept.plan, &sent)) {
+                    Some(kept) => (exact_plan_value(&kept)?, Some(kept)),
                     None => (sent, None),
                 }
             }
         };
         let kept_root = kept.as_ref().map(|kept| kept.root.as_str());
         let root = root.or(kept_root).unwrap_or(".").to_owned();
-        Ok(Self { value, kept, root })
+        Ok(Self { value, stored_plan: kept, root })
     }
 }
 
-fn exact(kept: &KeptPlan) -> Result<Value, Failure> {
-    serde_json::to_value(&kept.plan).map_err(Failure::internal)
+fn exact_plan_value(kept: &StoredPlan) -> Result<Value, RequestError> {
+    serde_json::to_value(&kept.plan).map_err(RequestError::internal)
 }

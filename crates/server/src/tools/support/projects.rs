@@ -1,24 +1,24 @@
 //! What the tools for projects have in common: how things are shown, what a list is cut by, and which arguments go together.
 
+pub(crate) mod argument_rules;
 pub(crate) mod export;
-pub(crate) mod takes;
 pub(crate) mod view;
 
-use projects::{Cursor, Digest, Listed, Page, Problem, Refusal, Selection};
+use projects::{Cursor, Digest, FieldSelection, ListPage, Page, ProjectRejection, ValidationProblem};
 use serde::Serialize;
 
-use crate::error::Failure;
+use crate::error::RequestError;
 
 /// A member that holds others: these, or whatever its users write there.
-pub(crate) type Holds<'a> = (&'a str, Option<&'a [&'a str]>);
+pub(crate) type NestedFields<'a> = (&'a str, Option<&'a [&'a str]>);
 
 /// Which members of an answer are wanted. A name that nothing can be found by is a mistake, also behind a dot.
-pub(crate) fn selection(
+pub(crate) fn parse_selection(
     names: &[String],
     known: &[&str],
-    holding: &[Holds<'_>],
-) -> Result<Selection, Failure> {
-    let selection = Selection::parse(names, known)?;
+    holding: &[NestedFields<'_>],
+) -> Result<FieldSelection, RequestError> {
+    let selection = FieldSelection::parse(names, known)?;
     let wrong = |(at, name): (usize, &String)| {
         let (outer, inner) = name.split_once('.')?;
         let message = match holding.iter().find(|(holds, _)| *holds == outer) {
@@ -31,52 +31,56 @@ pub(crate) fn selection(
             }
             Some(_) => return None,
         };
-        Some(Problem::new(format!("/fields/{at}"), message))
+        Some(ValidationProblem::new(format!("/fields/{at}"), message))
     };
-    Refusal::if_any(names.iter().enumerate().filter_map(wrong).collect())?;
+    ProjectRejection::reject_if_any(names.iter().enumerate().filter_map(wrong).collect())?;
     Ok(selection)
 }
 
 /// The most of a list that is told one by one where nobody asked for a page of it.
-const TOLD: usize = 200;
+const MAX_LISTED: usize = 200;
 
 /// The first of what there is to tell, and how many more there are.
-pub(in crate::tools) fn first<T, S>(all: &[T], show: impl FnMut(&T) -> S) -> (Vec<S>, Option<usize>) {
-    let more = all.len().saturating_sub(TOLD);
-    (all.iter().take(TOLD).map(show).collect(), Some(more).filter(|more| *more > 0))
+pub(in crate::tools) fn take_first<T, S>(all: &[T], show: impl FnMut(&T) -> S) -> (Vec<S>, Option<usize>) {
+    let more = all.len().saturating_sub(MAX_LISTED);
+    (all.iter().take(MAX_LISTED).map(show).collect(), Some(more).filter(|more| *more > 0))
 }
 
 /// One list among others. A cursor is good for the list that gave it, and for no other.
-pub(in crate::tools) struct List(u16);
+pub(in crate::tools) struct ListCursors(u16);
 
-impl List {
+impl ListCursors {
     /// The list that is told from others by this: its name, whose it is, what it is of.
-    pub(in crate::tools) fn of(what: impl Serialize) -> Self {
+    pub(in crate::tools) fn new(what: impl Serialize) -> Self {
         // The same in every release and on every replica: a cursor may outlive the process that gave it. Names and numbers
         // are always JSON.
         let what = serde_json::to_vec(&what).unwrap_or_default();
         // Against mistakes and not against anybody: a cursor says where to go on, never what may be seen.
-        let Digest([a, b, ..]) = Digest::of(&what);
+        let Digest([a, b, ..]) = Digest::from_content(&what);
         Self(u16::from_le_bytes([a, b]))
     }
 
     /// The part that was asked for; all of it without a limit.
-    pub(in crate::tools) fn page(&self, cursor: Option<&str>, limit: Option<u32>) -> Result<Page, Failure> {
+    pub(in crate::tools) fn page(
+        &self,
+        cursor: Option<&str>,
+        limit: Option<u32>,
+    ) -> Result<Page, RequestError> {
         Ok(Page { after: cursor.map(|cursor| self.decode(cursor)).transpose()?, limit })
     }
 
     /// The part that is given when nobody says how much.
-    pub(in crate::tools) fn usual_page(
+    pub(in crate::tools) fn default_page(
         &self,
         cursor: Option<&str>,
         limit: Option<u32>,
-    ) -> Result<Page, Failure> {
-        const USUAL: u32 = 100;
-        self.page(cursor, limit.or(Some(USUAL)))
+    ) -> Result<Page, RequestError> {
+        const DEFAULT_PAGE_SIZE: u32 = 100;
+        self.page(cursor, limit.or(Some(DEFAULT_PAGE_SIZE)))
     }
 
     /// What comes in as `cursor` to go on after this part.
-    pub(in crate::tools) fn next<T>(&self, listed: &Listed<T>) -> Option<String> {
+    pub(in crate::tools) fn next_cursor<T>(&self, listed: &ListPage<T>) -> Option<String> {
         listed.next.as_ref().map(|next| self.encode(next))
     }
 
@@ -84,12 +88,12 @@ impl List {
         format!("{:04x}.{}", self.0, cursor.encode())
     }
 
-    pub(in crate::tools) fn decode(&self, text: &str) -> Result<Cursor, Failure> {
+    pub(in crate::tools) fn decode(&self, text: &str) -> Result<Cursor, RequestError> {
         let of_this =
             |(list, _): &(&str, &str)| u16::from_str_radix(list, 16).is_ok_and(|list| list == self.0);
         let Some((_, cursor)) = text.split_once('.').filter(of_this) else {
             let why = "is not a cursor of this list; leave it out to begin again";
-            return Err(Refusal::invalid("/cursor", why).into());
+            return Err(ProjectRejection::invalid("/cursor", why).into());
         };
         Ok(Cursor::decode(cursor)?)
     }
@@ -101,22 +105,22 @@ mod tests {
 
     /// Cursors outlive releases, so these numbers never change.
     #[test]
-    fn a_list_has_the_same_mark_everywhere() {
+    fn cursor_prefix_of_a_list_is_stable() {
         let cursor = Cursor::new("a", "b");
         for (list, expected) in [
-            (List::of("projects"), "b4bb"),
-            (List::of(("versions", "proj_1")), "31cf"),
-            (List::of(("blocks", "proj_1", None::<&str>, Some(3))), "a680"),
+            (ListCursors::new("projects"), "b4bb"),
+            (ListCursors::new(("versions", "proj_1")), "31cf"),
+            (ListCursors::new(("blocks", "proj_1", None::<&str>, Some(3))), "a680"),
         ] {
             assert_eq!(list.encode(&cursor).split_once('.').unwrap().0, expected);
         }
     }
 
     #[test]
-    fn a_long_list_is_told_in_part() {
+    fn long_lists_are_truncated_with_a_count() {
         for (all, told, more) in [(0, 0, None), (200, 200, None), (201, 200, Some(1)), (999, 200, Some(799))]
         {
-            let (first, rest) = first(&vec![(); all], |()| ());
+            let (first, rest) = take_first(&vec![(); all], |()| ());
             assert_eq!((first.len(), rest), (told, more));
         }
     }

@@ -2,69 +2,78 @@
 
 use serde_json::{Value, json};
 
-use super::Reaction::{self, Edits, GoesBack, Refuses, Says};
+use super::IntegrateUserAction::{self, Dismiss, EditFileThenFillIn, FillIn, GoBack};
 use crate::repositories::{
     ROMAN, SHADOWED, SUPPORT_BOT, TWO_LANGUAGES, TWO_SERVICES, UNCLEAR_FIELD, WEB_CHAT,
 };
 
-pub(super) fn yes() -> Reaction {
-    Says(json!({ "confirm": true }))
+pub(super) fn confirm() -> IntegrateUserAction {
+    FillIn(json!({ "confirm": true }))
 }
 
-pub(super) fn keep() -> Reaction {
-    Says(json!({ "after": "keep" }))
+pub(super) fn keep_changes() -> IntegrateUserAction {
+    FillIn(json!({ "after": "keep" }))
 }
 
-pub(super) fn undo() -> Reaction {
-    Says(json!({ "after": "undo" }))
+pub(super) fn undo_changes() -> IntegrateUserAction {
+    FillIn(json!({ "after": "undo" }))
 }
 
 /// What stays on the disk.
-pub(super) enum Left {
+pub(super) enum ExpectedFiles {
     /// Every byte as before.
-    Nothing,
+    Unchanged,
     /// These files are new or different, and no others.
-    Changes(&'static [&'static str]),
+    Changed(&'static [&'static str]),
 }
 
-pub(super) struct Case {
+pub(super) struct IntegrateCase {
     pub(super) name: &'static str,
     pub(super) repository: &'static str,
     pub(super) arguments: Value,
-    pub(super) reactions: Vec<Reaction>,
+    pub(super) reactions: Vec<IntegrateUserAction>,
     pub(super) asked: &'static [&'static str],
     /// The outcome, or a part of the failure.
-    pub(super) end: &'static str,
-    pub(super) left: Left,
+    pub(super) outcome: &'static str,
+    pub(super) expected_files: ExpectedFiles,
 }
 
 fn case(
     name: &'static str,
     repository: &'static str,
     arguments: Value,
-    reactions: Vec<Reaction>,
+    reactions: Vec<IntegrateUserAction>,
     asked: &'static [&'static str],
     end: &'static str,
-    left: Left,
-) -> Case {
-    Case { name, repository, arguments, reactions, asked, end, left }
+    left: ExpectedFiles,
+) -> IntegrateCase {
+    IntegrateCase { name, repository, arguments, reactions, asked, outcome: end, expected_files: left }
 }
 
-pub(super) fn cases() -> Vec<Case> {
-    [choices(), short(), refusals(), turns(), nowhere()].into_iter().flatten().collect()
+pub(super) fn cases() -> Vec<IntegrateCase> {
+    [
+        choice_cases(),
+        few_question_cases(),
+        refusal_cases(),
+        interruption_cases(),
+        nothing_to_integrate_cases(),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
 }
 
 /// Much is open, and the user decides.
-fn choices() -> Vec<Case> {
+fn choice_cases() -> Vec<IntegrateCase> {
     vec![
         case(
             "everything is asked, and the usual answers are the defaults",
             TWO_SERVICES,
             json!({}),
-            vec![Says(json!({})), Says(json!({})), Says(json!({})), yes(), Says(json!({}))],
+            vec![FillIn(json!({})), FillIn(json!({})), FillIn(json!({})), confirm(), FillIn(json!({}))],
             &["package", "variant", "agent", "confirm", "after"],
             "applied",
-            Left::Changes(&[
+            ExpectedFiles::Changed(&[
                 ".fluxloop/scenarios/chat/configs/simulation.yaml",
                 "services/chat/chat/brain.py",
                 "services/chat/pyproject.toml",
@@ -75,48 +84,48 @@ fn choices() -> Vec<Case> {
             TWO_SERVICES,
             json!({}),
             vec![
-                Says(json!({ "package": "services/digest" })),
-                Says(json!({ "variant": "bridge" })),
-                yes(),
-                keep(),
+                FillIn(json!({ "package": "services/digest" })),
+                FillIn(json!({ "variant": "bridge" })),
+                confirm(),
+                keep_changes(),
             ],
             &["package", "variant", "confirm", "after"],
             "applied",
-            Left::Changes(&[".fluxloop/scenarios/digest/configs/simulation.yaml"]),
+            ExpectedFiles::Changed(&[".fluxloop/scenarios/digest/configs/simulation.yaml"]),
         ),
         case(
             "going back, and then another function, which is asked for until it is one",
             TWO_SERVICES,
             json!({ "package": "chat" }),
             vec![
-                Says(json!({ "variant": "sdk" })),
-                GoesBack,
-                Says(json!({ "variant": "bridge" })),
-                Says(json!({ "agent": "another" })),
-                Says(json!({ "agent": "count" })),
-                Says(json!({ "agent": "services/chat/chat/brain.py:count" })),
-                Says(json!({ "agent": "services/chat/chat/brain.py:translate" })),
-                yes(),
-                keep(),
+                FillIn(json!({ "variant": "sdk" })),
+                GoBack,
+                FillIn(json!({ "variant": "bridge" })),
+                FillIn(json!({ "agent": "another" })),
+                FillIn(json!({ "agent": "count" })),
+                FillIn(json!({ "agent": "services/chat/chat/brain.py:count" })),
+                FillIn(json!({ "agent": "services/chat/chat/brain.py:translate" })),
+                confirm(),
+                keep_changes(),
             ],
             &["variant", "agent", "variant", "agent", "agent", "agent", "agent", "confirm", "after"],
             "applied",
-            Left::Changes(&[".fluxloop/scenarios/chat/configs/simulation.yaml"]),
+            ExpectedFiles::Changed(&[".fluxloop/scenarios/chat/configs/simulation.yaml"]),
         ),
     ]
 }
 
 /// Little is open, or nothing.
-fn short() -> Vec<Case> {
+fn few_question_cases() -> Vec<IntegrateCase> {
     vec![
         case(
             "one way in: all that is asked is whether it may be written",
             WEB_CHAT,
             json!({}),
-            vec![yes(), keep()],
+            vec![confirm(), keep_changes()],
             &["confirm", "after"],
             "applied",
-            Left::Changes(&[
+            ExpectedFiles::Changed(&[
                 ".fluxloop/scenarios/web-chat/bridge.mjs",
                 ".fluxloop/scenarios/web-chat/configs/simulation.yaml",
             ]),
@@ -128,25 +137,33 @@ fn short() -> Vec<Case> {
             vec![],
             &[],
             "applied",
-            Left::Changes(&[".fluxloop/scenarios/support-bot/configs/simulation.yaml", "support/agent.py"]),
+            ExpectedFiles::Changed(&[
+                ".fluxloop/scenarios/support-bot/configs/simulation.yaml",
+                "support/agent.py",
+            ]),
         ),
         case(
             "two languages in one folder are two frameworks",
             TWO_LANGUAGES,
             json!({}),
-            vec![Says(json!({ "framework": "flask" })), Says(json!({ "variant": "bridge" })), yes(), undo()],
+            vec![
+                FillIn(json!({ "framework": "flask" })),
+                FillIn(json!({ "variant": "bridge" })),
+                confirm(),
+                undo_changes(),
+            ],
             &["framework", "variant", "confirm", "after"],
             "undone",
-            Left::Nothing,
+            ExpectedFiles::Unchanged,
         ),
         case(
             "a field that the code does not show is asked for",
             UNCLEAR_FIELD,
             json!({ "variant": "bridge" }),
-            vec![Says(json!({ "request_field": "wish" })), yes(), keep()],
+            vec![FillIn(json!({ "request_field": "wish" })), confirm(), keep_changes()],
             &["request_field", "confirm", "after"],
             "applied",
-            Left::Changes(&[
+            ExpectedFiles::Changed(&[
                 ".fluxloop/scenarios/agent/configs/simulation.yaml",
                 ".fluxloop/scenarios/agent/fluxloop_target.py",
             ]),
@@ -158,98 +175,104 @@ fn short() -> Vec<Case> {
             vec![],
             &[],
             "applied",
-            Left::Changes(&[".fluxloop/scenarios/agent/configs/simulation.yaml"]),
+            ExpectedFiles::Changed(&[".fluxloop/scenarios/agent/configs/simulation.yaml"]),
         ),
     ]
 }
 
 /// The user does not want it.
-fn refusals() -> Vec<Case> {
+fn refusal_cases() -> Vec<IntegrateCase> {
     vec![
         case(
             "no is no",
             SUPPORT_BOT,
             json!({ "variant": "sdk" }),
-            vec![Says(json!({ "confirm": false }))],
+            vec![FillIn(json!({ "confirm": false }))],
             &["confirm"],
             "declined",
-            Left::Nothing,
+            ExpectedFiles::Unchanged,
         ),
         case(
             "a form that is sent back is no, too",
             SUPPORT_BOT,
             json!({ "variant": "sdk" }),
-            vec![Refuses("decline")],
+            vec![Dismiss("decline")],
             &["confirm"],
             "the user declined the question \"Add FluxLoop integration for fastapi project using python-function runner, \
              running support.agent:answer.\"; nothing was done",
-            Left::Nothing,
+            ExpectedFiles::Unchanged,
         ),
         case(
             "an empty answer is not yes",
             SUPPORT_BOT,
             json!({ "variant": "sdk" }),
-            vec![Says(json!({})), Refuses("cancel")],
+            vec![FillIn(json!({})), Dismiss("cancel")],
             &["confirm", "confirm"],
             "the user dismissed the question",
-            Left::Nothing,
+            ExpectedFiles::Unchanged,
         ),
     ]
 }
 
 /// Something happens between question and answer, or after all is written.
-fn turns() -> Vec<Case> {
+fn interruption_cases() -> Vec<IntegrateCase> {
     vec![
         case(
             "undo takes back every byte",
             SUPPORT_BOT,
             json!({ "variant": "sdk" }),
-            vec![yes(), undo()],
+            vec![confirm(), undo_changes()],
             &["confirm", "after"],
             "undone",
-            Left::Nothing,
+            ExpectedFiles::Unchanged,
         ),
         case(
             "whoever turns away from the last question keeps what is written, and is told",
             SUPPORT_BOT,
             json!({ "variant": "sdk" }),
-            vec![yes(), Refuses("cancel")],
+            vec![confirm(), Dismiss("cancel")],
             &["confirm", "after"],
             "applied",
-            Left::Changes(&[".fluxloop/scenarios/support-bot/configs/simulation.yaml", "support/agent.py"]),
+            ExpectedFiles::Changed(&[
+                ".fluxloop/scenarios/support-bot/configs/simulation.yaml",
+                "support/agent.py",
+            ]),
         ),
         case(
             "there is no way back behind what is written",
             SUPPORT_BOT,
             json!({ "variant": "sdk" }),
-            vec![yes(), GoesBack, undo()],
+            vec![confirm(), GoBack, undo_changes()],
             &["confirm", "after", "after"],
             "undone",
-            Left::Nothing,
+            ExpectedFiles::Unchanged,
         ),
         case(
             "a file that changes before the answer is not overwritten",
             SUPPORT_BOT,
             json!({ "variant": "sdk" }),
-            vec![Edits("support/agent.py", json!({ "confirm": true }))],
+            vec![EditFileThenFillIn("support/agent.py", json!({ "confirm": true }))],
             &["confirm"],
             "support/agent.py has changed since the plan was made (propose a new plan)",
-            Left::Changes(&["support/agent.py"]),
+            ExpectedFiles::Changed(&["support/agent.py"]),
         ),
         case(
             "a file that changes before undo is not lost",
             SUPPORT_BOT,
             json!({ "variant": "sdk" }),
-            vec![yes(), Edits("support/agent.py", json!({ "after": "undo" }))],
+            vec![confirm(), EditFileThenFillIn("support/agent.py", json!({ "after": "undo" }))],
             &["confirm", "after"],
             "The changes stay as they are written.",
-            Left::Changes(&[".fluxloop/scenarios/support-bot/configs/simulation.yaml", "support/agent.py"]),
+            ExpectedFiles::Changed(&[
+                ".fluxloop/scenarios/support-bot/configs/simulation.yaml",
+                "support/agent.py",
+            ]),
         ),
     ]
 }
 
 /// There is nothing to integrate, or it cannot be.
-fn nowhere() -> Vec<Case> {
+fn nothing_to_integrate_cases() -> Vec<IntegrateCase> {
     vec![
         case(
             "a library has nothing to integrate",
@@ -258,7 +281,7 @@ fn nowhere() -> Vec<Case> {
             vec![],
             &[],
             "nothing_to_do",
-            Left::Nothing,
+            ExpectedFiles::Unchanged,
         ),
         case(
             "an agent that is none is refused with a reason",
@@ -267,7 +290,7 @@ fn nowhere() -> Vec<Case> {
             vec![],
             &[],
             "there is no function and no known agent object `arabic` in roman/__init__.py",
-            Left::Nothing,
+            ExpectedFiles::Unchanged,
         ),
         case(
             "a package that is not there is refused with those that are",
@@ -276,7 +299,7 @@ fn nowhere() -> Vec<Case> {
             vec![],
             &[],
             "`package`: there is no package `services/mail`; there are services/chat, services/digest",
-            Left::Nothing,
+            ExpectedFiles::Unchanged,
         ),
         case(
             "a folder that is not there is refused by name",
@@ -285,7 +308,7 @@ fn nowhere() -> Vec<Case> {
             vec![],
             &[],
             "`root`: ",
-            Left::Nothing,
+            ExpectedFiles::Unchanged,
         ),
     ]
 }

@@ -2,99 +2,111 @@
 
 use serde_json::{Value, json};
 
-use super::{ADA, Site, app, client, done, each, refused, text};
+use super::{ADA, SampleProject, app, call_ok, call_refused, client, member_strings, string_value};
 use crate::harness::TestClient;
 
 /// A call about the blocks of a site.
-async fn edit(client: &mut TestClient, site: &Site, arguments: Value) -> Value {
-    done(client, "edit_blocks", of(site, arguments)).await
+async fn edit_blocks(client: &mut TestClient, sample: &SampleProject, arguments: Value) -> Value {
+    call_ok(client, "edit_blocks", with_project_id(sample, arguments)).await
 }
 
-async fn get(client: &mut TestClient, site: &Site, arguments: Value) -> Value {
-    done(client, "get_blocks", of(site, arguments)).await
+async fn get_blocks(client: &mut TestClient, sample: &SampleProject, arguments: Value) -> Value {
+    call_ok(client, "get_blocks", with_project_id(sample, arguments)).await
 }
 
-fn of(site: &Site, mut arguments: Value) -> Value {
-    arguments["projectId"] = json!(site.project);
+fn with_project_id(sample: &SampleProject, mut arguments: Value) -> Value {
+    arguments["projectId"] = json!(sample.project);
     arguments
 }
 
 /// Five headings in the section, named by a letter each; gives their ids.
-async fn letters(client: &mut TestClient, site: &Site) -> Vec<String> {
+async fn create_lettered_headings(client: &mut TestClient, sample: &SampleProject) -> Vec<String> {
     let blocks: Vec<Value> = ["a", "b", "c", "d", "e"]
         .iter()
         .map(|letter| json!({ "type": "heading", "props": { "text": letter } }))
         .collect();
     let section = json!([{ "type": "section", "children": blocks }]);
-    let made =
-        edit(client, site, json!({ "action": "create", "parentId": site.page, "blocks": section })).await;
-    each(&made["blocks"], "id").into_iter().map(str::to_owned).collect()
+    let made = edit_blocks(
+        client,
+        sample,
+        json!({ "action": "create", "parentId": sample.page, "blocks": section }),
+    )
+    .await;
+    member_strings(&made["blocks"], "id").into_iter().map(str::to_owned).collect()
 }
 
 /// What the headings inside of a block say, in order.
-async fn order(client: &mut TestClient, site: &Site, parent: &str) -> String {
-    let tree = get(client, site, json!({ "blockId": parent, "depth": 2 })).await;
+async fn heading_order(client: &mut TestClient, sample: &SampleProject, parent: &str) -> String {
+    let tree = get_blocks(client, sample, json!({ "blockId": parent, "depth": 2 })).await;
     let words = tree["blocks"][0]["children"].as_array().into_iter().flatten();
     words.map(|block| block["props"]["text"].as_str().unwrap_or("?")).collect()
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_tree_is_read_as_deep_as_is_wished() {
+async fn tree_is_read_to_the_requested_depth() {
     let mut ada = client(&app(), ADA).await;
-    let site = Site::build(&mut ada).await;
-    let pages = get(&mut ada, &site, json!({ "depth": 1 })).await;
-    assert_eq!(pages["revision"], Site::REVISION);
+    let site = SampleProject::build(&mut ada).await;
+    let pages = get_blocks(&mut ada, &site, json!({ "depth": 1 })).await;
+    assert_eq!(pages["revision"], SampleProject::REVISION);
     let page =
         json!({ "id": site.page, "type": "page", "props": { "title": "Aurora", "path": "/" }, "more": 2 });
     assert_eq!(pages["blocks"], json!([page]));
-    let two = get(&mut ada, &site, json!({ "depth": 2 })).await;
+    let two = get_blocks(&mut ada, &site, json!({ "depth": 2 })).await;
     let inside = &two["blocks"][0]["children"];
-    assert_eq!(each(inside, "id"), [&site.section, &site.image]);
+    assert_eq!(member_strings(inside, "id"), [&site.section, &site.image]);
     assert_eq!((&inside[0]["more"], &inside[0]["parentId"]), (&json!(2), &json!(site.page)));
     assert!(two["blocks"][0].get("more").is_none(), "{two}");
-    let usual = get(&mut ada, &site, json!({})).await;
-    assert_eq!(each(&usual["blocks"][0]["children"][0]["children"], "type"), ["heading", "badge"]);
+    let usual = get_blocks(&mut ada, &site, json!({})).await;
+    assert_eq!(member_strings(&usual["blocks"][0]["children"][0]["children"], "type"), ["heading", "badge"]);
     let one =
-        get(&mut ada, &site, json!({ "blockId": site.section, "fields": ["props.title", "type"] })).await;
+        get_blocks(&mut ada, &site, json!({ "blockId": site.section, "fields": ["props.title", "type"] }))
+            .await;
     let names: Vec<&String> = one["blocks"][0].as_object().unwrap().keys().collect();
     assert_eq!(names, ["children", "id", "props", "type"], "{one}");
     // Whoever wants to see little still sees where it was cut.
-    let cut = get(&mut ada, &site, json!({ "depth": 1, "fields": ["type"] })).await;
+    let cut = get_blocks(&mut ada, &site, json!({ "depth": 1, "fields": ["type"] })).await;
     assert_eq!(cut["blocks"], json!([{ "id": site.page, "type": "page", "more": 2 }]));
     for field in ["type.x", "props.", "props..title", "children.id"] {
-        let no = refused(&mut ada, "get_blocks", of(&site, json!({ "fields": [field] }))).await;
+        let no =
+            call_refused(&mut ada, "get_blocks", with_project_id(&site, json!({ "fields": [field] }))).await;
         assert!(no.kind == "invalid" && no.text.contains("/fields/0: is not a field"), "{field}: {no:?}");
     }
 }
 
 #[tokio::test(start_paused = true)]
-async fn one_level_comes_page_by_page() {
+async fn children_are_paginated() {
     let mut ada = client(&app(), ADA).await;
-    let site = Site::build(&mut ada).await;
-    let ids = letters(&mut ada, &site).await;
+    let site = SampleProject::build(&mut ada).await;
+    let ids = create_lettered_headings(&mut ada, &site).await;
     let (mut seen, mut cursor) = (Vec::new(), Value::Null);
     for expected in [2, 2, 1] {
         let wanted = json!({ "blockId": ids[0], "limit": 2, "cursor": cursor, "fields": ["props"] });
-        let found = get(&mut ada, &site, wanted).await;
+        let found = get_blocks(&mut ada, &site, wanted).await;
         assert_eq!(found["blocks"].as_array().unwrap().len(), expected);
-        seen.extend(found["blocks"].as_array().unwrap().iter().map(|block| text(&block["props"]["text"])));
+        seen.extend(
+            found["blocks"].as_array().unwrap().iter().map(|block| string_value(&block["props"]["text"])),
+        );
         cursor = found["nextCursor"].clone();
         // What is written in between moves nobody else's place.
-        edit(&mut ada, &site, json!({ "action": "update", "blockId": ids[1], "props": { "level": 3 } }))
-            .await;
+        edit_blocks(
+            &mut ada,
+            &site,
+            json!({ "action": "update", "blockId": ids[1], "props": { "level": 3 } }),
+        )
+        .await;
     }
     assert_eq!((seen.concat().as_str(), cursor), ("abcde", Value::Null));
-    let pages = get(&mut ada, &site, json!({ "limit": 5 })).await;
+    let pages = get_blocks(&mut ada, &site, json!({ "limit": 5 })).await;
     assert_eq!(
-        (each(&pages["blocks"], "id"), &pages["blocks"][0]["more"]),
+        (member_strings(&pages["blocks"], "id"), &pages["blocks"][0]["more"]),
         (vec![site.page.as_str()], &json!(3))
     );
 }
 
 #[tokio::test(start_paused = true)]
-async fn props_are_changed_by_a_merge_patch() {
+async fn props_are_updated_by_merge_patch() {
     let mut ada = client(&app(), ADA).await;
-    let site = Site::build(&mut ada).await;
+    let site = SampleProject::build(&mut ada).await;
     for (patch, expected) in [
         (
             json!({ "description": "About", "meta": { "a": "1", "b": "2" } }),
@@ -111,14 +123,15 @@ async fn props_are_changed_by_a_merge_patch() {
         (json!({}), json!({ "title": "Aurora", "path": "/start" })),
     ] {
         let changed =
-            edit(&mut ada, &site, json!({ "action": "update", "blockId": site.page, "props": patch })).await;
+            edit_blocks(&mut ada, &site, json!({ "action": "update", "blockId": site.page, "props": patch }))
+                .await;
         assert_eq!(changed["blocks"][0]["props"], expected, "{patch}");
-        let read = get(&mut ada, &site, json!({ "blockId": site.page, "depth": 1 })).await;
+        let read = get_blocks(&mut ada, &site, json!({ "blockId": site.page, "depth": 1 })).await;
         assert_eq!((&read["blocks"][0]["props"], &read["revision"]), (&expected, &changed["revision"]));
     }
     let wrong = json!({ "action": "update", "blockId": site.page, "props": { "title": null, "colour": "red", "hidden": "no" } });
-    let no = refused(&mut ada, "edit_blocks", of(&site, wrong)).await;
-    let mut paths = each(&no.details["errors"], "path");
+    let no = call_refused(&mut ada, "edit_blocks", with_project_id(&site, wrong)).await;
+    let mut paths = member_strings(&no.details["errors"], "path");
     paths.sort_unstable();
     assert_eq!((no.kind.as_str(), paths), ("invalid", vec!["/props", "/props", "/props/hidden"]), "{no:?}");
     assert!(no.text.contains("title") && no.text.contains("colour"), "{}", no.text);
@@ -126,7 +139,7 @@ async fn props_are_changed_by_a_merge_patch() {
 
 /// Each from the order a b c d e, inside of one section.
 #[tokio::test(start_paused = true)]
-async fn blocks_move_to_where_they_are_wanted() {
+async fn blocks_move_to_the_requested_position() {
     let app = app();
     for (moved, place, expected) in [
         ("a", json!({ "before": "d" }), "bcade"),
@@ -140,35 +153,39 @@ async fn blocks_move_to_where_they_are_wanted() {
         ("c", json!({ "parentId": "section", "index": 99 }), "abdec"),
     ] {
         let mut client = client(&app, &format!("{moved} {place}")).await;
-        let site = Site::build(&mut client).await;
-        let ids = letters(&mut client, &site).await;
+        let site = SampleProject::build(&mut client).await;
+        let ids = create_lettered_headings(&mut client, &site).await;
         let id = |name: &str| "abcde".find(name).map_or(&ids[0], |at| &ids[at + 1]);
         let mut arguments = json!({ "action": "move", "blockId": id(moved) });
         for (name, value) in place.as_object().unwrap() {
             arguments[name] = value.as_str().map_or_else(|| value.clone(), |name| json!(id(name)));
         }
-        edit(&mut client, &site, arguments).await;
-        assert_eq!(order(&mut client, &site, &ids[0]).await, expected, "{moved} {place}");
+        edit_blocks(&mut client, &site, arguments).await;
+        assert_eq!(heading_order(&mut client, &site, &ids[0]).await, expected, "{moved} {place}");
     }
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_copy_has_ids_of_its_own_and_a_page_a_path() {
+async fn copy_gets_new_ids_and_a_new_page_path() {
     let mut ada = client(&app(), ADA).await;
-    let site = Site::build(&mut ada).await;
-    let ids = letters(&mut ada, &site).await;
-    let made =
-        edit(&mut ada, &site, json!({ "action": "copy", "blockId": ids[0], "parentId": ids[0], "index": 2 }))
-            .await;
-    let copies = each(&made["blocks"], "id");
+    let site = SampleProject::build(&mut ada).await;
+    let ids = create_lettered_headings(&mut ada, &site).await;
+    let made = edit_blocks(
+        &mut ada,
+        &site,
+        json!({ "action": "copy", "blockId": ids[0], "parentId": ids[0], "index": 2 }),
+    )
+    .await;
+    let copies = member_strings(&made["blocks"], "id");
     assert!(copies.len() == 6 && copies.iter().all(|copy| !ids.contains(&(*copy).to_owned())), "{made}");
-    assert_eq!(order(&mut ada, &site, &ids[0]).await, "ab?cde");
-    assert_eq!(order(&mut ada, &site, copies[0]).await, "abcde");
-    let page = edit(&mut ada, &site, json!({ "action": "copy", "blockId": site.page })).await;
-    let copy = get(&mut ada, &site, json!({ "blockId": page["blocks"][0]["id"], "depth": 1 })).await;
-    let path = text(&copy["blocks"][0]["props"]["path"]);
+    assert_eq!(heading_order(&mut ada, &site, &ids[0]).await, "ab?cde");
+    assert_eq!(heading_order(&mut ada, &site, copies[0]).await, "abcde");
+    let page = edit_blocks(&mut ada, &site, json!({ "action": "copy", "blockId": site.page })).await;
+    let copy = get_blocks(&mut ada, &site, json!({ "blockId": page["blocks"][0]["id"], "depth": 1 })).await;
+    let path = string_value(&copy["blocks"][0]["props"]["path"]);
     assert!(path.starts_with("/copy-"), "{path}");
-    let gone = edit(&mut ada, &site, json!({ "action": "delete", "blockId": page["blocks"][0]["id"] })).await;
+    let gone =
+        edit_blocks(&mut ada, &site, json!({ "action": "delete", "blockId": page["blocks"][0]["id"] })).await;
     assert_eq!(
         (&gone["deleted"], &gone["blocks"]),
         (&json!(page["blocks"].as_array().unwrap().len()), &json!([]))
@@ -177,11 +194,11 @@ async fn a_copy_has_ids_of_its_own_and_a_page_a_path() {
 
 /// Nothing of this is done, and the tree stays as it was.
 #[tokio::test(start_paused = true)]
-async fn what_would_not_be_a_tree_is_refused() {
+async fn invalid_tree_edits_are_rejected() {
     let mut ada = client(&app(), ADA).await;
-    let site = Site::build(&mut ada).await;
-    let Site { page, section, heading, image, .. } = &site;
-    let before = site.everything(&mut ada).await;
+    let site = SampleProject::build(&mut ada).await;
+    let SampleProject { page, section, heading, image, .. } = &site;
+    let before = site.snapshot(&mut ada).await;
     let divider = json!([{ "type": "divider" }]);
     for (arguments, kind, said) in [
         (json!({ "action": "move", "blockId": section, "parentId": section }), "invalid", "into itself"),
@@ -243,18 +260,18 @@ async fn what_would_not_be_a_tree_is_refused() {
             "blocks.0",
         ),
     ] {
-        let no = refused(&mut ada, "edit_blocks", of(&site, arguments.clone())).await;
+        let no = call_refused(&mut ada, "edit_blocks", with_project_id(&site, arguments.clone())).await;
         assert_eq!(no.kind, kind, "{arguments}: {no:?}");
         assert!(no.text.contains(said), "{arguments}: {}", no.text);
     }
-    assert_eq!(site.everything(&mut ada).await, before);
+    assert_eq!(site.snapshot(&mut ada).await, before);
 }
 
 #[tokio::test(start_paused = true)]
-async fn all_mistakes_of_a_subtree_are_told_with_pointers() {
+async fn all_errors_of_a_subtree_are_reported_with_pointers() {
     let mut ada = client(&app(), ADA).await;
-    let site = Site::build(&mut ada).await;
-    let before = site.everything(&mut ada).await;
+    let site = SampleProject::build(&mut ada).await;
+    let before = site.snapshot(&mut ada).await;
     let blocks = json!([
         { "type": "section", "children": [{ "type": "nope" }, { "type": "heading", "props": { "level": 9 } }] },
         { "type": "image", "props": { "src": "asset:gone" } },
@@ -263,7 +280,7 @@ async fn all_mistakes_of_a_subtree_are_told_with_pointers() {
         { "type": "text", "props": { "text": "fine" } },
     ]);
     let wrong = json!({ "action": "create", "parentId": site.page, "blocks": blocks });
-    let no = refused(&mut ada, "edit_blocks", of(&site, wrong)).await;
+    let no = call_refused(&mut ada, "edit_blocks", with_project_id(&site, wrong)).await;
     let expected = [
         "/blocks/0/children/0/type",
         "/blocks/0/children/1/props",
@@ -272,40 +289,53 @@ async fn all_mistakes_of_a_subtree_are_told_with_pointers() {
         "/blocks/2/props/href",
         "/blocks/3/props/label",
     ];
-    assert_eq!((no.kind.as_str(), each(&no.details["errors"], "path")), ("invalid", expected.to_vec()));
+    assert_eq!(
+        (no.kind.as_str(), member_strings(&no.details["errors"], "path")),
+        ("invalid", expected.to_vec())
+    );
     assert!(expected.iter().all(|path| no.text.contains(path)), "{}", no.text);
     let shape = json!({ "action": "create", "parentId": site.page, "blocks": [{ "kind": "text" }, { "type": "text", "props": [], "children": 1 }] });
-    let no = refused(&mut ada, "edit_blocks", of(&site, shape)).await;
+    let no = call_refused(&mut ada, "edit_blocks", with_project_id(&site, shape)).await;
     assert_eq!(
-        each(&no.details["errors"], "path"),
+        member_strings(&no.details["errors"], "path"),
         ["/blocks/0/kind", "/blocks/0", "/blocks/1/children", "/blocks/1/props"]
     );
-    assert_eq!(site.everything(&mut ada).await, before);
+    assert_eq!(site.snapshot(&mut ada).await, before);
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_project_has_types_of_its_own() {
+async fn custom_block_types_are_validated() {
     let mut ada = client(&app(), ADA).await;
-    let site = Site::build(&mut ada).await;
-    let builtin = done(&mut ada, "list_block_types", json!({})).await;
+    let site = SampleProject::build(&mut ada).await;
+    let builtin = call_ok(&mut ada, "list_block_types", json!({})).await;
     assert!(builtin["types"].as_array().unwrap().len() >= 12, "{builtin}");
-    let all = done(&mut ada, "list_block_types", of(&site, json!({}))).await;
+    let all = call_ok(&mut ada, "list_block_types", with_project_id(&site, json!({}))).await;
     let own: Vec<_> = all["types"].as_array().unwrap().iter().filter(|one| one["builtIn"] == false).collect();
     assert_eq!(own.iter().map(|one| one["name"].as_str().unwrap()).collect::<Vec<_>>(), ["badge", "stamp"]);
     let price = json!({ "type": "object", "required": ["amount"], "properties": { "amount": { "type": "number", "minimum": 0 } } });
     let define = json!({ "name": "price", "schema": price, "description": "A price.", "children": ["text"] });
-    done(&mut ada, "edit_block_type", of(&site, define)).await;
-    let shown = done(&mut ada, "list_block_types", of(&site, json!({ "names": ["price", "text"] }))).await;
+    call_ok(&mut ada, "edit_block_type", with_project_id(&site, define)).await;
+    let shown =
+        call_ok(&mut ada, "list_block_types", with_project_id(&site, json!({ "names": ["price", "text"] })))
+            .await;
     assert_eq!((&shown["types"][0]["schema"], &shown["types"][0]["children"]), (&price, &json!(["text"])));
     assert!(shown["types"][1]["schema"].is_object() && shown["types"][1]["builtIn"] == true, "{shown}");
     let put = |children: Value| json!({ "action": "create", "parentId": site.page, "blocks": [{ "type": "price", "props": { "amount": 4 }, "children": children }] });
-    let no = refused(&mut ada, "edit_blocks", of(&site, put(json!([{ "type": "divider" }])))).await;
-    assert_eq!(each(&no.details["errors"], "path"), ["/blocks/0/children/0/type"]);
-    let made = edit(&mut ada, &site, put(json!([{ "type": "text", "props": { "text": "each" } }]))).await;
-    let html = get(&mut ada, &site, json!({ "blockId": made["blocks"][0]["id"], "format": "html" })).await;
-    assert!(text(&html["html"]).contains("each"), "{html}");
     let no =
-        refused(&mut ada, "edit_block_type", of(&site, json!({ "name": "price", "delete": true }))).await;
+        call_refused(&mut ada, "edit_blocks", with_project_id(&site, put(json!([{ "type": "divider" }]))))
+            .await;
+    assert_eq!(member_strings(&no.details["errors"], "path"), ["/blocks/0/children/0/type"]);
+    let made =
+        edit_blocks(&mut ada, &site, put(json!([{ "type": "text", "props": { "text": "each" } }]))).await;
+    let html =
+        get_blocks(&mut ada, &site, json!({ "blockId": made["blocks"][0]["id"], "format": "html" })).await;
+    assert!(string_value(&html["html"]).contains("each"), "{html}");
+    let no = call_refused(
+        &mut ada,
+        "edit_block_type",
+        with_project_id(&site, json!({ "name": "price", "delete": true })),
+    )
+    .await;
     assert_eq!((no.kind.as_str(), &no.details["usedBy"]), ("in_use", &json!([made["blocks"][0]["id"]])));
     for (arguments, kind, said) in [
         (json!({ "name": "text", "schema": {} }), "invalid", "built-in"),
@@ -326,17 +356,18 @@ async fn a_project_has_types_of_its_own() {
         ),
         (json!({ "name": "odd", "delete": true }), "not_found", "no block type `odd`"),
     ] {
-        let no = refused(&mut ada, "edit_block_type", of(&site, arguments.clone())).await;
+        let no = call_refused(&mut ada, "edit_block_type", with_project_id(&site, arguments.clone())).await;
         assert!(no.kind == kind && no.text.contains(said), "{arguments}: {no:?}");
     }
-    let no = refused(&mut ada, "list_block_types", of(&site, json!({ "names": ["odd"] }))).await;
+    let no =
+        call_refused(&mut ada, "list_block_types", with_project_id(&site, json!({ "names": ["odd"] }))).await;
     assert_eq!(no.kind, "not_found");
 }
 
 #[tokio::test(start_paused = true)]
-async fn html_shows_what_blocks_say_and_runs_none_of_it() {
+async fn html_escapes_block_content() {
     let mut ada = client(&app(), ADA).await;
-    let site = Site::build(&mut ada).await;
+    let site = SampleProject::build(&mut ada).await;
     let script = "<script>alert('x')</script>";
     let blocks = json!([
         { "type": "heading", "props": { "text": script } },
@@ -344,13 +375,13 @@ async fn html_shows_what_blocks_say_and_runs_none_of_it() {
         { "type": "badge", "props": { "label": format!("\"{script}") } },
         { "type": "button", "props": { "label": "Go", "href": "https://example.com/?a=\"b\"&c" } },
     ]);
-    let refused_href = refused(
+    let refused_href = call_refused(
         &mut ada,
         "edit_blocks",
-        of(&site, json!({ "action": "create", "parentId": site.page, "blocks": blocks })),
+        with_project_id(&site, json!({ "action": "create", "parentId": site.page, "blocks": blocks })),
     )
     .await;
-    assert_eq!(each(&refused_href.details["errors"], "path"), ["/blocks/3/props/href"]);
+    assert_eq!(member_strings(&refused_href.details["errors"], "path"), ["/blocks/3/props/href"]);
     // What is wrong with a place is told of the argument that named it.
     for (place, path) in [
         (json!({ "parentId": site.section }), "/parentId"),
@@ -359,14 +390,15 @@ async fn html_shows_what_blocks_say_and_runs_none_of_it() {
     ] {
         let mut into_itself = place.clone();
         (into_itself["action"], into_itself["blockId"]) = (json!("move"), json!(site.section));
-        let no = refused(&mut ada, "edit_blocks", of(&site, into_itself)).await;
-        assert_eq!(each(&no.details["errors"], "path"), [path], "{place}");
+        let no = call_refused(&mut ada, "edit_blocks", with_project_id(&site, into_itself)).await;
+        assert_eq!(member_strings(&no.details["errors"], "path"), [path], "{place}");
     }
     let mut blocks = blocks;
     blocks[3]["props"]["href"] = json!("https://example.com/?a=b&c");
-    edit(&mut ada, &site, json!({ "action": "create", "parentId": site.page, "blocks": blocks })).await;
-    edit(&mut ada, &site, json!({ "action": "update", "blockId": site.page, "props": { "title": format!("</title>{script}"), "description": "\"><img src=x>" } })).await;
-    let html = text(&get(&mut ada, &site, json!({ "format": "html" })).await["html"]);
+    edit_blocks(&mut ada, &site, json!({ "action": "create", "parentId": site.page, "blocks": blocks }))
+        .await;
+    edit_blocks(&mut ada, &site, json!({ "action": "update", "blockId": site.page, "props": { "title": format!("</title>{script}"), "description": "\"><img src=x>" } })).await;
+    let html = string_value(&get_blocks(&mut ada, &site, json!({ "format": "html" })).await["html"]);
     assert!(
         html.starts_with("<!doctype html>\n<html lang=\"en\">") && html.contains("--color-text-primary"),
         "{html}"
@@ -379,7 +411,8 @@ async fn html_shows_what_blocks_say_and_runs_none_of_it() {
     }
     // A picture is shown by the name that blocks have for it, with its own words.
     assert!(html.contains(&format!("src=\"asset:{}\" alt=\"Aurora\"", site.asset)), "{html}");
-    let part =
-        text(&get(&mut ada, &site, json!({ "blockId": site.section, "format": "html" })).await["html"]);
+    let part = string_value(
+        &get_blocks(&mut ada, &site, json!({ "blockId": site.section, "format": "html" })).await["html"],
+    );
     assert!(part.starts_with("<section class=\"b-section\">") && !part.contains("<html"), "{part}");
 }

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{ADA, app, client, done, each, read, refused, text};
+use super::{ADA, app, call_ok, call_refused, client, member_strings, read_resource, string_value};
 use crate::harness::TestClient;
 
 /// A few tokens with aliases and a mode.
@@ -17,31 +17,34 @@ const TOKENS: &str = r##"{
 }"##;
 
 /// A project with these tokens; gives its id.
-async fn with_tokens(client: &mut TestClient, source: &str) -> String {
-    let project =
-        text(&done(client, "create_project", json!({ "name": "Design", "template": "bare" })).await["id"]);
-    change(client, &project, json!([{ "op": "import_dtcg", "source": source }])).await;
+async fn create_project_with_tokens(client: &mut TestClient, source: &str) -> String {
+    let project = string_value(
+        &call_ok(client, "create_project", json!({ "name": "Design", "template": "bare" })).await["id"],
+    );
+    edit_tokens(client, &project, json!([{ "op": "import_dtcg", "source": source }])).await;
     project
 }
 
-async fn change(client: &mut TestClient, project: &str, changes: Value) -> Value {
-    done(client, "edit_design_system", json!({ "projectId": project, "changes": changes })).await
+async fn edit_tokens(client: &mut TestClient, project: &str, changes: Value) -> Value {
+    call_ok(client, "edit_design_system", json!({ "projectId": project, "changes": changes })).await
 }
 
-async fn view(client: &mut TestClient, project: &str, mut arguments: Value) -> Value {
+async fn get_design_system(client: &mut TestClient, project: &str, mut arguments: Value) -> Value {
     arguments["projectId"] = json!(project);
-    done(client, "get_design_system", arguments).await
+    call_ok(client, "get_design_system", arguments).await
 }
 
 /// The final value of a token, as CSS says it.
-async fn css(client: &mut TestClient, project: &str) -> String {
-    text(&view(client, project, json!({ "view": "export", "format": "css" })).await["export"])
+async fn export_css(client: &mut TestClient, project: &str) -> String {
+    string_value(
+        &get_design_system(client, project, json!({ "view": "export", "format": "css" })).await["export"],
+    )
 }
 
 #[tokio::test(start_paused = true)]
 async fn tokens_are_set_and_changed() {
     let mut ada = client(&app(), ADA).await;
-    let project = with_tokens(&mut ada, TOKENS).await;
+    let project = create_project_with_tokens(&mut ada, TOKENS).await;
     for (change_, touched, path, expected) in [
         (
             json!({ "op": "set", "path": "color.brand", "value": "#0a7b66" }),
@@ -62,48 +65,52 @@ async fn tokens_are_set_and_changed() {
             "#222222",
         ),
     ] {
-        let made = change(&mut ada, &project, json!([change_])).await;
+        let made = edit_tokens(&mut ada, &project, json!([change_])).await;
         assert_eq!((&made["touched"], &made["findings"]), (&json!([touched]), &json!([])), "{change_}");
-        let token = view(&mut ada, &project, json!({ "path": path })).await;
+        let token = get_design_system(&mut ada, &project, json!({ "path": path })).await;
         assert!(token["tokens"]["$value"].to_string().contains(expected), "{change_}: {token}");
         assert_eq!(token["revision"], made["revision"]);
     }
     let size = json!({ "op": "set", "path": "size.large", "type": "dimension", "value": { "value": 2, "unit": "rem" } });
     let dark = json!({ "op": "set", "path": "color.brand", "mode": "dark", "value": "{palette.grey}" });
-    change(&mut ada, &project, json!([size, dark])).await;
+    edit_tokens(&mut ada, &project, json!([size, dark])).await;
     let brand = |mode: Value| json!({ "view": "resolved", "path": "color.brand", "mode": mode });
     let (light, dark) = (
-        view(&mut ada, &project, brand(Value::Null)).await,
-        view(&mut ada, &project, brand(json!("dark"))).await,
+        get_design_system(&mut ada, &project, brand(Value::Null)).await,
+        get_design_system(&mut ada, &project, brand(json!("dark"))).await,
     );
     assert!(light.to_string().contains("#222222") && dark.to_string().contains("#999999"), "{light} {dark}");
     assert_eq!(light["modes"], json!(["dark"]));
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_new_name_is_followed_by_every_alias() {
+async fn rename_updates_every_alias() {
     let mut ada = client(&app(), ADA).await;
-    let project = with_tokens(&mut ada, TOKENS).await;
-    let before = view(&mut ada, &project, json!({ "view": "resolved", "path": "color" })).await;
-    let made =
-        change(&mut ada, &project, json!([{ "op": "rename", "path": "palette", "to": "ground.colour" }]))
-            .await;
+    let project = create_project_with_tokens(&mut ada, TOKENS).await;
+    let before = get_design_system(&mut ada, &project, json!({ "view": "resolved", "path": "color" })).await;
+    let made = edit_tokens(
+        &mut ada,
+        &project,
+        json!([{ "op": "rename", "path": "palette", "to": "ground.colour" }]),
+    )
+    .await;
     assert!(made["touched"].to_string().contains("ground.colour"), "{made}");
-    let text = view(&mut ada, &project, json!({ "path": "color.text" })).await;
+    let text = get_design_system(&mut ada, &project, json!({ "path": "color.text" })).await;
     assert_eq!(text["tokens"]["$value"], "{ground.colour.ink}");
     assert_eq!(text["tokens"]["$extensions"]["mode"]["dark"], "{ground.colour.paper}");
-    let after = view(&mut ada, &project, json!({ "view": "resolved", "path": "color" })).await;
+    let after = get_design_system(&mut ada, &project, json!({ "view": "resolved", "path": "color" })).await;
     assert_eq!(after["resolved"], before["resolved"]);
-    let no = refused(&mut ada, "get_design_system", json!({ "projectId": project, "path": "palette" })).await;
+    let no =
+        call_refused(&mut ada, "get_design_system", json!({ "projectId": project, "path": "palette" })).await;
     assert_eq!((no.kind.as_str(), &no.details["resource"]), ("not_found", &json!("design token")));
 }
 
 /// Each of these leaves the design system as it was, also what stands before it in the same call.
 #[tokio::test(start_paused = true)]
-async fn all_changes_are_made_or_none() {
+async fn design_changes_are_atomic() {
     let mut ada = client(&app(), ADA).await;
-    let project = with_tokens(&mut ada, TOKENS).await;
-    let before = view(&mut ada, &project, json!({})).await;
+    let project = create_project_with_tokens(&mut ada, TOKENS).await;
+    let before = get_design_system(&mut ada, &project, json!({})).await;
     for (wrong, kind, said) in [
         (
             json!({ "op": "delete", "path": "palette.ink" }),
@@ -175,44 +182,48 @@ async fn all_changes_are_made_or_none() {
     ] {
         let fine = json!({ "op": "set", "path": "color.first", "value": "#ff0000" });
         let arguments = json!({ "projectId": project, "changes": [fine, wrong] });
-        let no = refused(&mut ada, "edit_design_system", arguments).await;
+        let no = call_refused(&mut ada, "edit_design_system", arguments).await;
         assert!(no.kind == kind && no.text.contains(said), "{wrong}: {no:?}");
     }
     let odd = |kind: &str| json!({ "op": "set", "path": "x", "type": kind, "value": 4 });
     let arguments =
         json!({ "projectId": project, "changes": [odd("elephant"), odd("number"), odd("mouse")] });
-    let no = refused(&mut ada, "edit_design_system", arguments).await;
+    let no = call_refused(&mut ada, "edit_design_system", arguments).await;
     let is_told = |said: &str| no.text.contains(said);
     assert!(is_told("/changes/0/type: there is no type `elephant`"), "{no:?}");
     assert!(is_told("/changes/2/type: there is no type `mouse`") && !is_told("/changes/1"), "{no:?}");
     for changes in [json!([]), json!(vec![json!({ "op": "starter" }); 1001])] {
-        let no = refused(&mut ada, "edit_design_system", json!({ "projectId": project, "changes": changes }))
-            .await;
+        let no =
+            call_refused(&mut ada, "edit_design_system", json!({ "projectId": project, "changes": changes }))
+                .await;
         assert_eq!(no.kind, "invalid_argument");
     }
-    assert_eq!(view(&mut ada, &project, json!({})).await, before);
+    assert_eq!(get_design_system(&mut ada, &project, json!({})).await, before);
     let forced =
-        change(&mut ada, &project, json!([{ "op": "delete", "path": "palette.ink", "force": true }])).await;
+        edit_tokens(&mut ada, &project, json!([{ "op": "delete", "path": "palette.ink", "force": true }]))
+            .await;
     assert!(forced["touched"].to_string().contains("color.text"), "{forced}");
 }
 
 #[tokio::test(start_paused = true)]
-async fn problems_name_circles_and_what_is_missing() {
+async fn problems_report_cycles_and_missing_tokens() {
     let mut ada = client(&app(), ADA).await;
     let broken = r##"{ "c": { "$type": "color", "a": { "$value": "{c.b}" }, "b": { "$value": "{c.a}" },
         "gone": { "$value": "{c.nowhere}" }, "odd": { "$value": "reddish" }, "fine": { "$value": "#ff0000" } },
         "d": { "$type": "dimension", "$value": "{c.fine}" } }"##;
-    let project =
-        text(&done(&mut ada, "create_project", json!({ "name": "Broken", "template": "bare" })).await["id"]);
-    let came = change(&mut ada, &project, json!([{ "op": "import_dtcg", "source": broken }])).await;
-    let found = view(&mut ada, &project, json!({ "view": "problems" })).await["findings"].take();
+    let project = string_value(
+        &call_ok(&mut ada, "create_project", json!({ "name": "Broken", "template": "bare" })).await["id"],
+    );
+    let came = edit_tokens(&mut ada, &project, json!([{ "op": "import_dtcg", "source": broken }])).await;
+    let found = get_design_system(&mut ada, &project, json!({ "view": "problems" })).await["findings"].take();
     // What comes in is told about at once, with what was renewed on the way.
     let told = came["findings"].as_array().unwrap();
     assert!(found.as_array().unwrap().iter().all(|one| told.contains(one)), "{came}");
     let said = |path: &str| -> String {
         let of_path =
             found.as_array().unwrap().iter().filter(|one| one["path"].as_str().unwrap().starts_with(path));
-        let words = of_path.map(|one| format!("{}: {}", text(&one["severity"]), text(&one["message"])));
+        let words = of_path
+            .map(|one| format!("{}: {}", string_value(&one["severity"]), string_value(&one["message"])));
         words.collect::<Vec<_>>().join("; ")
     };
     assert!(said("c.a").contains("error:") && said("c.a").contains("c.b"), "{found}");
@@ -221,15 +232,15 @@ async fn problems_name_circles_and_what_is_missing() {
     assert!(said("d").contains("dimension"), "{found}");
     assert_eq!(said("c.fine"), "", "{found}");
     // What is whole is resolved and exported all the same.
-    let resolved = view(&mut ada, &project, json!({ "view": "resolved" })).await;
-    assert!(each(&resolved["resolved"], "path").contains(&"c.fine"), "{resolved}");
-    let exported = view(&mut ada, &project, json!({ "view": "export", "format": "css" })).await;
+    let resolved = get_design_system(&mut ada, &project, json!({ "view": "resolved" })).await;
+    assert!(member_strings(&resolved["resolved"], "path").contains(&"c.fine"), "{resolved}");
+    let exported = get_design_system(&mut ada, &project, json!({ "view": "export", "format": "css" })).await;
     assert!(
-        text(&exported["export"]).contains("--c-fine: #f")
+        string_value(&exported["export"]).contains("--c-fine: #f")
             && !exported["findings"].as_array().unwrap().is_empty()
     );
     // And what is wrong can be mended.
-    change(
+    edit_tokens(
         &mut ada,
         &project,
         json!([
@@ -240,14 +251,14 @@ async fn problems_name_circles_and_what_is_missing() {
         ]),
     )
     .await;
-    let mended = view(&mut ada, &project, json!({ "view": "problems" })).await;
+    let mended = get_design_system(&mut ada, &project, json!({ "view": "problems" })).await;
     assert!(!mended["findings"].to_string().contains("\"error\""), "{mended}");
 }
 
 #[tokio::test(start_paused = true)]
-async fn every_format_has_the_tokens_and_is_a_resource() {
+async fn every_export_format_contains_the_tokens_and_is_a_resource() {
     let mut ada = client(&app(), ADA).await;
-    let project = with_tokens(&mut ada, TOKENS).await;
+    let project = create_project_with_tokens(&mut ada, TOKENS).await;
     for (format, mime_type, words) in [
         ("css", "text/css", ["--palette-ink: #111", "--color-text: var(--palette-ink)", "4px"]),
         ("scss", "text/x-scss", ["$palette-ink: #111", "$color-text: ", "4px"]),
@@ -256,82 +267,92 @@ async fn every_format_has_the_tokens_and_is_a_resource() {
         ("json", "application/json", ["\"$type\"", "{palette.ink}", "\"px\""]),
         ("flat", "application/json", ["\"color.text\"", "#111", "\"space.small\""]),
     ] {
-        let exported = view(&mut ada, &project, json!({ "view": "export", "format": format })).await;
-        let said = text(&exported["export"]);
+        let exported =
+            get_design_system(&mut ada, &project, json!({ "view": "export", "format": format })).await;
+        let said = string_value(&exported["export"]);
         assert!(words.iter().all(|word| said.contains(word)), "{format}: {said}");
-        let told = |exported: &Value| each(&exported["findings"], "message").join("; ");
+        let told = |exported: &Value| member_strings(&exported["findings"], "message").join("; ");
         let has_modes = !matches!(format, "tailwind-v3" | "flat");
         assert_eq!(told(&exported).contains("no modes"), !has_modes, "{format}: {exported}");
-        let resource = read(&mut ada, &format!("codefluss://design-system/{project}/{format}")).await;
+        let resource =
+            read_resource(&mut ada, &format!("codefluss://design-system/{project}/{format}")).await;
         assert_eq!((&resource["text"], &resource["mimeType"]), (&json!(said), &json!(mime_type)));
         let again = json!({ "view": "export", "format": format, "prefix": "my" });
-        let prefixed = view(&mut ada, &project, again).await;
+        let prefixed = get_design_system(&mut ada, &project, again).await;
         let has_prefix = matches!(format, "css" | "scss");
-        assert_eq!(text(&prefixed["export"]).contains("my-palette-ink"), has_prefix, "{prefixed}");
+        assert_eq!(string_value(&prefixed["export"]).contains("my-palette-ink"), has_prefix, "{prefixed}");
         assert_eq!(told(&prefixed).contains("no prefix"), !has_prefix, "{prefixed}");
     }
-    let no = refused(&mut ada, "get_design_system", json!({ "projectId": project, "view": "export" })).await;
+    let no =
+        call_refused(&mut ada, "get_design_system", json!({ "projectId": project, "view": "export" })).await;
     assert_eq!(no.kind, "invalid_argument");
-    let no = refused(
+    let no = call_refused(
         &mut ada,
         "get_design_system",
         json!({ "projectId": project, "view": "export", "format": "less" }),
     )
     .await;
     assert!(no.text.contains("tailwind-v3"), "names what there is: {}", no.text);
-    let written: Value = serde_json::from_str(&text(
-        &read(&mut ada, &format!("codefluss://design-system/{project}")).await["text"],
+    let written: Value = serde_json::from_str(&string_value(
+        &read_resource(&mut ada, &format!("codefluss://design-system/{project}")).await["text"],
     ))
     .unwrap();
-    assert_eq!(written, view(&mut ada, &project, json!({})).await["tokens"]);
+    assert_eq!(written, get_design_system(&mut ada, &project, json!({})).await["tokens"]);
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_was_exported_can_be_imported() {
+async fn exported_tokens_can_be_imported() {
     let mut ada = client(&app(), ADA).await;
-    let project = with_tokens(&mut ada, TOKENS).await;
-    let before = css(&mut ada, &project).await;
-    let file = text(&view(&mut ada, &project, json!({ "view": "export", "format": "json" })).await["export"]);
-    let made = change(&mut ada, &project, json!([{ "op": "import_dtcg", "source": file }])).await;
+    let project = create_project_with_tokens(&mut ada, TOKENS).await;
+    let before = export_css(&mut ada, &project).await;
+    let file = string_value(
+        &get_design_system(&mut ada, &project, json!({ "view": "export", "format": "json" })).await["export"],
+    );
+    let made = edit_tokens(&mut ada, &project, json!([{ "op": "import_dtcg", "source": file }])).await;
     assert_eq!(
         (&made["touched"], &made["findings"]),
         (&json!([]), &json!([])),
         "a round trip changes nothing"
     );
-    let made = change(&mut ada, &project, json!([{ "op": "import_css", "source": before }])).await;
+    let made = edit_tokens(&mut ada, &project, json!([{ "op": "import_css", "source": before }])).await;
     assert_eq!(made["touched"], json!([]), "nor does one through a stylesheet");
-    assert_eq!(css(&mut ada, &project).await, before);
-    let made = change(&mut ada, &project, json!([{ "op": "starter" }])).await;
+    assert_eq!(export_css(&mut ada, &project).await, before);
+    let made = edit_tokens(&mut ada, &project, json!([{ "op": "starter" }])).await;
     assert_eq!(made["findings"], json!([]));
-    assert!(css(&mut ada, &project).await.contains("--color-action-primary"));
+    assert!(export_css(&mut ada, &project).await.contains("--color-action-primary"));
 }
 
 #[tokio::test(start_paused = true)]
-async fn tokens_are_resolved_in_a_mode_and_in_pages() {
+async fn resolved_tokens_respect_mode_and_are_paginated() {
     let mut ada = client(&app(), ADA).await;
-    let project = with_tokens(&mut ada, TOKENS).await;
-    let whole = view(&mut ada, &project, json!({ "view": "resolved" })).await;
-    let order: Vec<String> = each(&whole["resolved"], "path").into_iter().map(str::to_owned).collect();
+    let project = create_project_with_tokens(&mut ada, TOKENS).await;
+    let whole = get_design_system(&mut ada, &project, json!({ "view": "resolved" })).await;
+    let order: Vec<String> =
+        member_strings(&whole["resolved"], "path").into_iter().map(str::to_owned).collect();
     assert_eq!(
         order,
         ["palette.ink", "palette.paper", "palette.grey", "color.text", "color.background", "space.small"]
     );
-    assert_eq!(each(&whole["resolved"], "type")[5], "dimension");
+    assert_eq!(member_strings(&whole["resolved"], "type")[5], "dimension");
     let (mut seen, mut cursor) = (Vec::new(), Value::Null);
     for expected in [4, 2] {
-        let page = view(
+        let page = get_design_system(
             &mut ada,
             &project,
             json!({ "view": "resolved", "mode": "dark", "limit": 4, "cursor": cursor }),
         )
         .await;
         assert_eq!(page["resolved"].as_array().unwrap().len(), expected);
-        seen.extend(each(&page["resolved"], "path").into_iter().map(str::to_owned));
+        seen.extend(member_strings(&page["resolved"], "path").into_iter().map(str::to_owned));
         cursor = page["nextCursor"].clone();
     }
     assert_eq!((seen, cursor), (order, Value::Null));
-    let one =
-        view(&mut ada, &project, json!({ "view": "resolved", "mode": "dark", "path": "color.text" })).await;
+    let one = get_design_system(
+        &mut ada,
+        &project,
+        json!({ "view": "resolved", "mode": "dark", "path": "color.text" }),
+    )
+    .await;
     assert!(one["resolved"][0]["value"].to_string().contains("#ffffff"), "{one}");
     for (arguments, kind, said) in [
         (json!({ "view": "resolved", "mode": "sepia" }), "invalid", "there are [\"dark\"]"),
@@ -342,7 +363,7 @@ async fn tokens_are_resolved_in_a_mode_and_in_pages() {
     ] {
         let mut arguments = arguments;
         arguments["projectId"] = json!(project);
-        let no = refused(&mut ada, "get_design_system", arguments.clone()).await;
+        let no = call_refused(&mut ada, "get_design_system", arguments.clone()).await;
         assert!(no.kind == kind && no.text.contains(said), "{arguments}: {no:?}");
     }
 }
@@ -350,11 +371,11 @@ async fn tokens_are_resolved_in_a_mode_and_in_pages() {
 #[tokio::test(start_paused = true)]
 async fn contrast_is_measured_in_every_mode() {
     let mut ada = client(&app(), ADA).await;
-    let project = with_tokens(&mut ada, TOKENS).await;
+    let project = create_project_with_tokens(&mut ada, TOKENS).await;
     let pair = |text: &str, background: &str| json!({ "text": text, "background": background });
     let pairs = json!([pair("color.text", "color.background"), pair("palette.grey", "palette.paper")]);
     let found =
-        view(&mut ada, &project, json!({ "view": "contrast", "pairs": pairs })).await["contrast"].take();
+        get_design_system(&mut ada, &project, json!({ "view": "contrast", "pairs": pairs })).await["contrast"].take();
     let rows: Vec<(Option<&str>, &str, &str, &str)> = found
         .as_array()
         .unwrap()
@@ -368,14 +389,15 @@ async fn contrast_is_measured_in_every_mode() {
     assert!(rows.contains(&(Some("dark"), "18.88:1", "AAA", "AAA")), "{rows:?}");
     assert!(rows.contains(&(None, "2.84:1", "fail", "fail")), "{rows:?}");
     // Without pairs, those that names suggest.
-    change(&mut ada, &project, json!([{ "op": "starter" }])).await;
-    let suggested = view(&mut ada, &project, json!({ "view": "contrast" })).await["contrast"].take();
-    assert!(each(&suggested, "text").contains(&"color.action.on-primary"), "{suggested}");
-    assert!(each(&suggested, "normal").iter().all(|level| *level != "fail"), "{suggested}");
+    edit_tokens(&mut ada, &project, json!([{ "op": "starter" }])).await;
+    let suggested =
+        get_design_system(&mut ada, &project, json!({ "view": "contrast" })).await["contrast"].take();
+    assert!(member_strings(&suggested, "text").contains(&"color.action.on-primary"), "{suggested}");
+    assert!(member_strings(&suggested, "normal").iter().all(|level| *level != "fail"), "{suggested}");
 }
 
 #[tokio::test(start_paused = true)]
-async fn pairs_that_are_not_measured_are_told() {
+async fn unmeasured_contrast_pairs_are_reported() {
     let mut ada = client(&app(), ADA).await;
     let colors = |count: usize| {
         let colors = (0..count).map(|at| (format!("c{at}"), json!({ "$value": "#000000" })));
@@ -384,8 +406,8 @@ async fn pairs_that_are_not_measured_are_told() {
     let tokens =
         |count: usize| json!({ "$type": "color", "text": colors(count), "background": colors(count) });
     for (count, left_out) in [(20, None), (30, Some("400 pairs were not measured"))] {
-        let project = with_tokens(&mut ada, &tokens(count).to_string()).await;
-        let told = view(&mut ada, &project, json!({ "view": "contrast" })).await;
+        let project = create_project_with_tokens(&mut ada, &tokens(count).to_string()).await;
+        let told = get_design_system(&mut ada, &project, json!({ "view": "contrast" })).await;
         let message = told["findings"][0]["message"].as_str();
         assert_eq!(message.is_some(), left_out.is_some(), "{message:?}");
         assert!(message.unwrap_or_default().contains(left_out.unwrap_or_default()), "{message:?}");
@@ -393,18 +415,19 @@ async fn pairs_that_are_not_measured_are_told() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_a_token_has_for_a_mode_can_be_deleted() {
+async fn mode_value_of_a_token_can_be_deleted() {
     let mut ada = client(&app(), ADA).await;
-    let project = with_tokens(&mut ada, TOKENS).await;
-    let modes =
-        async |ada: &mut TestClient| view(ada, &project, json!({ "view": "problems" })).await["modes"].take();
+    let project = create_project_with_tokens(&mut ada, TOKENS).await;
+    let modes = async |ada: &mut TestClient| {
+        get_design_system(ada, &project, json!({ "view": "problems" })).await["modes"].take()
+    };
     let set = json!([{ "op": "set", "path": "palette.ink", "value": "#111111", "mode": "drak" }]);
-    change(&mut ada, &project, set).await;
+    edit_tokens(&mut ada, &project, set).await;
     assert_eq!(modes(&mut ada).await, json!(["drak", "dark"]));
-    change(&mut ada, &project, json!([{ "op": "delete", "path": "palette.ink", "mode": "drak" }])).await;
+    edit_tokens(&mut ada, &project, json!([{ "op": "delete", "path": "palette.ink", "mode": "drak" }])).await;
     assert_eq!(modes(&mut ada).await, json!(["dark"]));
     let again = json!([{ "op": "delete", "path": "palette.ink", "mode": "drak" }]);
     let again = json!({ "projectId": project, "changes": again });
-    let no = refused(&mut ada, "edit_design_system", again).await;
+    let no = call_refused(&mut ada, "edit_design_system", again).await;
     assert!(no.kind == "design_refused" && no.text.contains("drak"), "{no:?}");
 }

@@ -2,11 +2,13 @@
 
 use serde_json::{Value, json};
 
-use super::{ADA, Site, app, ask, client, done, read, refused, text};
+use super::{
+    ADA, SampleProject, app, call_ok, call_refused, client, read_resource, send_request, string_value,
+};
 use crate::harness::TestClient;
 
 /// Texts that a program could take for something else. All of them are names like any other.
-const ODD: [&str; 12] = [
+const UNUSUAL_STRINGS: [&str; 12] = [
     "<script>alert(1)</script>",
     "'; DROP TABLE projects; --",
     "\" OR 1=1 --",
@@ -22,46 +24,47 @@ const ODD: [&str; 12] = [
 ];
 
 #[tokio::test(start_paused = true)]
-async fn odd_texts_come_back_as_they_were() {
+async fn unusual_strings_round_trip() {
     let mut ada = client(&app(), ADA).await;
-    for name in ODD {
-        let made = done(
+    for name in UNUSUAL_STRINGS {
+        let made = call_ok(
             &mut ada,
             "create_project",
             json!({ "name": name, "description": name, "template": "page" }),
         )
         .await;
-        let project = text(&made["id"]);
+        let project = string_value(&made["id"]);
         assert_eq!((&made["name"], &made["description"]), (&json!(name), &json!(name)));
         let change = json!({ "projectId": project, "metadata": { name: [name] } });
-        assert_eq!(done(&mut ada, "update_project", change).await["metadata"], json!({ name: [name] }));
+        assert_eq!(call_ok(&mut ada, "update_project", change).await["metadata"], json!({ name: [name] }));
         // In a value braces would be a reference.
         let plain = name.replace(['{', '}'], "");
         let token = json!([{ "op": "set", "path": "note", "type": "fontFamily", "value": [plain], "description": name }]);
-        done(&mut ada, "edit_design_system", json!({ "projectId": project, "changes": token })).await;
-        let kept = done(&mut ada, "get_design_system", json!({ "projectId": project, "path": "note" })).await;
+        call_ok(&mut ada, "edit_design_system", json!({ "projectId": project, "changes": token })).await;
+        let kept =
+            call_ok(&mut ada, "get_design_system", json!({ "projectId": project, "path": "note" })).await;
         assert_eq!(
             (&kept["tokens"]["$value"][0], &kept["tokens"]["$description"]),
             (&json!(plain), &json!(name))
         );
-        let html = text(
-            &done(&mut ada, "get_blocks", json!({ "projectId": project, "format": "html" })).await["html"],
+        let html = string_value(
+            &call_ok(&mut ada, "get_blocks", json!({ "projectId": project, "format": "html" })).await["html"],
         );
         assert!(!html.contains("<script>"), "{html}");
-        done(&mut ada, "publish_project", json!({ "projectId": project, "note": name })).await;
-        let all = text(&read(&mut ada, "codefluss://projects").await["text"]);
+        call_ok(&mut ada, "publish_project", json!({ "projectId": project, "note": name })).await;
+        let all = string_value(&read_resource(&mut ada, "codefluss://projects").await["text"]);
         assert!(all.contains(&json!(name).to_string()), "{all}");
         // Its own name, typed as it is, is what deletes it.
-        done(&mut ada, "delete_project", json!({ "projectId": project, "confirm": name })).await;
+        call_ok(&mut ada, "delete_project", json!({ "projectId": project, "confirm": name })).await;
     }
 }
 
 /// What no line and no store can hold is refused, wherever it stands.
 #[tokio::test(start_paused = true)]
-async fn control_characters_are_refused_where_they_have_no_place() {
+async fn control_characters_in_project_data_are_rejected() {
     let mut ada = client(&app(), ADA).await;
-    let site = Site::build(&mut ada).await;
-    let before = (site.everything(&mut ada).await, done(&mut ada, "list_projects", json!({})).await);
+    let site = SampleProject::build(&mut ada).await;
+    let before = (site.snapshot(&mut ada).await, call_ok(&mut ada, "list_projects", json!({})).await);
     let project = &site.project;
     let page = |props: Value| json!({ "projectId": project, "action": "create", "blocks": [{ "type": "page", "props": props }] });
     for (tool, arguments) in [
@@ -86,17 +89,17 @@ async fn control_characters_are_refused_where_they_have_no_place() {
         ("list_projects", json!({ "cursor": "\0" })),
         ("get_design_system", json!({ "projectId": project, "path": "a\0b" })),
     ] {
-        let no = refused(&mut ada, tool, arguments.clone()).await;
+        let no = call_refused(&mut ada, tool, arguments.clone()).await;
         assert_ne!(no.kind, "internal", "{tool} {arguments}");
         assert!(!no.text.contains("panic"), "{tool} {arguments}: {}", no.text);
     }
-    let after = (site.everything(&mut ada).await, done(&mut ada, "list_projects", json!({})).await);
+    let after = (site.snapshot(&mut ada).await, call_ok(&mut ada, "list_projects", json!({})).await);
     assert_eq!(after, before);
 }
 
 /// Design tokens are one text, which can hold anything. No export has in it what no file of its kind may have.
 #[tokio::test(start_paused = true)]
-async fn control_characters_in_tokens_are_data() {
+async fn control_characters_in_tokens_never_reach_exports() {
     let mut ada = client(&app(), ADA).await;
     for change in [
         json!({ "op": "set", "path": "a\0b", "type": "number", "value": 1 }),
@@ -106,19 +109,20 @@ async fn control_characters_in_tokens_are_data() {
         json!({ "op": "import_css", "source": ":root{--font-a:\"a\0b\"}" }),
     ] {
         let new = json!({ "name": "Site", "template": "page" });
-        let project = text(&done(&mut ada, "create_project", new).await["id"]);
-        done(&mut ada, "edit_design_system", json!({ "projectId": project, "changes": [change] })).await;
+        let project = string_value(&call_ok(&mut ada, "create_project", new).await["id"]);
+        call_ok(&mut ada, "edit_design_system", json!({ "projectId": project, "changes": [change] })).await;
         for format in ["css", "scss", "tailwind", "tailwind-v3", "json", "flat"] {
-            let shown =
-                text(&read(&mut ada, &format!("codefluss://design-system/{project}/{format}")).await["text"]);
+            let shown = string_value(
+                &read_resource(&mut ada, &format!("codefluss://design-system/{project}/{format}")).await["text"],
+            );
             assert!(!shown.contains(['\0', '\u{1b}']), "{format} of {change}: {shown:?}");
             let again =
                 json!({ "projectId": project, "view": "export", "format": format, "prefix": "\0</style>" });
-            let shown = text(&done(&mut ada, "get_design_system", again).await["export"]);
+            let shown = string_value(&call_ok(&mut ada, "get_design_system", again).await["export"]);
             assert!(!shown.contains(['\0', '\u{1b}']), "{format} of {change}: {shown:?}");
         }
-        let html = text(
-            &done(&mut ada, "get_blocks", json!({ "projectId": project, "format": "html" })).await["html"],
+        let html = string_value(
+            &call_ok(&mut ada, "get_blocks", json!({ "projectId": project, "format": "html" })).await["html"],
         );
         assert!(
             !html.contains("<script") && !html.contains('\0') && html.matches("</style>").count() == 1,
@@ -128,27 +132,27 @@ async fn control_characters_in_tokens_are_data() {
 }
 
 /// A tree of blocks of so many levels.
-fn deep(levels: usize) -> Value {
+fn nested_blocks(levels: usize) -> Value {
     (1..levels)
         .fold(json!({ "type": "section" }), |inner, _| json!({ "type": "section", "children": [inner] }))
 }
 
 /// Lists inside of lists.
-fn nested(levels: usize) -> Value {
+fn nested_lists(levels: usize) -> Value {
     (0..levels).fold(json!(1), |inner, _| json!([inner]))
 }
 
-fn create(site: &Site, blocks: Value) -> Value {
-    json!({ "projectId": site.project, "action": "create", "parentId": site.page, "blocks": blocks })
+fn create_blocks_args(sample: &SampleProject, blocks: Value) -> Value {
+    json!({ "projectId": sample.project, "action": "create", "parentId": sample.page, "blocks": blocks })
 }
 
 /// What is too much is refused, and the answer says how much there may be.
 #[tokio::test(start_paused = true)]
-async fn every_limit_is_named() {
+async fn exceeded_limits_are_reported_with_their_value() {
     let mut ada = client(&app(), ADA).await;
-    let site = Site::build(&mut ada).await;
+    let site = SampleProject::build(&mut ada).await;
     let project = &site.project;
-    let before = (site.everything(&mut ada).await, done(&mut ada, "list_projects", json!({})).await);
+    let before = (site.snapshot(&mut ada).await, call_ok(&mut ada, "list_projects", json!({})).await);
     let megabyte = "x".repeat(1 << 20);
     let about = |name: &str, value: Value| json!({ "projectId": project, name: value });
     let design = |change: Value| json!({ "projectId": project, "changes": [change] });
@@ -163,14 +167,25 @@ async fn every_limit_is_named() {
         ("update_project", about("slug", json!("x".repeat(64))), "63"),
         ("update_project", about("description", json!("x".repeat(2001))), "2000"),
         ("update_project", about("metadata", json!({ "a": "x".repeat(17_000) })), "16384"),
-        ("update_project", about("metadata", json!({ "a": nested(16) })), "16 levels"),
+        ("update_project", about("metadata", json!({ "a": nested_lists(16) })), "16 levels"),
         ("publish_project", about("note", json!("x".repeat(2001))), "2000"),
-        ("edit_blocks", create(&site, json!(vec![json!({ "type": "divider" }); 2001])), "2000"),
-        ("edit_blocks", create(&site, text_block(json!({ "text": "x".repeat(50_001) }))), "50000"),
-        ("edit_blocks", create(&site, text_block(json!({ "text": "x".repeat(70_000) }))), "65536"),
+        ("edit_blocks", create_blocks_args(&site, json!(vec![json!({ "type": "divider" }); 2001])), "2000"),
         (
             "edit_blocks",
-            create(&site, json!([{ "type": "badge", "props": { "label": "x", "a": nested(16) } }])),
+            create_blocks_args(&site, text_block(json!({ "text": "x".repeat(50_001) }))),
+            "50000",
+        ),
+        (
+            "edit_blocks",
+            create_blocks_args(&site, text_block(json!({ "text": "x".repeat(70_000) }))),
+            "65536",
+        ),
+        (
+            "edit_blocks",
+            create_blocks_args(
+                &site,
+                json!([{ "type": "badge", "props": { "label": "x", "a": nested_lists(16) } }]),
+            ),
             "16 levels",
         ),
         (
@@ -200,7 +215,7 @@ async fn every_limit_is_named() {
         ),
         (
             "edit_design_system",
-            design(json!({ "op": "set", "path": "a", "type": "number", "value": nested(40) })),
+            design(json!({ "op": "set", "path": "a", "type": "number", "value": nested_lists(40) })),
             "32",
         ),
         ("get_blocks", about("depth", json!(33)), "32"),
@@ -211,94 +226,98 @@ async fn every_limit_is_named() {
             "64",
         ),
     ] {
-        let no = refused(&mut ada, tool, arguments).await;
-        assert!(no.text.contains(limit), "{tool}: {} does not name {limit}", shortened(&no.text));
+        let no = call_refused(&mut ada, tool, arguments).await;
+        assert!(no.text.contains(limit), "{tool}: {} does not name {limit}", truncate(&no.text));
         assert!(no.text.len() < 4096, "{tool}: nobody wants a megabyte back");
-        assert!(no.details.to_string().len() < 8192, "{tool}: {}", shortened(&no.details.to_string()));
+        assert!(no.details.to_string().len() < 8192, "{tool}: {}", truncate(&no.details.to_string()));
     }
-    let after = (site.everything(&mut ada).await, done(&mut ada, "list_projects", json!({})).await);
+    let after = (site.snapshot(&mut ada).await, call_ok(&mut ada, "list_projects", json!({})).await);
     assert_eq!(after, before);
 }
 
 /// However it comes about, in one call or in several: messages have a limit of their own, which comes first.
 #[tokio::test(start_paused = true)]
-async fn a_tree_is_only_so_deep() {
+async fn tree_depth_is_limited() {
     let mut ada = client(&app(), ADA).await;
-    let site = Site::build(&mut ada).await;
-    let into = |parent: &str, levels: usize| json!({ "projectId": site.project, "action": "create", "parentId": parent, "blocks": [deep(levels)] });
+    let site = SampleProject::build(&mut ada).await;
+    let into = |parent: &str, levels: usize| json!({ "projectId": site.project, "action": "create", "parentId": parent, "blocks": [nested_blocks(levels)] });
     let mut lowest = site.page.clone();
     for levels in [28, 2] {
-        let made = done(&mut ada, "edit_blocks", into(&lowest, levels)).await;
-        lowest = super::each(&made["blocks"], "id").last().copied().unwrap().to_owned();
+        let made = call_ok(&mut ada, "edit_blocks", into(&lowest, levels)).await;
+        lowest = super::member_strings(&made["blocks"], "id").last().copied().unwrap().to_owned();
     }
     // A page, and thirty levels in it: there is room for one more.
-    let before = site.everything(&mut ada).await;
+    let before = site.snapshot(&mut ada).await;
     let under = |action: &str| json!({ "projectId": site.project, "action": action, "blockId": site.section, "parentId": lowest });
     let call = json!({ "name": "edit_blocks", "arguments": into(&site.page, 40) });
-    let answer = ask(&mut ada, "tools/call", call).await;
+    let answer = send_request(&mut ada, "tools/call", call).await;
     assert_eq!(answer["error"]["data"]["kind"], "nested_too_deep", "{answer}");
     for arguments in [into(&lowest, 2), under("move"), under("copy")] {
-        let no = refused(&mut ada, "edit_blocks", arguments).await;
+        let no = call_refused(&mut ada, "edit_blocks", arguments).await;
         assert!(no.kind == "invalid" && no.text.contains("deeper than 32 blocks"), "{no:?}");
     }
-    assert_eq!(site.everything(&mut ada).await, before);
-    done(&mut ada, "edit_blocks", into(&lowest, 1)).await;
+    assert_eq!(site.snapshot(&mut ada).await, before);
+    call_ok(&mut ada, "edit_blocks", into(&lowest, 1)).await;
     // As deep as it may be, it is still read, rendered and published.
     let whole = json!({ "projectId": site.project, "depth": 32 });
-    assert!(done(&mut ada, "get_blocks", whole).await.to_string().contains(&lowest));
-    done(&mut ada, "get_blocks", json!({ "projectId": site.project, "format": "html" })).await;
-    done(&mut ada, "publish_project", json!({ "projectId": site.project })).await;
+    assert!(call_ok(&mut ada, "get_blocks", whole).await.to_string().contains(&lowest));
+    call_ok(&mut ada, "get_blocks", json!({ "projectId": site.project, "format": "html" })).await;
+    call_ok(&mut ada, "publish_project", json!({ "projectId": site.project })).await;
 }
 
-fn shortened(text: &str) -> String {
+fn truncate(text: &str) -> String {
     text.chars().take(300).collect()
 }
 
 /// Ids of any length and kind are not found, and come back shortened.
 #[tokio::test(start_paused = true)]
-async fn odd_ids_are_not_found() {
+async fn unusual_ids_are_not_found() {
     let mut ada = client(&app(), ADA).await;
     let long = "x".repeat(1 << 20);
-    for id in ODD.iter().copied().chain(["", "\0", "proj_", &long]) {
-        let no = refused(&mut ada, "get_project", json!({ "projectId": id })).await;
-        assert_eq!((no.kind.as_str(), no.text.len() < 1024), ("not_found", true), "{}", shortened(&no.text));
+    for id in UNUSUAL_STRINGS.iter().copied().chain(["", "\0", "proj_", &long]) {
+        let no = call_refused(&mut ada, "get_project", json!({ "projectId": id })).await;
+        assert_eq!((no.kind.as_str(), no.text.len() < 1024), ("not_found", true), "{}", truncate(&no.text));
         let uri = format!("codefluss://design-system/{id}");
-        let answer = ask(&mut ada, "resources/read", json!({ "uri": uri })).await;
-        assert_eq!(answer["error"]["code"], -32002, "{}", shortened(&answer.to_string()));
+        let answer = send_request(&mut ada, "resources/read", json!({ "uri": uri })).await;
+        assert_eq!(answer["error"]["code"], -32002, "{}", truncate(&answer.to_string()));
         assert!(answer.to_string().len() < 8192);
     }
 }
 
 /// What is read in one answer is limited as well, and there is a way to read the rest.
 #[tokio::test(start_paused = true)]
-async fn a_large_tree_is_read_in_parts() {
+async fn large_tree_is_read_by_pages() {
     let mut ada = client(&app(), ADA).await;
-    let site = Site::build(&mut ada).await;
+    let site = SampleProject::build(&mut ada).await;
     let dividers = json!(vec![json!({ "type": "divider" }); 1999]);
-    let made =
-        done(&mut ada, "edit_blocks", create(&site, json!([{ "type": "section", "children": dividers }])))
-            .await;
+    let made = call_ok(
+        &mut ada,
+        "edit_blocks",
+        create_blocks_args(&site, json!([{ "type": "section", "children": dividers }])),
+    )
+    .await;
     assert_eq!(made["blocks"].as_array().unwrap().len(), 2000);
-    let no = refused(&mut ada, "get_blocks", json!({ "projectId": site.project })).await;
+    let no = call_refused(&mut ada, "get_blocks", json!({ "projectId": site.project })).await;
     assert_eq!(
         (no.kind.as_str(), &no.details["limit"]),
         ("too_large", &json!(500)),
         "{}",
-        shortened(&no.text)
+        truncate(&no.text)
     );
     let whole = json!({ "projectId": site.project, "format": "html" });
-    let html = text(&done(&mut ada, "get_blocks", whole).await["html"]);
+    let html = string_value(&call_ok(&mut ada, "get_blocks", whole).await["html"]);
     assert_eq!(html.matches("b-divider").count(), 1999);
-    assert_eq!(count(&mut ada, &site, &text(&made["blocks"][0]["id"])).await, 1999);
+    assert_eq!(count_children(&mut ada, &site, &string_value(&made["blocks"][0]["id"])).await, 1999);
 }
 
 /// How many blocks are inside of one, page by page.
-async fn count(client: &mut TestClient, site: &Site, parent: &str) -> usize {
+async fn count_children(client: &mut TestClient, sample: &SampleProject, parent: &str) -> usize {
     let (mut seen, mut cursor) = (std::collections::BTreeSet::new(), Value::Null);
     loop {
-        let wanted = json!({ "projectId": site.project, "blockId": parent, "limit": 500, "cursor": cursor });
-        let page = done(client, "get_blocks", wanted).await;
-        seen.extend(super::each(&page["blocks"], "id").into_iter().map(str::to_owned));
+        let wanted =
+            json!({ "projectId": sample.project, "blockId": parent, "limit": 500, "cursor": cursor });
+        let page = call_ok(client, "get_blocks", wanted).await;
+        seen.extend(super::member_strings(&page["blocks"], "id").into_iter().map(str::to_owned));
         if page.get("nextCursor").is_none() {
             return seen.len();
         }
@@ -308,29 +327,34 @@ async fn count(client: &mut TestClient, site: &Site, parent: &str) -> usize {
 
 /// Twenty thousand blocks are as many as there may be; a copy of too many is refused as a whole.
 #[tokio::test(start_paused = true)]
-async fn a_project_is_full_at_some_point() {
+async fn block_count_per_project_is_limited() {
     let mut ada = client(&app(), ADA).await;
-    let site = Site::build(&mut ada).await;
+    let site = SampleProject::build(&mut ada).await;
     let dividers = json!(vec![json!({ "type": "divider" }); 2000]);
     for _ in 0..9 {
-        done(&mut ada, "edit_blocks", create(&site, dividers.clone())).await;
+        call_ok(&mut ada, "edit_blocks", create_blocks_args(&site, dividers.clone())).await;
     }
-    let before = done(&mut ada, "get_project", json!({ "projectId": site.project })).await;
+    let before = call_ok(&mut ada, "get_project", json!({ "projectId": site.project })).await;
     assert_eq!(before["usage"]["blocks"], 18_005);
-    let no = refused(&mut ada, "edit_blocks", create(&site, dividers)).await;
+    let no = call_refused(&mut ada, "edit_blocks", create_blocks_args(&site, dividers)).await;
     assert_eq!((no.kind.as_str(), &no.details["limit"]), ("too_large", &json!(20_000)), "{no:?}");
     let copy = json!({ "projectId": site.project, "action": "copy", "blockId": site.page });
-    let no = refused(&mut ada, "edit_blocks", copy).await;
+    let no = call_refused(&mut ada, "edit_blocks", copy).await;
     assert_eq!((no.kind.as_str(), &no.details["limit"]), ("too_large", &json!(2_000)), "{no:?}");
-    assert_eq!(done(&mut ada, "get_project", json!({ "projectId": site.project })).await, before);
-    done(&mut ada, "edit_blocks", create(&site, json!(vec![json!({ "type": "divider" }); 1995]))).await;
+    assert_eq!(call_ok(&mut ada, "get_project", json!({ "projectId": site.project })).await, before);
+    call_ok(
+        &mut ada,
+        "edit_blocks",
+        create_blocks_args(&site, json!(vec![json!({ "type": "divider" }); 1995])),
+    )
+    .await;
 }
 
 /// What fits the schema and no number of ours is told by its name; a whole number is one however it is written.
 #[tokio::test(start_paused = true)]
-async fn numbers_are_taken_as_json_schema_has_them() {
+async fn integers_follow_json_schema_rules() {
     let mut ada = client(&app(), ADA).await;
-    let site = Site::build(&mut ada).await;
+    let site = SampleProject::build(&mut ada).await;
     let of = |mut arguments: Value| {
         arguments["projectId"] = json!(site.project);
         arguments
@@ -347,40 +371,40 @@ async fn numbers_are_taken_as_json_schema_has_them() {
         ("update_project", json!({ "name": "x", "ifRevision": 1e30 }), "ifRevision"),
         ("update_project", json!({ "name": "x", "ifRevision": 2.5 }), "ifRevision"),
     ] {
-        let no = refused(&mut ada, tool, of(arguments.clone())).await;
+        let no = call_refused(&mut ada, tool, of(arguments.clone())).await;
         assert_eq!((no.kind.as_str(), &no.details["field"]), ("invalid_argument", &json!(field)), "{no:?}");
     }
-    let list = done(&mut ada, "get_blocks", of(json!({ "limit": 2.0, "blockId": site.page }))).await;
+    let list = call_ok(&mut ada, "get_blocks", of(json!({ "limit": 2.0, "blockId": site.page }))).await;
     assert_eq!(list["blocks"].as_array().unwrap().len(), 2);
-    let no = refused(&mut ada, "update_project", of(json!({ "name": "x", "ifRevision": 2.0 }))).await;
+    let no = call_refused(&mut ada, "update_project", of(json!({ "name": "x", "ifRevision": 2.0 }))).await;
     assert_eq!((no.kind.as_str(), &no.details["expected"]), ("conflict", &json!(2)));
     let gone = of(json!({ "dryRun": true, "ifRevision": 7.0 }));
-    assert_eq!(done(&mut ada, "delete_project", gone).await["dryRun"], true);
+    assert_eq!(call_ok(&mut ada, "delete_project", gone).await["dryRun"], true);
 }
 
 /// What there is no room for in a batch takes none, and says that it was done.
 #[tokio::test(start_paused = true)]
-async fn what_comes_after_a_large_answer_may_still_fit() {
+async fn small_answer_after_oversized_batch_answer_is_kept() {
     let app = app();
     let mut ada = client(&app, ADA).await;
-    let site = Site::build(&mut ada).await;
+    let site = SampleProject::build(&mut ada).await;
     let part = super::base64(vec![b'x'; 2_500_000]);
     let put = json!({ "projectId": site.project, "action": "put", "name": "long.txt", "content": part });
-    let asset = text(&done(&mut ada, "edit_asset", put).await["asset"]["id"]);
+    let asset = string_value(&call_ok(&mut ada, "edit_asset", put).await["asset"]["id"]);
     let add = json!({ "projectId": site.project, "action": "put", "assetId": asset, "append": true, "content": part });
     for _ in 0..2 {
-        done(&mut ada, "edit_asset", add.clone()).await;
+        call_ok(&mut ada, "edit_asset", add.clone()).await;
     }
     let uri = format!("codefluss://assets/{}/{asset}", site.project);
     let read =
         |id: u32| json!({ "jsonrpc": "2.0", "id": id, "method": "resources/read", "params": { "uri": uri } });
     let ping = json!({ "jsonrpc": "2.0", "id": 3, "method": "ping" });
-    let holder = crate::harness::holder(ADA, server::Scope::Write, None);
-    let mut old = TestClient::of(&app, holder).greet("2025-03-26", json!({})).await;
+    let holder = crate::harness::key_principal(ADA, server::Scope::Write, None);
+    let mut old = TestClient::for_principal(&app, holder).initialize("2025-03-26", json!({})).await;
     let answers = old.exchange(&json!([read(1), read(2), ping]).to_string()).await;
     let answers: Value = serde_json::from_str(&answers[0]).unwrap();
     let kinds: Vec<_> = answers.as_array().unwrap().iter().map(|one| &one["error"]["data"]["kind"]).collect();
     assert_eq!(kinds, [&Value::Null, &json!("no_room_for_answer"), &Value::Null]);
-    assert!(text(&answers[1]["error"]["message"]).starts_with("it was done"));
+    assert!(string_value(&answers[1]["error"]["message"]).starts_with("it was done"));
     assert_eq!(answers[2]["result"], json!({}));
 }

@@ -2,64 +2,64 @@
 
 use serde_json::{Value, json};
 
-use super::{ADA, Site, app, client, done, each, refused, text};
+use super::{ADA, SampleProject, app, call_ok, call_refused, client, member_strings, string_value};
 use crate::harness::TestClient;
 
-async fn publish(client: &mut TestClient, site: &Site, arguments: Value) -> Value {
+async fn publish(client: &mut TestClient, sample: &SampleProject, arguments: Value) -> Value {
     let mut arguments = arguments;
-    arguments["projectId"] = json!(site.project);
-    done(client, "publish_project", arguments).await
+    arguments["projectId"] = json!(sample.project);
+    call_ok(client, "publish_project", arguments).await
 }
 
-async fn project(client: &mut TestClient, site: &Site) -> Value {
-    done(client, "get_project", json!({ "projectId": site.project })).await
+async fn get_project(client: &mut TestClient, sample: &SampleProject) -> Value {
+    call_ok(client, "get_project", json!({ "projectId": sample.project })).await
 }
 
-async fn rewrite(client: &mut TestClient, site: &Site, words: &str) {
-    let change = json!({ "projectId": site.project, "action": "update", "blockId": site.heading, "props": { "text": words } });
-    done(client, "edit_blocks", change).await;
+async fn set_heading(client: &mut TestClient, sample: &SampleProject, words: &str) {
+    let change = json!({ "projectId": sample.project, "action": "update", "blockId": sample.heading, "props": { "text": words } });
+    call_ok(client, "edit_blocks", change).await;
 }
 
-async fn heading(client: &mut TestClient, site: &Site, version: Value) -> String {
-    let block = json!({ "projectId": site.project, "blockId": site.heading, "version": version });
-    text(&done(client, "get_blocks", block).await["blocks"][0]["props"]["text"])
+async fn read_heading(client: &mut TestClient, sample: &SampleProject, version: Value) -> String {
+    let block = json!({ "projectId": sample.project, "blockId": sample.heading, "version": version });
+    string_value(&call_ok(client, "get_blocks", block).await["blocks"][0]["props"]["text"])
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_draft_goes_on_while_a_version_stays() {
+async fn published_version_is_unchanged_by_draft_edits() {
     let mut ada = client(&app(), ADA).await;
-    let site = Site::build(&mut ada).await;
-    let state = project(&mut ada, &site).await;
+    let site = SampleProject::build(&mut ada).await;
+    let state = get_project(&mut ada, &site).await;
     assert_eq!(
         (&state["status"], &state["publishedVersion"], &state["hasChanges"]),
         (&json!("published"), &json!(2), &json!(false))
     );
-    rewrite(&mut ada, &site, "Borealis").await;
-    assert_eq!(project(&mut ada, &site).await["hasChanges"], true);
-    assert_eq!(heading(&mut ada, &site, Value::Null).await, "Borealis");
-    assert_eq!(heading(&mut ada, &site, json!(2)).await, "Aurora");
+    set_heading(&mut ada, &site, "Borealis").await;
+    assert_eq!(get_project(&mut ada, &site).await["hasChanges"], true);
+    assert_eq!(read_heading(&mut ada, &site, Value::Null).await, "Borealis");
+    assert_eq!(read_heading(&mut ada, &site, json!(2)).await, "Aurora");
     let made = publish(&mut ada, &site, json!({ "note": "The third." })).await;
     assert_eq!((&made["version"]["version"], &made["publishedVersion"]), (&json!(3), &json!(3)), "{made}");
     assert_eq!((&made["version"]["note"], &made["version"]["blocks"]), (&json!("The third."), &json!(5)));
     let back = publish(&mut ada, &site, json!({ "action": "restore", "version": 1 })).await;
     assert_eq!(back["publishedVersion"], 3, "what is published stays so");
-    assert_eq!(heading(&mut ada, &site, Value::Null).await, "Aurora");
-    assert_eq!(heading(&mut ada, &site, json!(3)).await, "Borealis");
+    assert_eq!(read_heading(&mut ada, &site, Value::Null).await, "Aurora");
+    assert_eq!(read_heading(&mut ada, &site, json!(3)).await, "Borealis");
     let after = publish(&mut ada, &site, json!({ "action": "unpublish" })).await;
     assert!(after.get("publishedVersion").is_none(), "{after}");
-    assert_eq!(project(&mut ada, &site).await["status"], "draft");
+    assert_eq!(get_project(&mut ada, &site).await["status"], "draft");
 }
 
 #[tokio::test(start_paused = true)]
-async fn versions_are_listed_the_newest_first_and_their_numbers_are_used_once() {
+async fn versions_are_listed_newest_first_and_numbers_are_not_reused() {
     let mut ada = client(&app(), ADA).await;
-    let site = Site::build(&mut ada).await;
+    let site = SampleProject::build(&mut ada).await;
     for note in ["three", "four"] {
         publish(&mut ada, &site, json!({ "note": note })).await;
     }
     let gone = publish(&mut ada, &site, json!({ "action": "delete", "version": 3 })).await;
     assert_eq!((&gone["version"]["version"], &gone["publishedVersion"]), (&json!(3), &json!(4)));
-    let no = refused(
+    let no = call_refused(
         &mut ada,
         "publish_project",
         json!({ "projectId": site.project, "action": "delete", "version": 4 }),
@@ -70,9 +70,9 @@ async fn versions_are_listed_the_newest_first_and_their_numbers_are_used_once() 
     publish(&mut ada, &site, json!({ "action": "delete", "version": 4 })).await;
     let made = publish(&mut ada, &site, json!({})).await;
     assert_eq!(made["version"]["version"], 5);
-    let first = done(&mut ada, "list_versions", json!({ "projectId": site.project, "limit": 2 })).await;
+    let first = call_ok(&mut ada, "list_versions", json!({ "projectId": site.project, "limit": 2 })).await;
     let rest = json!({ "projectId": site.project, "limit": 2, "cursor": first["nextCursor"] });
-    let rest = done(&mut ada, "list_versions", rest).await;
+    let rest = call_ok(&mut ada, "list_versions", rest).await;
     let numbers = |list: &Value| -> Vec<u64> {
         list["versions"].as_array().unwrap().iter().map(|one| one["version"].as_u64().unwrap()).collect()
     };
@@ -88,7 +88,7 @@ async fn versions_are_listed_the_newest_first_and_their_numbers_are_used_once() 
     ] {
         let mut arguments = arguments;
         arguments["projectId"] = json!(site.project);
-        let no = refused(&mut ada, tool, arguments.clone()).await;
+        let no = call_refused(&mut ada, tool, arguments.clone()).await;
         assert_eq!(
             (no.kind.as_str(), &no.details["resource"]),
             ("not_found", &json!("version")),
@@ -98,9 +98,9 @@ async fn versions_are_listed_the_newest_first_and_their_numbers_are_used_once() 
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_an_action_does_not_take_is_refused() {
+async fn invalid_publish_arguments_are_rejected() {
     let mut ada = client(&app(), ADA).await;
-    let site = Site::build(&mut ada).await;
+    let site = SampleProject::build(&mut ada).await;
     for (tool, arguments) in [
         ("publish_project", json!({ "action": "restore" })),
         ("publish_project", json!({ "action": "delete" })),
@@ -112,18 +112,18 @@ async fn what_an_action_does_not_take_is_refused() {
     ] {
         let mut arguments = arguments;
         arguments["projectId"] = json!(site.project);
-        let no = refused(&mut ada, tool, arguments.clone()).await;
+        let no = call_refused(&mut ada, tool, arguments.clone()).await;
         assert_eq!(no.kind, "invalid_argument", "{tool} {arguments}: {no:?}");
     }
 }
 
 /// Everything that came, went, changed and moved, between two versions or up to the draft.
 #[tokio::test(start_paused = true)]
-async fn differences_tell_everything_that_differs() {
+async fn differences_report_every_change() {
     let mut ada = client(&app(), ADA).await;
-    let site = Site::build(&mut ada).await;
-    let Site { project, page, section, heading, image, asset } = &site;
-    let same = done(&mut ada, "list_versions", json!({ "projectId": project, "from": 1, "to": 2 })).await;
+    let site = SampleProject::build(&mut ada).await;
+    let SampleProject { project, page, section, heading, image, asset } = &site;
+    let same = call_ok(&mut ada, "list_versions", json!({ "projectId": project, "from": 1, "to": 2 })).await;
     assert_eq!(same["differences"]["same"], true, "{same}");
     for (tool, arguments) in [
         ("update_project", json!({ "name": "Borealis" })),
@@ -147,21 +147,21 @@ async fn differences_tell_everything_that_differs() {
     ] {
         let mut arguments = arguments;
         arguments["projectId"] = json!(project);
-        done(&mut ada, tool, arguments).await;
+        call_ok(&mut ada, tool, arguments).await;
     }
     publish(&mut ada, &site, json!({})).await;
     for arguments in [json!({ "from": 1 }), json!({ "from": 1, "to": 3 })] {
         let mut arguments = arguments;
         arguments["projectId"] = json!(project);
-        let found = done(&mut ada, "list_versions", arguments).await["differences"].take();
+        let found = call_ok(&mut ada, "list_versions", arguments).await["differences"].take();
         assert_eq!(found["same"], false);
         assert_eq!(found["fields"], json!([{ "field": "name", "before": "Aurora", "after": "Borealis" }]));
         assert_eq!(
             found["blockTypes"],
             json!({ "added": ["ribbon"], "removed": ["stamp"], "changed": ["badge"] })
         );
-        assert_eq!(each(&found["blocks"]["added"], "type"), ["divider"]);
-        assert_eq!(each(&found["blocks"]["removed"], "id"), [image]);
+        assert_eq!(member_strings(&found["blocks"]["added"], "type"), ["divider"]);
+        assert_eq!(member_strings(&found["blocks"]["removed"], "id"), [image]);
         assert_eq!(
             found["blocks"]["changed"],
             json!([{ "id": heading, "before": { "text": "Aurora" }, "after": { "text": "Borealis" } }])
@@ -169,8 +169,8 @@ async fn differences_tell_everything_that_differs() {
         assert_eq!(found["blocks"]["moved"], json!([{ "id": heading, "from": section, "to": page }]));
         assert_eq!(found["assets"], json!({ "added": [], "removed": [], "changed": [asset] }));
         let tokens = &found["tokens"];
-        assert_eq!(each(&tokens["added"], "path"), ["color.brand"], "{tokens}");
-        let removed = each(&tokens["removed"], "path");
+        assert_eq!(member_strings(&tokens["added"], "path"), ["color.brand"], "{tokens}");
+        let removed = member_strings(&tokens["removed"], "path");
         assert!(!removed.is_empty() && removed.iter().all(|path| path.starts_with("motion.")), "{tokens}");
         assert_eq!(tokens["changed"][0]["after"]["path"], "space.4", "{tokens}");
         assert_eq!(
@@ -183,14 +183,14 @@ async fn differences_tell_everything_that_differs() {
 
 /// A draft may hold what does not fit any more; publishing tells all of it, with the blocks it is about.
 #[tokio::test(start_paused = true)]
-async fn a_draft_that_is_wrong_is_not_published() {
+async fn invalid_draft_is_not_published() {
     let mut ada = client(&app(), ADA).await;
-    let site = Site::build(&mut ada).await;
-    let Site { project, image, asset, .. } = &site;
+    let site = SampleProject::build(&mut ada).await;
+    let SampleProject { project, image, asset, .. } = &site;
     let strict = json!({ "type": "object", "required": ["colour"] });
-    done(&mut ada, "edit_block_type", json!({ "projectId": project, "name": "badge", "schema": strict }))
+    call_ok(&mut ada, "edit_block_type", json!({ "projectId": project, "name": "badge", "schema": strict }))
         .await;
-    done(
+    call_ok(
         &mut ada,
         "edit_asset",
         json!({ "projectId": project, "action": "delete", "assetId": asset, "force": true }),
@@ -198,37 +198,38 @@ async fn a_draft_that_is_wrong_is_not_published() {
     .await;
     for dry_run in [true, false] {
         let no =
-            refused(&mut ada, "publish_project", json!({ "projectId": project, "dryRun": dry_run })).await;
+            call_refused(&mut ada, "publish_project", json!({ "projectId": project, "dryRun": dry_run }))
+                .await;
         assert_eq!(
-            (no.kind.as_str(), each(&no.details["errors"], "path")),
+            (no.kind.as_str(), member_strings(&no.details["errors"], "path")),
             ("invalid", vec!["/props", "/props/src"]),
             "{no:?}"
         );
         assert_eq!(no.details["errors"][1]["blockId"], json!(image));
         assert!(no.text.contains("colour") && no.text.contains("there is no asset"), "{}", no.text);
     }
-    let list = done(&mut ada, "list_versions", json!({ "projectId": project })).await;
+    let list = call_ok(&mut ada, "list_versions", json!({ "projectId": project })).await;
     assert_eq!(list["versions"].as_array().unwrap().len(), 2);
     // The version still has what the draft has lost, and brings it back.
-    done(&mut ada, "publish_project", json!({ "projectId": project, "action": "restore", "version": 2 }))
+    call_ok(&mut ada, "publish_project", json!({ "projectId": project, "action": "restore", "version": 2 }))
         .await;
-    done(&mut ada, "publish_project", json!({ "projectId": project })).await;
+    call_ok(&mut ada, "publish_project", json!({ "projectId": project })).await;
 }
 
 /// A level that is too wide for one answer is read page by page, of a version as of the draft.
 #[tokio::test(start_paused = true)]
-async fn a_version_is_read_page_by_page() {
+async fn version_blocks_are_paginated() {
     let mut ada = client(&app(), ADA).await;
-    let site = Site::build(&mut ada).await;
+    let site = SampleProject::build(&mut ada).await;
     let dividers = json!(vec![json!({ "type": "divider" }); 700]);
     let wide =
         json!({ "projectId": site.project, "action": "create", "parentId": site.page, "blocks": dividers });
-    done(&mut ada, "edit_blocks", wide).await;
+    call_ok(&mut ada, "edit_blocks", wide).await;
     let whole = json!({ "projectId": site.project, "blockId": site.page, "limit": 500 });
-    let draft = done(&mut ada, "get_blocks", whole.clone()).await;
+    let draft = call_ok(&mut ada, "get_blocks", whole.clone()).await;
     publish(&mut ada, &site, json!({})).await;
-    rewrite(&mut ada, &site, "Borealis").await;
-    done(
+    set_heading(&mut ada, &site, "Borealis").await;
+    call_ok(
         &mut ada,
         "edit_blocks",
         json!({ "projectId": site.project, "action": "delete", "blockId": site.section }),
@@ -239,34 +240,37 @@ async fn a_version_is_read_page_by_page() {
         (page["version"], page["cursor"]) = (json!(3), cursor.clone());
         page
     };
-    let first = done(&mut ada, "get_blocks", of(&Value::Null)).await;
+    let first = call_ok(&mut ada, "get_blocks", of(&Value::Null)).await;
     assert_eq!(first["blocks"], draft["blocks"]);
-    let rest = done(&mut ada, "get_blocks", of(&first["nextCursor"])).await;
+    let rest = call_ok(&mut ada, "get_blocks", of(&first["nextCursor"])).await;
     assert_eq!((rest["blocks"].as_array().unwrap().len(), rest.get("nextCursor")), (202, None));
     // A place in the draft is none in a version.
-    assert_eq!(refused(&mut ada, "get_blocks", of(&draft["nextCursor"])).await.kind, "invalid");
+    assert_eq!(call_refused(&mut ada, "get_blocks", of(&draft["nextCursor"])).await.kind, "invalid");
     let pages = json!({ "projectId": site.project, "version": 1, "limit": 1 });
-    let pages = done(&mut ada, "get_blocks", pages).await;
-    assert_eq!((each(&pages["blocks"], "id"), &pages["blocks"][0]["more"]), (vec![&*site.page], &json!(2)));
+    let pages = call_ok(&mut ada, "get_blocks", pages).await;
+    assert_eq!(
+        (member_strings(&pages["blocks"], "id"), &pages["blocks"][0]["more"]),
+        (vec![&*site.page], &json!(2))
+    );
     let absent = json!({ "projectId": site.project, "version": 1, "limit": 1, "blockId": "blk_none" });
-    assert_eq!(refused(&mut ada, "get_blocks", absent).await.kind, "not_found");
+    assert_eq!(call_refused(&mut ada, "get_blocks", absent).await.kind, "not_found");
 }
 
 /// A page shows without its design system, so a broken one is published, and told.
 #[tokio::test(start_paused = true)]
-async fn a_broken_design_system_is_told() {
+async fn broken_design_system_is_published_with_findings() {
     let mut ada = client(&app(), ADA).await;
-    let site = Site::build(&mut ada).await;
+    let site = SampleProject::build(&mut ada).await;
     let fine = publish(&mut ada, &site, json!({ "dryRun": true })).await;
     assert!(fine.get("findings").is_none(), "{fine}");
     let broken = "{\"a\":{\"$type\":\"color\",\"$value\":\"{gone}\"}}";
     let import = json!({ "projectId": site.project, "changes": [{ "op": "import_dtcg", "source": broken }] });
-    done(&mut ada, "edit_design_system", import).await;
+    call_ok(&mut ada, "edit_design_system", import).await;
     for dry_run in [true, false] {
         let made = publish(&mut ada, &site, json!({ "dryRun": dry_run })).await;
         assert_eq!(made["publishedVersion"], 3, "{made}");
         assert_eq!(
-            (each(&made["findings"], "path"), each(&made["findings"], "severity")),
+            (member_strings(&made["findings"], "path"), member_strings(&made["findings"], "severity")),
             (vec!["a"], vec!["error"]),
             "{made}"
         );
@@ -277,19 +281,20 @@ async fn a_broken_design_system_is_told() {
 
 /// The first two hundred of each kind, and how many more there are.
 #[tokio::test(start_paused = true)]
-async fn long_lists_of_differences_are_told_in_part() {
+async fn long_difference_lists_are_truncated() {
     let mut ada = client(&app(), ADA).await;
-    let site = Site::build(&mut ada).await;
+    let site = SampleProject::build(&mut ada).await;
     let dividers = json!(vec![json!({ "type": "divider" }); 250]);
     let wide =
         json!({ "projectId": site.project, "action": "create", "parentId": site.page, "blocks": dividers });
-    done(&mut ada, "edit_blocks", wide).await;
+    call_ok(&mut ada, "edit_blocks", wide).await;
     let set = |n: usize| json!({ "op": "set", "path": format!("many.n{n}"), "type": "number", "value": n });
     let changes: Vec<Value> = (0..230).map(set).collect();
     let made =
-        done(&mut ada, "edit_design_system", json!({ "projectId": site.project, "changes": changes })).await;
+        call_ok(&mut ada, "edit_design_system", json!({ "projectId": site.project, "changes": changes }))
+            .await;
     assert_eq!((made["touched"].as_array().unwrap().len(), &made["moreTouched"]), (200, &json!(30)));
-    let found = done(&mut ada, "list_versions", json!({ "projectId": site.project, "from": 2 })).await;
+    let found = call_ok(&mut ada, "list_versions", json!({ "projectId": site.project, "from": 2 })).await;
     let (blocks, tokens) = (&found["differences"]["blocks"], &found["differences"]["tokens"]);
     assert_eq!((blocks["added"].as_array().unwrap().len(), &blocks["moreAdded"]), (200, &json!(50)));
     assert_eq!((tokens["added"].as_array().unwrap().len(), &tokens["moreAdded"]), (200, &json!(30)));

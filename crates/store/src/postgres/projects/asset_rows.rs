@@ -9,27 +9,27 @@ use tokio_postgres::types::ToSql;
 use async_trait::async_trait;
 use storage::StoreError;
 
-use super::super::transaction::Transaction;
-use super::most;
-use super::read::{self, each, get, kept, own};
-use ::projects::store::tables::{AssetTables, Window};
-use ::projects::store::to_micros as whole;
+use super::super::transaction::PgTransaction;
+use super::read::{self, get, project_is_owned, read_rows, to_sql_integer};
+use super::row_limit;
+use ::projects::store::tables::{AssetTables, RowWindow};
+use ::projects::store::truncate_to_micros;
 
-const ONE: &str = concat!(
+const BY_ID: &str = concat!(
     "SELECT id, name, content_type, bytes, digest, created, alt FROM project_assets
     WHERE project = $1 AND id = $2 AND",
-    own!()
+    project_is_owned!()
 );
 
 const LIST: &str = concat!(
     "SELECT id, name, content_type, bytes, digest, created, alt FROM project_assets
     WHERE project = $1 AND (created, id) > ($2, $3) AND",
-    own!(),
+    project_is_owned!(),
     " ORDER BY created, id LIMIT $4"
 );
 
-const PRESENT: &str =
-    concat!("SELECT id FROM project_assets WHERE project = $1 AND id = ANY ($2) AND", own!());
+const EXISTING: &str =
+    concat!("SELECT id FROM project_assets WHERE project = $1 AND id = ANY ($2) AND", project_is_owned!());
 
 const PUT: &str = "INSERT INTO project_assets
         (project, account, id, name, content_type, bytes, digest, created, alt)
@@ -40,14 +40,14 @@ const PUT: &str = "INSERT INTO project_assets
 
 const DELETE: &str = "DELETE FROM project_assets WHERE project = $1 AND id = $2";
 
-const USERS: &str = concat!(
+const BLOCKS_USING_ASSET: &str = concat!(
     "SELECT block FROM project_block_assets WHERE project = $1 AND asset = $2 AND",
-    own!(),
+    project_is_owned!(),
     " ORDER BY block LIMIT $3"
 );
 
 const BYTES: &str =
-    concat!("SELECT content FROM project_bytes WHERE project = $1 AND digest = $2 AND", own!());
+    concat!("SELECT content FROM project_bytes WHERE project = $1 AND digest = $2 AND", project_is_owned!());
 
 const ADD_BYTES: &str =
     "INSERT INTO project_bytes (project, account, digest, content) VALUES ($1, $2, $3, $4)
@@ -56,7 +56,7 @@ const ADD_BYTES: &str =
 const COPY_BYTES: &str = "INSERT INTO project_bytes (project, account, digest, content)
     SELECT $2, $3, digest, content FROM project_bytes WHERE project = $1 AND digest = ANY ($4)";
 
-const RELEASE: &str = "WITH gone AS (
+const RELEASE_BYTES: &str = "WITH gone AS (
         DELETE FROM project_bytes b WHERE b.project = $1 AND b.digest = ANY ($2)
             AND NOT EXISTS (SELECT FROM project_assets a WHERE a.project = $1 AND a.digest = b.digest)
             AND NOT EXISTS (SELECT FROM project_version_assets v WHERE v.project = $1 AND v.digest = b.digest)
@@ -64,26 +64,30 @@ const RELEASE: &str = "WITH gone AS (
     SELECT coalesce(sum(bytes), 0)::bigint FROM gone";
 
 #[async_trait]
-impl AssetTables for Transaction<'_> {
+impl AssetTables for PgTransaction<'_> {
     async fn asset(&self, project: &ProjectId, id: &AssetId) -> Result<Option<Asset>, StoreError> {
-        let rows = self.rows(ONE, &[&project.as_str(), &id.as_str()]).await?;
+        let rows = self.fetch_rows(BY_ID, &[&project.as_str(), &id.as_str()]).await?;
         rows.first().map(read::asset).transpose()
     }
 
-    async fn assets(&self, project: &ProjectId, window: Window<Timestamp>) -> Result<Vec<Asset>, StoreError> {
+    async fn assets(
+        &self,
+        project: &ProjectId,
+        window: RowWindow<Timestamp>,
+    ) -> Result<Vec<Asset>, StoreError> {
         let (after, id) = window.after.unwrap_or((Cursor::EARLIEST, String::new()));
-        let rows = self.rows(LIST, &[&project.as_str(), &after, &id, &window.limit]).await?;
-        each(&rows, read::asset)
+        let rows = self.fetch_rows(LIST, &[&project.as_str(), &after, &id, &window.limit]).await?;
+        read_rows(&rows, read::asset)
     }
 
-    async fn present_assets(
+    async fn existing_assets(
         &self,
         project: &ProjectId,
         ids: &BTreeSet<AssetId>,
     ) -> Result<BTreeSet<AssetId>, StoreError> {
         let ids: Vec<&str> = ids.iter().map(AssetId::as_str).collect();
-        let rows = self.rows(PRESENT, &[&project.as_str(), &ids]).await?;
-        each(&rows, |row| read::asset_id(row, 0))
+        let rows = self.fetch_rows(EXISTING, &[&project.as_str(), &ids]).await?;
+        read_rows(&rows, |row| read::asset_id(row, 0))
     }
 
     async fn put_assets(&self, project: &ProjectId, assets: &[Asset]) -> Result<(), StoreError> {
@@ -93,19 +97,19 @@ impl AssetTables for Transaction<'_> {
         let ids: Vec<&str> = assets.iter().map(|asset| asset.id.as_str()).collect();
         let names: Vec<&str> = assets.iter().map(|asset| asset.name.as_str()).collect();
         let types: Vec<String> = assets.iter().map(|asset| asset.content_type.to_string()).collect();
-        let bytes: Vec<i64> = assets.iter().map(|asset| kept(asset.bytes)).collect();
+        let bytes: Vec<i64> = assets.iter().map(|asset| to_sql_integer(asset.bytes)).collect();
         let digests: Vec<&[u8]> = assets.iter().map(|asset| asset.digest.0.as_slice()).collect();
-        let created: Vec<Timestamp> = assets.iter().map(|asset| whole(asset.created)).collect();
+        let created: Vec<Timestamp> = assets.iter().map(|asset| truncate_to_micros(asset.created)).collect();
         let alts: Vec<&str> = assets.iter().map(|asset| asset.alt.as_str()).collect();
         let (project, account) = (project.as_str(), self.tenant());
         let values: [&(dyn ToSql + Sync); 9] =
             [&project, &account, &ids, &names, &types, &bytes, &digests, &created, &alts];
-        self.rows(PUT, &values).await?;
+        self.fetch_rows(PUT, &values).await?;
         Ok(())
     }
 
     async fn delete_asset(&self, project: &ProjectId, id: &AssetId) -> Result<(), StoreError> {
-        self.rows(DELETE, &[&project.as_str(), &id.as_str()]).await?;
+        self.fetch_rows(DELETE, &[&project.as_str(), &id.as_str()]).await?;
         Ok(())
     }
 
@@ -115,12 +119,14 @@ impl AssetTables for Transaction<'_> {
         id: &AssetId,
         count: usize,
     ) -> Result<Vec<BlockId>, StoreError> {
-        let rows = self.rows(USERS, &[&project.as_str(), &id.as_str(), &most(count)]).await?;
-        each(&rows, |row| read::block_id(row, 0))
+        let rows = self
+            .fetch_rows(BLOCKS_USING_ASSET, &[&project.as_str(), &id.as_str(), &row_limit(count)])
+            .await?;
+        read_rows(&rows, |row| read::block_id(row, 0))
     }
 
     async fn bytes(&self, project: &ProjectId, digest: &Digest) -> Result<Option<Vec<u8>>, StoreError> {
-        let rows = self.rows(BYTES, &[&project.as_str(), &digest.0.as_slice()]).await?;
+        let rows = self.fetch_rows(BYTES, &[&project.as_str(), &digest.0.as_slice()]).await?;
         rows.first().map(|row| get(row, 0)).transpose()
     }
 
@@ -131,7 +137,7 @@ impl AssetTables for Transaction<'_> {
         content: &[u8],
     ) -> Result<bool, StoreError> {
         let (project, account) = (project.as_str(), self.tenant());
-        let rows = self.rows(ADD_BYTES, &[&project, &account, &digest.0.as_slice(), &content]).await?;
+        let rows = self.fetch_rows(ADD_BYTES, &[&project, &account, &digest.0.as_slice(), &content]).await?;
         Ok(!rows.is_empty())
     }
 
@@ -142,7 +148,7 @@ impl AssetTables for Transaction<'_> {
         digests: &BTreeSet<Digest>,
     ) -> Result<(), StoreError> {
         let digests: Vec<&[u8]> = digests.iter().map(|digest| digest.0.as_slice()).collect();
-        self.rows(COPY_BYTES, &[&from.as_str(), &to.as_str(), &self.tenant(), &digests]).await?;
+        self.fetch_rows(COPY_BYTES, &[&from.as_str(), &to.as_str(), &self.tenant(), &digests]).await?;
         Ok(())
     }
 
@@ -152,7 +158,7 @@ impl AssetTables for Transaction<'_> {
         digests: &BTreeSet<Digest>,
     ) -> Result<u64, StoreError> {
         let digests: Vec<&[u8]> = digests.iter().map(|digest| digest.0.as_slice()).collect();
-        let rows = self.rows(RELEASE, &[&project.as_str(), &digests]).await?;
+        let rows = self.fetch_rows(RELEASE_BYTES, &[&project.as_str(), &digests]).await?;
         rows.first().map_or(Ok(0), |row| read::count(row, 0))
     }
 }

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use ::projects::{Account, BlockId, Cursor, CustomType, Project, ProjectId, Usage};
-use design_tokens::Document;
+use ::projects::{Account, BlockId, Cursor, CustomBlockType, Project, ProjectId, ProjectUsage};
+use design_tokens::TokenDocument;
 use futures_util::future::try_join;
 use jiff::Timestamp;
 use tokio_postgres::Row;
@@ -12,19 +12,19 @@ use tokio_postgres::types::ToSql;
 use async_trait::async_trait;
 use storage::StoreError;
 
-use super::super::transaction::Transaction;
-use super::most;
-use super::read::{self, each, get, kept, own, project_columns, strange};
-use crate::text;
-use ::projects::store::SLICE_BYTES;
-use ::projects::store::tables::{Entry, ProjectTables, Window};
+use super::super::transaction::PgTransaction;
+use super::read::{self, get, project_columns, project_is_owned, read_rows, to_sql_integer, unreadable};
+use super::row_limit;
+use crate::text_encoding;
+use ::projects::store::MAX_STATEMENT_BYTES;
+use ::projects::store::tables::{LockedAccount, ProjectTables, RowWindow};
 
-const ONE: &str = concat!("SELECT ", project_columns!(), " FROM projects WHERE id = $1 AND account = $2");
+const BY_ID: &str = concat!("SELECT ", project_columns!(), " FROM projects WHERE id = $1 AND account = $2");
 
 const REVISION: &str = "SELECT revision FROM projects WHERE id = $1 AND account = $2";
 
 /// Whoever waits here sees, when it is their turn, what the others have written.
-const HOLD: &str =
+const LOCK_BY_ID: &str =
     concat!("SELECT ", project_columns!(), " FROM projects WHERE id = $1 AND account = $2 FOR UPDATE");
 
 const LIST: &str = concat!(
@@ -33,7 +33,7 @@ const LIST: &str = concat!(
     " FROM projects WHERE account = $1 AND (created, id) > ($2, $3) ORDER BY created, id LIMIT $4"
 );
 
-const FROM: &str = concat!(
+const LIST_FROM_ID: &str = concat!(
     "SELECT ",
     project_columns!(),
     " FROM projects WHERE account = $1 AND id >= $2 ORDER BY id LIMIT $3"
@@ -42,11 +42,11 @@ const FROM: &str = concat!(
 const ACCOUNTS: &str = "SELECT account FROM project_accounts ORDER BY account";
 
 /// Makes a row or locks the one that is there; its number stays.
-const ENTER: &str = "INSERT INTO project_accounts AS a (account, projects) VALUES ($1, 0)
+const LOCK_ACCOUNT: &str = "INSERT INTO project_accounts AS a (account, projects) VALUES ($1, 0)
     ON CONFLICT (account) DO UPDATE SET projects = a.projects RETURNING projects";
 
 /// Sent together with the one before, and done after it: what was done under the lock is seen.
-const TAKEN: &str = "SELECT slug, id FROM projects WHERE account = $1 AND slug = ANY ($2)";
+const TAKEN_SLUGS: &str = "SELECT slug, id FROM projects WHERE account = $1 AND slug = ANY ($2)";
 
 const ADD: &str = concat!(
     "WITH added AS (INSERT INTO projects (",
@@ -65,7 +65,7 @@ const PUT: &str = "UPDATE projects SET name = $3, slug = $4, description = $5, m
     WHERE id = $1 AND account = $2 AND created = $7 RETURNING true";
 
 /// Without the texts, which may be long and would be written anew.
-const PUT_COUNTS: &str = "UPDATE projects SET updated = $3, revision = $4, published_version = $5,
+const PUT_COUNTERS: &str = "UPDATE projects SET updated = $3, revision = $4, published_version = $5,
         published_revision = $6, next_version = $7, blocks = $8, block_bytes = $9, types = $10, assets = $11,
         asset_bytes = $12, versions = $13, version_bytes = $14, mentions = $15
     WHERE id = $1 AND account = $2 RETURNING true";
@@ -89,18 +89,18 @@ const DELETE_BYTES: &str =
 const DELETE: &str = "WITH gone AS (DELETE FROM projects WHERE id = $1 AND account = $2 RETURNING account)
     UPDATE project_accounts a SET projects = a.projects - 1 FROM gone WHERE a.account = gone.account";
 
-const LEAVE: &str = "DELETE FROM project_accounts WHERE account = $1 AND projects = 0";
+const DELETE_EMPTY_ACCOUNT: &str = "DELETE FROM project_accounts WHERE account = $1 AND projects = 0";
 
 const TYPES: &str = concat!(
     "SELECT name, description, schema, children FROM project_block_types WHERE project = $1 AND",
-    own!(),
+    project_is_owned!(),
     " ORDER BY name"
 );
 
-const SOME_TYPES: &str = concat!(
+const TYPES_BY_NAME: &str = concat!(
     "SELECT name, description, schema, children FROM project_block_types
     WHERE project = $1 AND name = ANY ($2) AND",
-    own!(),
+    project_is_owned!(),
     " ORDER BY name"
 );
 
@@ -114,79 +114,97 @@ const DELETE_TYPE: &str = "DELETE FROM project_block_types WHERE project = $1 AN
 
 const BLOCKS_OF_TYPE: &str = concat!(
     "SELECT id FROM project_blocks WHERE project = $1 AND kind = $2 AND",
-    own!(),
+    project_is_owned!(),
     " ORDER BY id LIMIT $3"
 );
 
-const DESIGN: &str = concat!("SELECT document FROM project_designs WHERE project = $1 AND", own!());
+const DESIGN: &str =
+    concat!("SELECT document FROM project_designs WHERE project = $1 AND", project_is_owned!());
 
 const PUT_DESIGN: &str = "INSERT INTO project_designs (project, account, document) VALUES ($1, $2, $3)
     ON CONFLICT (project) DO UPDATE SET document = excluded.document";
 
 #[async_trait]
-impl ProjectTables for Transaction<'_> {
+impl ProjectTables for PgTransaction<'_> {
     async fn project(&self, account: &Account, id: &ProjectId) -> Result<Option<Project>, StoreError> {
-        let rows = self.rows(ONE, &[&id.as_str(), &account.as_str()]).await?;
+        let rows = self.fetch_rows(BY_ID, &[&id.as_str(), &account.as_str()]).await?;
         rows.first().map(read::project).transpose()
     }
 
-    async fn hold(&self, account: &Account, id: &ProjectId) -> Result<Option<Project>, StoreError> {
-        let rows = self.rows(HOLD, &[&id.as_str(), &account.as_str()]).await?;
+    async fn lock_project(&self, account: &Account, id: &ProjectId) -> Result<Option<Project>, StoreError> {
+        let rows = self.fetch_rows(LOCK_BY_ID, &[&id.as_str(), &account.as_str()]).await?;
         rows.first().map(read::project).transpose()
     }
 
     async fn revision(&self, account: &Account, id: &ProjectId) -> Result<Option<u64>, StoreError> {
-        let rows = self.rows(REVISION, &[&id.as_str(), &account.as_str()]).await?;
+        let rows = self.fetch_rows(REVISION, &[&id.as_str(), &account.as_str()]).await?;
         rows.first().map(|row| read::count(row, 0)).transpose()
     }
 
     async fn projects(
         &self,
         account: &Account,
-        window: Window<Timestamp>,
+        window: RowWindow<Timestamp>,
     ) -> Result<Vec<Project>, StoreError> {
         let (after, id) = window.after.unwrap_or((Cursor::EARLIEST, String::new()));
-        let rows = self.rows(LIST, &[&account.as_str(), &after, &id, &window.limit]).await?;
-        each(&rows, read::project)
+        let rows = self.fetch_rows(LIST, &[&account.as_str(), &after, &id, &window.limit]).await?;
+        read_rows(&rows, read::project)
     }
 
-    async fn projects_from(
+    async fn projects_from_id(
         &self,
         account: &Account,
         first: &str,
         most: u32,
     ) -> Result<Vec<Project>, StoreError> {
-        let rows = self.rows(FROM, &[&account.as_str(), &first, &i64::from(most)]).await?;
-        each(&rows, read::project)
+        let rows = self.fetch_rows(LIST_FROM_ID, &[&account.as_str(), &first, &i64::from(most)]).await?;
+        read_rows(&rows, read::project)
     }
 
     async fn accounts(&self) -> Result<Vec<Account>, StoreError> {
-        let rows = self.rows(ACCOUNTS, &[]).await?;
-        each(&rows, |row| get::<String>(row, 0).map(Account::new))
+        let rows = self.fetch_rows(ACCOUNTS, &[]).await?;
+        read_rows(&rows, |row| get::<String>(row, 0).map(Account::new))
     }
 
-    async fn enter(&self, account: &Account, slugs: &[String]) -> Result<Entry, StoreError> {
+    async fn lock_account(&self, account: &Account, slugs: &[String]) -> Result<LockedAccount, StoreError> {
         let account = account.as_str();
-        let (entered, taken) =
-            try_join(self.rows(ENTER, &[&account]), self.rows(TAKEN, &[&account, &slugs])).await?;
+        let (entered, taken) = try_join(
+            self.fetch_rows(LOCK_ACCOUNT, &[&account]),
+            self.fetch_rows(TAKEN_SLUGS, &[&account, &slugs]),
+        )
+        .await?;
         let projects = entered.first().map_or(Ok(0), |row| read::count(row, 0))?;
-        let taken = each(&taken, |row| Ok((get(row, 0)?, read::project_id(row, 1)?)))?;
-        Ok(Entry { projects, taken })
+        let taken_slugs = read_rows(&taken, |row| Ok((get(row, 0)?, read::project_id(row, 1)?)))?;
+        Ok(LockedAccount { projects, taken_slugs })
     }
 
     async fn add_project(&self, project: &Project) -> Result<bool, StoreError> {
-        let rows = self.rows(ADD, &Values::of(project).all(&text::of_map(&project.fields.metadata))).await?;
+        let rows = self
+            .fetch_rows(
+                ADD,
+                &ProjectColumnValues::from_project(project)
+                    .all_columns(&text_encoding::encode_map(&project.fields.metadata)),
+            )
+            .await?;
         Ok(!rows.is_empty())
     }
 
     async fn put_project(&self, project: &Project) -> Result<(), StoreError> {
-        let put = self.rows(PUT, &Values::of(project).all(&text::of_map(&project.fields.metadata))).await?;
-        one(&put)
+        let put = self
+            .fetch_rows(
+                PUT,
+                &ProjectColumnValues::from_project(project)
+                    .all_columns(&text_encoding::encode_map(&project.fields.metadata)),
+            )
+            .await?;
+        expect_one_row(&put)
     }
 
-    async fn put_counts(&self, project: &Project) -> Result<(), StoreError> {
-        let put = self.rows(PUT_COUNTS, &Values::of(project).counts()).await?;
-        one(&put)
+    async fn put_counters(&self, project: &Project) -> Result<(), StoreError> {
+        let put = self
+            .fetch_rows(PUT_COUNTERS, &ProjectColumnValues::from_project(project).counter_columns())
+            .await?;
+        expect_one_row(&put)
     }
 
     async fn delete_project(&self, project: &Project) -> Result<(), StoreError> {
@@ -195,9 +213,16 @@ impl ProjectTables for Transaction<'_> {
             [(project.usage.version_bytes, DELETE_VERSIONS), (project.usage.asset_bytes, DELETE_BYTES)]
         {
             // What is little goes with the row.
-            while bytes > SLICE_BYTES && !self.rows(sql, &[&id, &kept(SLICE_BYTES)]).await?.is_empty() {}
+            while bytes > MAX_STATEMENT_BYTES
+                && !self.fetch_rows(sql, &[&id, &to_sql_integer(MAX_STATEMENT_BYTES)]).await?.is_empty()
+            {
+            }
         }
-        try_join(self.rows(DELETE, &[&id, &account]), self.rows(LEAVE, &[&account])).await?;
+        try_join(
+            self.fetch_rows(DELETE, &[&id, &account]),
+            self.fetch_rows(DELETE_EMPTY_ACCOUNT, &[&account]),
+        )
+        .await?;
         Ok(())
     }
 
@@ -205,33 +230,33 @@ impl ProjectTables for Transaction<'_> {
         &self,
         project: &ProjectId,
         only: Option<&BTreeSet<String>>,
-    ) -> Result<Vec<CustomType>, StoreError> {
+    ) -> Result<Vec<CustomBlockType>, StoreError> {
         let rows = match only {
             Some(names) => {
                 let names: Vec<&String> = names.iter().collect();
-                self.rows(SOME_TYPES, &[&project.as_str(), &names]).await?
+                self.fetch_rows(TYPES_BY_NAME, &[&project.as_str(), &names]).await?
             }
-            None => self.rows(TYPES, &[&project.as_str()]).await?,
+            None => self.fetch_rows(TYPES, &[&project.as_str()]).await?,
         };
-        each(&rows, read::custom_type)
+        read_rows(&rows, read::custom_type)
     }
 
-    async fn put_types(&self, project: &ProjectId, types: &[CustomType]) -> Result<(), StoreError> {
+    async fn put_types(&self, project: &ProjectId, types: &[CustomBlockType]) -> Result<(), StoreError> {
         if types.is_empty() {
             return Ok(());
         }
         let names: Vec<&str> = types.iter().map(|own| own.name.as_str()).collect();
         let descriptions: Vec<&str> = types.iter().map(|own| own.description.as_str()).collect();
-        let schemas: Vec<String> = types.iter().map(|own| text::of_json(&own.schema)).collect();
+        let schemas: Vec<String> = types.iter().map(|own| text_encoding::encode_json(&own.schema)).collect();
         let children: Vec<Option<String>> =
-            types.iter().map(|own| text::of_children(&own.children)).collect();
+            types.iter().map(|own| text_encoding::encode_children(&own.children)).collect();
         let (project, account) = (project.as_str(), self.tenant());
-        self.rows(PUT_TYPES, &[&project, &account, &names, &descriptions, &schemas, &children]).await?;
+        self.fetch_rows(PUT_TYPES, &[&project, &account, &names, &descriptions, &schemas, &children]).await?;
         Ok(())
     }
 
     async fn delete_type(&self, project: &ProjectId, name: &str) -> Result<(), StoreError> {
-        self.rows(DELETE_TYPE, &[&project.as_str(), &name]).await?;
+        self.fetch_rows(DELETE_TYPE, &[&project.as_str(), &name]).await?;
         Ok(())
     }
 
@@ -241,23 +266,23 @@ impl ProjectTables for Transaction<'_> {
         name: &str,
         count: usize,
     ) -> Result<Vec<BlockId>, StoreError> {
-        let rows = self.rows(BLOCKS_OF_TYPE, &[&project.as_str(), &name, &most(count)]).await?;
-        each(&rows, |row| read::block_id(row, 0))
+        let rows = self.fetch_rows(BLOCKS_OF_TYPE, &[&project.as_str(), &name, &row_limit(count)]).await?;
+        read_rows(&rows, |row| read::block_id(row, 0))
     }
 
     async fn design(&self, project: &ProjectId) -> Result<String, StoreError> {
-        let rows = self.rows(DESIGN, &[&project.as_str()]).await?;
-        rows.first().map_or_else(|| Ok(Document::default().to_string()), |row| get(row, 0))
+        let rows = self.fetch_rows(DESIGN, &[&project.as_str()]).await?;
+        rows.first().map_or_else(|| Ok(TokenDocument::default().to_string()), |row| get(row, 0))
     }
 
     async fn put_design(&self, project: &ProjectId, text: &str) -> Result<(), StoreError> {
-        self.rows(PUT_DESIGN, &[&project.as_str(), &self.tenant(), &text]).await?;
+        self.fetch_rows(PUT_DESIGN, &[&project.as_str(), &self.tenant(), &text]).await?;
         Ok(())
     }
 }
 
 /// The values of the columns of a project, where they are not kept as they are.
-struct Values<'a> {
+struct ProjectColumnValues<'a> {
     project: &'a Project,
     id: &'a str,
     account: &'a str,
@@ -267,10 +292,18 @@ struct Values<'a> {
     usage: [i64; 8],
 }
 
-impl<'a> Values<'a> {
-    fn of(project: &'a Project) -> Self {
-        let Usage { blocks, block_bytes, types, assets, asset_bytes, versions, version_bytes, mentions } =
-            project.usage;
+impl<'a> ProjectColumnValues<'a> {
+    fn from_project(project: &'a Project) -> Self {
+        let ProjectUsage {
+            blocks,
+            block_bytes,
+            types,
+            assets,
+            asset_bytes,
+            versions,
+            version_bytes,
+            asset_mentions: mentions,
+        } = project.usage;
         let published = project.published;
         Self {
             project,
@@ -278,32 +311,32 @@ impl<'a> Values<'a> {
             account: project.account.as_str(),
             published: [
                 published.map(|published| i64::from(published.version)),
-                published.map(|published| kept(published.revision)),
+                published.map(|published| to_sql_integer(published.revision)),
             ],
             next_version: i64::from(project.next_version),
-            revision: kept(project.revision),
+            revision: to_sql_integer(project.revision),
             usage: [blocks, block_bytes, types, assets, asset_bytes, versions, version_bytes, mentions]
-                .map(kept),
+                .map(to_sql_integer),
         }
     }
 
     /// In the order of [`project_columns`].
-    fn all<'v>(&'v self, metadata: &'v String) -> Vec<&'v (dyn ToSql + Sync)> {
+    fn all_columns<'v>(&'v self, metadata: &'v String) -> Vec<&'v (dyn ToSql + Sync)> {
         let Project { fields, created, .. } = self.project;
         let mut values: Vec<&(dyn ToSql + Sync)> = vec![&self.id, &self.account, &fields.name, &fields.slug];
         values.extend([&fields.description as &(dyn ToSql + Sync), metadata, created]);
-        values.extend(self.changing());
+        values.extend(self.mutable_columns());
         values
     }
 
     /// Without what only its own tools change.
-    fn counts(&self) -> Vec<&(dyn ToSql + Sync)> {
+    fn counter_columns(&self) -> Vec<&(dyn ToSql + Sync)> {
         let key: [&(dyn ToSql + Sync); 2] = [&self.id, &self.account];
-        key.into_iter().chain(self.changing()).collect()
+        key.into_iter().chain(self.mutable_columns()).collect()
     }
 
     /// What every write changes.
-    fn changing(&self) -> impl Iterator<Item = &(dyn ToSql + Sync)> {
+    fn mutable_columns(&self) -> impl Iterator<Item = &(dyn ToSql + Sync)> {
         let [version, at] = &self.published;
         let state: [&(dyn ToSql + Sync); 5] =
             [&self.project.updated, &self.revision, version, at, &self.next_version];
@@ -312,6 +345,6 @@ impl<'a> Values<'a> {
 }
 
 /// The row of a project that is held was written. If it is not there, something is wrong here.
-fn one(written: &[Row]) -> Result<(), StoreError> {
-    if written.len() == 1 { Ok(()) } else { Err(strange("a project that is held")) }
+fn expect_one_row(written: &[Row]) -> Result<(), StoreError> {
+    if written.len() == 1 { Ok(()) } else { Err(unreadable("a project that is held")) }
 }

@@ -2,27 +2,29 @@
 
 use std::collections::BTreeSet;
 
-use ::projects::{Asset, Content, Digest, ProjectId, Version};
+use ::projects::{Asset, Digest, ProjectContent, ProjectId, Version};
 use futures_util::future::try_join;
 
 use async_trait::async_trait;
 use storage::StoreError;
 
-use super::super::transaction::Transaction;
-use super::read::{self, each, get, kept, own, strange};
-use crate::text;
+use super::super::transaction::PgTransaction;
+use super::read::{self, get, project_is_owned, read_rows, to_sql_integer, unreadable};
+use crate::text_encoding;
 use ::projects::store::tables::VersionTables;
-use ::projects::store::to_micros as whole;
+use ::projects::store::truncate_to_micros;
 
 const LIST: &str = concat!(
     "SELECT number, note, created, revision, blocks, bytes FROM project_versions
     WHERE project = $1 AND number < $2 AND",
-    own!(),
+    project_is_owned!(),
     " ORDER BY number DESC LIMIT $3"
 );
 
-const CONTENT: &str =
-    concat!("SELECT content FROM project_versions WHERE project = $1 AND number = $2 AND", own!());
+const CONTENT: &str = concat!(
+    "SELECT content FROM project_versions WHERE project = $1 AND number = $2 AND",
+    project_is_owned!()
+);
 
 const ADD: &str = "INSERT INTO project_versions
     (project, account, number, note, created, revision, blocks, bytes, content)
@@ -41,22 +43,26 @@ const CLEAR_DRAFT: &str = "WITH
     DELETE FROM project_assets WHERE project = $1";
 
 #[async_trait]
-impl VersionTables for Transaction<'_> {
+impl VersionTables for PgTransaction<'_> {
     async fn versions(
         &self,
         project: &ProjectId,
         before: i64,
         most: i64,
     ) -> Result<Vec<Version>, StoreError> {
-        let rows = self.rows(LIST, &[&project.as_str(), &before, &most]).await?;
-        each(&rows, read::version)
+        let rows = self.fetch_rows(LIST, &[&project.as_str(), &before, &most]).await?;
+        read_rows(&rows, read::version)
     }
 
-    async fn version_content(&self, project: &ProjectId, number: u32) -> Result<Option<Content>, StoreError> {
-        let rows = self.rows(CONTENT, &[&project.as_str(), &i64::from(number)]).await?;
+    async fn version_content(
+        &self,
+        project: &ProjectId,
+        number: u32,
+    ) -> Result<Option<ProjectContent>, StoreError> {
+        let rows = self.fetch_rows(CONTENT, &[&project.as_str(), &i64::from(number)]).await?;
         let Some(row) = rows.first() else { return Ok(None) };
         let text: String = get(row, 0)?;
-        let content = Content::decode(&text).map_err(|_| strange("the content of a version"))?;
+        let content = ProjectContent::decode(&text).map_err(|_| unreadable("the content of a version"))?;
         Ok(Some(content))
     }
 
@@ -67,40 +73,44 @@ impl VersionTables for Transaction<'_> {
         text: &str,
         assets: &[Asset],
     ) -> Result<(), StoreError> {
-        try_join(add(self, project, version, text), add_digests(self, project, version, assets)).await?;
+        try_join(
+            insert_version(self, project, version, text),
+            insert_version_digests(self, project, version, assets),
+        )
+        .await?;
         Ok(())
     }
 
     async fn delete_version(&self, project: &ProjectId, number: u32) -> Result<BTreeSet<Digest>, StoreError> {
-        let rows = self.rows(DELETE, &[&project.as_str(), &i64::from(number)]).await?;
+        let rows = self.fetch_rows(DELETE, &[&project.as_str(), &i64::from(number)]).await?;
         read::digests(&rows)
     }
 
     async fn clear_draft(&self, project: &ProjectId) -> Result<(), StoreError> {
-        self.rows(CLEAR_DRAFT, &[&project.as_str()]).await?;
+        self.fetch_rows(CLEAR_DRAFT, &[&project.as_str()]).await?;
         Ok(())
     }
 }
 
-async fn add(
-    tables: &Transaction<'_>,
+async fn insert_version(
+    tables: &PgTransaction<'_>,
     project: &ProjectId,
     version: &Version,
     text: &str,
 ) -> Result<(), StoreError> {
     let Version { number, note, created, revision, blocks, bytes } = version;
     tables
-        .rows(
+        .fetch_rows(
             ADD,
             &[
                 &project.as_str(),
                 &tables.tenant(),
                 &i64::from(*number),
                 note,
-                &whole(*created),
-                &kept(*revision),
-                &kept(*blocks),
-                &kept(*bytes),
+                &truncate_to_micros(*created),
+                &to_sql_integer(*revision),
+                &to_sql_integer(*blocks),
+                &to_sql_integer(*bytes),
                 &text,
             ],
         )
@@ -108,17 +118,17 @@ async fn add(
         .map(drop)
 }
 
-async fn add_digests(
-    tables: &Transaction<'_>,
+async fn insert_version_digests(
+    tables: &PgTransaction<'_>,
     project: &ProjectId,
     version: &Version,
     assets: &[Asset],
 ) -> Result<(), StoreError> {
-    let digests = text::digests(assets);
+    let digests = text_encoding::unique_digests(assets);
     if digests.is_empty() {
         return Ok(());
     }
     let digests: Vec<&[u8]> = digests.iter().map(|digest| digest.0.as_slice()).collect();
     let number = i64::from(version.number);
-    tables.rows(ADD_DIGESTS, &[&project.as_str(), &tables.tenant(), &number, &digests]).await.map(drop)
+    tables.fetch_rows(ADD_DIGESTS, &[&project.as_str(), &tables.tenant(), &number, &digests]).await.map(drop)
 }

@@ -1,17 +1,17 @@
 //! Rows as values. What this program never wrote is an error.
 
 use ::projects::{
-    Account, Asset, AssetId, Block, BlockId, ContentType, CustomType, Digest, Fields, Found, OrderKey,
-    Project, ProjectId, Published, Refusal, Usage, Version,
+    Account, Asset, AssetId, Block, BlockEntry, BlockId, ContentType, CustomBlockType, Digest, OrderKey,
+    Project, ProjectFields, ProjectId, ProjectRejection, ProjectUsage, Publication, Version,
 };
 use jiff::Timestamp;
 use rusqlite::{Result, Row};
 
-use crate::sqlite::column::{time, unreadable};
-use crate::text;
+use crate::sqlite::column::{optional_timestamp, unreadable};
+use crate::text_encoding;
 
 /// A number as SQLite keeps it.
-pub(super) fn number(count: u64) -> i64 {
+pub(super) fn to_sql_integer(count: u64) -> i64 {
     i64::try_from(count).unwrap_or(i64::MAX)
 }
 
@@ -20,33 +20,37 @@ pub(super) fn count(row: &Row<'_>, column: usize) -> Result<u64> {
     u64::try_from(row.get::<_, i64>(column)?).map_err(|_| unreadable(row, column))
 }
 
-fn moment(row: &Row<'_>, column: usize) -> Result<Timestamp> {
-    time(row, column)?.ok_or_else(|| unreadable(row, column))
+fn timestamp(row: &Row<'_>, column: usize) -> Result<Timestamp> {
+    optional_timestamp(row, column)?.ok_or_else(|| unreadable(row, column))
 }
 
 /// A text that means something.
-fn meant<T>(row: &Row<'_>, column: usize, read: impl Fn(&str) -> Option<T>) -> Result<T> {
+fn parse_text<T>(row: &Row<'_>, column: usize, read: impl Fn(&str) -> Option<T>) -> Result<T> {
     let text = row.get_ref(column)?.as_str().ok().and_then(read);
     text.ok_or_else(|| unreadable(row, column))
 }
 
-fn id<T>(row: &Row<'_>, column: usize, parse: impl Fn(&str) -> Result<T, Refusal>) -> Result<T> {
-    meant(row, column, |text| parse(text).ok())
+fn parse_id<T>(
+    row: &Row<'_>,
+    column: usize,
+    parse: impl Fn(&str) -> Result<T, ProjectRejection>,
+) -> Result<T> {
+    parse_text(row, column, |text| parse(text).ok())
 }
 
 /// Which project it is, in this column.
 pub(super) fn project_id(row: &Row<'_>, column: usize) -> Result<ProjectId> {
-    id(row, column, ProjectId::parse)
+    parse_id(row, column, ProjectId::parse)
 }
 
 /// Which block it is, in the first column.
 pub(super) fn block_id(row: &Row<'_>) -> Result<BlockId> {
-    id(row, 0, BlockId::parse)
+    parse_id(row, 0, BlockId::parse)
 }
 
 /// The key of an order.
-pub(super) fn position(row: &Row<'_>, column: usize) -> Result<OrderKey> {
-    meant(row, column, |text| OrderKey::parse(text).ok())
+pub(super) fn order_key(row: &Row<'_>, column: usize) -> Result<OrderKey> {
+    parse_text(row, column, |text| OrderKey::parse(text).ok())
 }
 
 /// The columns of a project, in the order that [`project`] reads them.
@@ -60,24 +64,24 @@ pub(super) use project_columns;
 
 pub(super) fn project(row: &Row<'_>) -> Result<Project> {
     let published = match row.get(7)? {
-        Some(version) => Some(Published { version, revision: count(row, 8)? }),
+        Some(version) => Some(Publication { version, revision: count(row, 8)? }),
         None => None,
     };
     Ok(Project {
         id: project_id(row, 0)?,
         account: Account::new(row.get::<_, String>(1)?),
-        fields: Fields {
+        fields: ProjectFields {
             slug: row.get(2)?,
             name: row.get(3)?,
             description: row.get(18)?,
-            metadata: meant(row, 19, text::map)?,
+            metadata: parse_text(row, 19, text_encoding::decode_map)?,
         },
-        created: moment(row, 4)?,
-        updated: moment(row, 5)?,
+        created: timestamp(row, 4)?,
+        updated: timestamp(row, 5)?,
         revision: count(row, 6)?,
         published,
         next_version: row.get(9)?,
-        usage: Usage {
+        usage: ProjectUsage {
             blocks: count(row, 10)?,
             block_bytes: count(row, 11)?,
             types: count(row, 12)?,
@@ -85,7 +89,7 @@ pub(super) fn project(row: &Row<'_>) -> Result<Project> {
             asset_bytes: count(row, 14)?,
             versions: count(row, 15)?,
             version_bytes: count(row, 16)?,
-            mentions: count(row, 17)?,
+            asset_mentions: count(row, 17)?,
         },
     })
 }
@@ -98,13 +102,13 @@ macro_rules! type_columns {
 }
 pub(super) use type_columns;
 
-pub(super) fn block_type(row: &Row<'_>) -> Result<CustomType> {
+pub(super) fn block_type(row: &Row<'_>) -> Result<CustomBlockType> {
     let children: Option<String> = row.get(3)?;
-    Ok(CustomType {
+    Ok(CustomBlockType {
         name: row.get(0)?,
         description: row.get(1)?,
-        schema: meant(row, 2, text::json)?,
-        children: text::children(children.as_deref()).ok_or_else(|| unreadable(row, 3))?,
+        schema: parse_text(row, 2, text_encoding::decode_json)?,
+        children: text_encoding::decode_children(children.as_deref()).ok_or_else(|| unreadable(row, 3))?,
     })
 }
 
@@ -117,22 +121,22 @@ macro_rules! block_columns {
 pub(super) use block_columns;
 
 pub(super) fn block(row: &Row<'_>) -> Result<Block> {
-    let parent = meant(row, 1, |text| match text {
+    let parent = parse_text(row, 1, |text| match text {
         "" => Some(None),
         parent => BlockId::parse(parent).ok().map(Some),
     });
     Ok(Block {
         id: block_id(row)?,
         parent: parent?,
-        order: position(row, 2)?,
+        order: order_key(row, 2)?,
         kind: row.get(3)?,
-        props: meant(row, 4, text::map)?,
+        props: parse_text(row, 4, text_encoding::decode_map)?,
     })
 }
 
 /// A block, and after its columns how many are inside.
-pub(super) fn found(row: &Row<'_>) -> Result<Found> {
-    Ok(Found { block: block(row)?, children: count(row, 5)? })
+pub(super) fn block_entry(row: &Row<'_>) -> Result<BlockEntry> {
+    Ok(BlockEntry { block: block(row)?, children: count(row, 5)? })
 }
 
 /// The columns of an asset, in the order that [`asset`] reads them.
@@ -145,12 +149,12 @@ pub(super) use asset_columns;
 
 pub(super) fn asset(row: &Row<'_>) -> Result<Asset> {
     Ok(Asset {
-        id: id(row, 0, AssetId::parse)?,
+        id: parse_id(row, 0, AssetId::parse)?,
         name: row.get(1)?,
-        content_type: meant(row, 2, ContentType::parse)?,
+        content_type: parse_text(row, 2, ContentType::parse)?,
         bytes: count(row, 3)?,
         digest: Digest(row.get(4)?),
-        created: moment(row, 5)?,
+        created: timestamp(row, 5)?,
         alt: row.get(6)?,
     })
 }
@@ -167,7 +171,7 @@ pub(super) fn version(row: &Row<'_>) -> Result<Version> {
     Ok(Version {
         number: row.get(0)?,
         note: row.get(1)?,
-        created: moment(row, 2)?,
+        created: timestamp(row, 2)?,
         revision: count(row, 3)?,
         blocks: count(row, 4)?,
         bytes: count(row, 5)?,
@@ -175,6 +179,6 @@ pub(super) fn version(row: &Row<'_>) -> Result<Version> {
 }
 
 /// A text in the first column that is read as a whole.
-pub(super) fn document<T>(row: &Row<'_>, read: impl Fn(&str) -> Option<T>) -> Result<T> {
-    meant(row, 0, read)
+pub(super) fn parse_first_column<T>(row: &Row<'_>, read: impl Fn(&str) -> Option<T>) -> Result<T> {
+    parse_text(row, 0, read)
 }

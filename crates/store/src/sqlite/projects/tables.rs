@@ -2,7 +2,7 @@
 
 pub(super) mod assets;
 pub(super) mod blocks;
-pub(super) mod places;
+pub(super) mod positions;
 pub(super) mod projects;
 pub(super) mod types;
 pub(super) mod versions;
@@ -13,21 +13,21 @@ use ::projects::StoreError;
 use ::projects::store::tables::Tables;
 use rusqlite::{Connection, OptionalExtension as _, Params, Result, Row};
 
-use crate::sqlite::fault;
+use crate::sqlite::error;
 
 /// The tables, inside the transaction that the connection has open. Only one thread uses it; the lock is for the compiler,
 /// since use cases may move between threads in other databases.
-pub(super) struct Rows<'c>(Mutex<&'c mut Connection>);
+pub(super) struct SqliteTables<'c>(Mutex<&'c mut Connection>);
 
-type Done<T> = std::result::Result<T, StoreError>;
+type SqliteTableResult<T> = std::result::Result<T, StoreError>;
 
-fn done<T>(result: Result<T>) -> Done<T> {
-    result.map_err(fault::of)
+fn to_store_result<T>(result: Result<T>) -> SqliteTableResult<T> {
+    result.map_err(error::store_error)
 }
 
-impl Tables for Rows<'_> {}
+impl Tables for SqliteTables<'_> {}
 
-impl<'c> Rows<'c> {
+impl<'c> SqliteTables<'c> {
     pub(super) fn new(connection: &'c mut Connection) -> Self {
         Self(Mutex::new(connection))
     }
@@ -37,12 +37,12 @@ impl<'c> Rows<'c> {
     }
 
     /// Runs a statement. Gives how many rows it changed.
-    fn run(&self, sql: &str, values: impl Params) -> Result<usize> {
+    fn execute(&self, sql: &str, values: impl Params) -> Result<usize> {
         self.connection().prepare_cached(sql)?.execute(values)
     }
 
     /// The one row that there may be.
-    fn one<T>(
+    fn query_one<T>(
         &self,
         sql: &str,
         values: impl Params,
@@ -52,7 +52,7 @@ impl<'c> Rows<'c> {
     }
 
     /// All rows.
-    fn all<T>(
+    fn query_all<T>(
         &self,
         sql: &str,
         values: impl Params,
@@ -62,7 +62,7 @@ impl<'c> Rows<'c> {
     }
 
     /// Whether there is a row.
-    fn any(&self, sql: &str, values: impl Params) -> Result<bool> {
+    fn exists(&self, sql: &str, values: impl Params) -> Result<bool> {
         self.connection().prepare_cached(sql)?.exists(values)
     }
 }

@@ -1,9 +1,9 @@
 //! What a planner should ask `faq` next: chosen by what is there. A test asks every one of them.
 
 use codebase::Profile;
-use fluxloop::project::{Experiment, Project, Source};
+use fluxloop::project::{Experiment, FluxloopProject, InputSource};
 
-use super::Located;
+use super::LocatedProjects;
 
 const ASYNC_AND_STREAMING: &str = "async_and_streaming";
 const CHOOSE_CLI: &str = "which_cli_version";
@@ -32,9 +32,9 @@ const VARIATION: &str = "variation_strategies";
 
 /// Topics in order, none twice.
 #[derive(Default)]
-struct Topics(Vec<String>);
+struct TopicList(Vec<String>);
 
-impl Topics {
+impl TopicList {
     fn add(&mut self, topic: impl Into<String>) {
         let topic = topic.into();
         if !self.0.contains(&topic) {
@@ -48,7 +48,7 @@ impl Topics {
         }
     }
 
-    fn runner(&mut self, project: &Project) {
+    fn add_runner(&mut self, project: &FluxloopProject) {
         let kind = project.settings.runner.as_ref().map(|runner| runner.kind.as_str());
         self.add(match kind {
             Some("python-function" | "function") => FUNCTION_RUNNER,
@@ -61,56 +61,60 @@ impl Topics {
 }
 
 /// The topic of a framework.
-pub(super) fn of_framework(name: &str) -> String {
+pub(super) fn framework_topic(name: &str) -> String {
     format!("{}_integration", name.replace('-', "_"))
 }
 
-pub(crate) fn integration(profile: &Profile, runner: Option<&str>, located: &Located) -> Vec<String> {
-    let mut topics = Topics::default();
-    let known = profile.frameworks.iter().filter(|one| fluxloop::recipe(one.name).is_some());
-    known.take(3).for_each(|framework| topics.add(of_framework(framework.name)));
+pub(crate) fn integration_topics(
+    profile: &Profile,
+    runner: Option<&str>,
+    located: &LocatedProjects,
+) -> Vec<String> {
+    let mut topics = TopicList::default();
+    let known = profile.frameworks.iter().filter(|one| fluxloop::find_recipe(one.name).is_some());
+    known.take(3).for_each(|framework| topics.add(framework_topic(framework.name)));
     match runner {
         Some(runner) if runner.starts_with("http") => topics.add(HTTP_REST_RUNNER),
         Some("process" | "subprocess-jsonl") => topics.add(PROCESS_RUNNER),
         _ => topics.add(FUNCTION_RUNNER),
     }
-    located.projects.list.iter().for_each(|project| topics.runner(project));
+    located.projects.list.iter().for_each(|project| topics.add_runner(project));
     topics.add(SIMULATION_CONFIG);
     topics.add_if(profile.agents.iter().any(|agent| agent.is_async), ASYNC_AND_STREAMING);
     topics.add(if located.projects.list.is_empty() { CHOOSE_CLI } else { PROJECT_STRUCTURE });
     topics.0
 }
 
-pub(crate) fn base_input(located: &Located) -> Vec<String> {
-    let mut topics = Topics(vec![PERSONA_DESIGN.to_owned(), INPUT_GENERATION.to_owned()]);
-    let any = |is_so: fn(&Project) -> bool| located.projects.list.iter().any(is_so);
+pub(crate) fn base_input_topics(located: &LocatedProjects) -> Vec<String> {
+    let mut topics = TopicList(vec![PERSONA_DESIGN.to_owned(), INPUT_GENERATION.to_owned()]);
+    let any = |is_so: fn(&FluxloopProject) -> bool| located.projects.list.iter().any(is_so);
     topics.add_if(
-        located.projects.list.is_empty() || any(|project| project.line != fluxloop::Line::V04),
+        located.projects.list.is_empty() || any(|project| project.line != fluxloop::ReleaseLine::V04),
         VARIATION,
     );
     topics.add_if(any(|project| project.settings.multi_turn.enabled), MULTI_TURN);
-    topics.add_if(any(|project| !matches!(project.inputs.source, Source::File)), SIMULATION_CONFIG);
+    topics.add_if(any(|project| !matches!(project.inputs.source, InputSource::File)), SIMULATION_CONFIG);
     topics.0
 }
 
-pub(crate) fn experiment(located: &Located, experiments: &[Experiment]) -> Vec<String> {
-    let mut topics = Topics(vec![EXPERIMENT_EXECUTION.to_owned(), RUNNERS.to_owned()]);
+pub(crate) fn experiment_topics(located: &LocatedProjects, experiments: &[Experiment]) -> Vec<String> {
+    let mut topics = TopicList(vec![EXPERIMENT_EXECUTION.to_owned(), RUNNERS.to_owned()]);
     let projects = &located.projects.list;
     for project in projects {
-        topics.runner(project);
+        topics.add_runner(project);
     }
     topics.add_if(projects.iter().any(|project| project.settings.multi_turn.enabled), MULTI_TURN);
     topics.add_if(experiments.iter().any(|experiment| experiment.failed > Some(0)), FAILED_RUNS);
-    let has_variables = |project: &Project| {
+    let has_variables = |project: &FluxloopProject| {
         project.settings.runner.as_ref().is_some_and(|runner| !runner.environment_names.is_empty())
     };
     topics.add_if(projects.iter().any(has_variables), ENVIRONMENT_VARIABLES);
     topics.0
 }
 
-pub(crate) fn insight(experiments: &[Experiment]) -> Vec<String> {
+pub(crate) fn insight_topics(experiments: &[Experiment]) -> Vec<String> {
     let mut topics =
-        Topics([EVALUATION_CONFIG, SUCCESS_CRITERIA, REPORTS].into_iter().map(str::to_owned).collect());
+        TopicList([EVALUATION_CONFIG, SUCCESS_CRITERIA, REPORTS].into_iter().map(str::to_owned).collect());
     let any = |is_so: &dyn Fn(&Experiment) -> bool| experiments.iter().any(is_so);
     topics.add_if(any(&|one| one.contract.is_some()), CONTRACTS);
     let is_judged = |one: &Experiment| one.evaluation.as_ref().and_then(|evaluation| evaluation.fully_judged);
@@ -129,7 +133,7 @@ mod tests {
 
     use super::*;
 
-    const ALL: &[&str] = &[
+    const ALL_TOPICS: &[&str] = &[
         ASYNC_AND_STREAMING,
         CHOOSE_CLI,
         CONTRACTS,
@@ -158,9 +162,9 @@ mod tests {
 
     #[test]
     fn every_topic_gets_an_answer_with_a_citation() {
-        let frameworks = fluxloop::RECIPES.iter().map(|recipe| of_framework(recipe.name));
+        let frameworks = fluxloop::RECIPES.iter().map(|recipe| framework_topic(recipe.name));
         let mut unanswered = Vec::new();
-        for topic in ALL.iter().map(|topic| (*topic).to_owned()).chain(frameworks) {
+        for topic in ALL_TOPICS.iter().map(|topic| (*topic).to_owned()).chain(frameworks) {
             let answer = shipped::library().answer(&Query { text: &topic, hints: &[], top: 5 }).unwrap();
             match answer.citations.first() {
                 Some(first) => println!("{topic}: {}", first.path),

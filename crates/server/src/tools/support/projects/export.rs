@@ -1,7 +1,9 @@
 //! The formats that a design system is exported to.
 
-use design_tokens::Document;
-use design_tokens::export::{Exported, Options, css, flat, plain, scss, tailwind_v3, tailwind_v4};
+use design_tokens::TokenDocument;
+use design_tokens::export::{
+    ExportOptions, ExportOutput, css, dtcg_json, resolved_json, scss, tailwind_v3, tailwind_v4,
+};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -9,7 +11,7 @@ use serde::Deserialize;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 #[schemars(inline)]
-pub(crate) enum Format {
+pub(crate) enum DesignExportFormat {
     Css,
     Scss,
     Tailwind,
@@ -18,7 +20,7 @@ pub(crate) enum Format {
     Flat,
 }
 
-impl Format {
+impl DesignExportFormat {
     pub(crate) const ALL: [Self; 6] =
         [Self::Css, Self::Scss, Self::Tailwind, Self::TailwindV3, Self::Json, Self::Flat];
 
@@ -33,7 +35,7 @@ impl Format {
         }
     }
 
-    pub(crate) fn named(name: &str) -> Option<Self> {
+    pub(crate) fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|format| format.name() == name)
     }
 
@@ -46,14 +48,14 @@ impl Format {
         }
     }
 
-    pub(crate) fn export(self, design: &Document, options: &Options) -> Exported {
+    pub(crate) fn export(self, design: &TokenDocument, options: &ExportOptions) -> ExportOutput {
         match self {
             Self::Css => css(design, options),
             Self::Scss => scss(design, options),
             Self::Tailwind => tailwind_v4(design, options),
-            Self::TailwindV3 => tailwind_v3(design).without_prefix(options),
-            Self::Json => plain(design).without_prefix(options),
-            Self::Flat => flat(design, None).without_prefix(options),
+            Self::TailwindV3 => tailwind_v3(design).warn_if_prefix_ignored(options),
+            Self::Json => dtcg_json(design).warn_if_prefix_ignored(options),
+            Self::Flat => resolved_json(design, None).warn_if_prefix_ignored(options),
         }
     }
 }

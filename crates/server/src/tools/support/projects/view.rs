@@ -1,18 +1,21 @@
 //! How projects and what is in them are shown.
 
-use design_tokens::Finding;
-use projects::blocks::{Block, Node};
-use projects::{Asset, Cursor, Fields, Page, Project, ProjectId, Selection, Status, Usage, Version};
+use design_tokens::TokenFinding;
+use projects::blocks::{Block, BlockNode};
+use projects::{
+    Asset, Cursor, FieldSelection, Page, Project, ProjectFields, ProjectId, ProjectStatus, ProjectUsage,
+    Version,
+};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Serialize};
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Map, Value};
 
-use crate::app::project_scope::{Desk, Guard};
-use crate::error::{Failure, LARGEST_ANSWER};
-use crate::rpc::resources::projects::{SUGGESTED, asset_uri, design_uri};
+use crate::app::project_scope::{ProjectScope, WriteOptions};
+use crate::error::{MAX_RESPONSE_BYTES, RequestError};
+use crate::rpc::resources::projects::{SUGGESTION_QUERY_LIMIT, asset_uri, design_system_uri};
 
-use super::{Holds, selection};
+use super::{NestedFields, parse_selection};
 
 /// A project without what is in it.
 #[derive(Serialize, Deserialize, JsonSchema)]
@@ -76,30 +79,31 @@ impl ProjectView {
         "usage",
         "designSystem",
     ];
-    const HOLDING: [Holds<'static>; 2] = [("usage", Some(&UsageView::FIELDS)), ("metadata", None)];
+    const NESTED_FIELDS: [NestedFields<'static>; 2] =
+        [("usage", Some(&UsageView::FIELDS)), ("metadata", None)];
 
     /// The members that are wanted.
-    pub(crate) fn selection(names: &[String]) -> Result<Selection, Failure> {
-        selection(names, &Self::FIELDS, &Self::HOLDING)
+    pub(crate) fn parse_selection(names: &[String]) -> Result<FieldSelection, RequestError> {
+        parse_selection(names, &Self::FIELDS, &Self::NESTED_FIELDS)
     }
 
     /// As it is after a write, or would be.
-    pub(crate) fn written(project: Project, guard: Guard) -> Self {
-        Self { dry_run: guard.dry_run, ..Self::of(project) }
+    pub(crate) fn after_write(project: Project, options: WriteOptions) -> Self {
+        Self { dry_run: options.dry_run, ..Self::from_project(project) }
     }
 
-    pub(crate) fn of(project: Project) -> Self {
-        let Usage { blocks, block_bytes, types, assets, asset_bytes, versions, .. } = project.usage;
-        let (status, has_changes) = (project.status(), project.has_changes());
-        let Fields { name, slug, description, metadata } = project.fields;
+    pub(crate) fn from_project(project: Project) -> Self {
+        let ProjectUsage { blocks, block_bytes, types, assets, asset_bytes, versions, .. } = project.usage;
+        let (status, has_changes) = (project.status(), project.has_unpublished_changes());
+        let ProjectFields { name, slug, description, metadata } = project.fields;
         Self {
             id: project.id.to_string(),
             name,
             slug,
             description,
             status: match status {
-                Status::Draft => "draft".to_owned(),
-                Status::Published => "published".to_owned(),
+                ProjectStatus::Draft => "draft".to_owned(),
+                ProjectStatus::Published => "published".to_owned(),
             },
             revision: project.revision,
             created_at: project.created.to_string(),
@@ -108,7 +112,7 @@ impl ProjectView {
             has_changes,
             metadata,
             usage: UsageView { blocks, block_bytes, block_types: types, assets, asset_bytes, versions },
-            design_system: design_uri(&project.id),
+            design_system: design_system_uri(&project.id),
             dry_run: false,
         }
     }
@@ -128,7 +132,7 @@ pub(crate) struct BlockView {
 
 impl BlockView {
     /// With everything that it says.
-    pub(crate) fn whole(block: Block) -> Self {
+    pub(crate) fn full(block: Block) -> Self {
         Self {
             id: block.id.to_string(),
             r#type: block.kind,
@@ -139,7 +143,7 @@ impl BlockView {
 
     /// Without its props, which whoever created it knows.
     pub(crate) fn brief(block: Block) -> Self {
-        Self { props: None, ..Self::whole(block) }
+        Self { props: None, ..Self::full(block) }
     }
 }
 
@@ -166,15 +170,15 @@ impl NodeView {
     const FIELDS: [&'static str; 6] = ["id", "type", "parentId", "props", "children", "more"];
 
     /// The members that are wanted.
-    pub(crate) fn selection(names: &[String]) -> Result<Selection, Failure> {
-        selection(names, &Self::FIELDS, &[("props", None)])
+    pub(crate) fn parse_selection(names: &[String]) -> Result<FieldSelection, RequestError> {
+        parse_selection(names, &Self::FIELDS, &[("props", None)])
     }
 
     /// What is inside is part of every selection: without it nobody would see the tree.
-    pub(crate) fn of(node: Node, selection: &Selection) -> Self {
-        let Node { block, children, hidden } = node;
-        let wanted = |name: &str| selection.wants(name);
-        let props = if *selection == Selection::ALL {
+    pub(crate) fn from_node(node: BlockNode, selection: &FieldSelection) -> Self {
+        let BlockNode { block, children, hidden } = node;
+        let wanted = |name: &str| selection.includes(name);
+        let props = if *selection == FieldSelection::ALL {
             Some(Value::Object(block.props))
         } else {
             let props = Map::from_iter([("props".to_owned(), Value::Object(block.props))]);
@@ -187,7 +191,7 @@ impl NodeView {
             props,
             // Nor would they see where it was cut.
             more: Some(hidden).filter(|hidden| *hidden > 0),
-            children: children.into_iter().map(|child| Self::of(child, selection)).collect(),
+            children: children.into_iter().map(|child| Self::from_node(child, selection)).collect(),
         }
     }
 }
@@ -214,11 +218,11 @@ impl AssetView {
         ["id", "name", "contentType", "bytes", "digest", "createdAt", "alt", "uri"];
 
     /// The members that are wanted.
-    pub(crate) fn selection(names: &[String]) -> Result<Selection, Failure> {
-        selection(names, &Self::FIELDS, &[])
+    pub(crate) fn parse_selection(names: &[String]) -> Result<FieldSelection, RequestError> {
+        parse_selection(names, &Self::FIELDS, &[])
     }
 
-    pub(crate) fn of(project: &ProjectId, asset: &Asset) -> Self {
+    pub(crate) fn from_asset(project: &ProjectId, asset: &Asset) -> Self {
         Self {
             id: asset.id.to_string(),
             name: asset.name.clone(),
@@ -245,7 +249,7 @@ pub(crate) struct VersionView {
 }
 
 impl VersionView {
-    pub(crate) fn of(version: &Version) -> Self {
+    pub(crate) fn from_version(version: &Version) -> Self {
         Self {
             version: version.number,
             note: version.note.clone(),
@@ -268,41 +272,41 @@ pub(crate) struct FindingView {
 }
 
 impl FindingView {
-    pub(crate) fn of(finding: &Finding) -> Self {
+    pub(crate) fn from_finding(finding: &TokenFinding) -> Self {
         let severity = if finding.is_error() { "error" } else { "warning" };
         Self { path: finding.path.clone(), severity, message: finding.message.clone() }
     }
 }
 
 /// Something of which the caller wants to see all, or a part.
-pub(crate) enum Selected<T> {
-    Whole(T),
-    Part(Map<String, Value>),
+pub(crate) enum SelectedFields<T> {
+    Full(T),
+    Partial(Map<String, Value>),
 }
 
-impl<T: Serialize> Selected<T> {
-    pub(crate) fn of(whole: T, selection: &Selection) -> Result<Self, Failure> {
-        if *selection == Selection::ALL {
-            return Ok(Self::Whole(whole));
+impl<T: Serialize> SelectedFields<T> {
+    pub(crate) fn new(whole: T, selection: &FieldSelection) -> Result<Self, RequestError> {
+        if *selection == FieldSelection::ALL {
+            return Ok(Self::Full(whole));
         }
         match serde_json::to_value(whole) {
-            Ok(Value::Object(object)) => Ok(Self::Part(selection.apply(object))),
-            Ok(_) => Err(Failure::internal("what was to be shown in part is not an object")),
-            Err(error) => Err(Failure::internal(error)),
+            Ok(Value::Object(object)) => Ok(Self::Partial(selection.apply(object))),
+            Ok(_) => Err(RequestError::internal("what was to be shown in part is not an object")),
+            Err(error) => Err(RequestError::internal(error)),
         }
     }
 }
 
-impl<T: Serialize> Serialize for Selected<T> {
+impl<T: Serialize> Serialize for SelectedFields<T> {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self {
-            Self::Whole(whole) => whole.serialize(serializer),
-            Self::Part(part) => part.serialize(serializer),
+            Self::Full(whole) => whole.serialize(serializer),
+            Self::Partial(part) => part.serialize(serializer),
         }
     }
 }
 
-impl<T: JsonSchema> JsonSchema for Selected<T> {
+impl<T: JsonSchema> JsonSchema for SelectedFields<T> {
     fn schema_name() -> std::borrow::Cow<'static, str> {
         T::schema_name()
     }
@@ -316,18 +320,18 @@ impl<T: JsonSchema> JsonSchema for Selected<T> {
 }
 
 /// How many projects are in memory at a time. Each may be some hundred kilobytes there.
-const AT_ONCE: u32 = 200;
+const MAX_PROJECTS_PER_BATCH: u32 = 200;
 
 /// Shows the projects that a caller may see, one after the other, and says where to go on if that were not all.
-pub(crate) async fn each(
-    desk: &Desk,
+pub(crate) async fn for_each_visible_project(
+    scope: &ProjectScope,
     page: Page,
-    mut show: impl FnMut(Project) -> Result<(), Failure>,
-) -> Result<Option<Cursor>, Failure> {
+    mut show: impl FnMut(Project) -> Result<(), RequestError>,
+) -> Result<Option<Cursor>, RequestError> {
     let Page { mut after, limit: mut left } = page;
     loop {
-        let limit = left.map_or(AT_ONCE, |left| left.min(AT_ONCE));
-        let (projects, next) = visible(desk, Page { after, limit: Some(limit) }).await?;
+        let limit = left.map_or(MAX_PROJECTS_PER_BATCH, |left| left.min(MAX_PROJECTS_PER_BATCH));
+        let (projects, next) = visible_projects(scope, Page { after, limit: Some(limit) }).await?;
         left = left.map(|left| left - limit);
         projects.into_iter().try_for_each(&mut show)?;
         if next.is_none() || left == Some(0) {
@@ -339,31 +343,34 @@ pub(crate) async fn each(
 
 /// The projects that a caller may see as one JSON array, if that fits into an answer: nothing is cut that nobody asked
 /// to be cut.
-pub(crate) async fn listed<T: Serialize>(
-    desk: &Desk,
+pub(crate) async fn visible_projects_json<T: Serialize>(
+    scope: &ProjectScope,
     page: Page,
-    view: impl Fn(Project) -> Result<T, Failure>,
-) -> Result<(Box<RawValue>, Option<Cursor>), Failure> {
+    view: impl Fn(Project) -> Result<T, RequestError>,
+) -> Result<(Box<RawValue>, Option<Cursor>), RequestError> {
     let (mut shown, mut bytes) = (Vec::new(), 0);
     let add = |project: Project| {
-        let one = to_raw_value(&view(project)?).map_err(Failure::internal)?;
+        let one = to_raw_value(&view(project)?).map_err(RequestError::internal)?;
         // With what stands between it and the next.
         bytes += one.get().len() + 1;
         shown.push(one);
-        if bytes > LARGEST_ANSWER { Err(Failure::AnswerTooLarge) } else { Ok(()) }
+        if bytes > MAX_RESPONSE_BYTES { Err(RequestError::ResponseTooLarge) } else { Ok(()) }
     };
-    let next = each(desk, page, add).await?;
-    Ok((to_raw_value(&shown).map_err(Failure::internal)?, next))
+    let next = for_each_visible_project(scope, page, add).await?;
+    Ok((to_raw_value(&shown).map_err(RequestError::internal)?, next))
 }
 
 /// The projects that a caller may see, from a place on.
-pub(crate) async fn visible(desk: &Desk, page: Page) -> Result<(Vec<Project>, Option<Cursor>), Failure> {
-    let Some(only) = desk.only() else {
-        let listed = desk.store().list_projects(&desk.account, page).await?;
+pub(crate) async fn visible_projects(
+    scope: &ProjectScope,
+    page: Page,
+) -> Result<(Vec<Project>, Option<Cursor>), RequestError> {
+    let Some(only) = scope.bound_project() else {
+        let listed = scope.store().list_projects(&scope.account, page).await?;
         return Ok((listed.items, listed.next));
     };
-    let found = match desk.project(only) {
-        Ok(id) => desk.store().project(&desk.account, &id).await.map_err(Failure::from),
+    let found = match scope.resolve_project_id(only) {
+        Ok(id) => scope.store().project(&scope.account, &id).await.map_err(RequestError::from),
         Err(failure) => Err(failure),
     };
     match found {
@@ -371,16 +378,19 @@ pub(crate) async fn visible(desk: &Desk, page: Page) -> Result<(Vec<Project>, Op
             let is_next = page.after.is_none_or(|after| project.cursor() > after);
             Ok((if is_next { vec![project] } else { Vec::new() }, None))
         }
-        Err(failure) if failure.is_absent() => Ok((Vec::new(), None)),
+        Err(failure) if failure.is_not_found() => Ok((Vec::new(), None)),
         Err(failure) => Err(failure),
     }
 }
 
 /// The ids of projects that begin like this, as far as the caller may see them.
-pub(crate) async fn beginning(desk: &Desk, typed: &str) -> Result<Vec<String>, Failure> {
-    let found = match desk.only() {
-        Some(_) => visible(desk, Page::ALL).await?.0,
-        None => desk.store().projects_beginning(&desk.account, typed, SUGGESTED).await?,
+pub(crate) async fn project_ids_with_prefix(
+    scope: &ProjectScope,
+    typed: &str,
+) -> Result<Vec<String>, RequestError> {
+    let found = match scope.bound_project() {
+        Some(_) => visible_projects(scope, Page::ALL).await?.0,
+        None => scope.store().projects_with_id_prefix(&scope.account, typed, SUGGESTION_QUERY_LIMIT).await?,
     };
     Ok(found.into_iter().map(|project| project.id.to_string()).collect())
 }

@@ -7,9 +7,9 @@ use async_trait::async_trait;
 use jiff::Timestamp;
 use rusqlite::{Result, params};
 
-use super::super::rows::{asset, asset_columns, block_id, count, number};
-use super::{Done, Rows, done};
-use ::projects::store::tables::{AssetTables, Window};
+use super::super::rows::{asset, asset_columns, block_id, count, to_sql_integer};
+use super::{SqliteTableResult, SqliteTables, to_store_result};
+use ::projects::store::tables::{AssetTables, RowWindow};
 
 pub(crate) const BY_ID: &str =
     concat!("SELECT ", asset_columns!(), " FROM project_assets WHERE project = ?1 AND id = ?2");
@@ -27,7 +27,7 @@ const PUT: &str = "INSERT INTO project_assets (project, id, name, content_type, 
 
 pub(crate) const DELETE: &str = "DELETE FROM project_assets WHERE project = ?1 AND id = ?2";
 
-pub(crate) const USERS: &str =
+pub(crate) const BLOCKS_USING_ASSET: &str =
     "SELECT block FROM project_block_assets WHERE project = ?1 AND asset = ?2 ORDER BY block LIMIT ?3";
 
 pub(crate) const BYTES: &str = "SELECT content FROM project_bytes WHERE project = ?1 AND digest = ?2";
@@ -39,7 +39,7 @@ pub(crate) const COPY_BYTES: &str = "INSERT INTO project_bytes (project, digest,
     SELECT ?2, digest, content FROM project_bytes WHERE project = ?1 AND digest = ?3";
 
 /// The length of a content is known without reading it.
-pub(crate) const UNNAMED: &str =
+pub(crate) const UNREFERENCED_BYTES: &str =
     "SELECT length(content) FROM project_bytes WHERE project = ?1 AND digest = ?2
     AND NOT EXISTS (SELECT 1 FROM project_assets WHERE project = ?1 AND digest = ?2)
     AND NOT EXISTS (SELECT 1 FROM project_version_assets WHERE project = ?1 AND digest = ?2)";
@@ -47,76 +47,109 @@ pub(crate) const UNNAMED: &str =
 pub(crate) const DELETE_BYTES: &str = "DELETE FROM project_bytes WHERE project = ?1 AND digest = ?2";
 
 #[async_trait]
-impl AssetTables for Rows<'_> {
-    async fn asset(&self, project: &ProjectId, id: &AssetId) -> Done<Option<Asset>> {
-        done(self.one(BY_ID, [project.as_str(), id.as_str()], asset))
+impl AssetTables for SqliteTables<'_> {
+    async fn asset(&self, project: &ProjectId, id: &AssetId) -> SqliteTableResult<Option<Asset>> {
+        to_store_result(self.query_one(BY_ID, [project.as_str(), id.as_str()], asset))
     }
 
-    async fn assets(&self, project: &ProjectId, window: Window<Timestamp>) -> Done<Vec<Asset>> {
+    async fn assets(
+        &self,
+        project: &ProjectId,
+        window: RowWindow<Timestamp>,
+    ) -> SqliteTableResult<Vec<Asset>> {
         let after = window.after.map(|(time, id)| (time.as_microsecond(), id));
         let (time, id) = after.unwrap_or((i64::MIN, String::new()));
-        done(self.all(LIST, params![project.as_str(), time, id, window.limit], asset))
+        to_store_result(self.query_all(LIST, params![project.as_str(), time, id, window.limit], asset))
     }
 
-    async fn present_assets(&self, project: &ProjectId, ids: &BTreeSet<AssetId>) -> Done<BTreeSet<AssetId>> {
+    async fn existing_assets(
+        &self,
+        project: &ProjectId,
+        ids: &BTreeSet<AssetId>,
+    ) -> SqliteTableResult<BTreeSet<AssetId>> {
         let find = |id: &AssetId| {
-            let found = self.one(BY_ID, [project.as_str(), id.as_str()], |_| Ok(id.clone()));
+            let found = self.query_one(BY_ID, [project.as_str(), id.as_str()], |_| Ok(id.clone()));
             found.transpose()
         };
-        done(ids.iter().filter_map(find).collect())
+        to_store_result(ids.iter().filter_map(find).collect())
     }
 
-    async fn put_assets(&self, project: &ProjectId, assets: &[Asset]) -> Done<()> {
-        done(assets.iter().try_for_each(|asset| self.put_asset(project, asset)))
+    async fn put_assets(&self, project: &ProjectId, assets: &[Asset]) -> SqliteTableResult<()> {
+        to_store_result(assets.iter().try_for_each(|asset| self.put_asset(project, asset)))
     }
 
-    async fn delete_asset(&self, project: &ProjectId, id: &AssetId) -> Done<()> {
-        done(self.run(DELETE, [project.as_str(), id.as_str()]).map(drop))
+    async fn delete_asset(&self, project: &ProjectId, id: &AssetId) -> SqliteTableResult<()> {
+        to_store_result(self.execute(DELETE, [project.as_str(), id.as_str()]).map(drop))
     }
 
-    async fn asset_users(&self, project: &ProjectId, id: &AssetId, most: usize) -> Done<Vec<BlockId>> {
-        done(self.all(USERS, params![project.as_str(), id.as_str(), number(most as u64)], block_id))
+    async fn asset_users(
+        &self,
+        project: &ProjectId,
+        id: &AssetId,
+        most: usize,
+    ) -> SqliteTableResult<Vec<BlockId>> {
+        to_store_result(self.query_all(
+            BLOCKS_USING_ASSET,
+            params![project.as_str(), id.as_str(), to_sql_integer(most as u64)],
+            block_id,
+        ))
     }
 
-    async fn bytes(&self, project: &ProjectId, digest: &Digest) -> Done<Option<Vec<u8>>> {
-        done(self.one(BYTES, params![project.as_str(), digest.0], |row| row.get(0)))
+    async fn bytes(&self, project: &ProjectId, digest: &Digest) -> SqliteTableResult<Option<Vec<u8>>> {
+        to_store_result(self.query_one(BYTES, params![project.as_str(), digest.0], |row| row.get(0)))
     }
 
-    async fn add_bytes(&self, project: &ProjectId, digest: &Digest, content: &[u8]) -> Done<bool> {
-        let added = self.run(ADD_BYTES, params![project.as_str(), digest.0, content]);
-        done(added.map(|added| added > 0))
+    async fn add_bytes(
+        &self,
+        project: &ProjectId,
+        digest: &Digest,
+        content: &[u8],
+    ) -> SqliteTableResult<bool> {
+        let added = self.execute(ADD_BYTES, params![project.as_str(), digest.0, content]);
+        to_store_result(added.map(|added| added > 0))
     }
 
-    async fn copy_bytes(&self, from: &ProjectId, to: &ProjectId, digests: &BTreeSet<Digest>) -> Done<()> {
-        let copy =
-            |digest: &Digest| self.run(COPY_BYTES, params![from.as_str(), to.as_str(), digest.0]).map(drop);
-        done(digests.iter().try_for_each(copy))
+    async fn copy_bytes(
+        &self,
+        from: &ProjectId,
+        to: &ProjectId,
+        digests: &BTreeSet<Digest>,
+    ) -> SqliteTableResult<()> {
+        let copy = |digest: &Digest| {
+            self.execute(COPY_BYTES, params![from.as_str(), to.as_str(), digest.0]).map(drop)
+        };
+        to_store_result(digests.iter().try_for_each(copy))
     }
 
-    async fn release_bytes(&self, project: &ProjectId, digests: &BTreeSet<Digest>) -> Done<u64> {
-        done(digests.iter().try_fold(0, |freed, digest| Ok(freed + self.release(project, digest)?)))
+    async fn release_bytes(&self, project: &ProjectId, digests: &BTreeSet<Digest>) -> SqliteTableResult<u64> {
+        to_store_result(
+            digests
+                .iter()
+                .try_fold(0, |freed, digest| Ok(freed + self.release_unreferenced(project, digest)?)),
+        )
     }
 }
 
-impl Rows<'_> {
+impl SqliteTables<'_> {
     fn put_asset(&self, project: &ProjectId, asset: &Asset) -> Result<()> {
         let values = params![
             project.as_str(),
             asset.id.as_str(),
             asset.name,
             asset.content_type.as_str(),
-            number(asset.bytes),
+            to_sql_integer(asset.bytes),
             asset.digest.0,
             asset.created.as_microsecond(),
             asset.alt,
         ];
-        self.run(PUT, values).map(drop)
+        self.execute(PUT, values).map(drop)
     }
 
-    fn release(&self, project: &ProjectId, digest: &Digest) -> Result<u64> {
-        let unnamed = self.one(UNNAMED, params![project.as_str(), digest.0], |row| count(row, 0))?;
+    fn release_unreferenced(&self, project: &ProjectId, digest: &Digest) -> Result<u64> {
+        let unnamed =
+            self.query_one(UNREFERENCED_BYTES, params![project.as_str(), digest.0], |row| count(row, 0))?;
         if unnamed.is_some() {
-            self.run(DELETE_BYTES, params![project.as_str(), digest.0])?;
+            self.execute(DELETE_BYTES, params![project.as_str(), digest.0])?;
         }
         Ok(unnamed.unwrap_or(0))
     }

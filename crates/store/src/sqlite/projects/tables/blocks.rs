@@ -2,16 +2,16 @@
 
 use std::collections::BTreeSet;
 
-use ::projects::blocks::Above;
-use ::projects::limits::MAX_DEPTH;
-use ::projects::{Block, BlockId, Found, OrderKey, ProjectId, Reach};
+use ::projects::blocks::AncestorBlock;
+use ::projects::limits::MAX_BLOCK_DEPTH;
+use ::projects::{Block, BlockEntry, BlockId, OrderKey, ProjectId, TreeQuery};
 use async_trait::async_trait;
 use rusqlite::{Result, Row, params};
 
-use super::super::rows::{block, block_columns, block_id, count, found, number, position};
-use super::{Done, Rows, done};
-use crate::text;
-use ::projects::store::tables::{BlockTables, Gap, Neighbours, Removed, Window};
+use super::super::rows::{block, block_columns, block_entry, block_id, count, order_key, to_sql_integer};
+use super::{SqliteTableResult, SqliteTables, to_store_result};
+use crate::text_encoding;
+use ::projects::store::tables::{BlockTables, NeighbourKeys, RemovedBlocks, RowWindow, SiblingGap};
 
 pub(crate) const BY_ID: &str =
     concat!("SELECT ", block_columns!(), " FROM project_blocks b WHERE b.project = ?1 AND b.id = ?2");
@@ -24,7 +24,7 @@ pub(crate) const ALL: &str = concat!(
 );
 
 /// How many are directly inside of a block.
-macro_rules! inside_count {
+macro_rules! child_count {
     () => {
         "(SELECT count(*) FROM project_blocks c WHERE c.project = b.project AND c.parent = b.id)"
     };
@@ -32,7 +32,7 @@ macro_rules! inside_count {
 
 /// A block, or all pages, and what is inside: project, block, levels, rows. The rows that were found lead to the next
 /// ones, and not the other way round: `CROSS JOIN` says so. What is inside of those on the last level is not read but counted.
-macro_rules! inside {
+macro_rules! select_subtree {
     ($begin:literal) => {
         concat!(
             "WITH RECURSIVE inside (id, level) AS (
@@ -45,28 +45,28 @@ macro_rules! inside {
             SELECT ",
             block_columns!(),
             ", CASE WHEN level < ?3 THEN 0 ELSE ",
-            inside_count!(),
+            child_count!(),
             " END FROM inside CROSS JOIN project_blocks b ON b.project = ?1 AND b.id = inside.id"
         )
     };
 }
 
-pub(crate) const INSIDE: &str = inside!("id = ?2");
-pub(crate) const INSIDE_PAGES: &str = inside!("parent = ?2");
+pub(crate) const SUBTREE: &str = select_subtree!("id = ?2");
+pub(crate) const ALL_PAGES_SUBTREE: &str = select_subtree!("parent = ?2");
 
 pub(crate) const CHILDREN: &str = concat!(
     "SELECT ",
     block_columns!(),
     ", ",
-    inside_count!(),
+    child_count!(),
     " FROM project_blocks b WHERE b.project = ?1 AND b.parent = ?2 AND (b.position, b.id) > (?3, ?4)
     ORDER BY b.position, b.id LIMIT ?5"
 );
 
-pub(crate) const PLACES: &str =
+pub(crate) const CHILD_KEYS: &str =
     "SELECT id, position FROM project_blocks WHERE project = ?1 AND parent = ?2 ORDER BY position, id";
 
-pub(crate) const ABOVE: &str = "WITH RECURSIVE above (id, kind, parent, level) AS (
+pub(crate) const ANCESTORS: &str = "WITH RECURSIVE above (id, kind, parent, level) AS (
         SELECT id, kind, parent, 1 FROM project_blocks WHERE project = ?1 AND id = ?2
         UNION ALL
         SELECT b.id, b.kind, b.parent, level + 1
@@ -89,11 +89,11 @@ const ADD: &str = "INSERT INTO project_blocks (project, id, parent, position, ki
 pub(crate) const PUT_PROPS: &str =
     "UPDATE project_blocks SET props = ?3, path = ?4 WHERE project = ?1 AND id = ?2";
 
-pub(crate) const PUT_PLACE: &str =
+pub(crate) const PUT_POSITION: &str =
     "UPDATE project_blocks SET parent = ?3, position = ?4 WHERE project = ?1 AND id = ?2";
 
 /// A block and all that is inside, however deep, also if it goes in circles.
-macro_rules! all_inside {
+macro_rules! in_subtree {
     ($rest:literal) => {
         concat!(
             "WITH RECURSIVE inside (id) AS (
@@ -105,129 +105,151 @@ macro_rules! all_inside {
     };
 }
 
-pub(crate) const MENTIONS_INSIDE: &str =
-    all_inside!("SELECT count(*) FROM project_block_assets WHERE project = ?1 AND block IN inside");
+pub(crate) const COUNT_SUBTREE_MENTIONS: &str =
+    in_subtree!("SELECT count(*) FROM project_block_assets WHERE project = ?1 AND block IN inside");
 
 /// What assets they name goes with them.
-pub(crate) const DELETE_INSIDE: &str = all_inside!(
+pub(crate) const DELETE_SUBTREE: &str = in_subtree!(
     "DELETE FROM project_blocks WHERE project = ?1 AND id IN inside RETURNING octet_length(props)"
 );
 
-const NAME_ASSET: &str = "INSERT INTO project_block_assets (project, asset, block) VALUES (?1, ?2, ?3)";
+const ADD_ASSET_MENTION: &str =
+    "INSERT INTO project_block_assets (project, asset, block) VALUES (?1, ?2, ?3)";
 
-pub(crate) const NAME_NONE: &str = "DELETE FROM project_block_assets WHERE project = ?1 AND block = ?2";
+pub(crate) const DELETE_ASSET_MENTIONS: &str =
+    "DELETE FROM project_block_assets WHERE project = ?1 AND block = ?2";
 
 /// What pages are inside of.
-pub(super) fn parent_text(parent: Option<&BlockId>) -> &str {
+pub(super) fn parent_key(parent: Option<&BlockId>) -> &str {
     parent.map_or("", BlockId::as_str)
 }
 
 #[async_trait]
-impl BlockTables for Rows<'_> {
-    async fn block(&self, project: &ProjectId, id: &BlockId) -> Done<Option<Block>> {
-        done(self.one(BY_ID, [project.as_str(), id.as_str()], block))
+impl BlockTables for SqliteTables<'_> {
+    async fn block(&self, project: &ProjectId, id: &BlockId) -> SqliteTableResult<Option<Block>> {
+        to_store_result(self.query_one(BY_ID, [project.as_str(), id.as_str()], block))
     }
 
-    async fn all_blocks(&self, project: &ProjectId) -> Done<Vec<Block>> {
-        done(self.all(ALL, [project.as_str()], block))
+    async fn all_blocks(&self, project: &ProjectId) -> SqliteTableResult<Vec<Block>> {
+        to_store_result(self.query_all(ALL, [project.as_str()], block))
     }
 
-    async fn inside(&self, project: &ProjectId, root: Option<&BlockId>, reach: Reach) -> Done<Vec<Found>> {
-        let sql = if root.is_some() { INSIDE } else { INSIDE_PAGES };
-        let most = i64::from(reach.most) + 1;
+    async fn subtree(
+        &self,
+        project: &ProjectId,
+        root: Option<&BlockId>,
+        query: TreeQuery,
+    ) -> SqliteTableResult<Vec<BlockEntry>> {
+        let sql = if root.is_some() { SUBTREE } else { ALL_PAGES_SUBTREE };
+        let most = i64::from(query.max_blocks) + 1;
         // One level more than there may be, even if something goes in circles.
-        let depth = i64::from(reach.depth).min(number(MAX_DEPTH as u64) + 1);
-        done(self.all(sql, params![project.as_str(), parent_text(root), depth, most], found))
+        let depth = i64::from(query.depth).min(to_sql_integer(MAX_BLOCK_DEPTH as u64) + 1);
+        to_store_result(self.query_all(
+            sql,
+            params![project.as_str(), parent_key(root), depth, most],
+            block_entry,
+        ))
     }
 
     async fn children(
         &self,
         project: &ProjectId,
         parent: Option<&BlockId>,
-        window: Window<String>,
-    ) -> Done<Vec<Found>> {
+        window: RowWindow<String>,
+    ) -> SqliteTableResult<Vec<BlockEntry>> {
         let (key, id) = window.after.unwrap_or_default();
-        let values = params![project.as_str(), parent_text(parent), key, id, window.limit];
-        done(self.all(CHILDREN, values, found))
+        let values = params![project.as_str(), parent_key(parent), key, id, window.limit];
+        to_store_result(self.query_all(CHILDREN, values, block_entry))
     }
 
-    async fn places(&self, project: &ProjectId, parent: Option<&BlockId>) -> Done<Vec<(BlockId, OrderKey)>> {
-        let place = |row: &Row<'_>| Ok((block_id(row)?, position(row, 1)?));
-        done(self.all(PLACES, [project.as_str(), parent_text(parent)], place))
+    async fn child_keys(
+        &self,
+        project: &ProjectId,
+        parent: Option<&BlockId>,
+    ) -> SqliteTableResult<Vec<(BlockId, OrderKey)>> {
+        let place = |row: &Row<'_>| Ok((block_id(row)?, order_key(row, 1)?));
+        to_store_result(self.query_all(CHILD_KEYS, [project.as_str(), parent_key(parent)], place))
     }
 
-    async fn above(&self, project: &ProjectId, id: &BlockId) -> Done<Vec<Above>> {
-        done(self.all_above(project, id))
+    async fn ancestors(&self, project: &ProjectId, id: &BlockId) -> SqliteTableResult<Vec<AncestorBlock>> {
+        to_store_result(self.select_ancestors(project, id))
     }
 
-    async fn height(&self, project: &ProjectId, id: &BlockId) -> Done<usize> {
-        let levels =
-            self.one(HEIGHT, params![project.as_str(), id.as_str(), number(MAX_DEPTH as u64)], |row| {
-                count(row, 0)
-            });
-        done(levels.map(|levels| usize::try_from(levels.unwrap_or(0)).unwrap_or(usize::MAX)))
+    async fn height(&self, project: &ProjectId, id: &BlockId) -> SqliteTableResult<usize> {
+        let levels = self.query_one(
+            HEIGHT,
+            params![project.as_str(), id.as_str(), to_sql_integer(MAX_BLOCK_DEPTH as u64)],
+            |row| count(row, 0),
+        );
+        to_store_result(levels.map(|levels| usize::try_from(levels.unwrap_or(0)).unwrap_or(usize::MAX)))
     }
 
     async fn neighbours(
         &self,
         project: &ProjectId,
         parent: Option<&BlockId>,
-        gap: Gap<'_>,
+        gap: SiblingGap<'_>,
         moved: Option<&BlockId>,
-    ) -> Done<Neighbours> {
-        done(self.sides(project, parent, gap, moved))
+    ) -> SqliteTableResult<NeighbourKeys> {
+        to_store_result(self.find_neighbours(project, parent, gap, moved))
     }
 
-    async fn taken_paths(&self, project: &ProjectId, paths: &BTreeSet<String>) -> Done<BTreeSet<String>> {
+    async fn taken_paths(
+        &self,
+        project: &ProjectId,
+        paths: &BTreeSet<String>,
+    ) -> SqliteTableResult<BTreeSet<String>> {
         let mut taken = BTreeSet::new();
         for path in paths {
-            match self.any(BY_PATH, params![project.as_str(), text::path_digest(path)]) {
+            match self.exists(BY_PATH, params![project.as_str(), text_encoding::path_digest(path)]) {
                 Ok(true) => drop(taken.insert(path.clone())),
                 Ok(false) => {}
-                Err(error) => return done(Err(error)),
+                Err(error) => return to_store_result(Err(error)),
             }
         }
-        done(Ok(taken))
+        to_store_result(Ok(taken))
     }
 
-    async fn add_blocks(&self, project: &ProjectId, blocks: &[Block]) -> Done<()> {
-        done(blocks.iter().try_for_each(|block| self.add_block(project, block)))
+    async fn add_blocks(&self, project: &ProjectId, blocks: &[Block]) -> SqliteTableResult<()> {
+        to_store_result(blocks.iter().try_for_each(|block| self.add_block(project, block)))
     }
 
-    async fn put_props(&self, project: &ProjectId, block: &Block) -> Done<()> {
-        done(self.replace_props(project, block))
+    async fn put_props(&self, project: &ProjectId, block: &Block) -> SqliteTableResult<()> {
+        to_store_result(self.replace_props(project, block))
     }
 
-    async fn put_places(
+    async fn put_positions(
         &self,
         project: &ProjectId,
         parent: Option<&BlockId>,
         places: &[(BlockId, OrderKey)],
-    ) -> Done<()> {
+    ) -> SqliteTableResult<()> {
         let put = |(id, key): &(BlockId, OrderKey)| {
-            self.run(PUT_PLACE, [project.as_str(), id.as_str(), parent_text(parent), key.as_str()]).map(drop)
+            self.execute(PUT_POSITION, [project.as_str(), id.as_str(), parent_key(parent), key.as_str()])
+                .map(drop)
         };
-        done(places.iter().try_for_each(put))
+        to_store_result(places.iter().try_for_each(put))
     }
 
-    async fn delete_inside(&self, project: &ProjectId, root: &BlockId) -> Done<Removed> {
-        done(self.remove_inside(project, root))
+    async fn delete_subtree(&self, project: &ProjectId, root: &BlockId) -> SqliteTableResult<RemovedBlocks> {
+        to_store_result(self.remove_subtree(project, root))
     }
 }
 
-impl Rows<'_> {
-    fn remove_inside(&self, project: &ProjectId, root: &BlockId) -> Result<Removed> {
+impl SqliteTables<'_> {
+    fn remove_subtree(&self, project: &ProjectId, root: &BlockId) -> Result<RemovedBlocks> {
         let values = [project.as_str(), root.as_str()];
-        let mentions = self.one(MENTIONS_INSIDE, values, |row| count(row, 0))?.unwrap_or(0);
-        let gone = self.all(DELETE_INSIDE, values, |row| count(row, 0))?;
-        Ok(Removed { blocks: gone.len() as u64, bytes: gone.into_iter().sum(), mentions })
+        let mentions = self.query_one(COUNT_SUBTREE_MENTIONS, values, |row| count(row, 0))?.unwrap_or(0);
+        let gone = self.query_all(DELETE_SUBTREE, values, |row| count(row, 0))?;
+        Ok(RemovedBlocks { blocks: gone.len() as u64, bytes: gone.into_iter().sum(), mentions })
     }
 
-    fn all_above(&self, project: &ProjectId, id: &BlockId) -> Result<Vec<Above>> {
-        let mut levels =
-            self.all(ABOVE, params![project.as_str(), id.as_str(), number(MAX_DEPTH as u64)], |row| {
-                Ok((count(row, 2)?, Above { id: block_id(row)?, kind: row.get(1)? }))
-            })?;
+    fn select_ancestors(&self, project: &ProjectId, id: &BlockId) -> Result<Vec<AncestorBlock>> {
+        let mut levels = self.query_all(
+            ANCESTORS,
+            params![project.as_str(), id.as_str(), to_sql_integer(MAX_BLOCK_DEPTH as u64)],
+            |row| Ok((count(row, 2)?, AncestorBlock { id: block_id(row)?, kind: row.get(1)? })),
+        )?;
         levels.sort_by_key(|(level, _)| *level);
         Ok(levels.into_iter().map(|(_, above)| above).collect())
     }
@@ -236,26 +258,26 @@ impl Rows<'_> {
         let values = params![
             project.as_str(),
             block.id.as_str(),
-            parent_text(block.parent.as_ref()),
+            parent_key(block.parent.as_ref()),
             block.order.as_str(),
             block.kind,
-            text::page_path(block),
-            text::of_map(&block.props),
+            text_encoding::page_path_digest(block),
+            text_encoding::encode_map(&block.props),
         ];
-        self.run(ADD, values)?;
-        self.name_assets(project, block)
+        self.execute(ADD, values)?;
+        self.add_asset_mentions(project, block)
     }
 
     fn replace_props(&self, project: &ProjectId, block: &Block) -> Result<()> {
-        let (props, path) = (text::of_map(&block.props), text::page_path(block));
-        self.run(PUT_PROPS, params![project.as_str(), block.id.as_str(), props, path])?;
-        self.run(NAME_NONE, [project.as_str(), block.id.as_str()])?;
-        self.name_assets(project, block)
+        let (props, path) = (text_encoding::encode_map(&block.props), text_encoding::page_path_digest(block));
+        self.execute(PUT_PROPS, params![project.as_str(), block.id.as_str(), props, path])?;
+        self.execute(DELETE_ASSET_MENTIONS, [project.as_str(), block.id.as_str()])?;
+        self.add_asset_mentions(project, block)
     }
 
-    fn name_assets(&self, project: &ProjectId, block: &Block) -> Result<()> {
-        for asset in block.assets() {
-            self.run(NAME_ASSET, [project.as_str(), asset.as_str(), block.id.as_str()])?;
+    fn add_asset_mentions(&self, project: &ProjectId, block: &Block) -> Result<()> {
+        for asset in block.mentioned_assets() {
+            self.execute(ADD_ASSET_MENTION, [project.as_str(), asset.as_str(), block.id.as_str()])?;
         }
         Ok(())
     }

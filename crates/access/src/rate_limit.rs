@@ -1,0 +1,222 @@
+//! How often somebody may call.
+//!
+//! The tokens of a caller lie in one bucket in the store, whatever number of replicas serve them. A replica takes a block of
+//! them at a time and hands them out until the block is used up or has grown old. A block's life is the time in which as
+//! many tokens come in again, and the bucket is smaller than the burst by one block: so in any time `t` at most
+//! `burst + rate * t` calls are let in, by all replicas together.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+use std::time::Duration;
+
+use crate::{AccessStore, BucketParams, ClockReading, StoreError};
+
+/// Callers that are remembered at once.
+const MAX_CALLERS: usize = 16_384;
+
+/// How often one caller may call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RateLimit {
+    /// Calls a minute, in the long run.
+    pub per_minute: u32,
+    /// Calls at once, after a pause.
+    pub burst: u32,
+}
+
+/// A rate in the terms of the store.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct LeasePolicy {
+    rate: RateLimit,
+    bucket: BucketParams,
+    lease_lifetime: Duration,
+}
+
+impl LeasePolicy {
+    fn from_rate_limit(rate: RateLimit) -> Self {
+        let per_second = f64::from(rate.per_minute) / 60.0;
+        // A tenth of the burst at a time; nothing is kept where that is less than one.
+        let block = rate.burst / 10;
+        let lease_lifetime = Duration::try_from_secs_f64(f64::from(block) / per_second).unwrap_or_default();
+        let bucket = BucketParams {
+            refill_per_second: per_second,
+            capacity: rate.burst - block,
+            max_lease: block.max(1),
+        };
+        Self { rate, bucket, lease_lifetime }
+    }
+}
+
+/// Counts calls.
+pub struct RateLimiter {
+    store: Arc<dyn AccessStore>,
+    /// `None`: nobody counts.
+    policy: RwLock<Option<LeasePolicy>>,
+    callers: Mutex<HashMap<String, Arc<CallerBucket>>>,
+}
+
+/// One caller's tokens on this replica.
+#[derive(Default)]
+struct CallerBucket {
+    local_tokens: Mutex<LocalTokens>,
+    /// One at a time asks the store.
+    refill_lock: futures_util::lock::Mutex<()>,
+}
+
+#[derive(Clone, Copy, Default)]
+struct LocalTokens {
+    tokens: u32,
+    /// The uptime at which the tokens are worth nothing any more.
+    expires_at: Duration,
+    /// What the store had left.
+    remaining_in_store: u32,
+    /// Before this uptime it is no use to ask the store.
+    retry_at: Duration,
+    /// While the store has no space left to write: tokens that this replica counts by itself, and when it last did.
+    fallback: Option<(f64, Duration)>,
+}
+
+/// What a caller was given, and how they stand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RateLimitStatus {
+    /// How many of the calls may be made.
+    pub granted: u32,
+    /// The rate that they are held to.
+    pub limit: RateLimit,
+    /// How many more could be made at once.
+    pub remaining: u32,
+    /// When it makes sense to try again, if not all were granted.
+    pub retry_after: Duration,
+}
+
+impl RateLimiter {
+    /// Counts in this store. Without a rate, nothing is counted.
+    pub fn new(store: Arc<dyn AccessStore>, rate: Option<RateLimit>) -> Self {
+        let limiter = Self { store, policy: RwLock::default(), callers: Mutex::default() };
+        limiter.set_limit(rate);
+        limiter
+    }
+
+    /// Holds callers to another rate from now on.
+    pub fn set_limit(&self, rate: Option<RateLimit>) {
+        let plan =
+            rate.filter(|rate| rate.per_minute > 0 && rate.burst > 0).map(LeasePolicy::from_rate_limit);
+        *self.policy.write().unwrap_or_else(PoisonError::into_inner) = plan;
+        self.lock_callers().clear();
+    }
+
+    /// Takes as many of the wanted tokens as there are. `None`: nobody counts.
+    pub async fn acquire(
+        &self,
+        subject: &str,
+        wanted: u32,
+        now: ClockReading,
+    ) -> Result<Option<RateLimitStatus>, StoreError> {
+        let Some(plan) = *self.policy.read().unwrap_or_else(PoisonError::into_inner) else { return Ok(None) };
+        let caller = self.bucket_for(subject, now.uptime);
+        let mut granted = caller.lock_tokens().spend(wanted, now.uptime);
+        if granted < wanted {
+            let _turn = caller.refill_lock.lock().await;
+            // Whoever asked meanwhile may have brought enough for both.
+            granted += caller.lock_tokens().spend(wanted - granted, now.uptime);
+            if granted < wanted && caller.lock_tokens().retry_at <= now.uptime {
+                granted += match self.refill(&caller, subject, plan, wanted - granted, now).await {
+                    // What can only be read is still served, by a count of this replica's own.
+                    Err(StoreError::Full(_)) => {
+                        caller.lock_tokens().spend_fallback(plan, wanted - granted, now.uptime)
+                    }
+                    refilled => refilled?,
+                };
+            }
+        }
+        let purse = *caller.lock_tokens();
+        let retry_after = purse.retry_at.saturating_sub(now.uptime);
+        Ok(Some(RateLimitStatus {
+            granted,
+            limit: plan.rate,
+            remaining: purse.tokens + purse.remaining_in_store,
+            retry_after,
+        }))
+    }
+
+    /// Gets tokens from the store and spends what is missing.
+    async fn refill(
+        &self,
+        caller: &CallerBucket,
+        subject: &str,
+        plan: LeasePolicy,
+        missing: u32,
+        now: ClockReading,
+    ) -> Result<u32, StoreError> {
+        let terms = BucketParams { max_lease: plan.bucket.max_lease.max(missing), ..plan.bucket };
+        let lease = self.store.lease_tokens(subject, terms, now).await?;
+        let spent = lease.granted.min(missing);
+        let mut purse = caller.lock_tokens();
+        purse.fallback = None;
+        purse.remaining_in_store = lease.remaining;
+        if spent < missing {
+            purse.retry_at = now.uptime.saturating_add(lease.next_token_in);
+        }
+        purse.tokens = lease.granted - spent;
+        purse.expires_at = now.uptime.saturating_add(plan.lease_lifetime);
+        Ok(spent)
+    }
+
+    fn bucket_for(&self, subject: &str, uptime: Duration) -> Arc<CallerBucket> {
+        let mut callers = self.lock_callers();
+        if let Some(caller) = callers.get(subject) {
+            return Arc::clone(caller);
+        }
+        if callers.len() >= MAX_CALLERS {
+            // Whoever has nothing in hand loses nothing by being forgotten.
+            callers.retain(|_, caller| caller.lock_tokens().expires_at > uptime);
+        }
+        let caller = Arc::<CallerBucket>::default();
+        callers.insert(subject.to_owned(), Arc::clone(&caller));
+        caller
+    }
+
+    fn lock_callers(&self) -> MutexGuard<'_, HashMap<String, Arc<CallerBucket>>> {
+        self.callers.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl CallerBucket {
+    fn lock_tokens(&self) -> MutexGuard<'_, LocalTokens> {
+        self.local_tokens.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl LocalTokens {
+    fn spend(&mut self, wanted: u32, uptime: Duration) -> u32 {
+        if self.expires_at <= uptime {
+            self.tokens = 0;
+        }
+        let spent = self.tokens.min(wanted);
+        self.tokens -= spent;
+        spent
+    }
+
+    /// Spends tokens that no store has counted.
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "between nothing and the capacity"
+    )]
+    fn spend_fallback(&mut self, plan: LeasePolicy, wanted: u32, uptime: Duration) -> u32 {
+        let BucketParams { refill_per_second: per_second, capacity, .. } = plan.bucket;
+        let (tokens, since) = self.fallback.unwrap_or((f64::from(capacity), uptime));
+        let came_in = uptime.saturating_sub(since).as_secs_f64() * per_second;
+        let tokens = (tokens + came_in).min(f64::from(capacity));
+        let spent = (tokens as u32).min(wanted);
+        let rest = tokens - f64::from(spent);
+        (self.fallback, self.remaining_in_store) = (Some((rest, uptime)), rest as u32);
+        if spent < wanted {
+            let wait = Duration::try_from_secs_f64((1.0 - rest.fract()) / per_second).unwrap_or_default();
+            self.retry_at = uptime.saturating_add(wait);
+        }
+        spent
+    }
+}
+
+#[cfg(test)]
+mod tests;

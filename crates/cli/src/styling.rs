@@ -1,0 +1,267 @@
+//! What a terminal is sent: harmless, and in colour where that is welcome.
+
+use std::io::{self, IsTerminal, Write};
+
+use rustix::termios::tcgetwinsize;
+
+/// Whether colours are welcome on stdout.
+pub(crate) fn use_colour_on_stdout() -> bool {
+    io::stdout().is_terminal() && is_colour_allowed()
+}
+
+/// Whether colours are welcome on stderr.
+pub(crate) fn use_colour_on_stderr() -> bool {
+    io::stderr().is_terminal() && is_colour_allowed()
+}
+
+/// Whether the terminal does nothing but print lines.
+pub(crate) fn is_dumb() -> bool {
+    matches!(env_var("TERM").as_str(), "" | "dumb")
+}
+
+/// How many columns a line on stdout has: those of the terminal, or as many as `COLUMNS` says where there is none. Without
+/// both, whoever reads it can have lines of any length.
+pub(crate) fn stdout_columns() -> Option<usize> {
+    let size = tcgetwinsize(io::stdout()).ok().map(|size| usize::from(size.ws_col));
+    size.or_else(|| env_var("COLUMNS").parse().ok()).filter(|columns| *columns > 0)
+}
+
+fn is_colour_allowed() -> bool {
+    env_var("NO_COLOR").is_empty() && !is_dumb()
+}
+
+/// The locale of characters; empty if none is set.
+pub(crate) fn locale() -> String {
+    ["LC_ALL", "LC_CTYPE", "LANG"].map(env_var).into_iter().find(|name| !name.is_empty()).unwrap_or_default()
+}
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "NO_COLOR, TERM, COLUMNS and LANG are conventions of all programs, not settings of ours"
+)]
+pub(crate) fn env_var(name: &str) -> String {
+    std::env::var(name).unwrap_or_default()
+}
+
+/// Names of files may hold anything; a terminal obeys what it is sent, and a line break may forge a line.
+pub(crate) fn escape_controls(text: &str) -> String {
+    server::replace_invisible_chars(text, |c| c.escape_default().to_string())
+}
+
+/// All that is painted with, here and in logs.
+const ALLOWED_SEQUENCES: [&str; 10] = [
+    "\x1b[0m", "\x1b[1m", "\x1b[2m", "\x1b[3m", "\x1b[31m", "\x1b[32m", "\x1b[33m", "\x1b[34m", "\x1b[35m",
+    "\x1b[36m",
+];
+
+/// What a terminal gets of a whole answer: besides colours, tabs and line breaks, nothing that commands it or is not seen.
+/// That is written as JSON writes it, so that an answer in JSON stays the same one.
+pub(crate) fn sanitize_for_terminal(text: &str) -> String {
+    let is_welcome = |at: usize, c: char| {
+        matches!(c, '\n' | '\t') || ALLOWED_SEQUENCES.iter().any(|colour| text[at..].starts_with(colour))
+    };
+    let (mut shown, mut done) = (String::with_capacity(text.len()), 0);
+    for (at, c) in server::find_invisible_chars(text).filter(|(at, c)| !is_welcome(*at, *c)) {
+        shown.push_str(&text[done..at]);
+        shown.extend(c.encode_utf16(&mut [0; 2]).iter().map(|unit| format!("\\u{unit:04x}")));
+        done = at + c.len_utf8();
+    }
+    shown.push_str(&text[done..]);
+    shown
+}
+
+/// stderr for logs: names and texts in them may be anybody's, and a terminal obeys what it is sent.
+pub(crate) struct LogWriter {
+    is_terminal: bool,
+}
+
+impl LogWriter {
+    pub(crate) fn open() -> Self {
+        Self { is_terminal: io::stderr().is_terminal() }
+    }
+}
+
+impl Write for LogWriter {
+    /// Takes everything or nothing: a character must not be cut in two.
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if self.is_terminal {
+            io::stderr().write_all(sanitize_for_terminal(&String::from_utf8_lossy(bytes)).as_bytes())?;
+        } else {
+            io::stderr().write_all(bytes)?;
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        io::stderr().flush()
+    }
+}
+
+/// Text that is less important than the rest.
+pub(crate) fn dim(text: &str, coloured: bool) -> String {
+    colourize(text, if coloured { "2" } else { "" })
+}
+
+fn colourize(text: &str, colour: &str) -> String {
+    if colour.is_empty() { text.to_owned() } else { format!("\x1b[{colour}m{text}\x1b[0m") }
+}
+
+/// Markdown for a terminal, each line made harmless: headings stand out, and code stands back from them.
+pub(crate) fn render_markdown(text: &str, coloured: bool) -> String {
+    let mut in_code = false;
+    let mut shown = String::new();
+    for line in text.lines() {
+        let is_fence = line.trim_start().starts_with("```");
+        in_code ^= is_fence;
+        let line_shown = line.split('\t').map(escape_controls).collect::<Vec<_>>().join("\t");
+        let colour = match line.as_bytes() {
+            _ if is_fence => "2",
+            _ if in_code => "36",
+            [b'#', ..] => "1",
+            _ => "",
+        };
+        shown.push_str(&colourize(&line_shown, if coloured { colour } else { "" }));
+        shown.push('\n');
+    }
+    shown
+}
+
+/// Whether a text is a unified diff.
+pub(crate) fn is_diff(text: &str) -> bool {
+    text.starts_with("--- ") && text.contains("\n+++ ") && text.contains("\n@@ ")
+}
+
+/// A diff with its lines, each made harmless, in colour if there may be some.
+pub(crate) fn render_diff(text: &str, coloured: bool) -> String {
+    text.lines().map(|line| render_diff_line(line, coloured)).collect()
+}
+
+/// A text for people, each line made harmless. Lines of diffs in it are coloured if that is welcome; others are wrapped
+/// between words.
+pub(crate) fn render_message(text: &str, coloured: bool, width: usize) -> String {
+    let mut hunk = HunkCounter::default();
+    let mut lines = text.lines().peekable();
+    let mut shown = String::new();
+    let mut in_head = false;
+    while let Some(line) = lines.next() {
+        // Prose has lines with dashes and plus signs too; only two together are the head of a diff.
+        let begins = line.starts_with("--- ") && lines.peek().is_some_and(|next| next.starts_with("+++ "));
+        let is_diff = hunk.consume_line(line) || begins || (in_head && line.starts_with("+++ "));
+        in_head = begins;
+        if is_diff {
+            shown.push_str(&render_diff_line(line, coloured));
+        } else {
+            for part in wrap(line, width) {
+                shown.push_str(&render_diff_line(&part, false));
+            }
+        }
+    }
+    shown
+}
+
+/// A text in lines of at most `width` columns, broken between words.
+pub(crate) fn wrap(text: &str, width: usize) -> Vec<String> {
+    // Not at hyphens: `Ctrl-C` is one word.
+    let options = textwrap::Options::new(width.max(1)).word_splitter(textwrap::WordSplitter::NoHyphenation);
+    textwrap::wrap(text, options).into_iter().map(Into::into).collect()
+}
+
+fn render_diff_line(line: &str, coloured: bool) -> String {
+    let parts: Vec<String> = line.trim_end_matches('\r').split('\t').map(escape_controls).collect();
+    let shown = parts.join("\t");
+    let colour = match line.as_bytes() {
+        [b'+', b'+', b'+', ..] | [b'-', b'-', b'-', ..] => "1",
+        [b'@', b'@', ..] => "36",
+        [b'+', ..] => "32",
+        [b'-', ..] => "31",
+        _ => "",
+    };
+    if coloured && !colour.is_empty() {
+        format!("\x1b[{colour}m{shown}\x1b[0m\n")
+    } else {
+        format!("{shown}\n")
+    }
+}
+
+/// How many lines of a part of a diff are still to come.
+#[derive(Default)]
+struct HunkCounter {
+    old: usize,
+    new: usize,
+}
+
+impl HunkCounter {
+    /// Whether a line is of the diff: it begins a part, or is among those that the part counts.
+    fn consume_line(&mut self, line: &str) -> bool {
+        if self.old + self.new == 0 {
+            let begun = Self::parse_header(line);
+            let begins = begun.is_some();
+            *self = begun.unwrap_or_default();
+            return begins;
+        }
+        let (old, new) = match line.as_bytes().first() {
+            Some(b'-') => (1, 0),
+            Some(b'+') => (0, 1),
+            Some(b'\\') => (0, 0),
+            _ => (1, 1),
+        };
+        self.old = self.old.saturating_sub(old);
+        self.new = self.new.saturating_sub(new);
+        true
+    }
+
+    /// `@@ -1,3 +1,4 @@`; a count of one may be left out.
+    fn parse_header(line: &str) -> Option<Self> {
+        let (old, new) = line.strip_prefix("@@ -")?.split_once(" @@")?.0.split_once(" +")?;
+        let count = |range: &str| range.split_once(',').map_or(Some(1), |(_, count)| count.parse().ok());
+        Some(Self { old: count(old)?, new: count(new)? })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn diff_lines_are_coloured_and_escaped() {
+        let text = "--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\u{1b}[31m\n+\tb\n c\n";
+        assert!(is_diff(text));
+        assert_eq!(render_diff(text, false), "--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\\u{1b}[31m\n+\tb\n c\n");
+        assert!(render_diff(text, true).contains("\x1b[32m+\tb\x1b[0m\n c\n"));
+    }
+
+    #[test]
+    fn control_and_invisible_characters_are_escaped() {
+        for (text, alone, on_terminal) in [
+            ("plain é 日本 ❤\u{fe0f}", "plain é 日本 ❤\u{fe0f}", "plain é 日本 ❤\u{fe0f}"),
+            ("a\u{9b}31mb", "a\\u{9b}31mb", "a\\u009b31mb"),
+            ("\u{202e}\u{feff}\u{ad}", "\\u{202e}\\u{feff}\\u{ad}", "\\u202e\\ufeff\\u00ad"),
+            ("\u{e0041}", "\\u{e0041}", "\\udb40\\udc41"),
+            ("a\tb\nc\r", "a\\tb\\nc\\r", "a\tb\nc\\u000d"),
+            ("\x1b[31mred\x1b[0m", "\\u{1b}[31mred\\u{1b}[0m", "\x1b[31mred\x1b[0m"),
+            (
+                "\x1b[8mx\x1b]0;t\x07\x1b[2J",
+                "\\u{1b}[8mx\\u{1b}]0;t\\u{7}\\u{1b}[2J",
+                "\\u001b[8mx\\u001b]0;t\\u0007\\u001b[2J",
+            ),
+        ] {
+            assert_eq!(
+                (escape_controls(text).as_str(), sanitize_for_terminal(text).as_str()),
+                (alone, on_terminal)
+            );
+        }
+        let value = serde_json::json!({ "a\u{202e}": ["\u{e0041}\u{7f}\u{85}\n", "\u{1b}"] });
+        let shown = sanitize_for_terminal(&value.to_string());
+        assert!(shown.is_ascii(), "{shown}");
+        assert_eq!(serde_json::from_str::<serde_json::Value>(&shown).unwrap(), value);
+    }
+
+    #[test]
+    fn only_diffs_inside_a_message_are_coloured() {
+        let text = "Apply?\n- one\n--- a/x\n+++ b/x\n@@ -1,2 +1,2 @@ f\n-a\n+b\n c\n- two\n+++ three\n";
+        let expected = "Apply?\n- one\n\x1b[1m--- a/x\x1b[0m\n\x1b[1m+++ b/x\x1b[0m\n\x1b[36m@@ -1,2 +1,2 @@ f\x1b[0m\n\
+                        \x1b[31m-a\x1b[0m\n\x1b[32m+b\x1b[0m\n c\n- two\n+++ three\n";
+        assert_eq!(render_message(text, true, usize::MAX), expected);
+        assert_eq!(render_message(text, false, usize::MAX), text);
+    }
+}

@@ -1,0 +1,226 @@
+//! Who calls whom, and which calls go into a language model.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Deref;
+
+use tree::WorkBudget;
+
+use crate::rules::{RULES, Role, RuleId};
+use crate::source::{CallArgument, CallSite};
+use crate::source_cache::SourceCache;
+use crate::symbols::{IndexedFile, NodeId, SymbolIndex, type_names};
+
+/// A call into a library for language models.
+#[derive(Debug, Clone)]
+pub(crate) struct ModelCall {
+    pub(crate) rule: RuleId,
+    pub(crate) line: u32,
+    pub(crate) callee: String,
+}
+
+/// The calls of all files that take part.
+pub(crate) struct CallGraph<'l, 'a> {
+    symbols: SymbolIndex<'l, 'a>,
+    edges: BTreeMap<NodeId, BTreeSet<NodeId>>,
+    pub(crate) model_calls: BTreeMap<NodeId, ModelCall>,
+}
+
+impl<'l, 'a> Deref for CallGraph<'l, 'a> {
+    type Target = SymbolIndex<'l, 'a>;
+
+    fn deref(&self) -> &Self::Target {
+        &self.symbols
+    }
+}
+
+/// Methods that make a model work, in all the libraries that are known.
+#[rustfmt::skip] // a list, not a column
+const MODEL_CALL_METHODS: &[&str] = &[
+    "run", "run_sync", "run_async", "run_live", "run_stream", "run_streamed", "runSync", "iter", "invoke", "ainvoke",
+    "stream", "astream", "astream_events", "streamEvents", "batch", "abatch", "kickoff", "kickoff_async", "akickoff",
+    "kickoff_for_each", "chat", "achat", "stream_chat", "astream_chat", "query", "aquery", "complete", "acomplete",
+    "completion", "acompletion", "initiate_chat", "a_initiate_chat", "on_messages", "generateText", "streamText",
+    "generateObject", "streamObject", "generate", "generate_content", "generate_content_async",
+    "generate_content_stream", "generateContent", "generateContentStream", "send_message", "send_message_async",
+    "send_message_stream", "sendMessage", "sendMessageStream", "predict", "apredict", "streamVNext", "generateVNext",
+];
+
+/// Ends of calls that are about a model whoever makes them.
+#[rustfmt::skip]
+const MODEL_CALL_SUFFIXES: &[&str] = &[
+    ".chat.completions.create", ".beta.chat.completions.parse", ".chat.completions.parse", ".responses.create",
+    ".runs.create", ".runs.stream", ".runs.wait", ".messages.create", ".messages.stream", ".generate_content",
+    ".models.generateContent", ".completions.create", ".ChatCompletion.create", ".ChatCompletion.acreate",
+    ".createChatCompletion",
+];
+
+impl<'l, 'a> CallGraph<'l, 'a> {
+    pub(crate) fn new(sources: &'l SourceCache<'a>, budget: &WorkBudget) -> Self {
+        let mut graph =
+            Self { symbols: SymbolIndex::new(sources), edges: BTreeMap::new(), model_calls: BTreeMap::new() };
+        for file in 0..graph.files.len() {
+            if budget.is_expired() || budget.is_cancelled() {
+                break;
+            }
+            graph.add_file_edges(file);
+        }
+        graph
+    }
+
+    pub(crate) fn path(&self, node: NodeId) -> &'l str {
+        self.files[node.file].path
+    }
+
+    pub(crate) fn callees(&self, node: NodeId) -> impl Iterator<Item = NodeId> + '_ {
+        self.edges.get(&node).into_iter().flatten().copied()
+    }
+
+    /// Everything from which a call into a model can be reached.
+    pub(crate) fn nodes_reaching_model(&self) -> BTreeSet<NodeId> {
+        let mut callers: BTreeMap<NodeId, Vec<NodeId>> = BTreeMap::new();
+        for (from, to) in self.edges.iter().flat_map(|(from, all)| all.iter().map(move |to| (*from, *to))) {
+            callers.entry(to).or_default().push(from);
+        }
+        let mut found: BTreeSet<NodeId> = self.model_calls.keys().copied().collect();
+        let mut open: Vec<NodeId> = found.iter().copied().collect();
+        while let Some(node) = open.pop() {
+            for caller in callers.get(&node).into_iter().flatten() {
+                if found.insert(*caller) {
+                    open.push(*caller);
+                }
+            }
+        }
+        found
+    }
+
+    fn add_file_edges(&mut self, file: usize) {
+        let source = self.files[file].source;
+        for (inner, function) in source.functions.iter().enumerate() {
+            // A function within a function is taken to be called by it.
+            if let Some(outer) = function.outer {
+                let to = NodeId { file, function: Some(inner) };
+                self.edges.entry(NodeId { file, function: Some(outer) }).or_default().insert(to);
+            }
+        }
+        for call in &source.calls {
+            let from = NodeId { file, function: call.within };
+            let targets: Vec<NodeId> =
+                self.resolve_call_targets(file, call).into_iter().filter(|to| *to != from).collect();
+            self.edges.entry(from).or_default().extend(targets);
+            if let Some(rule) = self.model_library_of_call(file, call.within, &call.callee) {
+                self.record_model_call(file, call, rule);
+            }
+        }
+    }
+
+    /// What a call calls, and what it is handed: `add_node(call_model)`, `Depends(get_agent)`.
+    fn resolve_call_targets(&self, file: usize, call: &CallSite) -> Vec<NodeId> {
+        let handed = call.arguments.iter().chain(call.keyword_arguments.iter().map(|(_, value)| value));
+        let handed = handed.filter_map(|value| match value {
+            CallArgument::Name(name) => self.resolve_function(file, call.within, name),
+            CallArgument::Function(function) => Some(NodeId { file, function: Some(*function) }),
+            _ => None,
+        });
+        self.resolve_function(file, call.within, &call.callee).into_iter().chain(handed).collect()
+    }
+
+    /// A call in a function within a function is the outer one's as well: only that has a name for others.
+    fn record_model_call(&mut self, file: usize, call: &CallSite, rule: RuleId) {
+        let found = ModelCall { rule, line: call.line, callee: call.callee.clone() };
+        let functions = &self.files[file].source.functions;
+        let mut outer = call.within;
+        while let Some(at) = outer {
+            self.model_calls.entry(NodeId { file, function: outer }).or_insert_with(|| found.clone());
+            outer = functions.get(at).and_then(|function| function.outer);
+        }
+        self.model_calls.entry(NodeId { file, function: call.within }).or_insert(found);
+    }
+
+    /// The library that a call makes a model work with, if it does.
+    fn model_library_of_call(&self, file: usize, within: Option<usize>, callee: &str) -> Option<RuleId> {
+        let verb = callee.rsplit('.').next()?.trim_end_matches("()");
+        let is_known = MODEL_CALL_SUFFIXES.iter().any(|end| callee.ends_with(end));
+        // What the tree defines itself is followed, not judged.
+        if !(is_known || MODEL_CALL_METHODS.contains(&verb))
+            || self.resolve_function(file, within, callee).is_some()
+        {
+            return None;
+        }
+        let found = self.resolve_model_library(file, within, callee, 5);
+        found.or_else(|| is_known.then(|| self.first_imported_model_library(file)).flatten())
+    }
+
+    /// The model library that the object of a call comes from.
+    fn resolve_model_library(
+        &self,
+        file: usize,
+        within: Option<usize>,
+        name: &str,
+        hops: usize,
+    ) -> Option<RuleId> {
+        if let Some(rule) = self.imported_library(file, name) {
+            return Some(rule).filter(|rule| RULES[*rule].role != Role::Web);
+        }
+        if hops == 0 {
+            return None;
+        }
+        let mut parts = name.split('.').map(|part| part.trim_end_matches("()"));
+        let first = parts.next()?;
+        let root = match (first, parts.next()) {
+            ("self" | "this", Some(attribute)) => format!("{first}.{attribute}"),
+            _ => first.to_owned(),
+        };
+        if let Some(callee) = self.find_binding(file, within, &root) {
+            return self.resolve_model_library(file, within, callee, hops - 1);
+        }
+        if let Some(annotation) = self.find_annotation(file, within, &root) {
+            let mut rules = type_names(annotation).filter_map(|word| self.imported_library(file, word));
+            return rules.find(|rule| RULES[*rule].role != Role::Web);
+        }
+        if let Some((other, class)) = self.find_class(file, first) {
+            return self.library_of_class(other, class);
+        }
+        if let Some((other, there)) = self.imported_from(file, &root) {
+            let there = if there.is_empty() { name.split('.').nth(1)?.trim_end_matches("()") } else { there };
+            return match self.find_binding(other, None, there) {
+                Some(callee) => self.resolve_model_library(other, None, callee, hops - 1),
+                None => self.library_of_return_value(other, there),
+            };
+        }
+        self.library_of_return_value(file, first)
+    }
+
+    /// The library that a name was imported from.
+    fn imported_library(&self, file: usize, name: &str) -> Option<RuleId> {
+        let IndexedFile { path, source, ecosystem, .. } = &self.files[file];
+        self.sources.resolve_library_name(path, *ecosystem, source, name).map(|(rule, _)| rule)
+    }
+
+    /// The library that a class of the tree wraps, by what its methods make: `MyCrew().crew().kickoff()`.
+    fn library_of_class(&self, file: usize, class: &str) -> Option<RuleId> {
+        let source = self.files[file].source;
+        let is_own = |within: Option<usize>| {
+            let owner = within.and_then(|at| source.functions.get(at)).and_then(|f| f.owner.as_deref());
+            owner == Some(class)
+        };
+        let bases = self.resolve_class(file, class).into_iter().flat_map(|class| &class.bases);
+        let made = source.calls.iter().filter(|call| is_own(call.within)).map(|call| &call.callee).take(200);
+        bases
+            .chain(made)
+            .filter_map(|name| self.imported_library(file, name))
+            .find(|rule| RULES[*rule].role != Role::Web)
+    }
+
+    /// The library of what a function of the tree gives back, guessed from what it makes.
+    fn library_of_return_value(&self, file: usize, function: &str) -> Option<RuleId> {
+        let node = self.find_function(file, function, 2)?;
+        let calls = self.files[node.file].source.calls.iter().filter(|call| call.within == node.function);
+        let rules = calls.take(50).filter_map(|call| self.imported_library(node.file, &call.callee));
+        rules.into_iter().find(|rule| RULES[*rule].role != Role::Web)
+    }
+
+    fn first_imported_model_library(&self, file: usize) -> Option<RuleId> {
+        let seen = self.sources.get(self.files[file].path)?;
+        seen.imports.iter().map(|import| import.rule).find(|rule| RULES[*rule].role != Role::Web)
+    }
+}

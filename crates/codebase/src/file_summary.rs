@@ -1,0 +1,120 @@
+//! A look at one file, for those who know what they look for.
+
+use tree::Tree;
+
+use crate::language;
+use crate::profile::FunctionParameter;
+use crate::source::{self, ParsedSource, run_with_parser_stack};
+
+/// What one source file says about itself.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct FileSummary {
+    /// The modules it imports, and what from each.
+    pub imports: Vec<(String, Option<String>)>,
+    /// Names at its top level that are given the result of a call, and what is called.
+    pub assigned_calls: Vec<(String, String)>,
+    /// Its functions and methods.
+    pub functions: Vec<FunctionSignature>,
+    /// Its classes: name, what they are made from, and their fields.
+    pub classes: Vec<(String, Vec<String>, Vec<FunctionParameter>)>,
+}
+
+/// A function as its callers see it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FunctionSignature {
+    /// `Class.method` for a method.
+    pub name: String,
+    /// The line of its name.
+    pub line: u32,
+    /// What it takes, without `self`.
+    pub parameters: Vec<FunctionParameter>,
+    /// Whether it is asynchronous.
+    pub is_async: bool,
+    /// It yields.
+    pub is_generator: bool,
+    /// For a method: whether an object of its class can be made without arguments.
+    pub is_default_constructible: bool,
+    /// What it says to return.
+    pub returns: Option<String>,
+    /// What its decorators call.
+    pub decorators: Vec<String>,
+    /// The fields of an object that it returns.
+    pub response_fields: Vec<String>,
+}
+
+/// Looks at a file; nothing if it cannot be read or parsed.
+pub fn summarize_file(tree: &Tree, path: &str) -> Option<FileSummary> {
+    let language = language::detect_language(path)?;
+    let bytes = tree.read(path, source::MAX_SOURCE_BYTES as u64).ok()?;
+    let text = String::from_utf8(bytes).ok()?;
+    let source = run_with_parser_stack(|| source::parse(path, &text, language)).ok()?.ok()?;
+    let functions = source.functions.iter().filter(|f| f.outer.is_none() && !f.name.is_empty());
+    Some(FileSummary {
+        functions: functions.map(|function| function_signature(&source, function)).collect(),
+        classes: source
+            .classes
+            .iter()
+            .map(|class| {
+                (
+                    class.name.clone(),
+                    class.bases.clone(),
+                    class.fields.iter().map(function_parameter).collect(),
+                )
+            })
+            .collect(),
+        imports: source.imports.iter().map(|import| (import.module.clone(), import.name.clone())).collect(),
+        assigned_calls: source
+            .bindings
+            .iter()
+            .filter(|binding| binding.within.is_none())
+            .map(|binding| (binding.name.clone(), binding.callee.clone()))
+            .collect(),
+    })
+}
+
+fn function_signature(source: &ParsedSource, function: &source::SourceFunction) -> FunctionSignature {
+    let name = match &function.owner {
+        Some(owner) => format!("{owner}.{}", function.name),
+        None => function.name.clone(),
+    };
+    FunctionSignature {
+        name,
+        line: function.line,
+        parameters: function.parameters.iter().map(function_parameter).collect(),
+        is_async: function.is_async,
+        is_generator: function.is_generator,
+        is_default_constructible: function
+            .owner
+            .as_ref()
+            .is_some_and(|owner| is_default_constructible(source, owner)),
+        returns: function.returns.clone(),
+        decorators: function.decorators.iter().map(|decorator| decorator.callee.clone()).collect(),
+        response_fields: function.response_fields.clone(),
+    }
+}
+
+pub(crate) fn function_parameter(given: &source::SourceParameter) -> FunctionParameter {
+    FunctionParameter {
+        name: given.name.clone(),
+        annotation: given.annotation.clone(),
+        optional: given.optional,
+        kind: given.kind,
+        injected: given.injected,
+    }
+}
+
+/// Whether an object of a class can be made without arguments, as far as its own text tells.
+pub(crate) fn is_default_constructible(source: &ParsedSource, class: &str) -> bool {
+    let own = |function: &&source::SourceFunction| function.owner.as_deref() == Some(class);
+    match source.functions.iter().filter(own).find(|function| function.name == "__init__") {
+        Some(init) => init.parameters.iter().all(|parameter| parameter.optional),
+        None => source.classes.iter().any(|known| {
+            known.name == class && known.bases.is_empty() && known.fields.iter().all(|field| field.optional)
+        }),
+    }
+}
+
+/// The version of a package in a lock file, by the file's name.
+pub fn locked_version(file: &str, text: &str, package: &str) -> Option<String> {
+    crate::lock_files::find_locked_version(file, text, "", package).map(|(version, _)| version)
+}

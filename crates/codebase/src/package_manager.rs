@@ -1,0 +1,71 @@
+//! Package managers.
+
+use crate::manifest::Ecosystem;
+
+/// A package manager.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[expect(missing_docs, reason = "they are what they are called")]
+pub enum PackageManager {
+    Npm,
+    Pnpm,
+    Yarn,
+    Bun,
+    Deno,
+    Pip,
+    Uv,
+    Poetry,
+    Pdm,
+    Pipenv,
+    Conda,
+    Cargo,
+    Go,
+    Maven,
+    Gradle,
+    Bundler,
+    Composer,
+    Nuget,
+    Mix,
+}
+
+/// All of them, their names, and where their packages come from.
+const PACKAGE_MANAGERS: &[(PackageManager, &str, Ecosystem)] = &[
+    (PackageManager::Npm, "npm", Ecosystem::Node),
+    (PackageManager::Pnpm, "pnpm", Ecosystem::Node),
+    (PackageManager::Yarn, "yarn", Ecosystem::Node),
+    (PackageManager::Bun, "bun", Ecosystem::Node),
+    (PackageManager::Deno, "deno", Ecosystem::Node),
+    (PackageManager::Pip, "pip", Ecosystem::Python),
+    (PackageManager::Uv, "uv", Ecosystem::Python),
+    (PackageManager::Poetry, "poetry", Ecosystem::Python),
+    (PackageManager::Pdm, "pdm", Ecosystem::Python),
+    (PackageManager::Pipenv, "pipenv", Ecosystem::Python),
+    (PackageManager::Conda, "conda", Ecosystem::Python),
+    (PackageManager::Cargo, "cargo", Ecosystem::Rust),
+    (PackageManager::Go, "go", Ecosystem::Go),
+    (PackageManager::Maven, "maven", Ecosystem::Jvm),
+    (PackageManager::Gradle, "gradle", Ecosystem::Jvm),
+    (PackageManager::Bundler, "bundler", Ecosystem::Ruby),
+    (PackageManager::Composer, "composer", Ecosystem::Php),
+    (PackageManager::Nuget, "nuget", Ecosystem::Dotnet),
+    (PackageManager::Mix, "mix", Ecosystem::Elixir),
+];
+
+impl PackageManager {
+    /// The name, as its users type it.
+    pub fn name(self) -> &'static str {
+        PACKAGE_MANAGERS.iter().find(|(manager, ..)| *manager == self).map_or("", |(_, name, _)| name)
+    }
+
+    /// Where its packages come from.
+    pub fn ecosystem(self) -> Ecosystem {
+        PACKAGE_MANAGERS
+            .iter()
+            .find(|(manager, ..)| *manager == self)
+            .map_or(Ecosystem::Node, |(.., ecosystem)| *ecosystem)
+    }
+
+    /// The manager of this name.
+    pub fn from_name(name: &str) -> Option<Self> {
+        PACKAGE_MANAGERS.iter().find(|(_, known, _)| *known == name).map(|(manager, ..)| *manager)
+    }
+}

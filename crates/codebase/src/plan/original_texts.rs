@@ -1,0 +1,76 @@
+//! Whether a plan that says it was applied explains what it says.
+
+use std::collections::BTreeMap;
+
+use tree::{Protection, Tree, WorkBudget};
+
+use super::MAX_EDITED_FILE_BYTES;
+use super::digest;
+use super::document::{Edit, EditPlan, Strategy};
+use super::finding::PlanFinding;
+use super::manifest_keys;
+use super::resolve::resolve_edits_with_overlay;
+use super::text_file::revert_changes;
+
+/// The texts before a plan, in the order of its files: `None` for a file that it made. Call it on a thread with a large
+/// stack.
+///
+/// What a plan takes away when it is undone is what its payloads brought, and nothing else: the text before is worked out
+/// from the text now, and the edits, resolved anew in it, must come to the very same change.
+pub(crate) fn reconstruct_original_texts(
+    tree: &Tree,
+    plan: &EditPlan,
+    consent: &[String],
+) -> Result<Vec<Option<String>>, String> {
+    if digest::plan_id(plan) != plan.id {
+        return Err("it is not the one that its `id` stands for".to_owned());
+    }
+    let mut old = BTreeMap::new();
+    for file in plan.files.iter().filter(|file| file.before.is_some()) {
+        let now = tree
+            .read_nofollow(&file.path, MAX_EDITED_FILE_BYTES)
+            .ok()
+            .and_then(|bytes| String::from_utf8(bytes).ok());
+        let now = now.ok_or_else(|| format!("{} cannot be read", file.path))?;
+        let is_done = digest::sha256_hex(now.as_bytes()) == file.sha256;
+        let before =
+            if is_done { revert_changes(&now, &plan.changes_in_file(&file.path)) } else { Some(now) };
+        old.insert(
+            file.path.clone(),
+            before.ok_or_else(|| format!("{} does not hold what it wrote", file.path))?,
+        );
+    }
+    let (made, edited): (Vec<Edit>, Vec<Edit>) =
+        plan.edits.iter().cloned().partition(|edit| edit.strategy == Strategy::CreateFile);
+    let over =
+        old.iter().map(|(path, text): (&String, &String)| (path.clone(), (text.clone(), None))).collect();
+    let resolution = resolve_edits_with_overlay(tree, edited, consent, &over, &WorkBudget::unlimited());
+    if let Some(finding) = resolution.findings.iter().find(|finding| finding.is_blocking()) {
+        return Err(finding.sentence());
+    }
+    let explained = |file: &super::FileChange| match &file.before {
+        Some(_) => resolution.files.iter().any(|resolved| resolved.change == *file),
+        None => made.iter().any(|edit| {
+            let made = edit.payload.code.as_deref().unwrap_or_default();
+            edit.filepath == file.path
+                && super::path_check::find_path_problem(&file.path).is_none()
+                && may_create_file(tree, &file.path, made, consent)
+                && digest::sha256_hex(made.as_bytes()) == file.sha256
+        }),
+    };
+    match plan.files.iter().find(|file| !explained(file)) {
+        Some(file) => Err(format!("its edits do not lead to what it says about {}", file.path)),
+        None => Ok(plan.files.iter().map(|file| old.remove(&file.path)).collect()),
+    }
+}
+
+/// Whether a file with this content may be made, and so be taken away again.
+fn may_create_file(tree: &Tree, path: &str, text: &str, consent: &[String]) -> bool {
+    let is_open = match tree.protection(path) {
+        Ok(None) => true,
+        Ok(Some(Protection::RequiresConsent(_))) => consent.iter().any(|allowed| allowed == path),
+        Ok(Some(Protection::NeverWritable(_))) | Err(_) => false,
+    };
+    is_open
+        && !manifest_keys::check_manifest_keys(path, None, text, consent).iter().any(PlanFinding::is_blocking)
+}

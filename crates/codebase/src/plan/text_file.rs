@@ -1,0 +1,187 @@
+//! A file's text, and how it is written.
+
+use serde::{Deserialize, Serialize};
+
+use super::digest::sha256_hex;
+use super::document::{LspPosition, LspRange, OriginalFile, TextChange};
+
+/// How lines end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Eol {
+    /// `\n`
+    Lf,
+    /// `\r\n`
+    Crlf,
+    /// Both; what is inserted ends like most lines do.
+    Mixed,
+}
+
+/// How blocks are indented.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Indent {
+    /// By a tab.
+    Tabs,
+    /// By this many spaces.
+    Spaces(u8),
+}
+
+const BOM: char = '\u{feff}';
+
+/// A text file as it is on the disk, byte order mark and all.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct TextFile {
+    pub(crate) content: String,
+    pub(crate) eol: Eol,
+    /// What most lines end with.
+    pub(crate) line_end: &'static str,
+    pub(crate) bom: bool,
+    pub(crate) indent: Indent,
+}
+
+impl TextFile {
+    /// Nothing for what is no text.
+    pub(crate) fn from_bytes(bytes: Vec<u8>) -> Option<Self> {
+        let content = String::from_utf8(bytes).ok().filter(|text| !text.contains('\0'))?;
+        let crlf = content.matches("\r\n").count();
+        // Line ends of a time long past: nobody agrees where lines begin then.
+        if memchr::memchr_iter(b'\r', content.as_bytes()).count() > crlf {
+            return None;
+        }
+        let lf = memchr::memchr_iter(b'\n', content.as_bytes()).count() - crlf;
+        let eol = match (lf, crlf) {
+            (_, 0) => Eol::Lf,
+            (0, _) => Eol::Crlf,
+            _ => Eol::Mixed,
+        };
+        let line_end = if crlf > lf { "\r\n" } else { "\n" };
+        Some(Self { eol, line_end, bom: content.starts_with(BOM), indent: detect_indent(&content), content })
+    }
+
+    pub(crate) fn original_file(&self) -> OriginalFile {
+        OriginalFile {
+            sha256: sha256_hex(self.content.as_bytes()),
+            size: self.content.len(),
+            eol: self.eol,
+            bom: self.bom,
+            indent: self.indent,
+        }
+    }
+
+    /// The line of a place, counted from 1.
+    pub(crate) fn line_at(&self, at: usize) -> u32 {
+        let before = &self.content.as_bytes()[..at.min(self.content.len())];
+        u32::try_from(memchr::memchr_iter(b'\n', before).count() + 1).unwrap_or(u32::MAX)
+    }
+
+    pub(crate) fn line_start(&self, at: usize) -> usize {
+        let start = memchr::memrchr(b'\n', &self.content.as_bytes()[..at]).map_or(0, |end| end + 1);
+        if start == 0 { self.content_start() } else { start }
+    }
+
+    /// Where the next line begins, or the end.
+    pub(crate) fn next_line_start(&self, at: usize) -> usize {
+        memchr::memchr(b'\n', &self.content.as_bytes()[at..]).map_or(self.content.len(), |end| at + end + 1)
+    }
+
+    /// The first byte that is not the byte order mark.
+    pub(crate) fn content_start(&self) -> usize {
+        if self.bom { BOM.len_utf8() } else { 0 }
+    }
+
+    /// The white space before the first word of the line; nothing if the place is not the first word.
+    pub(crate) fn indentation_at(&self, at: usize) -> Option<&str> {
+        let before = &self.content[self.line_start(at).min(at)..at];
+        before.bytes().all(|byte| matches!(byte, b' ' | b'\t' | b'\x0c')).then_some(before)
+    }
+
+    /// A position as editors count. They do not see the byte order mark.
+    pub(crate) fn lsp_position(&self, at: usize) -> LspPosition {
+        let start = self.line_start(at).min(at);
+        let character = self.content[start..at].encode_utf16().count();
+        LspPosition { line: self.line_at(at) - 1, character: u32::try_from(character).unwrap_or(u32::MAX) }
+    }
+
+    /// The change of a range into a text whose lines are made to end like those of this file.
+    pub(crate) fn change(&self, start: usize, end: usize, new_text: &str) -> TextChange {
+        let range = LspRange { start: self.lsp_position(start), end: self.lsp_position(end) };
+        let old_text = self.content[start..end].to_owned();
+        TextChange { start, end, range, old_text, new_text: self.with_own_line_ends(new_text) }
+    }
+
+    /// The change of the whole text into another: as little of it as possible, in whole characters.
+    pub(crate) fn minimal_change(&self, new: &str) -> Option<TextChange> {
+        let old = &self.content;
+        let same = old.chars().zip(new.chars()).take_while(|(a, b)| a == b).map(|(c, _)| c.len_utf8()).sum();
+        let (rest_old, rest_new) = (&old[same..], &new[same..]);
+        let tail = rest_old.chars().rev().zip(rest_new.chars().rev());
+        let tail: usize = tail.take_while(|(a, b)| a == b).map(|(c, _)| c.len_utf8()).sum();
+        let (end, new_end) = (old.len() - tail, new.len() - tail);
+        let mut change = self.change(same, end, "");
+        new[same..new_end].clone_into(&mut change.new_text);
+        (change.old_text != change.new_text).then_some(change)
+    }
+
+    pub(crate) fn with_own_line_ends(&self, text: &str) -> String {
+        let plain = text.replace("\r\n", "\n");
+        if self.line_end == "\n" { plain } else { plain.replace('\n', self.line_end) }
+    }
+}
+
+/// What most indented lines begin with.
+fn detect_indent(content: &str) -> Indent {
+    let (mut tabs, mut widths) = (0, [0u32; 9]);
+    let mut last = 0;
+    for line in content.lines().filter(|line| !line.trim().is_empty()).take(2000) {
+        if line.starts_with('\t') {
+            tabs += 1;
+            continue;
+        }
+        let width = line.len() - line.trim_start_matches(' ').len();
+        // A step inwards shows the width.
+        if let 1..=8 = width.saturating_sub(last) {
+            widths[width - last] += 1;
+        }
+        last = width;
+    }
+    let (width, steps) =
+        (1u8..=8).zip(&widths[1..]).max_by_key(|(width, steps)| (**steps, 9 - width)).unwrap_or((4, &0));
+    match (tabs > *steps, *steps) {
+        (true, _) => Indent::Tabs,
+        (false, 0) => Indent::Spaces(4),
+        (false, _) => Indent::Spaces(width),
+    }
+}
+
+/// Puts changes into a text; nothing if they do not fit it. They are sorted and do not overlap.
+pub(crate) fn apply_changes<'c>(
+    content: &str,
+    changes: impl IntoIterator<Item = &'c TextChange>,
+) -> Option<String> {
+    let (mut new, mut at) = (String::with_capacity(content.len() + 256), 0);
+    for change in changes {
+        new.push_str(content.get(at..change.start)?);
+        new.push_str(&change.new_text);
+        at = change.end;
+    }
+    new.push_str(content.get(at..)?);
+    Some(new)
+}
+
+/// A text before these changes were made to it; nothing if they were not.
+pub(crate) fn revert_changes(text: &str, changes: &[TextChange]) -> Option<String> {
+    let (mut old, mut at, mut start_in_old) = (String::new(), 0usize, 0usize);
+    for change in changes {
+        let kept = at.checked_add(change.start.checked_sub(start_in_old)?)?;
+        old.push_str(text.get(at..kept)?);
+        let end = kept.checked_add(change.new_text.len())?;
+        if text.get(kept..end)? != change.new_text {
+            return None;
+        }
+        old.push_str(&change.old_text);
+        (at, start_in_old) = (end, change.end);
+    }
+    old.push_str(text.get(at..)?);
+    Some(old)
+}

@@ -1,0 +1,222 @@
+//! What a name in a file means, as far as names tell: functions, classes, imports, and what things were made with.
+
+use std::collections::{BTreeMap, HashMap};
+
+use crate::import_resolution;
+use crate::manifest::Ecosystem;
+use crate::source::{ParsedSource, SourceClass, SourceFunction};
+use crate::source_cache::{AnalyzedFile, SourceCache};
+
+/// A function in a file; `None` for what the file does when it is loaded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct NodeId {
+    pub(crate) file: usize,
+    pub(crate) function: Option<usize>,
+}
+
+/// A file that takes part, with its names sorted out: what is looked up for every call must not be searched for.
+pub(crate) struct IndexedFile<'l> {
+    pub(crate) path: &'l str,
+    pub(crate) source: &'l ParsedSource,
+    pub(crate) ecosystem: Ecosystem,
+    /// Functions by name; of several, the one that counts: on top, and the last.
+    functions: HashMap<&'l str, usize>,
+    methods: HashMap<(&'l str, &'l str), usize>,
+    classes: HashMap<&'l str, usize>,
+    bindings: HashMap<&'l str, Vec<usize>>,
+    /// The file that a local name comes from, and its name there.
+    imports: HashMap<&'l str, (usize, &'l str)>,
+}
+
+/// All files that take part.
+pub(crate) struct SymbolIndex<'l, 'a> {
+    pub(crate) sources: &'l SourceCache<'a>,
+    pub(crate) files: Vec<IndexedFile<'l>>,
+    by_path: BTreeMap<&'l str, usize>,
+}
+
+impl<'l, 'a> SymbolIndex<'l, 'a> {
+    pub(crate) fn new(looks: &'l SourceCache<'a>) -> Self {
+        let file = |(path, seen): (&'l str, &'l AnalyzedFile)| {
+            let language = looks.inventory.find(path)?.language?;
+            Some(IndexedFile::new(path, seen.source.as_ref()?, language.ecosystem()?))
+        };
+        let files: Vec<IndexedFile<'l>> = looks.all().filter_map(file).collect();
+        let by_path: BTreeMap<&str, usize> =
+            files.iter().enumerate().map(|(at, file)| (file.path, at)).collect();
+        let mut names = Self { sources: looks, files, by_path };
+        for at in 0..names.files.len() {
+            names.files[at].imports = names.resolve_imports(at);
+        }
+        names
+    }
+
+    fn resolve_imports(&self, at: usize) -> HashMap<&'l str, (usize, &'l str)> {
+        let IndexedFile { path, source, .. } = &self.files[at];
+        let mut imports = HashMap::new();
+        for import in source.imports.iter().filter(|import| !import.local.is_empty()) {
+            let file = import_resolution::resolve_import(self.sources, path, import)
+                .and_then(|path| self.file_index(&path));
+            if let Some(file) = file {
+                imports.insert(import.local.as_str(), (file, import.name.as_deref().unwrap_or_default()));
+            }
+        }
+        imports
+    }
+
+    pub(crate) fn file_index(&self, path: &str) -> Option<usize> {
+        self.by_path.get(path).copied()
+    }
+
+    pub(crate) fn function(&self, node: NodeId) -> Option<&'l SourceFunction> {
+        self.files[node.file].source.functions.get(node.function?)
+    }
+
+    /// The function of the tree that a dotted name means.
+    pub(crate) fn resolve_function(&self, file: usize, within: Option<usize>, name: &str) -> Option<NodeId> {
+        let parts: Vec<&str> = name.split('.').map(|part| part.trim_end_matches("()")).collect();
+        match parts.as_slice() {
+            [] | [""] => None,
+            [only] => self.find_function(file, only, 3),
+            ["self" | "this" | "cls", method] => {
+                self.find_method(file, self.enclosing_class(file, within)?, method)
+            }
+            ["self" | "this", attribute, .., method] => {
+                let owner = format!("{}.{attribute}", parts[0]);
+                let (file, class) = self.class_of_object(file, within, &owner)?;
+                self.find_method(file, class, method)
+            }
+            [object, .., method] => match self.class_of_object(file, within, object) {
+                Some((file, class)) => self.find_method(file, class, method),
+                None => {
+                    self.imported_from(file, object).and_then(|(file, _)| self.find_function(file, method, 1))
+                }
+            },
+        }
+    }
+
+    /// A function by its name: here, or where the name is imported from.
+    pub(crate) fn find_function(&self, file: usize, name: &str, hops: usize) -> Option<NodeId> {
+        if let Some(function) = self.files[file].functions.get(name) {
+            return Some(NodeId { file, function: Some(*function) });
+        }
+        let (other, name) = self.imported_from(file, name).filter(|(other, _)| *other != file && hops > 0)?;
+        self.find_function(other, name, hops - 1)
+    }
+
+    /// The file that a local name comes from, and its name there.
+    pub(crate) fn imported_from(&self, file: usize, local: &str) -> Option<(usize, &'l str)> {
+        self.files[file].imports.get(local).copied()
+    }
+
+    fn find_method(&self, file: usize, class: &str, method: &str) -> Option<NodeId> {
+        let function = self.files[file].methods.get(&(class, method))?;
+        Some(NodeId { file, function: Some(*function) })
+    }
+
+    pub(crate) fn enclosing_class(&self, file: usize, within: Option<usize>) -> Option<&'l str> {
+        let functions = &self.files[file].source.functions;
+        let mut at = functions.get(within?)?;
+        while at.owner.is_none() {
+            at = functions.get(at.outer?)?;
+        }
+        at.owner.as_deref()
+    }
+
+    /// The class of an object, by what it was made with or declared as.
+    fn class_of_object(&self, file: usize, within: Option<usize>, object: &str) -> Option<(usize, &'l str)> {
+        let made = self.find_binding(file, within, object).and_then(|callee| self.find_class(file, callee));
+        let declared = || {
+            let annotation = self.find_annotation(file, within, object)?;
+            type_names(annotation).find_map(|word| self.find_class(file, word))
+        };
+        // Made in another file: `from .deps import agent`.
+        let elsewhere = || {
+            let (other, name) = self.imported_from(file, object)?;
+            self.find_class(other, self.find_binding(other, None, name)?)
+        };
+        // Made on the spot: `Assistant().answer(…)`.
+        made.or_else(declared).or_else(elsewhere).or_else(|| self.find_class(file, object))
+    }
+
+    /// The class of this name, here or where it is imported from.
+    pub(crate) fn find_class(&self, file: usize, name: &str) -> Option<(usize, &'l str)> {
+        let name = name.rsplit('.').next()?;
+        if let Some((name, _)) = self.files[file].classes.get_key_value(name) {
+            return Some((file, name));
+        }
+        let (other, name) = self.imported_from(file, name)?;
+        self.files[other].classes.get_key_value(name).map(|(name, _)| (other, *name))
+    }
+
+    pub(crate) fn resolve_class(&self, file: usize, name: &str) -> Option<&'l SourceClass> {
+        let (file, name) = self.find_class(file, name)?;
+        self.files[file].source.classes.get(*self.files[file].classes.get(name)?)
+    }
+
+    /// What a name was made with: in this function, in those around it, or in the file.
+    pub(crate) fn find_binding(&self, file: usize, within: Option<usize>, name: &str) -> Option<&'l str> {
+        let IndexedFile { source, bindings, .. } = &self.files[file];
+        let of_name = bindings.get(name)?;
+        let by_place = |place: Option<usize>| {
+            of_name.iter().map(|at| &source.bindings[*at]).find(|binding| binding.within == place)
+        };
+        if name.contains('.') {
+            return of_name.first().map(|at| source.bindings[*at].callee.as_str());
+        }
+        let mut place = within;
+        while let Some(at) = place {
+            if let Some(binding) = by_place(place) {
+                return Some(&binding.callee);
+            }
+            place = source.functions.get(at)?.outer;
+        }
+        by_place(None).map(|binding| binding.callee.as_str())
+    }
+
+    /// The type that a parameter or a field says to have.
+    pub(crate) fn find_annotation(
+        &self,
+        file: usize,
+        within: Option<usize>,
+        object: &str,
+    ) -> Option<&'l str> {
+        let IndexedFile { source, classes, methods, .. } = &self.files[file];
+        let field = object.strip_prefix("this.").or_else(|| object.strip_prefix("self."));
+        let Some(field) = field else {
+            let function = source.functions.get(within?)?;
+            return function.parameters.iter().find(|p| p.name == object)?.annotation.as_deref();
+        };
+        let class = self.enclosing_class(file, within)?;
+        let declared = classes.get(class).into_iter().flat_map(|at| &source.classes[*at].fields);
+        let makers = ["constructor", "__init__"].iter().filter_map(|maker| methods.get(&(class, *maker)));
+        let mut all = declared.chain(makers.flat_map(|at| &source.functions[*at].parameters));
+        all.find(|parameter| parameter.name == field)?.annotation.as_deref()
+    }
+}
+
+impl<'l> IndexedFile<'l> {
+    fn new(path: &'l str, source: &'l ParsedSource, ecosystem: Ecosystem) -> Self {
+        let (mut functions, mut methods) = (HashMap::new(), HashMap::new());
+        for (at, function) in source.functions.iter().enumerate() {
+            let name = function.name.as_str();
+            match &function.owner {
+                Some(owner) => _ = methods.insert((owner.as_str(), name), at),
+                None if function.outer.is_none() => _ = functions.insert(name, at),
+                None => _ = functions.entry(name).or_insert(at),
+            }
+        }
+        let mut bindings: HashMap<&str, Vec<usize>> = HashMap::new();
+        for (at, binding) in source.bindings.iter().enumerate() {
+            bindings.entry(&binding.name).or_default().push(at);
+        }
+        let classes =
+            source.classes.iter().enumerate().map(|(at, class)| (class.name.as_str(), at)).collect();
+        Self { path, source, ecosystem, functions, methods, classes, bindings, imports: HashMap::new() }
+    }
+}
+
+/// The names in a type: `Optional[list[ChatRequest]]`.
+pub(crate) fn type_names(annotation: &str) -> impl Iterator<Item = &str> {
+    annotation.split(|c: char| !(c.is_alphanumeric() || c == '_' || c == '.')).filter(|word| !word.is_empty())
+}

@@ -1,0 +1,64 @@
+//! Names of custom properties as paths.
+
+use std::collections::{HashMap, HashSet};
+
+use crate::limits::{MAX_NAME_BYTES, MAX_PATH_BYTES};
+
+/// How many groups a name may make; further dashes stay in the last name.
+const MAX_PATH_SEGMENTS: usize = 8;
+
+/// The path of each property. `--color-brand-500` is `color.brand.500`; `--color-brand` beside it is the `$root` of the
+/// group. The names of an export are the names that came in. No two paths are the same; what would be too long has none.
+pub(super) fn token_paths<'a>(names: impl Iterator<Item = &'a str>) -> HashMap<&'a str, String> {
+    let split: Vec<_> = names.map(|name| (name, split_name(name))).collect();
+    let mut groups = HashSet::new();
+    for (_, parts) in &split {
+        groups.extend((1..parts.len()).map(|end| parts[..end].join(".")));
+    }
+    let mut taken = HashSet::new();
+    let mut counts: HashMap<String, usize> = HashMap::new();
+    let mut paths = HashMap::new();
+    for (name, parts) in split {
+        let wanted = parts.join(".");
+        let mut path = wanted.clone();
+        while !taken.insert(path.clone()) {
+            let count = counts.entry(wanted.clone()).or_insert(1);
+            *count += 1;
+            path = format!("{wanted}_{count}");
+        }
+        if groups.contains(&path) {
+            path += ".$root";
+        }
+        if path.len() <= MAX_PATH_BYTES && path.split('.').all(|name| name.len() <= MAX_NAME_BYTES) {
+            paths.insert(name, path);
+        }
+    }
+    paths
+}
+
+fn split_name(name: &str) -> Vec<String> {
+    let mut parts: Vec<String> = Vec::new();
+    let mut dashes = String::new();
+    for part in name.split('-') {
+        if part.is_empty() {
+            dashes.push('-');
+        } else if parts.len() == MAX_PATH_SEGMENTS {
+            let last = parts.len() - 1;
+            parts[last] = format!("{}-{dashes}{}", parts[last], sanitize_segment(part));
+            dashes.clear();
+        } else {
+            parts.push(format!("{dashes}{}", sanitize_segment(part)));
+            dashes.clear();
+        }
+    }
+    match parts.last_mut() {
+        Some(last) => last.push_str(&dashes),
+        None => parts.push(if dashes.is_empty() { "_".to_owned() } else { dashes }),
+    }
+    parts
+}
+
+/// A part of a name without what a name may not have.
+pub(super) fn sanitize_segment(part: &str) -> String {
+    part.chars().map(|letter| if "{}.$".contains(letter) { '_' } else { letter }).collect()
+}

@@ -1,0 +1,60 @@
+//! Tokens that may be used once where something follows from them.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use jiff::Timestamp;
+use sha2::{Digest, Sha256};
+
+use super::{SessionStore, StoreError};
+use crate::{Halt, Journal, JournalFuture, JournalStore};
+
+/// Sees to it that a token is not gone on from twice, once something is done. The client keeps the journal, so there is
+/// nothing else that could be kept.
+pub struct SingleUseGuard<'a> {
+    store: &'a dyn SessionStore,
+    token_digest: [u8; 32],
+    delete_at: Timestamp,
+    is_spent: AtomicBool,
+}
+
+impl<'a> SingleUseGuard<'a> {
+    /// For the conversation `id` after so many effects, of which nobody has a token any more when it is `forgotten`.
+    pub fn new(store: &'a dyn SessionStore, id: &str, effects: u32, delete_at: Timestamp) -> Self {
+        let token_digest = Sha256::digest(format!("{id} {effects}")).into();
+        Self { store, token_digest, delete_at, is_spent: AtomicBool::new(false) }
+    }
+
+    /// Whether something was done.
+    pub fn is_spent(&self) -> bool {
+        self.is_spent.load(Ordering::Acquire)
+    }
+
+    /// Whether something was done by anybody from here.
+    pub(super) async fn is_spent_in_store(&self) -> Result<bool, StoreError> {
+        self.store.is_spent(&self.token_digest).await
+    }
+
+    async fn spend(&self) -> Result<(), Halt> {
+        if self.is_spent() {
+            return Ok(());
+        }
+        match self.store.spend(&self.token_digest, self.delete_at).await {
+            Ok(true) => {
+                self.is_spent.store(true, Ordering::Release);
+                Ok(())
+            }
+            Ok(false) => Err(Halt::Superseded),
+            Err(error) => Err(Halt::store_unavailable(error)),
+        }
+    }
+}
+
+impl JournalStore for SingleUseGuard<'_> {
+    fn claim<'b>(&'b self, _: &'b Journal) -> JournalFuture<'b> {
+        Box::pin(self.spend())
+    }
+
+    fn save<'b>(&'b self, _: &'b Journal) -> JournalFuture<'b> {
+        Box::pin(self.spend())
+    }
+}

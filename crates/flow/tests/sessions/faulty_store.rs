@@ -1,0 +1,153 @@
+//! A store that fails, or takes its process with it, at a chosen operation.
+
+use std::sync::Arc;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::task::Poll;
+
+use flow::session::{
+    Admission, MemorySessionStore, SessionOwner, SessionQuota, SessionRow, SessionStore, StoreError,
+    StoreFuture,
+};
+use jiff::Timestamp;
+
+/// How an operation goes wrong.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum StoreFault {
+    /// It does not happen, and says so.
+    FailBefore,
+    /// It happens, and says that it does not.
+    FailAfter,
+    /// The process dies before it happens.
+    DieBefore,
+    /// The process dies when it has happened.
+    DieAfter,
+    /// It happens when the store is healed.
+    WaitUntilCleared,
+}
+
+impl StoreFault {
+    pub(crate) const ALL: [Self; 4] = [Self::FailBefore, Self::FailAfter, Self::DieBefore, Self::DieAfter];
+
+    pub(crate) fn kills_process(self) -> bool {
+        matches!(self, Self::DieBefore | Self::DieAfter)
+    }
+}
+
+/// A store in memory, with faults.
+#[derive(Default)]
+pub(crate) struct FaultySessionStore {
+    pub(crate) inner: Arc<MemorySessionStore>,
+    count: AtomicUsize,
+    fault: Mutex<Option<(usize, bool, StoreFault)>>,
+    has_faulted: AtomicBool,
+}
+
+impl FaultySessionStore {
+    /// Over a store that others use as well.
+    pub(crate) fn with_inner(inner: &Arc<MemorySessionStore>) -> Self {
+        Self { inner: Arc::clone(inner), ..Self::default() }
+    }
+
+    /// The n-th operation from now on, counted from 0, goes wrong.
+    pub(crate) fn fail_at(&self, n: usize, fault: StoreFault) {
+        *self.fault.lock().unwrap() = Some((self.operation_count() + n, false, fault));
+    }
+
+    /// So do all after it.
+    pub(crate) fn fail_from(&self, n: usize, fault: StoreFault) {
+        *self.fault.lock().unwrap() = Some((self.operation_count() + n, true, fault));
+    }
+
+    pub(crate) fn clear_fault(&self) {
+        *self.fault.lock().unwrap() = None;
+    }
+
+    /// How many operations there were.
+    pub(crate) fn operation_count(&self) -> usize {
+        self.count.load(Ordering::SeqCst)
+    }
+
+    /// Whether anything went wrong.
+    pub(crate) fn has_faulted(&self) -> bool {
+        self.has_faulted.load(Ordering::SeqCst)
+    }
+
+    fn run_with_fault<'a, T: Send + 'a>(
+        &'a self,
+        happen: impl FnOnce() -> StoreFuture<'a, T> + Send + 'a,
+    ) -> StoreFuture<'a, T> {
+        let n = self.count.fetch_add(1, Ordering::SeqCst);
+        let fault = *self.fault.lock().unwrap();
+        let way = fault.filter(|(at, and_on, _)| n == *at || *and_on && n > *at).map(|(_, _, way)| way);
+        self.has_faulted.fetch_or(way.is_some(), Ordering::SeqCst);
+        let failed = || Err(StoreError::Unreachable("on purpose".to_owned()));
+        Box::pin(async move {
+            match way {
+                None => happen().await,
+                Some(StoreFault::FailBefore) => failed(),
+                Some(StoreFault::FailAfter) => happen().await.and_then(|_| failed()),
+                Some(StoreFault::WaitUntilCleared) => {
+                    let healed = |_: &mut std::task::Context<'_>| match *self.fault.lock().unwrap() {
+                        None => Poll::Ready(()),
+                        Some(_) => Poll::Pending,
+                    };
+                    std::future::poll_fn(healed).await;
+                    happen().await
+                }
+                Some(StoreFault::DieBefore) => std::future::pending().await,
+                Some(StoreFault::DieAfter) => {
+                    happen().await?;
+                    std::future::pending().await
+                }
+            }
+        })
+    }
+}
+
+impl SessionStore for FaultySessionStore {
+    fn insert<'a>(
+        &'a self,
+        owner: SessionOwner<'a>,
+        id: &'a str,
+        row: SessionRow,
+        quota: SessionQuota,
+        now: Timestamp,
+    ) -> StoreFuture<'a, Admission> {
+        self.run_with_fault(move || self.inner.insert(owner, id, row, quota, now))
+    }
+    fn load<'a>(
+        &'a self,
+        owner: SessionOwner<'a>,
+        id: &'a str,
+    ) -> StoreFuture<'a, Option<(i64, SessionRow)>> {
+        self.run_with_fault(move || self.inner.load(owner, id))
+    }
+    fn save<'a>(
+        &'a self,
+        owner: SessionOwner<'a>,
+        id: &'a str,
+        version: i64,
+        row: SessionRow,
+    ) -> StoreFuture<'a, bool> {
+        self.run_with_fault(move || self.inner.save(owner, id, version, row))
+    }
+    fn renew_lease<'a>(
+        &'a self,
+        owner: SessionOwner<'a>,
+        id: &'a str,
+        version: i64,
+        leased_until: Timestamp,
+    ) -> StoreFuture<'a, bool> {
+        self.run_with_fault(move || self.inner.renew_lease(owner, id, version, leased_until))
+    }
+    fn spend<'a>(&'a self, token: &'a [u8; 32], forgotten: Timestamp) -> StoreFuture<'a, bool> {
+        self.run_with_fault(move || self.inner.spend(token, forgotten))
+    }
+    fn is_spent<'a>(&'a self, token: &'a [u8; 32]) -> StoreFuture<'a, bool> {
+        self.run_with_fault(move || self.inner.is_spent(token))
+    }
+    fn sweep(&self, now: Timestamp) -> StoreFuture<'_, u64> {
+        self.run_with_fault(move || self.inner.sweep(now))
+    }
+}

@@ -1,0 +1,266 @@
+//! Trying what may be meant: whatever the recipes do not refuse is a way in.
+
+use codebase::{Agent, Ecosystem, Framework, MIN_CANDIDATE_CONFIDENCE, Profile, Route};
+use tree::{Tree, WorkBudget};
+
+use super::{AgentCandidate, FeasibleIntegration, UnresolvedField, Wanted, route_label};
+use crate::endpoint::route_rank;
+use crate::integrate::{Integration, IntegrationOptions, Variant, integrate};
+use crate::package::{self, is_python_file, owning_package};
+use crate::recipe::{Recipe, find_recipe};
+
+/// The most frameworks of a package that are tried, and the most functions and routes of a framework.
+const MAX_FRAMEWORKS_PER_PACKAGE: usize = 4;
+const MAX_AGENTS: usize = 10;
+
+/// A search for ways in.
+pub(super) struct IntegrationSearch<'a> {
+    pub(super) tree: &'a Tree,
+    pub(super) profile: &'a Profile,
+    pub(super) options: &'a Wanted,
+    pub(super) budget: &'a WorkBudget,
+}
+
+/// What is tried at a time, besides what is wanted anyway.
+#[derive(Clone, Copy, Default)]
+struct IntegrationAttempt<'t> {
+    variant: Option<Variant>,
+    agent: Option<&'t str>,
+    field: Option<&'t str>,
+}
+
+impl IntegrationSearch<'_> {
+    pub(super) fn is_exhausted(&self) -> bool {
+        self.budget.is_expired() || self.budget.is_cancelled()
+    }
+
+    /// The packages that may be meant; those in which a model is called come first.
+    pub(super) fn packages(&self) -> Result<Vec<String>, String> {
+        if let Some(wanted) = &self.options.package {
+            return Ok(vec![package::resolve_package_folder(self.profile, wanted)?]);
+        }
+        if let Some((path, _)) = self.options.agent.as_ref().and_then(|agent| agent.split_once(':')) {
+            return Ok(vec![owning_package(self.profile, path)]);
+        }
+        let mut folders: Vec<String> = Vec::new();
+        let agents = self.profile.agents.iter().map(|agent| owning_package(self.profile, &agent.path));
+        let routes = self.profile.routes.iter().map(|route| owning_package(self.profile, &route.file));
+        let projects = self.profile.projects.iter().map(|project| project.folder.clone());
+        let by_frameworks = self.profile.frameworks.iter().map(|framework| framework.project.clone());
+        for folder in agents.chain(routes).chain(by_frameworks).chain(projects) {
+            if !folders.contains(&folder) {
+                folders.push(folder);
+            }
+        }
+        Ok(folders)
+    }
+
+    /// The frameworks of a package that there are recipes for, the surest first.
+    pub(super) fn recipes(&self, folder: &str) -> Vec<(&'static Recipe, Option<&Framework>)> {
+        let project = self.profile.projects.iter().find(|project| project.folder == folder);
+        let is_used = |one: &&Framework| {
+            one.project == folder || project.is_some_and(|project| project.frameworks.contains(&one.name))
+        };
+        let sure = self.profile.frameworks.iter().filter(|one| one.confidence >= MIN_CANDIDATE_CONFIDENCE);
+        let known = sure.filter(is_used).filter_map(|one| {
+            let recipe = find_recipe(one.name).filter(|recipe| recipe.ecosystem == one.ecosystem)?;
+            Some((recipe, Some(one)))
+        });
+        let mut known: Vec<_> = known.take(MAX_FRAMEWORKS_PER_PACKAGE).collect();
+        if let Some(wanted) = self.options.recipe {
+            known.retain(|(recipe, _)| recipe.name == wanted.name);
+            return if known.is_empty() { vec![(wanted, None)] } else { known };
+        }
+        let path =
+            self.options.agent.as_deref().and_then(|agent| agent.split_once(':')).map(|(path, _)| path);
+        if path.is_some_and(is_python_file) {
+            known.retain(|(recipe, _)| recipe.ecosystem == Ecosystem::Python);
+        }
+        let has_python = known.iter().any(|(recipe, _)| recipe.ecosystem == Ecosystem::Python);
+        let calls_model = || self.agents(folder).next().is_some();
+        if !has_python && (path.is_some_and(is_python_file) || calls_model()) {
+            known.extend(find_recipe("python").map(|recipe| (recipe, None)));
+        }
+        known
+    }
+
+    /// The Python functions of a package that act as an agent.
+    fn agents<'s>(&'s self, folder: &'s str) -> impl Iterator<Item = &'s Agent> {
+        let own = move |agent: &&Agent| {
+            is_python_file(&agent.path) && owning_package(self.profile, &agent.path) == folder
+        };
+        self.profile.agents.iter().filter(own)
+    }
+
+    /// The routes of a package in the language of a recipe, the likeliest first.
+    fn routes(&self, folder: &str, recipe: &Recipe) -> Vec<&Route> {
+        let speaks = |route: &&Route| is_python_file(&route.file) == (recipe.ecosystem == Ecosystem::Python);
+        let own = |route: &&Route| owning_package(self.profile, &route.file) == folder;
+        let mut routes: Vec<&Route> = self.profile.routes.iter().filter(speaks).filter(own).collect();
+        routes.sort_by_key(|route| route_rank(route));
+        routes
+    }
+
+    /// What it comes to; why not, if it is refused.
+    fn try_integrate(
+        &self,
+        folder: &str,
+        recipe: &'static Recipe,
+        what: IntegrationAttempt<'_>,
+    ) -> Result<Integration, String> {
+        let ask = IntegrationOptions {
+            recipe,
+            package: Some(package_argument(folder).to_owned()),
+            variant: self.options.variant.or(what.variant),
+            line: self.options.line,
+            agent: what.agent.map(str::to_owned).or_else(|| self.options.agent.clone()),
+            request_field: what.field.map(str::to_owned).or_else(|| self.options.request_field.clone()),
+        };
+        let integration = integrate(self.tree, self.profile, &ask)?;
+        match &integration.refused {
+            Some(reason) => Err(reason.clone()),
+            None => Ok(integration),
+        }
+    }
+
+    pub(super) fn check_feasibility(
+        &self,
+        folder: &str,
+        recipe: &'static Recipe,
+        framework: Option<&Framework>,
+    ) -> Result<FeasibleIntegration, String> {
+        let is_python = recipe.ecosystem == Ecosystem::Python;
+        let bridged = IntegrationAttempt { variant: Some(Variant::Bridge), ..IntegrationAttempt::default() };
+        let mut is_asked_for = false;
+        let attempt = self.try_integrate(folder, recipe, IntegrationAttempt::default()).or_else(|reason| {
+            // What stands in the way of the SDK may not stand in the way of a bridge. The other way round there is no
+            // telling: middleware can be put into any program, whether it has an agent or not.
+            is_asked_for = true;
+            let bridge = self.try_integrate(folder, recipe, bridged).ok();
+            bridge.filter(|bridge| is_python && bridge.variant == Variant::Bridge).ok_or(reason)
+        });
+        let (integration, agents) = match attempt {
+            Ok(integration) => {
+                let agents = self.agent_candidates(folder, recipe, &integration);
+                (integration, agents)
+            }
+            Err(reason) => {
+                is_asked_for = false;
+                self.candidates_needing_field(folder, recipe, &reason).ok_or(reason)?
+            }
+        };
+        let agent = agents.first().filter(|agent| agent.field.is_some());
+        let field = agent.and_then(|agent| agent.field.as_ref()).map(UnresolvedField::placeholder);
+        let other = match integration.variant {
+            Variant::Sdk => Variant::Bridge,
+            Variant::Bridge => Variant::Sdk,
+        };
+        let what = IntegrationAttempt {
+            variant: Some(other),
+            agent: agent.map(|agent| agent.value.as_str()),
+            field: field.as_deref(),
+        };
+        let is_open = self.options.variant.is_none() && self.try_integrate(folder, recipe, what).is_ok();
+        let mut variants = vec![integration.variant];
+        variants.extend(is_open.then_some(other));
+        let found = framework.map(|framework| {
+            let own =
+                framework.evidence.iter().find(|proof| owning_package(self.profile, &proof.path) == folder);
+            (framework.confidence, own.cloned())
+        });
+        Ok(FeasibleIntegration {
+            package: folder.to_owned(),
+            recipe,
+            detection: found,
+            target: integration.target_label.clone(),
+            variant: integration.variant,
+            why_variant: (!is_asked_for).then(|| integration.why_variant.clone()),
+            variants,
+            agents,
+            integration,
+        })
+    }
+
+    /// The functions, and the routes to those that cannot be called themselves.
+    fn agent_candidates(
+        &self,
+        folder: &str,
+        recipe: &'static Recipe,
+        usual: &Integration,
+    ) -> Vec<AgentCandidate> {
+        // Middleware is for the whole program.
+        let is_python = recipe.ecosystem == Ecosystem::Python;
+        if self.options.agent.is_some() || (!is_python && usual.variant == Variant::Sdk) {
+            return Vec::new();
+        }
+        let mut named: Vec<AgentCandidate> = Vec::new();
+        // Seen from its own package: everything in `examples/shop` is the shop's product.
+        let is_aside = |path: &str| {
+            codebase::is_example_or_test(path.strip_prefix(folder).unwrap_or(path).trim_start_matches('/'))
+        };
+        let agents = self.agents(folder).filter(|agent| is_python && !is_aside(&agent.path));
+        let mut keep = |candidate: AgentCandidate| {
+            if self.is_exhausted() {
+                return false;
+            }
+            let variant = Some(usual.variant);
+            let what = IntegrationAttempt { variant, agent: Some(&candidate.value), field: None };
+            let found = self.try_integrate(folder, recipe, what);
+            let is_usual = found.as_ref().is_ok_and(|found| found.target == usual.target);
+            let can_be = found.is_ok();
+            if can_be && named.iter().all(|known| known.value != candidate.value) {
+                named.push(AgentCandidate { is_default: is_usual, ..candidate });
+            }
+            can_be
+        };
+        let mut reached: Vec<&str> = Vec::new();
+        for agent in agents.take(MAX_AGENTS) {
+            if keep(AgentCandidate::from_function(self.profile, agent)) {
+                reached.push(&agent.name);
+            }
+        }
+        for route in self.routes(folder, recipe).into_iter().take(MAX_AGENTS) {
+            if !reached.contains(&route.agent.as_str()) {
+                keep(AgentCandidate::from_route(self.profile, route, None));
+            }
+        }
+        named
+    }
+
+    /// The routes that can be called as soon as somebody says which field carries the text.
+    fn candidates_needing_field(
+        &self,
+        folder: &str,
+        recipe: &'static Recipe,
+        why: &str,
+    ) -> Option<(Integration, Vec<AgentCandidate>)> {
+        if self.options.request_field.is_some() {
+            return None;
+        }
+        let mut first = None;
+        let mut named = Vec::new();
+        for route in self.routes(folder, recipe).into_iter().take(MAX_AGENTS) {
+            let without =
+                IntegrationAttempt { agent: Some(&route_label(route)), ..IntegrationAttempt::default() };
+            let why = self.try_integrate(folder, recipe, without).err().unwrap_or_else(|| why.to_owned());
+            let field = UnresolvedField { why, known_fields: route.request.clone() };
+            let candidate = AgentCandidate::from_route(self.profile, route, Some(field));
+            let is_wanted = self.options.agent.as_ref().is_none_or(|wanted| *wanted == candidate.value);
+            let field = candidate.field.as_ref().map(UnresolvedField::placeholder);
+            let what = IntegrationAttempt {
+                agent: Some(&candidate.value),
+                field: field.as_deref(),
+                ..IntegrationAttempt::default()
+            };
+            if let Some(found) = self.try_integrate(folder, recipe, what).ok().filter(|_| is_wanted) {
+                named.push(AgentCandidate { is_default: first.is_none(), ..candidate });
+                first.get_or_insert(found);
+            }
+        }
+        first.map(|first| (first, named))
+    }
+}
+
+fn package_argument(folder: &str) -> &str {
+    if folder.is_empty() { "." } else { folder }
+}

@@ -1,0 +1,146 @@
+//! What the conversation does to the repository. Each of these is a step: its result is kept, and it may happen twice.
+
+use codebase::plan::EditPlan;
+use flow::{Halt, InvalidAnswer};
+use fluxloop::{ReleaseLine, Wanted};
+use serde::{Deserialize, Serialize};
+use tree::Roots;
+
+use super::proposal::{Proposal, ReadyPlan};
+use super::questions::IntegrationChoice;
+use super::survey::IntegrationSurvey;
+use super::{Args, Integrate};
+use crate::app::plans::PlanStore;
+use crate::blocking::{run_blocking, run_blocking_with_timeout};
+use crate::error::{ArgumentError, RequestError};
+use crate::tools::apply_edit_plan;
+use crate::tools::apply_edit_plan::Check;
+use crate::tools::support::integration::{
+    AnalyzedRepository, RepositoryAccess, VariantWish, build_plan, require_recipe,
+};
+use crate::tools::undo_edit_plan::undo_plan;
+
+/// The largest plan that a conversation carries along. Those for a repository are a hundredth of it.
+const MAX_PLAN_BYTES: usize = 512 * 1024;
+/// How much of what a check says is kept.
+const MAX_CHECK_OUTPUT_CHARS: usize = 4000;
+
+/// What writing came to.
+#[derive(Serialize, Deserialize)]
+pub(super) struct IntegrateApplyResult {
+    pub(super) is_new: bool,
+    pub(super) files: Vec<String>,
+    pub(super) warnings: Vec<String>,
+    /// How to take it back.
+    pub(super) undo: Option<String>,
+}
+
+impl Integrate {
+    /// Looks at the repository, and finds out what could be integrated.
+    pub(super) async fn survey(&self, args: &Args) -> Result<IntegrationSurvey, Halt> {
+        let wanted = Wanted {
+            recipe: args.framework.as_deref().map(require_recipe).transpose().map_err(failure_to_halt)?,
+            package: args.package.clone(),
+            variant: args.variant.and_then(VariantWish::variant),
+            line: args.cli.as_deref().and_then(ReleaseLine::from_name),
+            agent: args.agent.clone(),
+            request_field: args.request_field.clone(),
+        };
+        let plans = PlanStore::open(&self.call).await.map_err(failure_to_halt)?;
+        let (reach, root) = (RepositoryAccess::new(&self.call, &plans), args.root.clone());
+        let work = run_blocking(&self.call, move |budget| {
+            let subject = AnalyzedRepository::open(&reach, &root, Vec::new(), budget)?;
+            IntegrationSurvey::from_analysis(&subject, &wanted, budget)
+        });
+        work.await.map_err(failure_to_halt)
+    }
+
+    /// Makes the plan, by the repository as it is now.
+    pub(super) async fn propose(&self, root: &str, chosen: &IntegrationChoice) -> Result<Proposal, Halt> {
+        let ask =
+            chosen.preferences().with_recipe(require_recipe(&chosen.framework).map_err(failure_to_halt)?);
+        let plans = PlanStore::open(&self.call).await.map_err(failure_to_halt)?;
+        let (reach, root) = (RepositoryAccess::new(&self.call, &plans), root.to_owned());
+        let work = run_blocking(&self.call, move |budget| {
+            let subject = AnalyzedRepository::open(&reach, &root, Vec::new(), budget)?;
+            let integration = subject.integrate(&ask)?;
+            if let Some(why) = integration.refused {
+                return Ok((Proposal::Refused(why), String::new()));
+            }
+            let (variant, target) = (integration.variant.name().to_owned(), integration.target_label.clone());
+            let plan = build_plan(&subject.tree, integration, budget)?;
+            if plan.edits.is_empty() {
+                let why = plan.warnings.first().cloned().unwrap_or_default();
+                return Ok((Proposal::Refused(why), String::new()));
+            }
+            let root = subject.tree.path().display().to_string();
+            Ok((Proposal::Ready(Box::new(ReadyPlan { plan, variant, target, root: root.clone() })), root))
+        });
+        let (proposal, root) = work.await.map_err(failure_to_halt)?;
+        let size = serde_json::to_string(&proposal).map_or(usize::MAX, |text| text.len());
+        if size > MAX_PLAN_BYTES {
+            let why = "the plan is too large for a conversation; use `fluxway plan --out FILE` and `fluxway apply FILE`";
+            return Err(Halt::refuse(why));
+        }
+        if let Proposal::Ready(ready) = &proposal {
+            plans.store(&ready.plan, &root).await;
+        }
+        Ok(proposal)
+    }
+
+    /// Writes the plan, all of it or nothing, as `apply_edit_plan` does.
+    pub(super) async fn apply(&self, root: &str, plan: &EditPlan) -> Result<IntegrateApplyResult, Halt> {
+        let plan =
+            serde_json::to_value(plan).map_err(|error| failure_to_halt(RequestError::internal(error)))?;
+        let author = PlanStore::open(&self.call).await.map_err(failure_to_halt)?.author();
+        let (call, roots, root) = (self.call.clone(), Roots::new(self.call.roots.clone()), root.to_owned());
+        let work = run_blocking_with_timeout(&self.call, apply_edit_plan::APPLY_TIMEOUT, move |budget| {
+            let tree = roots.open(&root)?;
+            let (reply, _) =
+                apply_edit_plan::validate_and_apply(&call, &tree, &plan, &[], false, &author, budget)?;
+            let is_new = reply.outcome == apply_edit_plan::ApplyEditPlanOutcome::Applied;
+            Ok(IntegrateApplyResult {
+                is_new,
+                files: reply.files,
+                warnings: reply.warnings,
+                undo: reply.undo,
+            })
+        });
+        work.await.map_err(failure_to_halt)
+    }
+
+    /// Runs one of the plan's post-checks.
+    pub(super) async fn check(&self, root: &str, plan: &str, command: &str) -> Result<Check, Halt> {
+        let mut check =
+            apply_edit_plan::run_check(&self.call, root, plan, command).await.map_err(failure_to_halt)?;
+        if let Some((start, _)) = check.output.char_indices().rev().nth(MAX_CHECK_OUTPUT_CHARS) {
+            check.output.replace_range(..=start, "…");
+        }
+        Ok(check)
+    }
+
+    /// Takes the plan back, as `undo_edit_plan` does.
+    pub(super) async fn undo(&self, root: &str, id: &str) -> Result<Vec<String>, Halt> {
+        let author = PlanStore::open(&self.call).await.map_err(failure_to_halt)?.author();
+        let (roots, root, id) = (Roots::new(self.call.roots.clone()), root.to_owned(), id.to_owned());
+        let work = run_blocking(&self.call, move |_| Ok(undo_plan(&roots.open(&root)?, &id, &author)?.files));
+        work.await.map_err(|failure| match failure_to_halt(failure) {
+            Halt::Refused(why) => Halt::refuse(format!("{why}\nThe changes stay as they are written.")),
+            other => other,
+        })
+    }
+}
+
+/// A failure in the words of a conversation.
+fn failure_to_halt(failure: RequestError) -> Halt {
+    let invalid = |error: String| InvalidAnswer { error, suggestion: None };
+    match failure {
+        RequestError::InvalidArguments(ArgumentError::Value { name, error, .. }) => {
+            Halt::InvalidArgument { name, invalid: invalid(error) }
+        }
+        RequestError::Root(error) => {
+            Halt::InvalidArgument { name: "root".to_owned(), invalid: invalid(error.to_string()) }
+        }
+        other => Halt::refuse(other.to_string()),
+    }
+}

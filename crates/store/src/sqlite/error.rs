@@ -1,0 +1,46 @@
+//! What errors of SQLite mean to others.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use rusqlite::{Error, ErrorCode, ffi};
+use storage::StoreError;
+
+use crate::OpenError;
+
+/// The error that callers see. The texts of SQLite name tables and columns, never values.
+pub(super) fn store_error(error: Error) -> StoreError {
+    if error.sqlite_error_code() == Some(ErrorCode::DiskFull) {
+        return StoreError::Full(error.to_string());
+    }
+    let may_pass = matches!(
+        error.sqlite_error_code(),
+        Some(
+            ErrorCode::DatabaseBusy
+                | ErrorCode::DatabaseLocked
+                | ErrorCode::CannotOpen
+                | ErrorCode::OutOfMemory
+        )
+    );
+    if may_pass { StoreError::Unreachable(error.to_string()) } else { StoreError::Broken(error.to_string()) }
+}
+
+/// Does some work, and makes an error of a panic: the thread that has the connection must live on.
+pub(super) fn catch_panic<T>(work: impl FnOnce() -> Result<T, StoreError>) -> Result<T, StoreError> {
+    let panicked = |_| Err(StoreError::Broken("a job of the store has panicked".to_owned()));
+    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(panicked)
+}
+
+/// Something that went wrong here and not in SQLite.
+pub(super) fn misuse_error(what: &str) -> Error {
+    let misuse = ffi::Error { code: ErrorCode::ApiMisuse, extended_code: ffi::SQLITE_MISUSE };
+    Error::SqliteFailure(misuse, Some(what.to_owned()))
+}
+
+/// The same while a store is being opened.
+pub(super) fn open_error(place: &str, error: Error) -> OpenError {
+    let place = place.to_owned();
+    match error.sqlite_error_code() {
+        Some(ErrorCode::NotADatabase) => OpenError::NotADatabase { place },
+        _ => OpenError::Failed { place, cause: store_error(error) },
+    }
+}
