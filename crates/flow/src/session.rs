@@ -9,8 +9,9 @@ mod documents;
 mod error;
 mod limits;
 mod memory;
+mod persistence;
 mod process_instant;
-mod service;
+mod sessions;
 mod single_use;
 mod state;
 mod store;
@@ -23,7 +24,7 @@ pub use error::SessionError;
 pub use limits::Limits;
 pub use memory::MemorySessionStore;
 pub use process_instant::ProcessInstant;
-pub use service::{
+pub use sessions::{
     RespondReply, SessionEnv, SessionRef, SessionSnapshot, Sessions, SleepFuture, StartRequest,
 };
 pub use single_use::SingleUseGuard;

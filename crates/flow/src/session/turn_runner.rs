@@ -11,7 +11,8 @@ use futures_util::FutureExt;
 use futures_util::future::{Either, select};
 use futures_util::lock::Mutex;
 
-use super::service::{LoadedSession, SessionLocation, Sessions};
+use super::persistence::{LoadedSession, SessionLocation};
+use super::sessions::Sessions;
 use super::state::saturating_add;
 use super::{Session, SessionEnv, SessionError};
 use crate::{
