@@ -43,7 +43,7 @@ Settings come from flags, then FLUXWAY_… variables, then a TOML file; docs/con
 
 /// How an integration should be. What is left out is found by analysis, or asked.
 #[derive(clap::Args)]
-pub(crate) struct WishArgs {
+pub(crate) struct IntegrationArgs {
     /// The framework [default: the surest that has a recipe]
     #[arg(long, value_name = "NAME")]
     pub(crate) framework: Option<String>,
@@ -71,7 +71,7 @@ pub(crate) struct PlanArgs {
     #[arg(value_name = "DIR")]
     pub(crate) folder: Option<PathBuf>,
     #[command(flatten)]
-    pub(crate) wishes: WishArgs,
+    pub(crate) wishes: IntegrationArgs,
     /// Write the plan to this file
     #[arg(long, short, value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,
@@ -87,7 +87,7 @@ pub(crate) struct IntegrateArgs {
     #[arg(value_name = "DIR")]
     pub(crate) folder: Option<PathBuf>,
     #[command(flatten)]
-    pub(crate) wishes: WishArgs,
+    pub(crate) wishes: IntegrationArgs,
     /// Write without asking; what is left open takes its default
     #[arg(long, short)]
     pub(crate) yes: bool,

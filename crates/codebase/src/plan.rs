@@ -34,7 +34,7 @@ pub use apply::{
     ApplyError, ApplyOutcome, ApplyResult, Conflict, UndoResult, UndoablePlan, apply, can_undo,
     has_interrupted_plan, is_undone, list_undoable_plans, recover, recover_and_clean_up, undo, undo_by_plan,
 };
-pub use decorate::decorate_function;
+pub use decorate::{DecorateError, decorate_function};
 pub use diff::unified_diff;
 pub use diff_redaction::{RedactedDiff, SecretFinder, redact_diff};
 pub use document::{

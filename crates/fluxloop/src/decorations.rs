@@ -156,9 +156,9 @@ fn add_decorator(
             }
             true
         }
-        Err(reason) => {
+        Err(error) => {
             let (shown, file) = (input.display_name(name, path, 0), input.texts().file(path));
-            let reason = reason.replace(path, &file).replace(name, &shown);
+            let reason = error.describe(&file, &shown);
             contribution.warnings.push(format!("{shown} is not decorated: {reason}"));
             false
         }

@@ -8,31 +8,13 @@ mod search;
 use codebase::{Agent, Evidence, NameKind, Profile, Route};
 use tree::{Tree, WorkBudget};
 
-use crate::integrate::{Integration, Variant, display_route};
+use crate::integrate::{Integration, IntegrationOptions, UnknownPackage, Variant, display_route};
 use crate::recipe::Recipe;
-use crate::release_line::ReleaseLine;
 use search::IntegrationSearch;
 
 /// The most packages that are tried, and the most reasons that are given.
 const MAX_PACKAGES: usize = 12;
 const MAX_REASONS: usize = 4;
-
-/// What is decided already. The rest is open.
-#[derive(Debug, Clone, Default)]
-pub struct Wanted {
-    /// The framework.
-    pub recipe: Option<&'static Recipe>,
-    /// The package: its folder or its name.
-    pub package: Option<String>,
-    /// The variant.
-    pub variant: Option<Variant>,
-    /// The line of the CLI.
-    pub line: Option<ReleaseLine>,
-    /// The function or the route.
-    pub agent: Option<String>,
-    /// The field of the request.
-    pub request_field: Option<String>,
-}
 
 /// One way in: a package and a framework, and what is open about them.
 #[derive(Debug)]
@@ -51,7 +33,7 @@ pub struct FeasibleIntegration {
     pub why_variant: Option<String>,
     /// All variants that lead to edits.
     pub variants: Vec<Variant>,
-    /// What could be run. The one that would be taken is [marked](Candidate::is_usual); if none is, it is something else.
+    /// What could be run. The one that would be taken is [marked](AgentCandidate::is_default); if none is, it is something else.
     pub agents: Vec<AgentCandidate>,
     integration: Integration,
 }
@@ -95,14 +77,15 @@ pub struct FeasibleIntegrations {
     pub skipped_packages: usize,
 }
 
-/// Finds every way in. That the package is not there is the only error.
+/// Finds every way in: by this recipe, or by any.
 pub fn find_feasible_integrations(
     tree: &Tree,
     profile: &Profile,
-    wanted: &Wanted,
+    recipe: Option<&'static Recipe>,
+    options: &IntegrationOptions,
     budget: &WorkBudget,
-) -> Result<FeasibleIntegrations, String> {
-    let search = IntegrationSearch { tree, profile, options: wanted, budget };
+) -> Result<FeasibleIntegrations, UnknownPackage> {
+    let search = IntegrationSearch { tree, profile, recipe, options, budget };
     let mut folders = search.packages()?;
     let mut all = FeasibleIntegrations {
         skipped_packages: folders.len().saturating_sub(MAX_PACKAGES),
@@ -117,8 +100,8 @@ pub fn find_feasible_integrations(
             }
             match search.check_feasibility(&folder, recipe, framework) {
                 // Two frameworks of a package that come to the same edits are one choice.
-                Ok(prospect) if own.iter().any(|known| known.has_same_edits(&prospect)) => {}
-                Ok(prospect) => own.push(prospect),
+                Ok(candidate) if own.iter().any(|known| known.has_same_edits(&candidate)) => {}
+                Ok(candidate) => own.push(candidate),
                 Err(reason) if all.reasons.contains(&reason) => {}
                 Err(reason) => all.reasons.push(reason),
             }
@@ -127,9 +110,9 @@ pub fn find_feasible_integrations(
     }
     all.reasons.truncate(MAX_REASONS);
     let is_aside =
-        |prospect: &FeasibleIntegration| codebase::is_example_or_test(&format!("{}/x", prospect.package));
-    if wanted.package.is_none() && !all.integrations.iter().all(is_aside) {
-        all.integrations.retain(|prospect| !is_aside(prospect));
+        |candidate: &FeasibleIntegration| codebase::is_example_or_test(&format!("{}/x", candidate.package));
+    if options.package.is_none() && !all.integrations.iter().all(is_aside) {
+        all.integrations.retain(|candidate| !is_aside(candidate));
     }
     all.integrations.sort_by(|one, other| {
         one.needs_field()
@@ -141,7 +124,7 @@ pub fn find_feasible_integrations(
 
 impl FeasibleIntegration {
     fn has_same_edits(&self, other: &Self) -> bool {
-        self.integration.edits == other.integration.edits
+        self.integration.outcome == other.integration.outcome
     }
 
     fn needs_field(&self) -> bool {

@@ -39,17 +39,15 @@ impl Variant {
     }
 }
 
-/// What is wanted.
-#[derive(Debug, Clone)]
+/// What the caller has decided about an integration. The analysis decides what is `None`.
+#[derive(Debug, Clone, Default)]
 pub struct IntegrationOptions {
-    /// The framework.
-    pub recipe: &'static Recipe,
     /// The package in a repository of several: its folder or its name.
     pub package: Option<String>,
-    /// The variant, if it is not left open.
+    /// The variant.
     pub variant: Option<Variant>,
-    /// The line of the CLI, if it is not left open.
-    pub line: Option<ReleaseLine>,
+    /// The release line of the FluxLoop CLI.
+    pub release_line: Option<ReleaseLine>,
     /// The function to run, as `path/to/file.py:function`, or the route, as `POST /chat`.
     pub agent: Option<String>,
     /// The field of a request that carries the text.
@@ -81,20 +79,62 @@ pub struct Integration {
     pub url: Option<String>,
     /// How the program is started, if it has to be; in a sentence.
     pub start_command: Option<String>,
-    /// What it does, in a sentence.
-    pub summary: String,
-    /// The edits; none if nothing can be done.
-    pub edits: Vec<Edit>,
+    /// The edits, or why there are none.
+    pub outcome: IntegrationOutcome,
     /// Checks, warnings, prerequisites.
     pub facts: PlanDetails,
-    /// Why there are no edits.
-    pub refused: Option<String>,
+    /// What the summary says after its first words: for what project, by what runner.
+    scope: String,
     /// What of the repository the sentences here do not repeat.
     pub texts: NameRedactor,
 }
 
+/// Whether a recipe can integrate FluxLoop.
+#[derive(Debug, PartialEq)]
+pub enum IntegrationOutcome {
+    /// It can, by these edits.
+    Planned(Vec<Edit>),
+    /// It cannot, for this reason.
+    Refused(String),
+}
+
+impl Integration {
+    /// What the plan does, in a sentence. `has_edits`: the edits could be placed in the files as they are.
+    pub fn summary(&self, has_edits: bool) -> String {
+        let verb = if has_edits { "Add" } else { "No" };
+        format!("{verb} FluxLoop integration for {}.", self.scope)
+    }
+
+    /// The edits; none if the recipe refused.
+    pub fn edits(&self) -> &[Edit] {
+        match &self.outcome {
+            IntegrationOutcome::Planned(edits) => edits,
+            IntegrationOutcome::Refused(_) => &[],
+        }
+    }
+
+    /// Why the recipe refused.
+    pub fn refusal(&self) -> Option<&str> {
+        match &self.outcome {
+            IntegrationOutcome::Planned(_) => None,
+            IntegrationOutcome::Refused(reason) => Some(reason),
+        }
+    }
+}
+
+/// No package of the repository has this folder or name.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("there is no package `{package}`; there are {}", known.join(", "))]
+pub struct UnknownPackage {
+    /// What the caller named.
+    pub package: String,
+    /// Packages that there are.
+    pub known: Vec<String>,
+}
+
 /// Everything that is known while an integration is worked out.
 pub(crate) struct RecipeInput<'a> {
+    pub(crate) recipe: &'static Recipe,
     pub(crate) tree: &'a Tree,
     pub(crate) profile: &'a Profile,
     pub(crate) options: &'a IntegrationOptions,
@@ -125,7 +165,7 @@ pub(crate) struct Contribution {
 
 impl RecipeInput<'_> {
     pub(crate) fn recipe(&self) -> &'static Recipe {
-        self.options.recipe
+        self.recipe
     }
 
     pub(crate) fn release_line(&self) -> ReleaseLine {
@@ -202,19 +242,24 @@ impl RecipeInput<'_> {
     }
 }
 
-/// Works out an integration. That the package is not there is the only error.
-pub fn integrate(tree: &Tree, profile: &Profile, ask: &IntegrationOptions) -> Result<Integration, String> {
-    let recipe = ask.recipe;
-    let (package, mut notes) = package::select_package(profile, ask)?;
-    notes.extend(package::other_packages_note(profile, ask, &package));
+/// Works out an integration by this recipe.
+pub fn integrate(
+    tree: &Tree,
+    profile: &Profile,
+    recipe: &'static Recipe,
+    options: &IntegrationOptions,
+) -> Result<Integration, UnknownPackage> {
+    let (package, mut notes) = package::select_package(profile, recipe, options)?;
+    notes.extend(package::other_packages_note(profile, options, &package));
     let framework = framework_in_package(profile, recipe, &package);
-    let layout = FluxloopLayout::detect(tree, &package, ask.line, &profile.redactor);
-    let (variant, why_variant) = choose_variant(tree, ask, &package);
+    let layout = FluxloopLayout::detect(tree, &package, options.release_line, &profile.redactor);
+    let (variant, why_variant) = choose_variant(tree, recipe, options.variant, &package);
     let name = package::scenario_name(profile, &layout, &package, &mut notes);
-    let scene = RecipeInput {
+    let input = RecipeInput {
+        recipe,
         tree,
         profile,
-        options: ask,
+        options,
         package,
         framework,
         layout,
@@ -222,32 +267,32 @@ pub fn integrate(tree: &Tree, profile: &Profile, ask: &IntegrationOptions) -> Re
         name,
         summaries: RefCell::default(),
     };
-    let found = if scene.framework.is_none() && recipe.name != "python" {
-        let place = scene.location_phrase();
+    let found = if input.framework.is_none() && !recipe.is_plain_python() {
+        let place = input.location_phrase();
         Err(format!("nothing shows that {} is used{place}", recipe.title))
     } else if recipe.ecosystem == Ecosystem::Python {
-        python::integrate(&scene)
+        python::integrate(&input)
     } else {
-        node::integrate(&scene)
+        node::integrate(&input)
     };
-    let (mut found, refused) = match found {
+    let (mut found, refusal) = match found {
         Ok(found) => (found, None),
         Err(reason) => (Contribution::default(), Some(reason)),
     };
     if let Some(runner) = &found.runner {
         let setup = ProjectConfig {
-            release_line: scene.release_line(),
-            name: &scene.name,
+            release_line: input.release_line(),
+            name: &input.name,
             runner,
             url: found.url.as_deref(),
         };
-        let edits = setup.edits(tree, &scene.layout);
+        let edits = setup.edits(tree, &input.layout);
         found.edits.extend(edits);
     }
-    if refused.is_none() && scene.uses_sdk() && recipe.ecosystem == Ecosystem::Python {
-        found.edits.extend(dependency::requirement_edit(&scene));
+    if refusal.is_none() && input.uses_sdk() && recipe.ecosystem == Ecosystem::Python {
+        found.edits.extend(dependency::requirement_edit(&input));
     }
-    Ok(build_integration(&scene, found, refused, why_variant, notes))
+    Ok(build_integration(&input, found, refusal, why_variant, notes))
 }
 
 /// The framework as it is in a package: with the places there alone.
@@ -261,12 +306,12 @@ fn framework_in_package(profile: &Profile, recipe: &Recipe, package: &str) -> Op
     is_used.then_some(framework)
 }
 
-fn choose_variant(tree: &Tree, ask: &IntegrationOptions, package: &str) -> (Variant, String) {
+fn choose_variant(tree: &Tree, recipe: &Recipe, wanted: Option<Variant>, package: &str) -> (Variant, String) {
     let has_sdk = || {
         let manifest = read_package_json(tree, package).unwrap_or_default();
         ["dependencies", "devDependencies"].iter().any(|group| manifest[group].get("@fluxloop/sdk").is_some())
     };
-    match (ask.variant, ask.recipe.sdk) {
+    match (wanted, recipe.sdk) {
         (Some(variant), _) => (variant, "it was asked for".to_owned()),
         (None, SdkSupport::Decorators) => (
             Variant::Sdk,
@@ -283,7 +328,7 @@ fn choose_variant(tree: &Tree, ask: &IntegrationOptions, package: &str) -> (Vari
 fn build_integration(
     input: &RecipeInput<'_>,
     contribution: Contribution,
-    refused: Option<String>,
+    refusal: Option<String>,
     why_variant: String,
     notes: Vec<String>,
 ) -> Integration {
@@ -292,7 +337,7 @@ fn build_integration(
     let manager = input.manager();
     let mut facts =
         PlanDetails { warnings: notes, prerequisites: contribution.prerequisites, ..PlanDetails::default() };
-    if refused.is_none() {
+    if refusal.is_none() {
         facts.warnings.push(format!(
             "Variant `{}`: {why_variant}. FluxLoop CLI {}: {}.",
             input.variant.name(),
@@ -300,11 +345,11 @@ fn build_integration(
             input.layout.why
         ));
     }
-    if let Some(reason) = &refused {
+    if let Some(reason) = &refusal {
         facts.warnings.push(format!("There are no edits: {reason}."));
     }
     facts.warnings.extend(contribution.warnings);
-    if refused.is_none() {
+    if refusal.is_none() {
         let python_manager = manager.filter(|manager| manager.ecosystem() == Ecosystem::Python);
         let installs = python_manager.unwrap_or(PackageManager::Pip);
         facts.prerequisites.push(format!("Python {} or newer", python_version(input)));
@@ -355,7 +400,6 @@ fn build_integration(
         facts.post_checks =
             post_checks(input, &contribution.files_to_compile, runs, manager, &mut facts.warnings);
     }
-    let verb = if refused.is_some() { "No FluxLoop integration" } else { "Add FluxLoop integration" };
     let place = input.location_phrase();
     let shown_target = match contribution.target.as_str() {
         "" => String::new(),
@@ -377,14 +421,9 @@ fn build_integration(
         target: contribution.target,
         target_label: shown_target,
         start_command: contribution.start_command,
-        summary: format!(
-            "{verb} for {} project{place} using {} runner{target}.",
-            recipe.name,
-            recipe.runner_pattern()
-        ),
-        edits: if refused.is_some() { Vec::new() } else { contribution.edits },
+        scope: format!("{} project{place} using {} runner{target}", recipe.name, recipe.runner_pattern()),
+        outcome: refusal.map_or(IntegrationOutcome::Planned(contribution.edits), IntegrationOutcome::Refused),
         facts,
-        refused,
         texts: input.texts().clone(),
     }
 }

@@ -31,11 +31,12 @@ mod wrapper;
 
 pub use check_commands::is_check_command;
 pub use feasibility::{
-    AgentCandidate, FeasibleIntegration, FeasibleIntegrations, UnresolvedField, Wanted,
-    find_feasible_integrations,
+    AgentCandidate, FeasibleIntegration, FeasibleIntegrations, UnresolvedField, find_feasible_integrations,
 };
 pub use guide::{GuideInput, GuideStep, IntegrationGuide, build_guide};
-pub use integrate::{Integration, IntegrationOptions, Variant, integrate};
+pub use integrate::{
+    Integration, IntegrationOptions, IntegrationOutcome, UnknownPackage, Variant, integrate,
+};
 pub use package::likely_recipe;
 pub use project::{contains_secret, find_secret_lines};
 pub use recipe::{RECIPES, Recipe, find_recipe};

@@ -3,9 +3,9 @@
 use codebase::language::{self, Language};
 use codebase::{Ecosystem, Framework, MIN_CANDIDATE_CONFIDENCE, NameKind, Profile, ProjectProfile};
 
-use crate::integrate::IntegrationOptions;
+use crate::integrate::{IntegrationOptions, UnknownPackage};
 use crate::layout::FluxloopLayout;
-use crate::recipe::{Recipe, find_recipe};
+use crate::recipe::{Recipe, find_recipe, plain_python};
 
 /// The most words of a name that a scenario is called after.
 const MAX_SCENARIO_WORDS: usize = 3;
@@ -13,22 +13,23 @@ const MAX_SCENARIO_WORDS: usize = 3;
 /// The package that is meant, and what is to be said about others.
 pub(crate) fn select_package(
     profile: &Profile,
-    ask: &IntegrationOptions,
-) -> Result<(String, Vec<String>), String> {
-    if let Some(wanted) = &ask.package {
+    recipe: &Recipe,
+    options: &IntegrationOptions,
+) -> Result<(String, Vec<String>), UnknownPackage> {
+    if let Some(wanted) = &options.package {
         return Ok((resolve_package_folder(profile, wanted)?, Vec::new()));
     }
-    if let Some((path, _)) = ask.agent.as_ref().and_then(|agent| agent.split_once(':')) {
+    if let Some((path, _)) = options.agent.as_ref().and_then(|agent| agent.split_once(':')) {
         return Ok((owning_package(profile, path), Vec::new()));
     }
     let with_agents = |folder: &str| {
         let own = |path: &str| {
             owning_package(profile, path) == folder
-                && is_python_file(path) == (ask.recipe.ecosystem == Ecosystem::Python)
+                && is_python_file(path) == (recipe.ecosystem == Ecosystem::Python)
         };
         profile.agents.iter().any(|agent| own(&agent.path))
     };
-    let uses = |project: &&ProjectProfile| project.frameworks.contains(&ask.recipe.name);
+    let uses = |project: &&ProjectProfile| project.frameworks.contains(&recipe.name);
     let mut fitting: Vec<&ProjectProfile> = profile.projects.iter().filter(uses).collect();
     let is_used = !fitting.is_empty();
     if !is_used {
@@ -49,7 +50,7 @@ pub(crate) fn select_package(
         vec![format!(
             "This plan is for `{}`. {} is also used in {}: give `package` for a plan of their own.",
             shown(&first.folder),
-            ask.recipe.title,
+            recipe.title,
             others.iter().map(|folder| shown(folder)).collect::<Vec<_>>().join(", ")
         )]
     };
@@ -57,7 +58,7 @@ pub(crate) fn select_package(
 }
 
 /// The folder of a package that somebody names. The root can always be named: programs without a manifest lie there.
-pub(crate) fn resolve_package_folder(profile: &Profile, wanted: &str) -> Result<String, String> {
+pub(crate) fn resolve_package_folder(profile: &Profile, wanted: &str) -> Result<String, UnknownPackage> {
     let plain = normalize_package_name(wanted);
     match find_package(profile, wanted) {
         Some(project) => Ok(project.folder.clone()),
@@ -65,9 +66,8 @@ pub(crate) fn resolve_package_folder(profile: &Profile, wanted: &str) -> Result<
         None => {
             let known =
                 profile.projects.iter().take(20).map(|project| profile.redactor.folder(&project.folder));
-            let known: Vec<_> = known.collect();
-            let wanted = profile.redactor.folder(plain);
-            Err(format!("there is no package `{wanted}`; there are {}", known.join(", ")))
+            let known = known.map(std::borrow::Cow::into_owned).collect();
+            Err(UnknownPackage { package: profile.redactor.folder(plain).into_owned(), known })
         }
     }
 }
@@ -103,9 +103,7 @@ pub fn likely_recipe(
             profile.frameworks.iter().filter(|one| agent.is_some_and(|path| path.starts_with(&one.project)));
         let mut recipes =
             own.filter_map(|one| find_recipe(one.name).filter(|recipe| recipe.ecosystem == one.ecosystem));
-        return recipes
-            .find(|recipe| recipe.ecosystem == Ecosystem::Python)
-            .or_else(|| find_recipe("python"));
+        return recipes.find(|recipe| recipe.ecosystem == Ecosystem::Python).or_else(plain_python);
     }
     let wanted = |one: &&Framework| {
         package.is_none()
@@ -127,14 +125,8 @@ pub fn likely_recipe(
         .collect();
     // The surest comes first; one with an agent goes before one without.
     known.sort_by_key(|(without, _)| *without);
-    let python = || {
-        profile
-            .agents
-            .iter()
-            .any(|agent| is_python_file(&agent.path))
-            .then(|| find_recipe("python"))
-            .flatten()
-    };
+    let python =
+        || profile.agents.iter().any(|agent| is_python_file(&agent.path)).then(plain_python).flatten();
     known.first().map(|(_, recipe)| *recipe).or_else(python)
 }
 
@@ -204,10 +196,10 @@ pub(crate) fn is_python_file(path: &str) -> bool {
 /// Packages besides the chosen one in which a model is called.
 pub(crate) fn other_packages_note(
     profile: &Profile,
-    ask: &IntegrationOptions,
+    options: &IntegrationOptions,
     package: &str,
 ) -> Option<String> {
-    if ask.package.is_some() || ask.agent.is_some() {
+    if options.package.is_some() || options.agent.is_some() {
         return None;
     }
     let mut others: Vec<String> = Vec::new();

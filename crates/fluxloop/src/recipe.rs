@@ -99,7 +99,7 @@ pub static RECIPES: &[Recipe] = &[
     node_recipe("koa", "Koa", SdkSupport::Middleware, 3000),
     vite_recipe("sveltekit", "SvelteKit"),
     vite_recipe("remix", "Remix"),
-    python_recipe("python", "Python"),
+    python_recipe(PLAIN_PYTHON, "Python"),
     python_recipe("langchain", "LangChain"),
     python_recipe("langgraph", "LangGraph"),
     python_recipe("openai-agents", "OpenAI Agents SDK"),
@@ -110,12 +110,25 @@ pub static RECIPES: &[Recipe] = &[
     python_recipe("google-adk", "Google ADK"),
 ];
 
+/// The name of the recipe for Python programs that use no framework.
+const PLAIN_PYTHON: &str = "python";
+
+/// The recipe for Python programs that use no framework.
+pub(crate) fn plain_python() -> Option<&'static Recipe> {
+    find_recipe(PLAIN_PYTHON)
+}
+
 /// The recipe for a framework.
 pub fn find_recipe(name: &str) -> Option<&'static Recipe> {
     RECIPES.iter().find(|recipe| recipe.name == name)
 }
 
 impl Recipe {
+    /// Whether it is for programs that use no framework.
+    pub fn is_plain_python(&self) -> bool {
+        self.name == PLAIN_PYTHON
+    }
+
     /// The documented name of the way FluxLoop runs such a program.
     pub fn runner_pattern(&self) -> &'static str {
         if self.ecosystem == Python { "python-function" } else { "http-rest" }

@@ -130,6 +130,12 @@ impl From<RequestError> for Halt {
     }
 }
 
+impl From<fluxloop::UnknownPackage> for RequestError {
+    fn from(unknown: fluxloop::UnknownPackage) -> Self {
+        Self::invalid_argument("package", unknown.to_string())
+    }
+}
+
 /// What is wrong with the arguments of a call.
 #[derive(Clone, Debug, thiserror::Error)]
 pub(crate) enum ArgumentError {

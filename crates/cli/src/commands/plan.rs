@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Map, Value, json};
 
 use super::client::{AskPolicy, CliClient, with_client};
-use crate::args::{ApplyArgs, PlanArgs, UndoArgs, WishArgs};
+use crate::args::{ApplyArgs, IntegrationArgs, PlanArgs, UndoArgs};
 use crate::config::{Config, ConfigError};
 use crate::exit::{self, CommandError};
 use crate::styling::{self, escape_controls};
@@ -112,7 +112,7 @@ pub(super) fn render_checks(reply: &Value) -> (String, Result<(), CommandError>)
     (shown, verdict)
 }
 
-impl WishArgs {
+impl IntegrationArgs {
     /// What was wished for, as arguments of a tool.
     pub(super) fn arguments(&self) -> Map<String, Value> {
         let given = [

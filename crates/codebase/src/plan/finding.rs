@@ -3,6 +3,8 @@
 use crate::invisible_chars::replace_invisible_chars;
 use crate::name_redaction::{NameKind, NameRedactor};
 
+const ALREADY_PRESENT: &str = "already_present";
+
 /// Whether it can be applied all the same.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum PlanSeverity {
@@ -46,6 +48,16 @@ impl PlanFinding {
 
     pub(crate) fn warning(code: &'static str, says: impl Into<String>) -> Self {
         Self { severity: PlanSeverity::Warning, ..Self::blocking(code, says) }
+    }
+
+    /// The edit changes nothing, because the file already says what it would write.
+    pub(crate) fn already_present(says: impl Into<String>) -> Self {
+        Self::warning(ALREADY_PRESENT, says)
+    }
+
+    /// Whether it only says that an edit is done already.
+    pub fn is_already_present(&self) -> bool {
+        self.code == ALREADY_PRESENT
     }
 
     pub(crate) fn with_fix(mut self, fix: impl Into<String>) -> Self {

@@ -318,7 +318,7 @@ impl EditResolver<'_> {
         match imports::place_import(&target, statement).map_err(blocked_by)? {
             ImportPlacement::AlreadyPresent => {
                 let says = format!("import {} already present in {path}", quote(statement));
-                self.findings.push(PlanFinding::warning("already_present", says));
+                self.findings.push(PlanFinding::already_present(says));
             }
             ImportPlacement::Insert(change) => {
                 self.add_change(path, change);
@@ -344,7 +344,7 @@ impl EditResolver<'_> {
             self.add_change(path, change);
         } else {
             let says = format!("the values are set already in {path}");
-            self.findings.push(PlanFinding::warning("already_present", says));
+            self.findings.push(PlanFinding::already_present(says));
         }
         Ok(())
     }
@@ -356,7 +356,7 @@ impl EditResolver<'_> {
             && outline::parse_decorators_only(code).is_some();
         if !decorates && is_code_present(text, subject.outline.as_ref(), code, edit) {
             let says = format!("the code is already present in {path}");
-            self.findings.push(PlanFinding::warning("already_present", says));
+            self.findings.push(PlanFinding::already_present(says));
             return Ok(());
         }
         let outline = subject.outline.as_ref();

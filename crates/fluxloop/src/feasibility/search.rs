@@ -3,11 +3,13 @@
 use codebase::{Agent, Ecosystem, Framework, MIN_CANDIDATE_CONFIDENCE, Profile, Route};
 use tree::{Tree, WorkBudget};
 
-use super::{AgentCandidate, FeasibleIntegration, UnresolvedField, Wanted, route_label};
+use super::{AgentCandidate, FeasibleIntegration, UnresolvedField, route_label};
 use crate::endpoint::route_rank;
-use crate::integrate::{Integration, IntegrationOptions, Variant, integrate};
+use crate::integrate::{
+    Integration, IntegrationOptions, IntegrationOutcome, UnknownPackage, Variant, integrate,
+};
 use crate::package::{self, is_python_file, owning_package};
-use crate::recipe::{Recipe, find_recipe};
+use crate::recipe::{Recipe, find_recipe, plain_python};
 
 /// The most frameworks of a package that are tried, and the most functions and routes of a framework.
 const MAX_FRAMEWORKS_PER_PACKAGE: usize = 4;
@@ -17,7 +19,9 @@ const MAX_AGENTS: usize = 10;
 pub(super) struct IntegrationSearch<'a> {
     pub(super) tree: &'a Tree,
     pub(super) profile: &'a Profile,
-    pub(super) options: &'a Wanted,
+    /// The one recipe to try; `None`: every one that fits.
+    pub(super) recipe: Option<&'static Recipe>,
+    pub(super) options: &'a IntegrationOptions,
     pub(super) budget: &'a WorkBudget,
 }
 
@@ -35,7 +39,7 @@ impl IntegrationSearch<'_> {
     }
 
     /// The packages that may be meant; those in which a model is called come first.
-    pub(super) fn packages(&self) -> Result<Vec<String>, String> {
+    pub(super) fn packages(&self) -> Result<Vec<String>, UnknownPackage> {
         if let Some(wanted) = &self.options.package {
             return Ok(vec![package::resolve_package_folder(self.profile, wanted)?]);
         }
@@ -67,7 +71,7 @@ impl IntegrationSearch<'_> {
             Some((recipe, Some(one)))
         });
         let mut known: Vec<_> = known.take(MAX_FRAMEWORKS_PER_PACKAGE).collect();
-        if let Some(wanted) = self.options.recipe {
+        if let Some(wanted) = self.recipe {
             known.retain(|(recipe, _)| recipe.name == wanted.name);
             return if known.is_empty() { vec![(wanted, None)] } else { known };
         }
@@ -79,7 +83,7 @@ impl IntegrationSearch<'_> {
         let has_python = known.iter().any(|(recipe, _)| recipe.ecosystem == Ecosystem::Python);
         let calls_model = || self.agents(folder).next().is_some();
         if !has_python && (path.is_some_and(is_python_file) || calls_model()) {
-            known.extend(find_recipe("python").map(|recipe| (recipe, None)));
+            known.extend(plain_python().map(|recipe| (recipe, None)));
         }
         known
     }
@@ -108,18 +112,18 @@ impl IntegrationSearch<'_> {
         recipe: &'static Recipe,
         what: IntegrationAttempt<'_>,
     ) -> Result<Integration, String> {
-        let ask = IntegrationOptions {
-            recipe,
+        let options = IntegrationOptions {
             package: Some(package_argument(folder).to_owned()),
             variant: self.options.variant.or(what.variant),
-            line: self.options.line,
+            release_line: self.options.release_line,
             agent: what.agent.map(str::to_owned).or_else(|| self.options.agent.clone()),
             request_field: what.field.map(str::to_owned).or_else(|| self.options.request_field.clone()),
         };
-        let integration = integrate(self.tree, self.profile, &ask)?;
-        match &integration.refused {
-            Some(reason) => Err(reason.clone()),
-            None => Ok(integration),
+        let integration =
+            integrate(self.tree, self.profile, recipe, &options).map_err(|unknown| unknown.to_string())?;
+        match integration.outcome {
+            IntegrationOutcome::Refused(reason) => Err(reason),
+            IntegrationOutcome::Planned(_) => Ok(integration),
         }
     }
 

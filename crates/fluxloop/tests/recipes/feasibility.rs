@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use fluxloop::{AgentCandidate, FeasibleIntegration, Wanted, find_feasible_integrations};
+use fluxloop::{AgentCandidate, FeasibleIntegration, IntegrationOptions, find_feasible_integrations};
 use tree::WorkBudget;
 
 use crate::unpack;
@@ -31,8 +31,14 @@ fn all_feasible_integrations_match_snapshot() {
     for path in paths {
         let text = std::fs::read_to_string(&path).unwrap();
         let (_folder, tree, profile) = unpack(&text);
-        let found = find_feasible_integrations(&tree, &profile, &Wanted::default(), &WorkBudget::unlimited())
-            .unwrap();
+        let found = find_feasible_integrations(
+            &tree,
+            &profile,
+            None,
+            &IntegrationOptions::default(),
+            &WorkBudget::unlimited(),
+        )
+        .unwrap();
         writeln!(all, "{}", path.file_stem().unwrap().to_str().unwrap()).unwrap();
         all.extend(found.integrations.iter().map(render_integration));
         for reason in found.reasons.iter().filter(|_| found.integrations.is_empty()) {
@@ -47,18 +53,28 @@ fn all_feasible_integrations_match_snapshot() {
 #[test]
 fn feasible_integrations_respect_options() {
     let (_folder, tree, profile) = unpack(include_str!("repositories/monorepo.txt"));
-    let ways = |wanted: Wanted| {
-        let found = find_feasible_integrations(&tree, &profile, &wanted, &WorkBudget::unlimited());
+    let ways = |options: IntegrationOptions| {
+        let found = find_feasible_integrations(&tree, &profile, None, &options, &WorkBudget::unlimited());
         found.map(|found| found.integrations.iter().map(|one| one.package.clone()).collect::<Vec<_>>())
     };
-    let package = |name: &str| Wanted { package: Some(name.to_owned()), ..Wanted::default() };
-    assert_eq!(ways(Wanted::default()), Ok(vec!["services/chat".to_owned()]));
+    let package =
+        |name: &str| IntegrationOptions { package: Some(name.to_owned()), ..IntegrationOptions::default() };
+    assert_eq!(ways(IntegrationOptions::default()), Ok(vec!["services/chat".to_owned()]));
     assert_eq!(ways(package("chat-service")), Ok(vec!["services/chat".to_owned()]));
     assert_eq!(ways(package("services/mail/")), Ok(vec![]));
     assert_eq!(ways(package("web")), Ok(vec![]));
-    assert!(ways(package("mail-service")).is_err_and(|why| why.contains("there are ., services/chat")));
-    let agent = Wanted { agent: Some("services/chat/chat/brain.py:think".to_owned()), ..Wanted::default() };
+    assert!(
+        ways(package("mail-service"))
+            .is_err_and(|error| error.to_string().contains("there are ., services/chat"))
+    );
+    let agent = IntegrationOptions {
+        agent: Some("services/chat/chat/brain.py:think".to_owned()),
+        ..IntegrationOptions::default()
+    };
     assert_eq!(ways(agent), Ok(vec!["services/chat".to_owned()]));
-    let agent = Wanted { agent: Some("services/chat/chat/brain.py:sink".to_owned()), ..Wanted::default() };
+    let agent = IntegrationOptions {
+        agent: Some("services/chat/chat/brain.py:sink".to_owned()),
+        ..IntegrationOptions::default()
+    };
     assert_eq!(ways(agent), Ok(vec![]));
 }

@@ -14,8 +14,8 @@ use std::path::Path;
 use codebase::plan::{self, Resolution};
 use codebase::{AnalysisRequest, Profile, ScanDepth, analyze};
 use fluxloop::{
-    GuideInput, Integration, IntegrationOptions, RECIPES, ReleaseLine, Variant, build_guide, find_recipe,
-    integrate,
+    GuideInput, Integration, IntegrationOptions, RECIPES, Recipe, ReleaseLine, Variant, build_guide,
+    find_recipe, integrate,
 };
 use tempfile::TempDir;
 use tree::{Tree, WorkBudget};
@@ -43,28 +43,28 @@ fn parse_variant(name: &str) -> Option<Variant> {
     }
 }
 
-fn parse_options(head: &str) -> IntegrationOptions {
+fn parse_options(head: &str) -> (&'static Recipe, IntegrationOptions) {
     let value = |name: &str| {
         let found = head.split(' ').find_map(|word| word.strip_prefix(name)?.strip_prefix('='));
         found.map(|text| text.replace('+', " "))
     };
-    IntegrationOptions {
-        recipe: find_recipe(&value("framework").unwrap()).unwrap(),
+    let options = IntegrationOptions {
         package: value("package"),
         variant: value("variant").as_deref().and_then(parse_variant),
-        line: value("cli").as_deref().and_then(ReleaseLine::from_name),
+        release_line: value("cli").as_deref().and_then(ReleaseLine::from_name),
         agent: value("agent"),
         request_field: value("request_field"),
-    }
+    };
+    (find_recipe(&value("framework").unwrap()).unwrap(), options)
 }
 
 fn resolve_plan(tree: &Tree, integration: &Integration) -> Resolution {
-    plan::resolve_edits(tree, integration.edits.clone(), &[], &WorkBudget::unlimited()).unwrap()
+    plan::resolve_edits(tree, integration.edits().to_vec(), &[], &WorkBudget::unlimited()).unwrap()
 }
 
 /// Everything that a reader of the plan sees.
 fn render_plan(integration: &Integration, resolution: &Resolution) -> String {
-    let mut text = format!("{}\n", integration.summary);
+    let mut text = format!("{}\n", integration.summary(integration.refusal().is_none()));
     writeln!(
         text,
         "{} ({}), FluxLoop {} ({})",
@@ -98,10 +98,11 @@ fn recipes() {
         let text = std::fs::read_to_string(path).unwrap();
         let head = text.lines().next().unwrap().trim_start_matches("# ");
         let (_folder, tree, profile) = unpack(&text);
-        let integration = integrate(&tree, &profile, &parse_options(head)).unwrap();
+        let (recipe, options) = parse_options(head);
+        let integration = integrate(&tree, &profile, recipe, &options).unwrap();
         let resolution = resolve_plan(&tree, &integration);
         assert!(resolution.is_clean(), "{path:?}: {:#?}", resolution.findings);
-        assert_eq!(integration.refused.is_some(), resolution.files.is_empty(), "{path:?}");
+        assert_eq!(integration.refusal().is_some(), resolution.files.is_empty(), "{path:?}");
         insta::with_settings!({ omit_expression => true, prepend_module_to_snapshot => false }, {
             insta::assert_snapshot!(render_plan(&integration, &resolution));
         });
@@ -123,20 +124,17 @@ fn every_plan_resolves_cleanly_and_idempotently() {
                 .into_iter()
                 .flat_map(|line| [(line, None), (line, Some(Variant::Bridge)), (line, Some(Variant::Sdk))])
             {
-                let ask = IntegrationOptions {
-                    recipe,
-                    package: None,
+                let options = IntegrationOptions {
                     variant: wanted,
-                    line: Some(line),
-                    agent: None,
-                    request_field: None,
+                    release_line: Some(line),
+                    ..IntegrationOptions::default()
                 };
-                let integration = integrate(&tree, &profile, &ask).unwrap();
+                let integration = integrate(&tree, &profile, recipe, &options).unwrap();
                 let first = resolve_plan(&tree, &integration);
                 assert!(first.is_clean(), "{path:?} {} {}: {:#?}", recipe.name, line.name(), first.findings);
                 assert_eq!(
-                    integration.refused.is_none(),
-                    !integration.edits.is_empty(),
+                    integration.refusal().is_none(),
+                    !integration.edits().is_empty(),
                     "{path:?} {}",
                     recipe.name
                 );
@@ -144,7 +142,7 @@ fn every_plan_resolves_cleanly_and_idempotently() {
                     plan::resolve_edits(&tree, first.edits.clone(), &[], &WorkBudget::unlimited()).unwrap();
                 assert_eq!(exact.files, first.files, "{path:?} {}", recipe.name);
                 assert_eq!(build_guide(&GuideInput::from_integration(&integration)).steps.len(), 4);
-                if integration.refused.is_none() { plans += 1 } else { refusals += 1 }
+                if integration.refusal().is_none() { plans += 1 } else { refusals += 1 }
             }
         }
     }

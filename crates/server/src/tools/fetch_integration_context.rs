@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use codebase::{NameKind, Profile};
+use fluxloop::IntegrationOptions;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -14,7 +15,7 @@ use super::run_integration_workflow::WorkflowStages;
 use super::support::context_reply::{
     ContextReply, LocatedProjects, TruncatedReply, project_file_warnings, project_overview, topics,
 };
-use super::support::integration::{AnalyzedRepository, IntegrationPreferences, RepositoryAccess};
+use super::support::integration::{AnalyzedRepository, RepositoryAccess};
 use super::support::opaque_object::OpaqueObject;
 use super::support::repository_text::{RepositoryTextView, omitted_texts};
 use super::{Effect, Tool, ToolSpec, Toolset, run_integration_workflow};
@@ -103,7 +104,7 @@ impl Tool for FetchIntegrationContext {
             let subject = AnalyzedRepository::open(&reach, &args.root, Vec::new(), budget)?;
             let located = LocatedProjects::find(&roots, &args.root)?;
             let stages =
-                WorkflowStages::run(&reader, &subject, None, &IntegrationPreferences::default(), budget)?;
+                WorkflowStages::run(&reader, &subject, None, &IntegrationOptions::default(), budget)?;
             Ok((subject, located, stages))
         });
         let (subject, located, mut stages) = analysed.await?;

@@ -1,14 +1,14 @@
 //! `generate_integration_steps`: the way to an integration, as a checklist.
 
 use codebase::package_manager::PackageManager;
-use fluxloop::{GuideInput, IntegrationGuide, ReleaseLine, build_guide};
+use fluxloop::{GuideInput, IntegrationGuide, IntegrationOptions, ReleaseLine, build_guide};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::support::integration::{
-    AnalyzedRepository, IntegrationPreferences, RepositoryAccess, VariantWish, frameworks_schema,
-    profile_entry_points, profile_root, require_recipe,
+    AnalyzedRepository, RepositoryAccess, VariantChoice, frameworks_schema, profile_entry_points,
+    profile_root, require_recipe,
 };
 use super::support::repository_text::{RepositoryTextView, omitted_texts};
 use super::{Effect, Tool, ToolSpec, Toolset};
@@ -34,7 +34,7 @@ pub(crate) struct Args {
     #[serde(default)]
     package: Option<String>,
     #[serde(default)]
-    variant: VariantWish,
+    variant: VariantChoice,
 }
 
 /// The steps.
@@ -90,13 +90,13 @@ impl Tool for GenerateIntegrationSteps {
             let Some(root) = root.or_else(|| profile.is_none().then(|| ".".to_owned())) else {
                 return Ok(Reply::from_situation(&situation_from_profile(recipe, args.variant, profile)));
             };
-            let wishes = IntegrationPreferences {
+            let options = IntegrationOptions {
                 package: args.package,
-                variant: args.variant,
-                ..IntegrationPreferences::default()
+                variant: args.variant.variant(),
+                ..IntegrationOptions::default()
             };
             let subject = AnalyzedRepository::open(&reach, &root, profile_entry_points(profile), budget)?;
-            let integration = subject.integrate(&wishes.with_recipe(recipe))?;
+            let integration = subject.integrate(recipe, &options)?;
             Ok(Reply::from_situation(&GuideInput::from_integration(&integration)))
         })
         .await
@@ -106,7 +106,7 @@ impl Tool for GenerateIntegrationSteps {
 /// What a profile alone tells.
 fn situation_from_profile(
     recipe: &'static fluxloop::Recipe,
-    variant: VariantWish,
+    variant: VariantChoice,
     profile: Option<&Map<String, Value>>,
 ) -> GuideInput {
     let named = profile.and_then(|profile| profile.get("packageManagers")).and_then(Value::as_array);

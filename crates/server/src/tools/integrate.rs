@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use super::analyze_repository::default_root;
 use super::apply_edit_plan::Check;
 use super::support::integration::{
-    CONSENT_FIELD, VariantWish, consent_message, ensure_checks_allowed, release_lines_schema,
+    CONSENT_FIELD, VariantChoice, consent_message, ensure_checks_allowed, release_lines_schema,
 };
 use super::{Effect, InteractiveTool, ToolSpec, Toolset};
 use crate::ToolContext;
@@ -33,7 +33,7 @@ pub(crate) struct Args {
     /// Its folder or name.
     package: Option<String>,
     framework: Option<String>,
-    variant: Option<VariantWish>,
+    variant: Option<VariantChoice>,
     #[serde(default)]
     #[schemars(schema_with = "release_lines_schema")]
     cli: Option<String>,
@@ -142,7 +142,7 @@ impl Integrate {
             match f.step("plan", |_| self.propose(&args.root, &chosen)).await? {
                 Proposal::Ready(ready) => return Ok((chosen, *ready)),
                 Proposal::Refused(why) if chosen.is_agent_typed => {
-                    chosen.agent = Some(questions::ask_agent_name(f, Some(&why)).await?);
+                    chosen.options.agent = Some(questions::ask_agent_name(f, Some(&why)).await?);
                 }
                 Proposal::Refused(why) => return Err(Halt::refuse(format!("{why}; nothing was written"))),
             }

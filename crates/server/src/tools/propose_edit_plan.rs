@@ -2,6 +2,7 @@
 
 use codebase::NameRedactor;
 use codebase::plan::{Edit, EditPlan, FileChange, Rollback};
+use fluxloop::IntegrationOptions;
 use jiff::Timestamp;
 use protocol::mcp::{PromptArgument, PromptDescriptor};
 use schemars::JsonSchema;
@@ -11,8 +12,8 @@ use std::collections::BTreeMap;
 use tree::Tree;
 
 use super::support::integration::{
-    AnalyzedRepository, IntegrationPreferences, RepositoryAccess, VariantWish, build_plan, frameworks_schema,
-    profile_entry_points, profile_root, release_lines_schema, require_recipe,
+    AnalyzedRepository, RepositoryAccess, VariantChoice, build_plan, frameworks_schema, profile_entry_points,
+    profile_root, release_line, release_lines_schema, require_recipe,
 };
 use super::support::opaque_object::OpaqueObject;
 use super::support::plan_view::{visible_plan, visible_workspace_edit};
@@ -42,7 +43,7 @@ pub(crate) struct Args {
     package: Option<String>,
     /// `sdk`: decorators or middleware; `bridge`: no application code touched; `auto` chooses and says why.
     #[serde(default)]
-    variant: VariantWish,
+    variant: VariantChoice,
     /// Line of the FluxLoop CLI; default: the repository's, else the newest.
     #[serde(default)]
     #[schemars(schema_with = "release_lines_schema")]
@@ -59,11 +60,11 @@ pub(crate) struct Args {
 }
 
 impl Args {
-    fn preferences(&self) -> IntegrationPreferences {
-        IntegrationPreferences {
+    fn options(&self) -> IntegrationOptions {
+        IntegrationOptions {
             package: self.package.clone(),
-            variant: self.variant,
-            cli: self.cli.clone(),
+            variant: self.variant.variant(),
+            release_line: release_line(self.cli.as_deref()),
             agent: self.agent.clone(),
             request_field: self.request_field.clone(),
         }
@@ -120,9 +121,9 @@ impl Tool for ProposeEditPlan {
             let profile = args.repository_profile.as_ref();
             let root = args.root.clone().or_else(|| profile_root(profile)).unwrap_or_else(|| ".".to_owned());
             let subject = AnalyzedRepository::open(&reach, &root, profile_entry_points(profile), budget)?;
-            let integration = subject.integrate(&args.preferences().with_recipe(recipe))?;
+            let integration = subject.integrate(recipe, &args.options())?;
             let texts = integration.texts.clone();
-            let plan = build_plan(&subject.tree, integration, budget)?;
+            let plan = build_plan(&subject.tree, &integration, budget)?;
             let edit = args.workspace_edit.then(|| {
                 let path = subject.tree.path().to_string_lossy();
                 let root = format!("file://{}", codebase::plan::uri_path(&path));

@@ -1,7 +1,7 @@
 //! `run_integration_workflow`: analyse, detect, steps, plan, validate, in one call.
 
 use codebase::plan::validate_plan;
-use fluxloop::{GuideInput, Recipe};
+use fluxloop::{GuideInput, IntegrationOptions, Recipe};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -10,8 +10,8 @@ use tree::WorkBudget;
 use super::analyze_repository::{self, default_root};
 use super::propose_edit_plan::ProposedPlan;
 use super::support::integration::{
-    AnalyzedRepository, IntegrationPreferences, RepositoryAccess, VariantWish, build_plan,
-    release_lines_schema, require_recipe, validation_rules,
+    AnalyzedRepository, RepositoryAccess, VariantChoice, build_plan, release_line, release_lines_schema,
+    require_recipe, validation_rules,
 };
 use super::support::opaque_object::OpaqueObject;
 use super::{
@@ -38,7 +38,7 @@ pub(crate) struct Args {
     #[serde(default)]
     package: Option<String>,
     #[serde(default)]
-    variant: VariantWish,
+    variant: VariantChoice,
     #[serde(default)]
     #[schemars(schema_with = "release_lines_schema")]
     cli: Option<String>,
@@ -49,11 +49,11 @@ pub(crate) struct Args {
 }
 
 impl Args {
-    fn preferences(&self) -> IntegrationPreferences {
-        IntegrationPreferences {
+    fn options(&self) -> IntegrationOptions {
+        IntegrationOptions {
             package: self.package.clone(),
-            variant: self.variant,
-            cli: self.cli.clone(),
+            variant: self.variant.variant(),
+            release_line: release_line(self.cli.as_deref()),
             agent: self.agent.clone(),
             request_field: self.request_field.clone(),
         }
@@ -107,7 +107,7 @@ fn analyze_and_run_stages(
 ) -> Result<(AnalyzedRepository, WorkflowStages), RequestError> {
     let named = args.framework.as_deref().map(require_recipe).transpose()?;
     let subject = AnalyzedRepository::open(reach, &args.root, Vec::new(), budget)?;
-    let stages = WorkflowStages::run(call, &subject, named, &args.preferences(), budget)?;
+    let stages = WorkflowStages::run(call, &subject, named, &args.options(), budget)?;
     Ok((subject, stages))
 }
 
@@ -140,16 +140,16 @@ impl WorkflowStages {
         call: &ToolContext,
         repository: &AnalyzedRepository,
         named: Option<&'static Recipe>,
-        wishes: &IntegrationPreferences,
+        options: &IntegrationOptions,
         budget: &WorkBudget,
     ) -> Result<Self, RequestError> {
         let detection = detect_frameworks::reply_from_profile(&repository.profile);
         let likely = || {
-            fluxloop::likely_recipe(&repository.profile, wishes.package.as_deref(), wishes.agent.as_deref())
+            fluxloop::likely_recipe(&repository.profile, options.package.as_deref(), options.agent.as_deref())
         };
         let mut proposed = None;
         let [integration_steps, edit_plan, validation] = if let Some(recipe) = named.or_else(likely) {
-            run_integration_stages(call, repository, recipe, wishes, budget, &mut proposed)?
+            run_integration_stages(call, repository, recipe, options, budget, &mut proposed)?
         } else {
             let why =
                 "no framework was found that there is a recipe for, and no agent; name one as `framework`";
@@ -176,14 +176,14 @@ fn run_integration_stages(
     call: &ToolContext,
     repository: &AnalyzedRepository,
     recipe: &'static Recipe,
-    wishes: &IntegrationPreferences,
+    options: &IntegrationOptions,
     budget: &WorkBudget,
     proposed: &mut Option<ProposedPlan>,
 ) -> Result<[Value; 3], RequestError> {
-    let integration = repository.integrate(&wishes.with_recipe(recipe))?;
+    let integration = repository.integrate(recipe, options)?;
     let steps = to_value(&steps::Reply::from_situation(&GuideInput::from_integration(&integration)))?;
     let texts = integration.texts.clone();
-    let plan = build_plan(&repository.tree, integration, budget)?;
+    let plan = build_plan(&repository.tree, &integration, budget)?;
     let proposed = proposed.insert(ProposedPlan::new(plan, texts, &repository.tree));
     let shown = to_value(&proposed.to_reply(call, None))?;
     if proposed.plan.edits.is_empty() {

@@ -1,33 +1,18 @@
 //! The questions before the plan. One that has a single possible answer is not asked.
 
 use flow::{Flow, Halt, InvalidAnswer, choice, text};
+use fluxloop::IntegrationOptions;
 
 use super::Args;
 use super::survey::{AgentOption, IntegrationCandidate, IntegrationSurvey, UnknownRequestField};
-use crate::tools::support::integration::{IntegrationPreferences, VariantWish};
+use crate::tools::support::integration::{VariantChoice, release_line};
 
 /// What is to be integrated, and how.
 pub(super) struct IntegrationChoice {
-    pub(super) package: String,
     pub(super) framework: String,
-    pub(super) variant: VariantWish,
-    pub(super) cli: Option<String>,
-    pub(super) agent: Option<String>,
-    pub(super) request_field: Option<String>,
+    pub(super) options: IntegrationOptions,
     /// The user wrote the agent down, and may be asked to write it again.
     pub(super) is_agent_typed: bool,
-}
-
-impl IntegrationChoice {
-    pub(super) fn preferences(&self) -> IntegrationPreferences {
-        IntegrationPreferences {
-            package: Some(self.package.clone()),
-            variant: self.variant,
-            cli: self.cli.clone(),
-            agent: self.agent.clone(),
-            request_field: self.request_field.clone(),
-        }
-    }
 }
 
 /// What the analysis takes by itself.
@@ -46,9 +31,9 @@ pub(super) async fn ask_choice(
     let fit = ask_framework(f, &fits).await?;
     let variant = ask_variant(f, fit, args).await?;
     let named = match variant {
-        VariantWish::Auto => fit.variant.as_str(),
-        VariantWish::Sdk => "sdk",
-        VariantWish::Bridge => "bridge",
+        VariantChoice::Auto => fit.variant.as_str(),
+        VariantChoice::Sdk => "sdk",
+        VariantChoice::Bridge => "bridge",
     };
     let open = args.agent.is_none() && fit.runs_an_agent(named);
     let (agent, is_typed) = if open { ask_agent(f, fit).await? } else { (args.agent.clone(), false) };
@@ -58,15 +43,14 @@ pub(super) async fn ask_choice(
         (None, Some(field)) => Some(ask_request_field(f, field).await?),
         (given, _) => given.clone(),
     };
-    Ok(IntegrationChoice {
-        package: fit.package.clone(),
-        framework: fit.framework.clone(),
-        variant,
-        cli: args.cli.clone(),
+    let options = IntegrationOptions {
+        package: Some(fit.package.clone()),
+        variant: variant.variant(),
+        release_line: release_line(args.cli.as_deref()),
         agent,
         request_field,
-        is_agent_typed: is_typed,
-    })
+    };
+    Ok(IntegrationChoice { framework: fit.framework.clone(), options, is_agent_typed: is_typed })
 }
 
 async fn ask_package(f: &mut Flow<'_>, survey: &IntegrationSurvey) -> Result<String, Halt> {
@@ -113,11 +97,15 @@ fn describe_candidate(fit: &IntegrationCandidate) -> String {
     format!("{}{target}", fit.why)
 }
 
-async fn ask_variant(f: &mut Flow<'_>, fit: &IntegrationCandidate, args: &Args) -> Result<VariantWish, Halt> {
+async fn ask_variant(
+    f: &mut Flow<'_>,
+    fit: &IntegrationCandidate,
+    args: &Args,
+) -> Result<VariantChoice, Halt> {
     let wish = |name: &str| match name {
-        "sdk" => VariantWish::Sdk,
-        "bridge" => VariantWish::Bridge,
-        _ => VariantWish::Auto,
+        "sdk" => VariantChoice::Sdk,
+        "bridge" => VariantChoice::Bridge,
+        _ => VariantChoice::Auto,
     };
     // What cannot be had by itself has to be asked for, even by those who leave the choice to us.
     let Some(why) = &fit.why_variant else { return Ok(wish(&fit.variant)) };
@@ -125,7 +113,7 @@ async fn ask_variant(f: &mut Flow<'_>, fit: &IntegrationCandidate, args: &Args) 
         return Ok(given);
     }
     if fit.variants.len() == 1 {
-        return Ok(VariantWish::Auto);
+        return Ok(VariantChoice::Auto);
     }
     let sdk = if fit.is_python() {
         "sdk: decorators on the functions of the agent"

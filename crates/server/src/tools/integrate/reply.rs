@@ -81,7 +81,7 @@ impl Reply {
             outcome: IntegrateOutcome::Declined,
             plan_id: some(&plan.id),
             framework: some(&chosen.framework),
-            package: some(&chosen.package),
+            package: chosen.options.package.clone().filter(|package| !package.is_empty()),
             variant: some(&ready.variant),
             target: some(&ready.target),
             diff: ready.diff(call),

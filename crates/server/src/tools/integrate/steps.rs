@@ -2,7 +2,7 @@
 
 use codebase::plan::EditPlan;
 use flow::{Halt, InvalidAnswer};
-use fluxloop::{ReleaseLine, Wanted};
+use fluxloop::IntegrationOptions;
 use serde::{Deserialize, Serialize};
 use tree::Roots;
 
@@ -16,7 +16,7 @@ use crate::error::{ArgumentError, RequestError};
 use crate::tools::apply_edit_plan;
 use crate::tools::apply_edit_plan::Check;
 use crate::tools::support::integration::{
-    AnalyzedRepository, RepositoryAccess, VariantWish, build_plan, require_recipe,
+    AnalyzedRepository, RepositoryAccess, VariantChoice, build_plan, release_line, require_recipe,
 };
 use crate::tools::undo_edit_plan::undo_plan;
 
@@ -38,11 +38,11 @@ pub(super) struct IntegrateApplyResult {
 impl Integrate {
     /// Looks at the repository, and finds out what could be integrated.
     pub(super) async fn survey(&self, args: &Args) -> Result<IntegrationSurvey, Halt> {
-        let wanted = Wanted {
-            recipe: args.framework.as_deref().map(require_recipe).transpose().map_err(failure_to_halt)?,
+        let recipe = args.framework.as_deref().map(require_recipe).transpose().map_err(failure_to_halt)?;
+        let options = IntegrationOptions {
             package: args.package.clone(),
-            variant: args.variant.and_then(VariantWish::variant),
-            line: args.cli.as_deref().and_then(ReleaseLine::from_name),
+            variant: args.variant.and_then(VariantChoice::variant),
+            release_line: release_line(args.cli.as_deref()),
             agent: args.agent.clone(),
             request_field: args.request_field.clone(),
         };
@@ -50,25 +50,25 @@ impl Integrate {
         let (reach, root) = (RepositoryAccess::new(&self.call, &plans), args.root.clone());
         let work = run_blocking(&self.call, move |budget| {
             let subject = AnalyzedRepository::open(&reach, &root, Vec::new(), budget)?;
-            IntegrationSurvey::from_analysis(&subject, &wanted, budget)
+            IntegrationSurvey::from_analysis(&subject, recipe, &options, budget)
         });
         work.await.map_err(failure_to_halt)
     }
 
     /// Makes the plan, by the repository as it is now.
     pub(super) async fn propose(&self, root: &str, chosen: &IntegrationChoice) -> Result<Proposal, Halt> {
-        let ask =
-            chosen.preferences().with_recipe(require_recipe(&chosen.framework).map_err(failure_to_halt)?);
+        let recipe = require_recipe(&chosen.framework).map_err(failure_to_halt)?;
+        let options = chosen.options.clone();
         let plans = PlanStore::open(&self.call).await.map_err(failure_to_halt)?;
         let (reach, root) = (RepositoryAccess::new(&self.call, &plans), root.to_owned());
         let work = run_blocking(&self.call, move |budget| {
             let subject = AnalyzedRepository::open(&reach, &root, Vec::new(), budget)?;
-            let integration = subject.integrate(&ask)?;
-            if let Some(why) = integration.refused {
-                return Ok((Proposal::Refused(why), String::new()));
+            let integration = subject.integrate(recipe, &options)?;
+            if let Some(why) = integration.refusal() {
+                return Ok((Proposal::Refused(why.to_owned()), String::new()));
             }
             let (variant, target) = (integration.variant.name().to_owned(), integration.target_label.clone());
-            let plan = build_plan(&subject.tree, integration, budget)?;
+            let plan = build_plan(&subject.tree, &integration, budget)?;
             if plan.edits.is_empty() {
                 let why = plan.warnings.first().cloned().unwrap_or_default();
                 return Ok((Proposal::Refused(why), String::new()));

@@ -3,8 +3,8 @@
 use codebase::{Ecosystem, NameKind, NameRedactor};
 use flow::Halt;
 use fluxloop::{
-    AgentCandidate, FeasibleIntegration, FeasibleIntegrations, UnresolvedField, Variant, Wanted,
-    find_feasible_integrations, find_recipe,
+    AgentCandidate, FeasibleIntegration, FeasibleIntegrations, IntegrationOptions, Recipe, UnresolvedField,
+    Variant, find_feasible_integrations, find_recipe,
 };
 use serde::{Deserialize, Serialize};
 use tree::WorkBudget;
@@ -71,12 +71,12 @@ pub(super) struct UnknownRequestField {
 impl IntegrationSurvey {
     pub(super) fn from_analysis(
         repository: &AnalyzedRepository,
-        wanted: &Wanted,
+        recipe: Option<&'static Recipe>,
+        options: &IntegrationOptions,
         budget: &WorkBudget,
     ) -> Result<Self, RequestError> {
         let FeasibleIntegrations { integrations: found, reasons, skipped_packages: unseen } =
-            find_feasible_integrations(&repository.tree, &repository.profile, wanted, budget)
-                .map_err(|error| RequestError::invalid_argument("package", error))?;
+            find_feasible_integrations(&repository.tree, &repository.profile, recipe, options, budget)?;
         let mut notes = profile_warnings(&repository.profile);
         notes.truncate(MAX_NOTES);
         let texts = &repository.profile.redactor;

@@ -15,26 +15,17 @@ use crate::app::plans::{PlanAuthor, PlanStore};
 use crate::error::{PlanRequestError, RequestError};
 use crate::{CheckPolicy, ToolContext};
 
-/// How the integration should be.
-#[derive(Clone, Default)]
-pub(in crate::tools) struct IntegrationPreferences {
-    pub(in crate::tools) package: Option<String>,
-    pub(in crate::tools) variant: VariantWish,
-    pub(in crate::tools) cli: Option<String>,
-    pub(in crate::tools) agent: Option<String>,
-    pub(in crate::tools) request_field: Option<String>,
-}
-
+// The variant as tools take it. Not a doc comment: that would become part of the published schemas.
 #[derive(Clone, Copy, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub(in crate::tools) enum VariantWish {
+pub(in crate::tools) enum VariantChoice {
     #[default]
     Auto,
     Sdk,
     Bridge,
 }
 
-impl VariantWish {
+impl VariantChoice {
     pub(in crate::tools) fn variant(self) -> Option<Variant> {
         match self {
             Self::Auto => None,
@@ -56,17 +47,9 @@ pub(in crate::tools) fn release_lines_schema(_: &mut SchemaGenerator) -> Schema 
     json_schema!({ "type": "string", "enum": names })
 }
 
-impl IntegrationPreferences {
-    pub(in crate::tools) fn with_recipe(&self, recipe: &'static Recipe) -> IntegrationOptions {
-        IntegrationOptions {
-            recipe,
-            package: self.package.clone(),
-            variant: self.variant.variant(),
-            line: self.cli.as_deref().and_then(ReleaseLine::from_name),
-            agent: self.agent.clone(),
-            request_field: self.request_field.clone(),
-        }
-    }
+/// The release line that an argument names. The schema has checked the name.
+pub(in crate::tools) fn release_line(cli: Option<&str>) -> Option<ReleaseLine> {
+    cli.and_then(ReleaseLine::from_name)
 }
 
 /// The recipe of a framework. The schema has checked the name.
@@ -167,9 +150,12 @@ impl AnalyzedRepository {
         Ok(Self { tree, profile })
     }
 
-    pub(in crate::tools) fn integrate(&self, ask: &IntegrationOptions) -> Result<Integration, RequestError> {
-        integrate(&self.tree, &self.profile, ask)
-            .map_err(|error| RequestError::invalid_argument("package", error))
+    pub(in crate::tools) fn integrate(
+        &self,
+        recipe: &'static Recipe,
+        options: &IntegrationOptions,
+    ) -> Result<Integration, RequestError> {
+        Ok(integrate(&self.tree, &self.profile, recipe, options)?)
     }
 }
 
@@ -189,30 +175,26 @@ pub(in crate::tools) fn validation_rules<'a>(
 /// The plan of an integration, resolved in the tree. Edits that cannot be placed are no edits.
 pub(in crate::tools) fn build_plan(
     tree: &Tree,
-    mut integration: Integration,
+    integration: &Integration,
     budget: &WorkBudget,
 ) -> Result<EditPlan, RequestError> {
-    let edits = std::mem::take(&mut integration.edits);
+    let edits = integration.edits().to_vec();
     let resolution =
         plan::resolve_edits(tree, edits, &[], budget).map_err(RequestError::thread_spawn_failed)?;
-    let mut facts = integration.facts;
+    let mut facts = integration.facts.clone();
     let blocking = resolution.findings.iter().filter(|finding| finding.is_blocking());
     let reasons: Vec<String> = blocking.map(plan::PlanFinding::sentence_with_fix).collect();
     if reasons.is_empty() {
-        let noted = resolution.findings.iter().filter(|finding| finding.code != "already_present");
+        let noted = resolution.findings.iter().filter(|finding| !finding.is_already_present());
         facts.warnings.extend(noted.map(plan::PlanFinding::sentence));
         if !resolution.edits.is_empty() && resolution.files.is_empty() {
             facts.warnings.insert(0, "Everything that this plan would do is done already.".to_owned());
         }
-        return Ok(plan::build_plan(integration.summary, &resolution, facts, fluxloop::is_check_command));
+        let summary = integration.summary(integration.refusal().is_none());
+        return Ok(plan::build_plan(summary, &resolution, facts, fluxloop::is_check_command));
     }
     facts.warnings.insert(0, format!("There are no edits: {}.", reasons.join("; ")));
     facts.post_checks.clear();
     let nothing = plan::Resolution::default();
-    Ok(plan::build_plan(
-        integration.summary.replacen("Add FluxLoop", "No FluxLoop", 1),
-        &nothing,
-        facts,
-        fluxloop::is_check_command,
-    ))
+    Ok(plan::build_plan(integration.summary(false), &nothing, facts, fluxloop::is_check_command))
 }
