@@ -37,19 +37,9 @@ use crate::rpc::{dispatch, envelope, method};
 use crate::telemetry::request_span::{RequestNumber, RequestSpan, TraceId};
 use crate::telemetry::{RequestNotes, RequestTimer};
 use crate::{
-    App, CitationFormat, ConnectionMode, Correlation, DecodedMessage, MessageOrigin, MirroredHeaders,
-    Notifier, Outbox, ToolContext,
+    App, CitationFormat, ConnectionMode, DecodedMessage, MessageOrigin, MirroredHeaders, Notifier, Outbox,
+    ToolContext,
 };
-
-/// What goes with a message on its way.
-#[derive(Clone, Copy)]
-struct MessageOriginRef<'a> {
-    outbox: &'a Arc<dyn Outbox>,
-    sender: &'a Arc<Principal>,
-    headers: Option<&'a MirroredHeaders>,
-    correlation: &'a Correlation,
-    in_batch: bool,
-}
 
 /// One client's connection: decodes what comes in and starts its requests.
 pub struct Connection {
@@ -82,32 +72,25 @@ impl Connection {
         self.handle(self.state.app.decode(bytes), MessageOrigin::for_outbox(Arc::clone(&self.state.outbox)))
     }
 
-    /// The same for what is decoded already, with answers to wherever the delivery says.
-    pub fn handle(self: &Arc<Self>, letter: DecodedMessage, origin: MessageOrigin) -> bool {
-        let sender = origin.sender.map_or_else(|| Arc::clone(&self.state.principal), Arc::new);
-        let way = MessageOriginRef {
-            outbox: &origin.outbox,
-            sender: &sender,
-            headers: origin.headers.as_ref(),
-            correlation: &origin.correlation,
-            in_batch: false,
-        };
-        let to = || Destination::Outbox(Arc::clone(&origin.outbox));
-        match letter.0 {
+    /// The same for a message that is decoded already, with answers to the outbox of its origin.
+    pub fn handle(self: &Arc<Self>, message: DecodedMessage, mut origin: MessageOrigin) -> bool {
+        let rejection = origin.rejection.take();
+        match message.0 {
             Incoming::One(message) => {
                 if let Ok(message) = &message {
                     self.note_dialect(message);
                 }
+                let to = Destination::Outbox(Arc::clone(&origin.outbox));
                 let answerable = message_expects_response(&message);
-                match origin.rejection.filter(|_| answerable && origin.max_requests == 0) {
-                    None => self.handle_message(message, to(), way),
-                    Some(refusal) => self.reject(&message, to(), refusal, way),
+                match rejection.filter(|_| answerable && origin.max_requests == 0) {
+                    None => self.handle_message(message, to, &origin),
+                    Some(rejection) => self.reject(&message, to, rejection, &origin),
                 }
                 answerable
             }
             Incoming::Batch(messages) => {
-                let way = MessageOriginRef { in_batch: true, ..way };
-                self.receive_batch(messages, way, origin.max_requests, origin.rejection)
+                origin.in_batch = true;
+                self.receive_batch(messages, &origin, rejection)
             }
         }
     }
@@ -118,7 +101,7 @@ impl Connection {
         message: &Result<Message, MalformedMessage>,
         to: Destination,
         rejection: RequestRejection,
-        origin: MessageOriginRef<'_>,
+        origin: &MessageOrigin,
     ) {
         let usual = self.default_dialect();
         let (dialect, id) = match message {
@@ -149,10 +132,15 @@ impl Connection {
         )
     }
 
+    /// The caller who sent a message: usually the one who opened the connection.
+    fn sender<'a>(&'a self, origin: &'a MessageOrigin) -> &'a Arc<Principal> {
+        origin.sender.as_ref().unwrap_or(&self.state.principal)
+    }
+
     /// What logs say about a request.
     fn request_span(
         &self,
-        origin: MessageOriginRef<'_>,
+        origin: &MessageOrigin,
         id: Option<Id>,
         method: String,
         trace_id: Option<TraceId>,
@@ -163,11 +151,11 @@ impl Connection {
         };
         let trace_id = trace_id.or(origin.correlation.trace_id);
         let throttles = Arc::clone(&self.state.app.throttles);
-        RequestSpan::new(number, id, method, Some(Arc::clone(origin.sender)), trace_id, throttles)
+        RequestSpan::new(number, id, method, Some(Arc::clone(self.sender(origin))), trace_id, throttles)
     }
 
     /// The same for what is refused before its method is read.
-    fn request_span_without_method(&self, origin: MessageOriginRef<'_>, id: Option<Id>) -> Arc<RequestSpan> {
+    fn request_span_without_method(&self, origin: &MessageOrigin, id: Option<Id>) -> Arc<RequestSpan> {
         self.request_span(origin, id, String::new(), None)
     }
 
@@ -175,14 +163,8 @@ impl Connection {
     pub fn receive_oversized(self: &Arc<Self>) {
         let problem = MessageError::TooLarge { limit: self.state.app.limits.bytes };
         let malformed = MalformedMessage { id: None, error: problem, is_envelope: None };
-        let way = MessageOriginRef {
-            outbox: &self.state.outbox,
-            sender: &self.state.principal,
-            headers: None,
-            correlation: &Correlation::default(),
-            in_batch: false,
-        };
-        self.handle_message(Err(malformed), Destination::Outbox(Arc::clone(&self.state.outbox)), way);
+        let origin = MessageOrigin::for_outbox(Arc::clone(&self.state.outbox));
+        self.handle_message(Err(malformed), Destination::Outbox(Arc::clone(&origin.outbox)), &origin);
     }
 
     /// The longest line that is taken.
@@ -193,28 +175,27 @@ impl Connection {
     fn receive_batch(
         self: &Arc<Self>,
         messages: Vec<Result<Message, MalformedMessage>>,
-        origin: MessageOriginRef<'_>,
-        granted: u32,
+        origin: &MessageOrigin,
         rejection: Option<RequestRejection>,
     ) -> bool {
         self.speaks_envelope.store(false, Ordering::Relaxed);
         if let Some(revision) = self.revision_without_batches() {
-            let to = Destination::Outbox(Arc::clone(origin.outbox));
+            let to = Destination::Outbox(Arc::clone(&origin.outbox));
             let request = self.request_span_without_method(origin, None);
             self.responder(to, Dialect::Mcp(revision), request)
                 .fail(&RequestError::BatchNotAllowed(revision));
             return true;
         }
         let slots = messages.iter().filter(|message| message_expects_response(message)).count();
-        let batch = ResponseBatch::new(slots, Arc::clone(origin.outbox));
-        let granted = usize::try_from(granted).unwrap_or(usize::MAX);
+        let batch = ResponseBatch::new(slots, Arc::clone(&origin.outbox));
+        let granted = usize::try_from(origin.max_requests).unwrap_or(usize::MAX);
         let mut slot = 0;
         for message in messages {
             let to = Destination::Slot(Arc::clone(&batch), slot);
             let answerable = message_expects_response(&message);
             match rejection.clone().filter(|_| answerable && slot >= granted) {
                 None => self.handle_message(message, to, origin),
-                Some(refusal) => self.reject(&message, to, refusal, origin),
+                Some(rejection) => self.reject(&message, to, rejection, origin),
             }
             slot += usize::from(answerable);
         }
@@ -247,7 +228,7 @@ impl Connection {
         self: &Arc<Self>,
         message: Result<Message, MalformedMessage>,
         to: Destination,
-        origin: MessageOriginRef<'_>,
+        origin: &MessageOrigin,
     ) {
         match message {
             Ok(Message::Request(request)) => self.start_request(request, to, origin),
@@ -258,7 +239,7 @@ impl Connection {
         }
     }
 
-    fn reject_malformed(&self, malformed: MalformedMessage, to: Destination, origin: MessageOriginRef<'_>) {
+    fn reject_malformed(&self, malformed: MalformedMessage, to: Destination, origin: &MessageOrigin) {
         let speaks_envelope =
             malformed.is_envelope.unwrap_or_else(|| self.speaks_envelope.load(Ordering::Relaxed));
         let dialect = match self.state.mode {
@@ -269,12 +250,7 @@ impl Connection {
             .fail(&RequestError::Malformed(malformed.error));
     }
 
-    fn start_envelope(
-        self: &Arc<Self>,
-        request: EnvelopeRequest,
-        to: Destination,
-        origin: MessageOriginRef<'_>,
-    ) {
+    fn start_envelope(self: &Arc<Self>, request: EnvelopeRequest, to: Destination, origin: &MessageOrigin) {
         if self.state.mode != ConnectionMode::Stream || origin.in_batch {
             let problem = MessageError::MissingField { field: "jsonrpc" };
             return self.reject_malformed(
@@ -297,7 +273,7 @@ impl Connection {
         });
     }
 
-    fn start_request(self: &Arc<Self>, request: Request, to: Destination, origin: MessageOriginRef<'_>) {
+    fn start_request(self: &Arc<Self>, request: Request, to: Destination, origin: &MessageOrigin) {
         let Request { id, method, params } = request;
         let default = self.default_dialect();
         let trace_id = match &params {
@@ -305,13 +281,14 @@ impl Connection {
             Params::NotAnObject(_) => None,
         };
         let request = self.request_span(origin, Some(id.clone()), method, trace_id);
-        let (dialect, meta, params) = match self.resolve_dialect(request.method(), params, origin.headers) {
-            Ok((dialect, meta, params)) => (dialect, meta, params),
-            Err(failure) => {
-                self.record_rejected(&request, failure.kind());
-                return self.responder(to, default, request).fail(&failure);
-            }
-        };
+        let (dialect, meta, params) =
+            match self.resolve_dialect(request.method(), params, origin.headers.as_ref()) {
+                Ok((dialect, meta, params)) => (dialect, meta, params),
+                Err(failure) => {
+                    self.record_rejected(&request, failure.kind());
+                    return self.responder(to, default, request).fail(&failure);
+                }
+            };
         let manner = ErrorFormat {
             dialect,
             language: self.state.mode.language(),
@@ -329,15 +306,15 @@ impl Connection {
         let call =
             self.tool_context(origin, dialect.revision(), meta.progress_token, log_level, stop.clone());
         let key = id.key().into_owned();
-        let (connection, claims, notes) =
-            (Arc::clone(&self.state), origin.headers.cloned(), RequestNotes::default());
+        let (connection, headers, notes) =
+            (Arc::clone(&self.state), origin.headers.clone(), RequestNotes::default());
         let context = RequestContext {
             connection,
             dialect,
             client,
             id,
             call,
-            headers: claims,
+            headers,
             notes,
             after_response: Mutex::default(),
         };
@@ -355,7 +332,7 @@ impl Connection {
         &self,
         method: &str,
         params: Params,
-        claims: Option<&MirroredHeaders>,
+        headers: Option<&MirroredHeaders>,
     ) -> Result<(Dialect, RequestMeta, Map<String, Value>), RequestError> {
         let params = match params {
             Params::Object(params) => params,
@@ -381,7 +358,7 @@ impl Connection {
         };
         let version =
             stateless.version.as_deref().ok_or_else(|| missing(protocol::mcp::keys::PROTOCOL_VERSION))?;
-        claims.map_or(Ok(()), |claims| claims.check_version(version))?;
+        headers.map_or(Ok(()), |headers| headers.check_version(version))?;
         let revision =
             Revision::parse(version).filter(|revision| revision.is_stateless()).ok_or_else(|| {
                 RequestRejection::UnsupportedVersion { requested: version.chars().take(64).collect() }
@@ -389,7 +366,7 @@ impl Connection {
         if stateless.capabilities.is_none() {
             return Err(missing(protocol::mcp::keys::CLIENT_CAPABILITIES));
         }
-        claims.map_or(Ok(()), |claims| claims.check_method(method, &params))?;
+        headers.map_or(Ok(()), |headers| headers.check_method(method, &params))?;
         Ok((Dialect::Mcp(revision), meta, params))
     }
 
@@ -417,16 +394,16 @@ impl Connection {
 
     fn tool_context(
         &self,
-        origin: MessageOriginRef<'_>,
+        origin: &MessageOrigin,
         revision: Option<Revision>,
         progress_token: Option<Value>,
         log_level: Option<protocol::mcp::LogLevel>,
         stop: CancellationToken,
     ) -> ToolContext {
         ToolContext {
-            principal: Arc::clone(origin.sender),
+            principal: Arc::clone(self.sender(origin)),
             notifier: Notifier::new(
-                Arc::clone(origin.outbox),
+                Arc::clone(&origin.outbox),
                 revision,
                 progress_token,
                 log_level,

@@ -10,6 +10,7 @@ mod hardening;
 mod insight;
 mod integrate;
 mod interactive;
+mod names;
 mod plans;
 mod process;
 mod projects;

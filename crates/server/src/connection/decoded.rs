@@ -59,7 +59,7 @@ pub(crate) fn message_expects_response(message: &Result<Message, MalformedMessag
     matches!(message, Ok(Message::Request(_) | Message::Envelope(_)) | Err(_))
 }
 
-/// How a letter came, and how far it may go.
+/// Where a message came from, where its answers go, and how much of it may be handled.
 pub struct MessageOrigin {
     /// Where answers go, and what is said on the way to them.
     pub outbox: Arc<dyn Outbox>,
@@ -69,11 +69,13 @@ pub struct MessageOrigin {
     /// Why the others may not.
     pub rejection: Option<RequestRejection>,
     /// Who sent it, if it is not whoever opened the connection: what they may do can have changed.
-    pub sender: Option<Principal>,
+    pub sender: Option<Arc<Principal>>,
     /// What the headers say about it, where they have to go with it.
     pub headers: Option<MirroredHeaders>,
     /// What logs call it.
     pub correlation: Correlation,
+    /// The message is part of a batch.
+    pub(crate) in_batch: bool,
 }
 
 impl MessageOrigin {
@@ -86,6 +88,7 @@ impl MessageOrigin {
             sender: None,
             headers: None,
             correlation: Correlation::default(),
+            in_batch: false,
         }
     }
 
@@ -99,7 +102,7 @@ impl MessageOrigin {
     /// It was sent by this one.
     #[must_use]
     pub fn with_sender(mut self, sender: Principal) -> Self {
-        self.sender = Some(sender);
+        self.sender = Some(Arc::new(sender));
         self
     }
 
@@ -112,8 +115,8 @@ impl MessageOrigin {
 
     /// The headers have to go with it.
     #[must_use]
-    pub fn with_headers(mut self, claims: MirroredHeaders) -> Self {
-        self.headers = Some(claims);
+    pub fn with_headers(mut self, headers: MirroredHeaders) -> Self {
+        self.headers = Some(headers);
         self
     }
 }
