@@ -71,9 +71,9 @@ async fn start_sessions(
                         subject: &subject,
                         conversation: || Box::new(FiveQuestions),
                     };
-                    let standing = client.start().await.map_err(|error| error.to_string())?;
+                    let snapshot = client.start().await.map_err(|error| error.to_string())?;
                     if number.is_multiple_of(every) {
-                        some.push((subject, standing.id));
+                        some.push((subject, snapshot.id));
                     }
                 }
                 Ok::<_, String>(some)

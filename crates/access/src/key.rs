@@ -197,7 +197,7 @@ impl Pepper {
         is_ours.then(|| &key[..head.len() + NAME_RANDOM_CHARS + NAME_CHECKSUM_CHARS])
     }
 
-    /// Does the work of [`judge`](Self::judge) for a key that is known to be refused, so that the time which a refusal takes
+    /// Does the work of [`verify`](Self::verify) for a key that is known to be refused, so that the time which a refusal takes
     /// does not tell whether there is a key of this name.
     pub(crate) fn verify_dummy(&self, key: &str) {
         use subtle::ConstantTimeEq;

@@ -18,5 +18,5 @@ pub use key_verifier::{KeyVerifier, KeyVerifyError};
 pub use principal::{Forbidden, Principal};
 pub use rate_limit::{RateLimit, RateLimitStatus, RateLimiter};
 pub use scope::Scope;
-pub use storage::{StoreError, StoreFuture};
 pub use store::{AccessStore, BucketLease, BucketParams, ClockReading, KeyListing};
+pub use store_api::{StoreError, StoreFuture};

@@ -128,12 +128,12 @@ impl RateLimiter {
                 };
             }
         }
-        let purse = *caller.lock_tokens();
-        let retry_after = purse.retry_at.saturating_sub(now.uptime);
+        let local_tokens = *caller.lock_tokens();
+        let retry_after = local_tokens.retry_at.saturating_sub(now.uptime);
         Ok(Some(RateLimitStatus {
             granted,
             limit: plan.rate,
-            remaining: purse.tokens + purse.remaining_in_store,
+            remaining: local_tokens.tokens + local_tokens.remaining_in_store,
             retry_after,
         }))
     }
@@ -150,14 +150,14 @@ impl RateLimiter {
         let terms = BucketParams { max_lease: plan.bucket.max_lease.max(missing), ..plan.bucket };
         let lease = self.store.lease_tokens(subject, terms, now).await?;
         let spent = lease.granted.min(missing);
-        let mut purse = caller.lock_tokens();
-        purse.fallback = None;
-        purse.remaining_in_store = lease.remaining;
+        let mut local_tokens = caller.lock_tokens();
+        local_tokens.fallback = None;
+        local_tokens.remaining_in_store = lease.remaining;
         if spent < missing {
-            purse.retry_at = now.uptime.saturating_add(lease.next_token_in);
+            local_tokens.retry_at = now.uptime.saturating_add(lease.next_token_in);
         }
-        purse.tokens = lease.granted - spent;
-        purse.expires_at = now.uptime.saturating_add(plan.lease_lifetime);
+        local_tokens.tokens = lease.granted - spent;
+        local_tokens.expires_at = now.uptime.saturating_add(plan.lease_lifetime);
         Ok(spent)
     }
 

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use jiff::Timestamp;
-use storage::StoreFuture;
+use store_api::StoreFuture;
 
 use crate::{KeyCredential, KeyRecord};
 

@@ -71,7 +71,7 @@ pub(crate) struct PlanArgs {
     #[arg(value_name = "DIR")]
     pub(crate) folder: Option<PathBuf>,
     #[command(flatten)]
-    pub(crate) wishes: IntegrationArgs,
+    pub(crate) integration: IntegrationArgs,
     /// Write the plan to this file
     #[arg(long, short, value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,
@@ -87,7 +87,7 @@ pub(crate) struct IntegrateArgs {
     #[arg(value_name = "DIR")]
     pub(crate) folder: Option<PathBuf>,
     #[command(flatten)]
-    pub(crate) wishes: IntegrationArgs,
+    pub(crate) integration: IntegrationArgs,
     /// Write without asking; what is left open takes its default
     #[arg(long, short)]
     pub(crate) yes: bool,

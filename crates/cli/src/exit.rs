@@ -111,7 +111,7 @@ impl SecretOutput {
         Ok(Self(out))
     }
 
-    /// Writes the text and no line end: whoever reads lines does not have it before [`SecretOutput::end`].
+    /// Writes the text and no line end: whoever reads lines does not have it before [`SecretOutput::finish`].
     pub(crate) fn write(&mut self, text: &str) -> io::Result<()> {
         let is_terminal = self.0.is_terminal();
         self.0.write_all(sanitize_if_terminal(text, is_terminal).as_bytes())?;

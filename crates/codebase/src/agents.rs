@@ -14,7 +14,7 @@ use crate::name_redaction::NameKind;
 use crate::path_role;
 use crate::profile::{Agent, AgentFunction, AgentFunctionRole, EntryPoint, Evidence, Route};
 use crate::routes::{self, DetectedRoute};
-use crate::rules::{RULES, Role};
+use crate::rules::{LibraryRole, RULES};
 use crate::source_cache::SourceCache;
 use crate::symbols::NodeId;
 
@@ -57,7 +57,7 @@ fn starting_files(
         let interesting = |file: &&&FileRecord| {
             let Some(hits) = file.hits else { return false };
             let mentions =
-                |rule: usize| hits.mentions(rule) && (*with_model || RULES[rule].role == Role::Web);
+                |rule: usize| hits.mentions(rule) && (*with_model || RULES[rule].role == LibraryRole::Web);
             !path_role::is_test(&file.path) && (0..RULES.len()).any(mentions)
         };
         let mut paths: Vec<&str> = own.iter().filter(interesting).map(|file| file.path.as_str()).collect();

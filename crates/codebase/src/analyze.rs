@@ -16,7 +16,7 @@ use crate::profile::{
     EntryPoint, Evidence, Framework, LanguageShare, Profile, ProjectProfile, Risk, SourceTreeStats,
 };
 use crate::project::ProjectSet;
-use crate::rules::Role;
+use crate::rules::LibraryRole;
 use crate::source;
 use crate::source_cache::SourceCache;
 
@@ -74,21 +74,21 @@ fn run_analysis(request: &AnalysisRequest<'_>, budget: &WorkBudget) -> Profile {
     }
     let files = group_files_by_project(&survey, &projects);
     tell(2, "looking at code");
-    let mut looks = SourceCache::new(request.tree, &survey, &projects, budget);
-    let mut chosen = framework_detection::select_files_to_parse(&looks, &files);
+    let mut sources = SourceCache::new(request.tree, &survey, &projects, budget);
+    let mut chosen = framework_detection::select_files_to_parse(&sources, &files);
     chosen.extend(files.iter().flat_map(|own| entry_points::entry_point_candidates(own)));
     chosen.extend(request.extra_paths.iter().map(String::as_str).filter(|path| survey.contains(path)));
-    looks.load_files(chosen);
-    let (found, entries) = detect_frameworks_and_entry_points(&looks, &files);
+    sources.load_files(chosen);
+    let (found, entries) = detect_frameworks_and_entry_points(&sources, &files);
     let with_models: Vec<bool> =
-        found.iter().map(|found| found.iter().any(|one| one.role != Role::Web)).collect();
+        found.iter().map(|found| found.iter().any(|one| one.role != LibraryRole::Web)).collect();
     let (agents, routes) = if request.scan_depth == ScanDepth::Contents && with_models.contains(&true) {
         tell(3, "following calls to agents");
-        agents::find_agents(&mut looks, &files, &entries, &with_models)
+        agents::find_agents(&mut sources, &files, &entries, &with_models)
     } else {
         (Vec::new(), Vec::new())
     };
-    let skipped = looks.skipped();
+    let skipped = sources.skipped();
     let mut profile = Profile {
         languages: count_languages(survey.files.iter()),
         managers: collect_managers(&projects),
@@ -107,8 +107,8 @@ fn run_analysis(request: &AnalysisRequest<'_>, budget: &WorkBudget) -> Profile {
         skipped_total: survey.skipped_total + (skipped.len() - survey.skipped.len()) as u64,
         skipped,
         limits_hit: limits_hit(&survey, budget),
-        omissions: looks.omissions,
-        redactor: looks.redactor,
+        omissions: sources.omissions,
+        redactor: sources.redactor,
     };
     if projects.is_truncated {
         profile.omissions.insert("there are more manifests than are read".to_owned());
@@ -170,7 +170,8 @@ fn candidate_frameworks(found: &[Framework]) -> Vec<Framework> {
 }
 
 fn merge_frameworks(found: &[Vec<Framework>]) -> Vec<Framework> {
-    let only = |found: &Vec<Framework>| found.iter().filter(|one| one.role != Role::Model).cloned().collect();
+    let only =
+        |found: &Vec<Framework>| found.iter().filter(|one| one.role != LibraryRole::Model).cloned().collect();
     framework_detection::merge_project_frameworks(&found.iter().map(only).collect::<Vec<_>>())
 }
 
@@ -226,7 +227,7 @@ fn project_profiles(
         managers: project.managers.iter().map(|(manager, _)| *manager).collect(),
         frameworks: candidate_frameworks(&found[at])
             .iter()
-            .filter(|one| one.role != Role::Model)
+            .filter(|one| one.role != LibraryRole::Model)
             .map(|one| one.name)
             .collect(),
         entry_points: entries[at].iter().map(|point| point.path.clone()).collect(),

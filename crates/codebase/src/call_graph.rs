@@ -5,7 +5,7 @@ use std::ops::Deref;
 
 use tree::WorkBudget;
 
-use crate::rules::{RULES, Role, RuleId};
+use crate::rules::{LibraryRole, RULES, RuleId};
 use crate::source::{CallArgument, CallSite};
 use crate::source_cache::SourceCache;
 use crate::symbols::{IndexedFile, NodeId, SymbolIndex, type_names};
@@ -159,7 +159,7 @@ impl<'l, 'a> CallGraph<'l, 'a> {
         hops: usize,
     ) -> Option<RuleId> {
         if let Some(rule) = self.imported_library(file, name) {
-            return Some(rule).filter(|rule| RULES[*rule].role != Role::Web);
+            return Some(rule).filter(|rule| RULES[*rule].role != LibraryRole::Web);
         }
         if hops == 0 {
             return None;
@@ -175,7 +175,7 @@ impl<'l, 'a> CallGraph<'l, 'a> {
         }
         if let Some(annotation) = self.find_annotation(file, within, &root) {
             let mut rules = type_names(annotation).filter_map(|word| self.imported_library(file, word));
-            return rules.find(|rule| RULES[*rule].role != Role::Web);
+            return rules.find(|rule| RULES[*rule].role != LibraryRole::Web);
         }
         if let Some((other, class)) = self.find_class(file, first) {
             return self.library_of_class(other, class);
@@ -208,7 +208,7 @@ impl<'l, 'a> CallGraph<'l, 'a> {
         bases
             .chain(made)
             .filter_map(|name| self.imported_library(file, name))
-            .find(|rule| RULES[*rule].role != Role::Web)
+            .find(|rule| RULES[*rule].role != LibraryRole::Web)
     }
 
     /// The library of what a function of the tree gives back, guessed from what it makes.
@@ -216,11 +216,11 @@ impl<'l, 'a> CallGraph<'l, 'a> {
         let node = self.find_function(file, function, 2)?;
         let calls = self.files[node.file].source.calls.iter().filter(|call| call.within == node.function);
         let rules = calls.take(50).filter_map(|call| self.imported_library(node.file, &call.callee));
-        rules.into_iter().find(|rule| RULES[*rule].role != Role::Web)
+        rules.into_iter().find(|rule| RULES[*rule].role != LibraryRole::Web)
     }
 
     fn first_imported_model_library(&self, file: usize) -> Option<RuleId> {
         let seen = self.sources.get(self.files[file].path)?;
-        seen.imports.iter().map(|import| import.rule).find(|rule| RULES[*rule].role != Role::Web)
+        seen.imports.iter().map(|import| import.rule).find(|rule| RULES[*rule].role != LibraryRole::Web)
     }
 }

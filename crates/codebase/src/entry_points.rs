@@ -13,7 +13,7 @@ use crate::name_redaction::{NameKind, NameRedactor};
 use crate::path_role;
 use crate::profile::{EntryPoint, EntryPointKind, Evidence, Framework};
 use crate::project::DetectedProject;
-use crate::rules::{RULES, Role};
+use crate::rules::{LibraryRole, RULES};
 use crate::source::CallSite;
 use crate::source_cache::{AnalyzedFile, LibraryUse, SourceCache};
 
@@ -207,9 +207,9 @@ fn creates_application(made: &LibraryUse, seen: &AnalyzedFile) -> bool {
     };
     match (rule.role, rule.ecosystem) {
         // A factory is as good as the application: servers call it.
-        (Role::Web, Ecosystem::Python) => !made.in_method,
+        (LibraryRole::Web, Ecosystem::Python) => !made.in_method,
         // Routers are made in functions all over a program; an application is made on top, or listens.
-        (Role::Web, Ecosystem::Node) => {
+        (LibraryRole::Web, Ecosystem::Node) => {
             let exports_it =
                 || seen.source.as_ref().is_some_and(|s| s.exports.iter().any(|name| name == "default"));
             match rule.name {
@@ -219,9 +219,9 @@ fn creates_application(made: &LibraryUse, seen: &AnalyzedFile) -> bool {
                 _ => made.at_top_level || calls(&["listen", "serve"]),
             }
         }
-        (Role::Agent, Ecosystem::Node) => made.text == "Mastra",
+        (LibraryRole::Agent, Ecosystem::Node) => made.text == "Mastra",
         // What the command `adk` looks for.
-        (Role::Agent, Ecosystem::Python) if rule.name == "google-adk" => {
+        (LibraryRole::Agent, Ecosystem::Python) if rule.name == "google-adk" => {
             let is_root = |name: &String| name == "root_agent";
             seen.source.as_ref().is_some_and(|source| source.exports.iter().any(is_root))
         }
@@ -231,7 +231,7 @@ fn creates_application(made: &LibraryUse, seen: &AnalyzedFile) -> bool {
 
 /// A script that runs something when it is loaded, and not because somebody imports it.
 fn script_start_line(path: &str, seen: &AnalyzedFile) -> Option<u32> {
-    let uses_model = seen.imports.iter().any(|import| RULES[import.rule].role != Role::Web);
+    let uses_model = seen.imports.iter().any(|import| RULES[import.rule].role != LibraryRole::Web);
     let line = seen.source.as_ref()?.first_run_line?;
     (uses_model || is_script_name(path)).then_some(line)
 }

@@ -11,7 +11,7 @@ use crate::name_redaction::NameKind;
 use crate::path_role;
 use crate::profile::{Evidence, Framework, InsertionAnchor};
 use crate::project::DetectedProject;
-use crate::rules::{self, RULES, Rule, RuleId};
+use crate::rules::{self, LibraryRule, RULES, RuleId};
 use crate::source;
 use crate::source_cache::SourceCache;
 
@@ -225,7 +225,7 @@ impl FrameworkEvidence {
     fn add_config_files(
         &mut self,
         sources: &SourceCache<'_>,
-        rule: &Rule,
+        rule: &LibraryRule,
         project: &DetectedProject,
         files: &[&FileRecord],
     ) {
@@ -309,7 +309,7 @@ fn is_version_range(text: &str) -> bool {
 /// The version of the package that carries it; where all packages have one version, of any.
 fn resolve_version(
     sources: &SourceCache<'_>,
-    rule: &Rule,
+    rule: &LibraryRule,
     project: &DetectedProject,
     (manifest, dependency): (&Manifest, &Dependency),
 ) -> Option<(String, Evidence)> {

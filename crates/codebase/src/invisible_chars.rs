@@ -2,7 +2,7 @@
 
 /// Characters that are not seen, or turn others around: controls, and what Unicode calls ignorable by default.
 ///
-/// The two selectors that choose between a sign and its emoji are not among them: alone, they hide nothing. [`invisible`]
+/// The two selectors that choose between a sign and its emoji are not among them: alone, they hide nothing. [`find_invisible_chars`]
 /// finds those that do not belong to a sign.
 pub fn is_invisible_char(c: char) -> bool {
     c.is_control()

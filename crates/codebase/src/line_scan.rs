@@ -2,7 +2,7 @@
 
 use crate::language::Language;
 use crate::manifest::{Ecosystem, blank_comments, numbered_lines};
-use crate::rules::{RULES, Rule};
+use crate::rules::{LibraryRule, RULES};
 use crate::source_cache::{AnalyzedFile, LibraryUse};
 
 pub(crate) fn scan_lines(text: &str, language: Language) -> AnalyzedFile {
@@ -13,7 +13,7 @@ pub(crate) fn scan_lines(text: &str, language: Language) -> AnalyzedFile {
         _ => ("//", Some(("/*", "*/"))),
     };
     let text = blank_comments(text, line, block);
-    let rules: Vec<(usize, &Rule)> =
+    let rules: Vec<(usize, &LibraryRule)> =
         RULES.iter().enumerate().filter(|(_, rule)| rule.ecosystem == ecosystem).collect();
     for (line, written) in numbered_lines(&text) {
         for (id, rule) in &rules {

@@ -8,7 +8,7 @@ use crate::language::Language;
 use crate::manifest::Ecosystem;
 use crate::name_redaction::NameRedactor;
 use crate::package_manager::PackageManager;
-use crate::rules::Role;
+use crate::rules::LibraryRole;
 use crate::source::ParameterKind;
 
 /// A place in the tree, and what it proves.
@@ -123,7 +123,7 @@ pub struct Framework {
     /// Its name for people.
     pub title: &'static str,
     /// What it is to a program.
-    pub role: Role,
+    pub role: LibraryRole,
     /// Where its packages come from.
     pub ecosystem: Ecosystem,
     /// From 0 to 1.

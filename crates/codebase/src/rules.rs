@@ -6,7 +6,7 @@ use crate::manifest::Ecosystem::{self, Dotnet, Elixir, Go, Jvm, Node, Php, Pytho
 
 /// What a library is to a program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Role {
+pub enum LibraryRole {
     /// It serves requests or pages.
     Web,
     /// It runs agents.
@@ -17,7 +17,7 @@ pub enum Role {
 
 /// How a library is recognised.
 #[derive(Debug)]
-pub struct Rule {
+pub struct LibraryRule {
     /// Its name in answers.
     pub name: &'static str,
     /// Its name for people.
@@ -25,7 +25,7 @@ pub struct Rule {
     /// Where its packages come from.
     pub ecosystem: Ecosystem,
     /// What it is to a program.
-    pub role: Role,
+    pub role: LibraryRole,
     /// Packages that are it. `x*` stands for all that begin with `x`.
     packages: &'static [&'static str],
     /// Modules that are imported from it: the module itself and what is beneath it.
@@ -40,8 +40,8 @@ pub struct Rule {
     pub(crate) is_build_tool: bool,
 }
 
-impl Rule {
-    const fn new(name: &'static str, title: &'static str, ecosystem: Ecosystem, role: Role) -> Self {
+impl LibraryRule {
+    const fn new(name: &'static str, title: &'static str, ecosystem: Ecosystem, role: LibraryRole) -> Self {
         let none: &[&str] = &[];
         Self {
             name,
@@ -85,7 +85,7 @@ impl Rule {
 
     /// Whether it counts as a framework.
     pub fn is_framework(&self) -> bool {
-        self.role != Role::Model
+        self.role != LibraryRole::Model
     }
 
     /// Which of its packages this is; the first is the one that carries its version.
@@ -108,21 +108,21 @@ impl Rule {
     }
 }
 
-const fn web(name: &'static str, title: &'static str, ecosystem: Ecosystem) -> Rule {
-    Rule::new(name, title, ecosystem, Role::Web)
+const fn web(name: &'static str, title: &'static str, ecosystem: Ecosystem) -> LibraryRule {
+    LibraryRule::new(name, title, ecosystem, LibraryRole::Web)
 }
 
-const fn agent(name: &'static str, title: &'static str, ecosystem: Ecosystem) -> Rule {
-    Rule::new(name, title, ecosystem, Role::Agent)
+const fn agent(name: &'static str, title: &'static str, ecosystem: Ecosystem) -> LibraryRule {
+    LibraryRule::new(name, title, ecosystem, LibraryRole::Agent)
 }
 
-const fn model(name: &'static str, title: &'static str, ecosystem: Ecosystem) -> Rule {
-    Rule::new(name, title, ecosystem, Role::Model)
+const fn model(name: &'static str, title: &'static str, ecosystem: Ecosystem) -> LibraryRule {
+    LibraryRule::new(name, title, ecosystem, LibraryRole::Model)
 }
 
 /// All that are known.
 #[rustfmt::skip] // a line is a line
-pub static RULES: &[Rule] = &[
+pub static RULES: &[LibraryRule] = &[
     // Python on the web
     web("fastapi", "FastAPI", Python).packages(&["fastapi", "fastapi-slim"], &["fastapi"]).constructors(&["FastAPI"]).supersedes(&["starlette"]),
     web("starlette", "Starlette", Python).packages(&["starlette"], &["starlette"]).constructors(&["Starlette"]),
@@ -197,7 +197,7 @@ pub(crate) type RuleId = usize;
 
 /// The rule that a declared package belongs to: the one that names it most exactly.
 pub(crate) fn find_rule_for_package(ecosystem: Ecosystem, package: &str) -> Option<RuleId> {
-    let fits = |(id, rule): (RuleId, &Rule)| Some((rule.match_length(package)?, id));
+    let fits = |(id, rule): (RuleId, &LibraryRule)| Some((rule.match_length(package)?, id));
     let rules = RULES.iter().enumerate().filter(|(_, rule)| rule.ecosystem == ecosystem);
     rules.filter_map(fits).max().map(|(_, id)| id)
 }
@@ -205,7 +205,7 @@ pub(crate) fn find_rule_for_package(ecosystem: Ecosystem, package: &str) -> Opti
 /// The rule that an imported module belongs to: the one that names it most exactly.
 pub(crate) fn find_rule_for_module(ecosystem: Ecosystem, module: &str) -> Option<RuleId> {
     let module = if ecosystem == Node { strip_version(module) } else { module.to_owned() };
-    let fits = |(id, rule): (RuleId, &Rule)| {
+    let fits = |(id, rule): (RuleId, &LibraryRule)| {
         let length = rule
             .modules
             .iter()

@@ -1,6 +1,6 @@
 //! Runs a program of a repository so that it can do little harm: see `docs/decisions/0018-sandbox.md`.
 //!
-//! What a program may touch is said by [`places`], what it is told by [`environment`], how it is started and ended by
+//! What a program may touch is said by [`file_access`], what it is told by [`environment`], how it is started and ended by
 //! [`process`]. Whether it may be run at all is decided elsewhere. Where the kernel offers less, less is confined, and
 //! [`confinement`] says so.
 

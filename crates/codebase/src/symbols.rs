@@ -36,15 +36,15 @@ pub(crate) struct SymbolIndex<'l, 'a> {
 }
 
 impl<'l, 'a> SymbolIndex<'l, 'a> {
-    pub(crate) fn new(looks: &'l SourceCache<'a>) -> Self {
+    pub(crate) fn new(sources: &'l SourceCache<'a>) -> Self {
         let file = |(path, seen): (&'l str, &'l AnalyzedFile)| {
-            let language = looks.inventory.find(path)?.language?;
+            let language = sources.inventory.find(path)?.language?;
             Some(IndexedFile::new(path, seen.source.as_ref()?, language.ecosystem()?))
         };
-        let files: Vec<IndexedFile<'l>> = looks.all().filter_map(file).collect();
+        let files: Vec<IndexedFile<'l>> = sources.all().filter_map(file).collect();
         let by_path: BTreeMap<&str, usize> =
             files.iter().enumerate().map(|(at, file)| (file.path, at)).collect();
-        let mut names = Self { sources: looks, files, by_path };
+        let mut names = Self { sources, files, by_path };
         for at in 0..names.files.len() {
             names.files[at].imports = names.resolve_imports(at);
         }

@@ -110,7 +110,7 @@ impl ContrastCheck {
     }
 }
 
-/// Measures pairs without a mode and in every mode: the first [`MAX_CONTRAST_PAIRS`] of them. [`unmeasured`] tells of the others.
+/// Measures pairs without a mode and in every mode: the first [`MAX_CONTRAST_PAIRS`] of them. [`unmeasured_pairs_warning`] tells of the others.
 pub fn check_contrast(document: &TokenDocument, pairs: &[ContrastPair]) -> Vec<ContrastCheck> {
     let pairs = &pairs[..pairs.len().min(MAX_CONTRAST_PAIRS)];
     let model = TokenModel::new(document);

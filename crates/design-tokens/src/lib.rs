@@ -1,7 +1,7 @@
 //! Design systems in the W3C design-token format (DTCG 2025.10).
 //!
-//! A [`Document`] is a file as it was written. [`validate`] tells everything that is wrong with it, [`resolve`] follows
-//! its references, [`set`], [`rename`], [`delete`] and [`delete_mode_value`] change it, [`diff`] compares two, [`import`] and
+//! A [`TokenDocument`] is a file as it was written. [`validate`] tells everything that is wrong with it, [`resolve`] follows
+//! its references, [`set_token`], [`rename_path`], [`delete_path`] and [`delete_mode_value`] change it, [`diff_documents`] compares two, [`import`] and
 //! [`export`] deal with what others write and read, [`check_contrast`] measures whether text can be read, and [`starter_document`]
 //! is a design system to begin with. Texts and numbers come in and go out; nothing here reads a file.
 //!

@@ -148,7 +148,8 @@ impl ValueParser {
         let unit = |name: &str| units.iter().find(|(known, _)| *known == name).map(|(_, unit)| *unit);
         if let Some(text) = json.as_str() {
             let text = text.trim();
-            let digits = text.trim_end_matches(|letter: char| letter.is_ascii_alphabetic() || letter == '%');
+            let digits =
+                text.trim_end_matches(|decoded: char| decoded.is_ascii_alphabetic() || decoded == '%');
             let name = &text[digits.len()..];
             let Some(value) = digits.trim().parse().ok().filter(|value: &f64| value.is_finite()) else {
                 return self.type_error(part, json, wanted);

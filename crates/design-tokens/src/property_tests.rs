@@ -196,8 +196,9 @@ fn check_stylesheet(sheet: &str) -> Result<(), TestCaseError> {
         let comment = (line.starts_with("/* ") && line.ends_with(" */") && line.matches("*/").count() == 1)
             || line.starts_with("// ");
         let bare = strip_quoted(line)?;
-        let plain =
-            |text: &str| text.chars().all(|letter| letter.is_alphanumeric() || "-_, ()\"".contains(letter));
+        let plain = |text: &str| {
+            text.chars().all(|decoded| decoded.is_alphanumeric() || "-_, ()\"".contains(decoded))
+        };
         let body = bare
             .strip_prefix("--")
             .or_else(|| bare.strip_prefix('$'))
@@ -221,8 +222,8 @@ fn strip_quoted(line: &str) -> Result<String, TestCaseError> {
     let mut bare = String::new();
     let mut inside = false;
     let mut letters = line.chars();
-    while let Some(letter) = letters.next() {
-        match letter {
+    while let Some(decoded) = letters.next() {
+        match decoded {
             '"' => {
                 inside = !inside;
                 bare.push('"');

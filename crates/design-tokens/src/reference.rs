@@ -121,9 +121,9 @@ impl fmt::Display for TokenReference {
 fn escape_segment(segment: &str) -> String {
     let segment = segment.replace('~', "~0").replace('/', "~1");
     let mut escaped = String::with_capacity(segment.len());
-    for (at, letter) in segment.char_indices() {
-        escaped.push(letter);
-        if letter == '%' && decode_percent_escape(&segment.as_bytes()[at..]).is_some() {
+    for (at, decoded) in segment.char_indices() {
+        escaped.push(decoded);
+        if decoded == '%' && decode_percent_escape(&segment.as_bytes()[at..]).is_some() {
             escaped.push_str("25");
         }
     }

@@ -124,7 +124,7 @@ async fn run_conversation(
             context: &context,
             env: &System,
             // The call lasts as long as the conversation, so nobody else could go on with it.
-            ledger: Durability::InProcess,
+            durability: Durability::InProcess,
             can_ask,
         };
         let asked = match conversation.advance(&mut journal, input.take(), &turn).await {

@@ -93,7 +93,7 @@ async fn main() -> io::Result<()> {
             arguments: &arguments,
             context: &context,
             env: &terminal,
-            ledger: Durability::InProcess,
+            durability: Durability::InProcess,
             can_ask: true,
         };
         match TableBooking.advance(&mut journal, input.take(), &turn).await {

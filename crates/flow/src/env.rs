@@ -37,7 +37,7 @@ pub struct TurnContext<'a> {
     /// Time, randomness and progress.
     pub env: &'a dyn Env,
     /// Who keeps the journal, and is asked before anything happens that cannot be undone.
-    pub ledger: Durability<'a>,
+    pub durability: Durability<'a>,
     /// Whether the user can be asked. If not, an optional question is left open the first time it is asked.
     pub can_ask: bool,
 }
@@ -51,7 +51,7 @@ impl<'a> TurnContext<'a> {
             arguments,
             context: &NO_CONTEXT,
             env: &TestEnv,
-            ledger: Durability::InProcess,
+            durability: Durability::InProcess,
             can_ask: true,
         }
     }

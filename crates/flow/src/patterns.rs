@@ -201,10 +201,10 @@ const MAX_WORD_CHARS: usize = 64;
 /// How many letters have to be put in, left out or replaced to get from one to the other.
 fn edit_distance(one: &[char], other: &[char]) -> usize {
     let mut row: Vec<usize> = (0..=other.len()).collect();
-    for (n, letter) in one.iter().enumerate() {
+    for (n, decoded) in one.iter().enumerate() {
         let mut diagonal = std::mem::replace(&mut row[0], n + 1);
         for (m, wanted) in other.iter().enumerate() {
-            let replaced = diagonal + usize::from(letter != wanted);
+            let replaced = diagonal + usize::from(decoded != wanted);
             diagonal = row[m + 1];
             row[m + 1] = replaced.min(row[m] + 1).min(diagonal + 1);
         }

@@ -29,8 +29,8 @@ pub use sessions::{
 };
 pub use single_use::SingleUseGuard;
 pub use state::{PastTurn, Session, SessionFailure, SessionState};
-pub use storage::{StoreError, StoreFuture};
 pub use store::{Admission, SESSION_PREFIX, SessionOwner, SessionQuota, SessionRow, SessionStore};
+pub use store_api::{StoreError, StoreFuture};
 pub use transitions::UserResponse;
 
 #[cfg(test)]

@@ -56,7 +56,7 @@ pub(crate) fn add_decorations(
             contribution.warnings.push(format!(
                 "{} in {} is not decorated: {reason}",
                 input.display_name(name, path, 0),
-                input.texts().file(path)
+                input.redactor().file(path)
             ));
             false
         }
@@ -157,7 +157,7 @@ fn add_decorator(
             true
         }
         Err(error) => {
-            let (shown, file) = (input.display_name(name, path, 0), input.texts().file(path));
+            let (shown, file) = (input.display_name(name, path, 0), input.redactor().file(path));
             let reason = error.describe(&file, &shown);
             contribution.warnings.push(format!("{shown} is not decorated: {reason}"));
             false

@@ -73,11 +73,11 @@ impl AgentEndpoint {
     pub(crate) fn from_route(
         route: &Route,
         field: Option<&str>,
-        texts: &NameRedactor,
+        redactor: &NameRedactor,
     ) -> Result<Self, String> {
-        let shown = display_route(texts, route);
+        let shown = display_route(redactor, route);
         let name_of =
-            |name: &str| texts.name(NameKind::Identifier, name, &route.file, route.line).into_owned();
+            |name: &str| redactor.name(NameKind::Identifier, name, &route.file, route.line).into_owned();
         let names = |all: &[String]| all.iter().map(|name| name_of(name)).collect::<Vec<_>>().join(", ");
         let method = match route.method.as_str() {
             "POST" | "ANY" => "POST",
@@ -93,7 +93,7 @@ impl AgentEndpoint {
         if path.contains("(computed)") {
             return Err(format!(
                 "the path of the route in {} is put together while the program runs",
-                texts.file(&route.file)
+                redactor.file(&route.file)
             ));
         }
         if path.contains(['{', '<', '[', '*', '$', ':', '(', '^']) {
@@ -120,7 +120,7 @@ impl AgentEndpoint {
         let field_given = field.is_some();
         let field = chosen.ok_or_else(|| {
             let seen = (!route.request.is_empty()).then(|| names(&route.request));
-            unclear_field_message(seen.as_deref(), &shown, &texts.file(&route.file))
+            unclear_field_message(seen.as_deref(), &shown, &redactor.file(&route.file))
         })?;
         let name = field.name().to_owned();
         let (others, open) = fill_extra_fields(route, &name);
@@ -162,11 +162,11 @@ impl AgentEndpoint {
     pub(crate) fn refine_from_source(
         self,
         text: &str,
-        texts: &NameRedactor,
+        redactor: &NameRedactor,
         file: &str,
     ) -> Result<Self, String> {
         let shown = &self.label;
-        let name_of = |name: &str| texts.name(NameKind::Identifier, name, file, 0).into_owned();
+        let name_of = |name: &str| redactor.name(NameKind::Identifier, name, file, 0).into_owned();
         if let RequestField::Messages(name) = &self.field
             && let Some(member) = unexpected_message_member(text, name)
         {

@@ -21,10 +21,10 @@ pub(crate) fn resolve_graph_call(
     path: &str,
     seen: &FileSummary,
     name: &str,
-    texts: &NameRedactor,
+    redactor: &NameRedactor,
 ) -> Result<GraphCall, String> {
-    let shown = |name: &str| texts.name(NameKind::Identifier, name, path, 0).into_owned();
-    let (graph, file) = (shown(name), texts.file(path));
+    let shown = |name: &str| redactor.name(NameKind::Identifier, name, path, 0).into_owned();
+    let (graph, file) = (shown(name), redactor.file(path));
     let bytes = tree.read(path, 256 * 1024).map_err(|error| format!("{file} cannot be read: {error}"))?;
     let text = String::from_utf8_lossy(&bytes);
     let prebuilt =
@@ -114,8 +114,8 @@ fn class_fields(
     seen: &FileSummary,
     class: &str,
 ) -> Option<(Vec<String>, Vec<FunctionParameter>)> {
-    let of = |glance: &FileSummary| {
-        let found = glance.classes.iter().find(|(name, ..)| name == class);
+    let of = |summary: &FileSummary| {
+        let found = summary.classes.iter().find(|(name, ..)| name == class);
         found.map(|(_, bases, fields)| (bases.clone(), fields.clone()))
     };
     if let Some(found) = of(seen) {

@@ -34,7 +34,7 @@ pub struct GuideInput {
     /// What is to be minded.
     pub warnings: Vec<String>,
     /// What of the repository the sentences here do not repeat.
-    pub texts: NameRedactor,
+    pub redactor: NameRedactor,
 }
 
 /// One step.
@@ -83,7 +83,7 @@ impl GuideInput {
             url: integration.url.clone(),
             start_command: integration.start_command.clone(),
             warnings: integration.facts.warnings.clone(),
-            texts: integration.texts.clone(),
+            redactor: integration.redactor.clone(),
         }
     }
 
@@ -106,7 +106,7 @@ impl GuideInput {
             url: None,
             start_command: None,
             warnings: Vec::new(),
-            texts: NameRedactor::default(),
+            redactor: NameRedactor::default(),
         }
     }
 

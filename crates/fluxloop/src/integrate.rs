@@ -86,7 +86,7 @@ pub struct Integration {
     /// What the summary says after its first words: for what project, by what runner.
     scope: String,
     /// What of the repository the sentences here do not repeat.
-    pub texts: NameRedactor,
+    pub redactor: NameRedactor,
 }
 
 /// Whether a recipe can integrate FluxLoop.
@@ -177,18 +177,18 @@ impl RecipeInput<'_> {
     }
 
     /// Puts names of the repository into sentences.
-    pub(crate) fn texts(&self) -> &NameRedactor {
+    pub(crate) fn redactor(&self) -> &NameRedactor {
         &self.profile.redactor
     }
 
     /// A function, class or field of the repository in a sentence.
     pub(crate) fn display_name<'n>(&self, name: &'n str, path: &str, line: u32) -> Cow<'n, str> {
-        self.texts().name(NameKind::Identifier, name, path, line)
+        self.redactor().name(NameKind::Identifier, name, path, line)
     }
 
     /// A route in a sentence.
     pub(crate) fn display_route(&self, route: &Route) -> String {
-        display_route(self.texts(), route)
+        display_route(self.redactor(), route)
     }
 
     /// What a file says about itself.
@@ -227,7 +227,7 @@ impl RecipeInput<'_> {
         if self.package.is_empty() {
             String::new()
         } else {
-            format!(" in {}", self.texts().folder(&self.package))
+            format!(" in {}", self.redactor().folder(&self.package))
         }
     }
 
@@ -382,7 +382,7 @@ fn build_integration(
                 facts.warnings.push(format!(
                     "NAME stands for the name of the FluxLoop project in {}, which is not repeated in commands: there is no \
                      check that runs it.",
-                    input.texts().folder(&line.project_folder(&input.name))
+                    input.redactor().folder(&line.project_folder(&input.name))
                 ));
             }
         }
@@ -405,7 +405,7 @@ fn build_integration(
         "" => String::new(),
         target => {
             let (path, line) = &contribution.target_location;
-            input.texts().name(NameKind::Target, target, path, *line).into_owned()
+            input.redactor().name(NameKind::Target, target, path, *line).into_owned()
         }
     };
     let target = if shown_target.is_empty() { String::new() } else { format!(", running {shown_target}") };
@@ -424,19 +424,19 @@ fn build_integration(
         scope: format!("{} project{place} using {} runner{target}", recipe.name, recipe.runner_pattern()),
         outcome: refusal.map_or(IntegrationOutcome::Planned(contribution.edits), IntegrationOutcome::Refused),
         facts,
-        texts: input.texts().clone(),
+        redactor: input.redactor().clone(),
     }
 }
 
 /// A route in a sentence: `POST /chat`.
-pub(crate) fn display_route(texts: &NameRedactor, route: &Route) -> String {
+pub(crate) fn display_route(redactor: &NameRedactor, route: &Route) -> String {
     let shown = format!("{} {}", route.method, route.path);
-    texts.name(NameKind::Route, &shown, &route.file, route.line).into_owned()
+    redactor.name(NameKind::Route, &shown, &route.file, route.line).into_owned()
 }
 
 /// Where the program listens, in a sentence.
 fn display_url(input: &RecipeInput<'_>, (path, line): &(String, u32), url: &str) -> String {
-    input.texts().name(NameKind::Address, url, path, *line).into_owned()
+    input.redactor().name(NameKind::Address, url, path, *line).into_owned()
 }
 
 /// A project or scenario in a command that is proposed: one that is no plain name is left to be filled in.
@@ -470,7 +470,7 @@ fn post_checks(
     let (files, others): (Vec<&str>, Vec<&str>) = compiles.iter().map(String::as_str).partition(takes);
     // What no sentence repeats is not part of a command either.
     warnings.extend(others.iter().filter(|path| !NameKind::File.is_safe_name(path)).map(|path| {
-        format!("There is no check that compiles {}: its name is no plain path.", input.texts().file(path))
+        format!("There is no check that compiles {}: its name is no plain path.", input.redactor().file(path))
     }));
     if !files.is_empty() {
         checks.push(format!("python -m py_compile {}", files.join(" ")));

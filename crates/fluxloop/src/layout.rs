@@ -29,7 +29,7 @@ impl FluxloopLayout {
         tree: &Tree,
         package: &str,
         wanted: Option<ReleaseLine>,
-        texts: &NameRedactor,
+        redactor: &NameRedactor,
     ) -> Self {
         let places = find_projects(tree);
         let of_line = |line: ReleaseLine| {
@@ -39,8 +39,8 @@ impl FluxloopLayout {
         let (release_line, why) = if let Some(line) = wanted {
             (line, "it was asked for".to_owned())
         } else if let Some((line, _, folder)) = places.first() {
-            (*line, format!("`{}` has the folders of this line", texts.folder(folder)))
-        } else if let Some((line, why)) = declared_release_line(tree, package, texts) {
+            (*line, format!("`{}` has the folders of this line", redactor.folder(folder)))
+        } else if let Some((line, why)) = declared_release_line(tree, package, redactor) {
             (line, why)
         } else {
             (ReleaseLine::NEWEST, "nothing in the repository names another, and it is the newest".to_owned())
@@ -66,7 +66,11 @@ fn find_projects(tree: &Tree) -> Vec<(ReleaseLine, String, String)> {
 }
 
 /// The line that a lock file or a manifest names.
-fn declared_release_line(tree: &Tree, package: &str, texts: &NameRedactor) -> Option<(ReleaseLine, String)> {
+fn declared_release_line(
+    tree: &Tree,
+    package: &str,
+    redactor: &NameRedactor,
+) -> Option<(ReleaseLine, String)> {
     let folders =
         if package.is_empty() { vec![String::new()] } else { vec![format!("{package}/"), String::new()] };
     let read = |path: &str| String::from_utf8(tree.read(path, 16 * MAX_MANIFEST_BYTES).ok()?).ok();
@@ -76,8 +80,8 @@ fn declared_release_line(tree: &Tree, package: &str, texts: &NameRedactor) -> Op
             let Some(text) = read(&path).filter(|text| text.contains("fluxloop-cli")) else { continue };
             if let Some(version) = codebase::locked_version(file, &text, "fluxloop-cli") {
                 let line = ReleaseLine::from_version(&version)?;
-                let version = texts.name(NameKind::Version, &version, &path, 0);
-                return Some((line, format!("`{}` has fluxloop-cli {version}", texts.file(&path))));
+                let version = redactor.name(NameKind::Version, &version, &path, 0);
+                return Some((line, format!("`{}` has fluxloop-cli {version}", redactor.file(&path))));
             }
         }
         for file in MANIFEST_FILES {
@@ -86,9 +90,9 @@ fn declared_release_line(tree: &Tree, package: &str, texts: &NameRedactor) -> Op
             if let Some((line, wanted)) = required_release_line(&text) {
                 let wanted = match wanted.as_str() {
                     "" => String::new(),
-                    wanted => format!(" {}", texts.name(NameKind::Version, wanted, &path, 0)),
+                    wanted => format!(" {}", redactor.name(NameKind::Version, wanted, &path, 0)),
                 };
-                return Some((line, format!("`{}` asks for fluxloop-cli{wanted}", texts.file(&path))));
+                return Some((line, format!("`{}` asks for fluxloop-cli{wanted}", redactor.file(&path))));
             }
         }
     }

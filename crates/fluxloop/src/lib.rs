@@ -2,7 +2,7 @@
 //!
 //! [`integrate`] turns an analysed repository into the edits that make FluxLoop run it: decorators on the agent's
 //! functions, a file through which FluxLoop calls it, and the configuration of the FluxLoop line that is used here. Where
-//! nothing right can be done it says why. [`steps`] tells the same as a list for people.
+//! nothing right can be done it says why. [`build_guide`] tells the same as a list for people.
 //!
 //! [`project`] reads what is there already: settings, inputs, experiments and evaluations of FluxLoop projects.
 

@@ -9,7 +9,7 @@ use tree::Tree;
 pub(crate) fn middleware_edit(
     tree: &Tree,
     framework: &Framework,
-    texts: &NameRedactor,
+    redactor: &NameRedactor,
 ) -> Result<Edit, String> {
     let title = framework.title;
     let anchor = framework
@@ -26,11 +26,11 @@ pub(crate) fn middleware_edit(
         .ok()
         .and_then(|name| Some(name.captures(line)?[1].to_owned()));
     let name = named.ok_or_else(|| {
-        let place = texts.location(&anchor.path, anchor.line);
+        let place = redactor.location(&anchor.path, anchor.line);
         format!("{place} makes the {title} application without giving it a name")
     })?;
-    let requires = summarize_file(tree, &anchor.path).is_some_and(|glance| {
-        !glance.imports.is_empty() && !text.contains("import ") && text.contains("require(")
+    let requires = summarize_file(tree, &anchor.path).is_some_and(|summary| {
+        !summary.imports.is_empty() && !text.contains("import ") && text.contains("require(")
     });
     let import = if requires {
         "const { fluxloop } = require('@fluxloop/sdk');"

@@ -67,7 +67,7 @@ pub(crate) fn integrate(input: &RecipeInput<'_>) -> Result<Contribution, String>
             guards: Vec::new(),
         };
         let endpoint =
-            AgentEndpoint::from_route(&route, input.options.request_field.as_deref(), input.texts())?;
+            AgentEndpoint::from_route(&route, input.options.request_field.as_deref(), input.redactor())?;
         add_bridge(input, &endpoint, &mut found);
         return Ok(found);
     }
@@ -133,7 +133,7 @@ fn integrate_middleware(input: &RecipeInput<'_>) -> Result<Contribution, String>
     }
     let framework = input.framework.as_ref().ok_or("the framework was not found")?;
     let mut found = Contribution {
-        edits: vec![middleware::middleware_edit(input.tree, framework, input.texts())?],
+        edits: vec![middleware::middleware_edit(input.tree, framework, input.redactor())?],
         ..Contribution::default()
     };
     found.target = found.edits[0].filepath.clone();
@@ -153,7 +153,8 @@ fn integrate_middleware(input: &RecipeInput<'_>) -> Result<Contribution, String>
 
 /// The request in the form that the route reads, if it lets anybody in.
 fn resolve_endpoint(input: &RecipeInput<'_>, route: &Route) -> Result<AgentEndpoint, String> {
-    let endpoint = AgentEndpoint::from_route(route, input.options.request_field.as_deref(), input.texts())?;
+    let endpoint =
+        AgentEndpoint::from_route(route, input.options.request_field.as_deref(), input.redactor())?;
     let read = |path: &str| {
         String::from_utf8_lossy(&input.tree.read(path, 256 * 1024).unwrap_or_default()).into_owned()
     };
@@ -173,7 +174,7 @@ fn resolve_endpoint(input: &RecipeInput<'_>, route: &Route) -> Result<AgentEndpo
             input.display_route(route)
         ));
     }
-    endpoint.refine_from_source(&text, input.texts(), &route.file)
+    endpoint.refine_from_source(&text, input.redactor(), &route.file)
 }
 
 /// `app.setGlobalPrefix("api")` of `NestJS`.

@@ -2,7 +2,7 @@
 //!
 //! [`FluxloopProjects::find`] looks for projects of all lines of the CLI and reads their settings and inputs.
 //! [`FluxloopProjects::experiments`] reads the summaries of all experiments and, within limits, the traces of the newest;
-//! [`ExperimentMetrics::of`] takes them together. [`FluxloopProjects::document`] gives one file of an experiment to read.
+//! [`ExperimentMetrics::from_experiments`] takes them together. [`FluxloopProjects::document`] gives one file of an experiment to read.
 //!
 //! Whatever is broken becomes a [`FileWarning`], and everything else is still told. Nothing that leaves has a secret in it
 //! as far as [`redact`] knows one. Nothing is ordered by the times of files, which a checkout makes anew.
@@ -87,7 +87,7 @@ use warning::FileWarnings;
 pub struct FluxloopProjects {
     /// Each of them, by folder.
     pub list: Vec<FluxloopProject>,
-    /// The scenario that commands without a name mean, as `context.json` says: its folder, like [`Project::folder`] and
+    /// The scenario that commands without a name mean, as `context.json` says: its folder, like [`FluxloopProject::folder`] and
     /// [`Experiment::project`], and not its name, which two workspaces of one tree may share.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub current: Option<String>,

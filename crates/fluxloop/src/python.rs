@@ -56,7 +56,7 @@ fn check_sdk_not_shadowed(input: &RecipeInput<'_>) -> Result<(), String> {
     match names.iter().find(|path| input.tree.metadata(path).ok().flatten().is_some()) {
         Some(path) => Err(format!(
             "`{}` is a module of that name, and would be imported instead of the FluxLoop SDK",
-            input.texts().file(path)
+            input.redactor().file(path)
         )),
         None => Ok(()),
     }
@@ -80,7 +80,7 @@ fn choose_entry(input: &RecipeInput<'_>) -> Result<(EntryMethod, Option<Agent>),
             Err(reason) => reasons.push(format!(
                 "{} in {}: {reason}",
                 input.display_name(&agent.name, &agent.path, agent.line),
-                input.texts().file(&agent.path)
+                input.redactor().file(&agent.path)
             )),
         }
         match entry_by_object(input, &agent.path) {
@@ -137,17 +137,17 @@ fn choose_entry(input: &RecipeInput<'_>) -> Result<(EntryMethod, Option<Agent>),
 fn entry_by_name(input: &RecipeInput<'_>, wanted: &str) -> Result<(EntryMethod, Option<Agent>), String> {
     if let Some(route) = input.routes().find(|route| format!("{} {}", route.method, route.path) == wanted) {
         let endpoint =
-            AgentEndpoint::from_route(route, input.options.request_field.as_deref(), input.texts())?;
+            AgentEndpoint::from_route(route, input.options.request_field.as_deref(), input.redactor())?;
         let agent = input.agents().find(|agent| agent.name == route.agent).cloned();
         return Ok((EntryMethod::Route { route: Box::new(route.clone()), endpoint }, agent));
     }
     let (path, name) = wanted
         .split_once(':')
         .ok_or_else(|| {
-            let wanted = input.texts().name(NameKind::Target, wanted, "", 0);
+            let wanted = input.redactor().name(NameKind::Target, wanted, "", 0);
             format!("`agent` is \"{wanted}\"; it should be \"path/to/file.py:function\", or a route that leads to a model, such as \"POST /chat\"")
         })?;
-    let file = input.texts().file(path);
+    let file = input.redactor().file(path);
     let seen = input
         .file_summary(path)
         .ok_or_else(|| format!("there is no Python file `{file}` that can be parsed"))?;
@@ -179,11 +179,11 @@ fn function_for_agent(input: &RecipeInput<'_>, agent: &Agent) -> TargetFunction 
 fn entry_by_function(input: &RecipeInput<'_>, function: &TargetFunction) -> Result<EntryMethod, String> {
     let (path, line) = (function.path.as_str(), function.line);
     let passing =
-        text_argument(&function.parameters, &|kind, name| input.texts().name(kind, name, path, line))?;
+        text_argument(&function.parameters, &|kind, name| input.redactor().name(kind, name, path, line))?;
     let seen = input.file_summary(&function.path).unwrap_or_default();
     let page = |module: &str| matches!(module.split('.').next(), Some("streamlit" | "chainlit" | "gradio"));
     if let Some((module, _)) = seen.imports.iter().find(|(module, _)| page(module)) {
-        let module = input.texts().name(NameKind::Module, module, path, 0);
+        let module = input.redactor().name(NameKind::Module, module, path, 0);
         return Err(format!("its file is a page of {module}, which runs when it is imported"));
     }
     let module =
@@ -226,7 +226,7 @@ fn entry_for_object(
 ) -> Result<Option<EntryMethod>, String> {
     let Some(module) = resolve_module(input, path) else { return Ok(None) };
     let call = if object == AgentObject::Graph {
-        graph::resolve_graph_call(input.tree, path, seen, name, input.texts())?
+        graph::resolve_graph_call(input.tree, path, seen, name, input.redactor())?
     } else {
         GraphCall::default()
     };
@@ -251,7 +251,7 @@ fn entry_by_graph(input: &RecipeInput<'_>) -> Option<Result<EntryMethod, String>
             None => reasons.push(format!(
                 "`{}` in {} is not made when the file is loaded",
                 input.display_name(name, &input.package_path("langgraph.json"), 0),
-                input.texts().file(path)
+                input.redactor().file(path)
             )),
         }
     }
@@ -361,8 +361,11 @@ fn resolve_endpoint(input: &RecipeInput<'_>, route: &Route) -> Result<AgentEndpo
     let handler = seen.functions.iter().find(|function| function.name == route.handler);
     let parameters = handler.map(|handler| handler.parameters.as_slice()).unwrap_or_default();
     let route_with_query = with_query_parameters(input, route, parameters)?;
-    let endpoint =
-        AgentEndpoint::from_route(&route_with_query, input.options.request_field.as_deref(), input.texts())?;
+    let endpoint = AgentEndpoint::from_route(
+        &route_with_query,
+        input.options.request_field.as_deref(),
+        input.redactor(),
+    )?;
     let asks = |name: &str| {
         ["user", "token", "auth", "credential", "api_key", "principal"].iter().any(|word| name.contains(word))
     };
@@ -375,7 +378,7 @@ fn resolve_endpoint(input: &RecipeInput<'_>, route: &Route) -> Result<AgentEndpo
         )),
         _ => {
             let text = input.tree.read(&route.file, 256 * 1024).unwrap_or_default();
-            endpoint.refine_from_source(&String::from_utf8_lossy(&text), input.texts(), &route.file)
+            endpoint.refine_from_source(&String::from_utf8_lossy(&text), input.redactor(), &route.file)
         }
     }
 }
@@ -403,7 +406,7 @@ fn render_route_wrapper(
     contribution.warnings.push(format!(
         "The program must be running while FluxLoop runs: {} is not made in a place where it could be imported from ({}).",
         input.recipe().title,
-        input.texts().file(&route.file)
+        input.redactor().file(&route.file)
     ));
     let text = endpoint.render_python_bridge(&url);
     contribution.url = Some(url);
@@ -457,7 +460,7 @@ fn django_settings(input: &RecipeInput<'_>) -> Option<String> {
 /// An agent in a sentence: `path/to/file.py:function`.
 fn display_agent(input: &RecipeInput<'_>, agent: &Agent) -> String {
     let name = input.display_name(&agent.name, &agent.path, agent.line);
-    format!("{}:{name}", input.texts().file(&agent.path))
+    format!("{}:{name}", input.redactor().file(&agent.path))
 }
 
 fn warn_about_other_agents(input: &RecipeInput<'_>, chosen: &Agent, contribution: &mut Contribution) {
@@ -465,7 +468,7 @@ fn warn_about_other_agents(input: &RecipeInput<'_>, chosen: &Agent, contribution
         contribution.warnings.push(format!(
             "Nothing was seen that calls {} in {}: look whether it is still in use.",
             input.display_name(&chosen.name, &chosen.path, chosen.line),
-            input.texts().file(&chosen.path)
+            input.redactor().file(&chosen.path)
         ));
     }
     let others: Vec<String> = input

@@ -36,7 +36,7 @@ const DRAIN_TIMEOUT: Duration = Duration::from_secs(9);
 pub async fn serve(settings: HttpSettings, listener: TcpListener, stop: CancellationToken) -> io::Result<()> {
     let HttpSettings {
         app,
-        authenticator: door,
+        authenticator,
         origin_policy: guard,
         metrics,
         store,
@@ -50,7 +50,7 @@ pub async fn serve(settings: HttpSettings, listener: TcpListener, stop: Cancella
     let tasks = TaskTracker::new();
     let state = Arc::new(HttpState {
         app,
-        authenticator: door,
+        authenticator,
         origin_policy: guard,
         metrics,
         store,

@@ -21,21 +21,21 @@ const JSON_ONLY: AcceptedMediaTypes = AcceptedMediaTypes { json: true, stream: f
 pub(crate) async fn handle(state: &Arc<HttpState>, source: &RequestSource, request: Request) -> Response {
     let (parts, body) = request.into_parts();
     let rules = ConnectionMode::Codefluss(preferred_language(state, &parts.headers));
-    if let Err(refusal) = body::check_content_type(&parts.headers) {
-        return route::refuse(state, rules, refusal);
+    if let Err(rejection) = body::check_content_type(&parts.headers) {
+        return route::refuse(state, rules, rejection);
     }
     let correlation = body::correlation(&parts.extensions);
     let received = match state.authenticate(source, &parts.headers, AcceptedCredentials::Keys).await {
         Ok(caller) => body::receive(state, &caller, body).await.map(|received| (caller, received)),
-        Err(refusal) => {
+        Err(rejection) => {
             let bytes = body::read_refused(state, source.address, body).await;
-            Err(BodyError { refusal, partial_body: bytes })
+            Err(BodyError { rejection, partial_body: bytes })
         }
     };
     match received {
         Ok((caller, received)) => respond(state, caller, rules, received, correlation).await,
-        Err(BodyError { refusal, partial_body: bytes }) => {
-            refuse_each_message(state, rules, &bytes, refusal, &correlation)
+        Err(BodyError { rejection, partial_body: bytes }) => {
+            refuse_each_message(state, rules, &bytes, rejection, &correlation)
         }
     }
 }
@@ -53,17 +53,17 @@ async fn respond(
     correlation: Correlation,
 ) -> Response {
     // The memory of the body is held until there is an answer.
-    let ReceivedBody { message: letter, rate_limit: standing, reservation: _held } = received;
+    let ReceivedBody { message: decoded, rate_limit, reservation: _held } = received;
     let call = || state.app.acquire_permit(&caller.principal, QuotaKind::Call);
-    let _seat = match letter.expects_response().then(call).transpose() {
-        Ok(seat) => seat,
-        Err(refusal) => return route::refuse(state, mode, refusal),
+    let _seat = match decoded.expects_response().then(call).transpose() {
+        Ok(permit) => permit,
+        Err(rejection) => return route::refuse(state, mode, rejection),
     };
     let channel = Channel::for_request(false);
     let outbox = Arc::clone(&channel) as Arc<dyn Outbox>;
     let connection =
         Connection::new(Arc::clone(&state.app), caller.principal.clone(), mode, Arc::clone(&outbox));
-    let is_answerable = connection.handle(letter, body::message_origin(outbox, standing, correlation));
+    let is_answerable = connection.handle(decoded, body::message_origin(outbox, rate_limit, correlation));
     let hang_up = CancelOnDrop(connection);
     let mut response = if is_answerable {
         into_response(
@@ -73,7 +73,7 @@ async fn respond(
     } else {
         response::empty(StatusCode::OK)
     };
-    body::add_rate_limit_headers(&mut response, standing);
+    body::add_rate_limit_headers(&mut response, rate_limit);
     response
 }
 

@@ -64,9 +64,9 @@ impl Authenticator {
     }
 
     /// Holders of keys, as often as the limiter allows.
-    pub fn with_keys(gate: KeyVerifier, limiter: RateLimiter, max_scope: Scope) -> Self {
+    pub fn with_keys(verifier: KeyVerifier, limiter: RateLimiter, max_scope: Scope) -> Self {
         Self {
-            mode: AuthMode::Keys(gate),
+            mode: AuthMode::Keys(verifier),
             jwt_verifier: RwLock::default(),
             rate_limiter: Some(limiter),
             max_scope,
@@ -149,14 +149,14 @@ impl Authenticator {
         accepted: AcceptedCredentials,
         now: Timestamp,
     ) -> Result<Principal, AuthError> {
-        let AuthMode::Keys(gate) = &self.mode else { return Err(AuthError::Rejected("closed")) };
+        let AuthMode::Keys(verifier) = &self.mode else { return Err(AuthError::Rejected("closed")) };
         let is_key = bearer.starts_with("cf_");
         let principal = match self.jwt_verifier().filter(|_| !is_key && accepted != AcceptedCredentials::Keys)
         {
             Some(tokens) => {
                 tokens.verify(bearer, now).map_err(|bad: JwtRejection| AuthError::Rejected(bad.as_str()))?
             }
-            None => gate.verify(bearer, now).await.map_err(|denied| match denied {
+            None => verifier.verify(bearer, now).await.map_err(|denied| match denied {
                 KeyVerifyError::Rejected(refused) => AuthError::Rejected(refused.as_str()),
                 KeyVerifyError::Store(error) => AuthError::Unavailable(error),
             })?,
@@ -169,7 +169,7 @@ impl Authenticator {
     }
 
     /// Counts this call, which carries so many messages. `None`: nobody counts.
-    pub(crate) async fn check_rate_limit(
+    pub(crate) async fn charge_rate_limit(
         &self,
         principal: &Principal,
         weight: u32,

@@ -34,13 +34,13 @@ pub(crate) struct ReceivedBody {
 
 /// Why a body was not read to its end, and what of it was, for the id of the answer.
 pub(crate) struct BodyError {
-    pub(crate) refusal: RequestRejection,
+    pub(crate) rejection: RequestRejection,
     pub(crate) partial_body: Bytes,
 }
 
 impl From<RequestRejection> for BodyError {
     fn from(rejection: RequestRejection) -> Self {
-        Self { refusal: rejection, partial_body: Bytes::new() }
+        Self { rejection, partial_body: Bytes::new() }
     }
 }
 
@@ -51,47 +51,59 @@ pub(crate) async fn receive(
     body: Body,
 ) -> Result<ReceivedBody, BodyError> {
     let admitted = async {
-        let first = state.authenticator.check_rate_limit(&caller.principal, 1, state.app.moment()).await?;
+        let first =
+            state.authenticator.charge_rate_limit(&caller.principal, 1, state.app.clock_reading()).await?;
         Ok((first, state.bodies.reserve(caller.address, Some(caller.principal.subject()))?))
     };
-    let (first, mut held) = match admitted.await {
+    let (first, mut reserved) = match admitted.await {
         Ok(admitted) => admitted,
-        Err(refusal) => {
-            return Err(BodyError { partial_body: read_refused(state, caller.address, body).await, refusal });
+        Err(rejection) => {
+            return Err(BodyError {
+                partial_body: read_refused(state, caller.address, body).await,
+                rejection,
+            });
         }
     };
     let longest = state.app.max_message_bytes();
     let bytes = match first {
         // What is short is looked at all the same: it may be an answer that a call waits for, and those are not counted.
         Some(RateLimitStatus { granted: 0, retry_after, .. }) => {
-            let short =
-                read_with_timeout(body, longest.min(MAX_REFUSED_BODY_BYTES), REFUSED_BODY_TIMEOUT, &mut held)
-                    .await;
+            let short = read_with_timeout(
+                body,
+                longest.min(MAX_REFUSED_BODY_BYTES),
+                REFUSED_BODY_TIMEOUT,
+                &mut reserved,
+            )
+            .await;
             short.map_err(|_| RequestRejection::RateLimited { retry_after })?
         }
-        _ => read_with_timeout(body, longest, BODY_TIMEOUT, &mut held).await?,
+        _ => read_with_timeout(body, longest, BODY_TIMEOUT, &mut reserved).await?,
     };
-    held.finish();
-    let letter = state.app.decode(&bytes);
-    let standing = match first {
-        Some(first) if first.granted > 0 && letter.rate_limit_cost() > 1 => {
+    reserved.finish();
+    let decoded = state.app.decode(&bytes);
+    let rate_limit = match first {
+        Some(first) if first.granted > 0 && decoded.rate_limit_cost() > 1 => {
             let others = state
                 .authenticator
-                .check_rate_limit(&caller.principal, letter.rate_limit_cost() - 1, state.app.moment())
+                .charge_rate_limit(
+                    &caller.principal,
+                    decoded.rate_limit_cost() - 1,
+                    state.app.clock_reading(),
+                )
                 .await;
-            let others = others.map_err(|refusal| BodyError { refusal, partial_body: bytes })?;
+            let others = others.map_err(|rejection| BodyError { rejection, partial_body: bytes })?;
             others.map(|others| RateLimitStatus { granted: others.granted + 1, ..others })
         }
         first => first,
     };
-    Ok(ReceivedBody { message: letter, rate_limit: standing, reservation: held })
+    Ok(ReceivedBody { message: decoded, rate_limit, reservation: reserved })
 }
 
 /// The beginning of a body whose request is refused; nothing if it is long, slow or broken.
 pub(crate) async fn read_refused(state: &HttpState, address: IpAddr, body: Body) -> Bytes {
-    let Ok(mut held) = state.bodies.reserve(address, None) else { return Bytes::new() };
+    let Ok(mut reserved) = state.bodies.reserve(address, None) else { return Bytes::new() };
     let most = state.app.max_message_bytes().min(MAX_REFUSED_BODY_BYTES);
-    read_with_timeout(body, most, REFUSED_BODY_TIMEOUT, &mut held).await.unwrap_or_default()
+    read_with_timeout(body, most, REFUSED_BODY_TIMEOUT, &mut reserved).await.unwrap_or_default()
 }
 
 /// Reads a body to its end, within its limits.
@@ -99,12 +111,18 @@ async fn read_with_timeout(
     body: Body,
     limit: usize,
     time: Duration,
-    held: &mut BodyReservation,
+    reserved: &mut BodyReservation,
 ) -> Result<Bytes, RequestRejection> {
-    tokio::time::timeout(time, collect(body, limit, held)).await.unwrap_or(Err(RequestRejection::BodyTimeout))
+    tokio::time::timeout(time, collect(body, limit, reserved))
+        .await
+        .unwrap_or(Err(RequestRejection::BodyTimeout))
 }
 
-async fn collect(body: Body, limit: usize, held: &mut BodyReservation) -> Result<Bytes, RequestRejection> {
+async fn collect(
+    body: Body,
+    limit: usize,
+    reserved: &mut BodyReservation,
+) -> Result<Bytes, RequestRejection> {
     let expected = HttpBody::size_hint(&body).exact().and_then(|bytes| usize::try_from(bytes).ok());
     let mut chunks = body.into_data_stream();
     let mut collected = Vec::new();
@@ -114,10 +132,10 @@ async fn collect(body: Body, limit: usize, held: &mut BodyReservation) -> Result
             discard(chunks, limit).await;
             return Err(RequestRejection::BodyTooLarge { limit });
         }
-        if let Err(refusal) = held.grow(chunk.len()) {
+        if let Err(rejection) = reserved.grow(chunk.len()) {
             drop(collected);
             discard(chunks, limit).await;
-            return Err(refusal);
+            return Err(rejection);
         }
         if expected == Some(chunk.len()) {
             return Ok(chunk);

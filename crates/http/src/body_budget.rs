@@ -78,13 +78,13 @@ impl BodyBudget {
         key: Option<&str>,
     ) -> Result<BodyReservation, RequestRejection> {
         let address = AddressGroup::new(address);
-        let mut held = self.lock();
+        let mut reserved = self.lock();
         let key = match key {
             None => None,
             Some(key) => {
-                let known = held.keys.get_key_value(key).map(|(key, _)| Arc::clone(key));
+                let known = reserved.keys.get_key_value(key).map(|(key, _)| Arc::clone(key));
                 let key = known.unwrap_or_else(|| key.into());
-                let share = held.keys.entry(Arc::clone(&key)).or_default();
+                let share = reserved.keys.entry(Arc::clone(&key)).or_default();
                 if share.unfinished >= self.limits.unfinished_per_key {
                     return Err(RequestRejection::TooManyBodies { limit: self.limits.unfinished_per_key });
                 }
@@ -92,7 +92,7 @@ impl BodyBudget {
                 Some(key)
             }
         };
-        drop(held);
+        drop(reserved);
         Ok(BodyReservation {
             budget: Arc::clone(self),
             address,
@@ -117,8 +117,8 @@ impl BodyReservation {
             return Ok(());
         }
         let limits = self.budget.limits;
-        let mut held = self.budget.lock();
-        let BodyUsage { bytes: total, addresses, keys } = &mut *held;
+        let mut reserved = self.budget.lock();
+        let BodyUsage { bytes: total, addresses, keys } = &mut *reserved;
         if *total + more > limits.total {
             return Err(RequestRejection::Busy);
         }
@@ -149,23 +149,23 @@ impl BodyReservation {
         if bytes == 0 && (!ends || self.key.is_none()) {
             return;
         }
-        let mut held = self.budget.lock();
-        held.bytes -= bytes;
+        let mut reserved = self.budget.lock();
+        reserved.bytes -= bytes;
         if bytes > 0
-            && let Some(of_address) = held.addresses.get_mut(&self.address)
+            && let Some(of_address) = reserved.addresses.get_mut(&self.address)
         {
             *of_address -= bytes;
             if *of_address == 0 {
-                held.addresses.remove(&self.address);
+                reserved.addresses.remove(&self.address);
             }
         }
         if let Some(key) = &self.key
-            && let Some(share) = held.keys.get_mut(key)
+            && let Some(share) = reserved.keys.get_mut(key)
         {
             share.bytes -= bytes;
             share.unfinished -= usize::from(ends);
             if *share == KeyBodyUsage::default() {
-                held.keys.remove(key);
+                reserved.keys.remove(key);
             }
         }
     }
@@ -220,8 +220,11 @@ mod tests {
             reserve_body(&budget, 9, Some("a"), 41).is_err() && reserve_body(&budget, 8, None, 61).is_err()
         );
         drop((first, second));
-        let held = budget.lock();
-        assert!(held.bytes == 0 && held.addresses.is_empty() && held.keys.is_empty(), "all is given back");
+        let reserved = budget.lock();
+        assert!(
+            reserved.bytes == 0 && reserved.addresses.is_empty() && reserved.keys.is_empty(),
+            "all is given back"
+        );
     }
 
     #[test]

@@ -64,8 +64,8 @@ pub(crate) enum ChannelRead {
 
 impl Channel {
     /// A channel that lives as long as its request.
-    pub(crate) fn for_request(carries_news: bool) -> Arc<Self> {
-        Arc::new(Self::new(carries_news, false))
+    pub(crate) fn for_request(accepts_notifications: bool) -> Arc<Self> {
+        Arc::new(Self::new(accepts_notifications, false))
     }
 
     /// A channel that carries many answers, and ends only with its stream.
@@ -90,13 +90,13 @@ impl Channel {
         }
     }
 
-    fn append(&self, message: Vec<u8>, verdict: Option<(u16, Option<u64>)>) {
+    fn append(&self, message: Vec<u8>, status: Option<(u16, Option<u64>)>) {
         let mut inner = self.lock();
         inner.last_number += 1;
         inner.buffered_bytes += message.len();
         let number = inner.last_number;
-        inner.events.push_back(ChannelEvent { number, message: message.into(), response_status: verdict });
-        inner.is_closed |= verdict.is_some() && self.closes_after_response;
+        inner.events.push_back(ChannelEvent { number, message: message.into(), response_status: status });
+        inner.is_closed |= status.is_some() && self.closes_after_response;
         if self.is_replayable {
             inner.evict_old();
         }

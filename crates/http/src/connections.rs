@@ -324,20 +324,20 @@ mod tests {
         let connections = Connections::new(ConnectionLimits { total: 6, per_address: 2 });
         let admit = |from: u8| slot(connections.admit(Some(address(from))));
         let other = admit(1).unwrap();
-        let crowd: Vec<_> = (0..5).map(|_| admit(2).unwrap()).collect();
-        assert!(!is_shed(&other) && !crowd.iter().any(is_shed), "there was room for all");
+        let quotas: Vec<_> = (0..5).map(|_| admit(2).unwrap()).collect();
+        assert!(!is_shed(&other) && !quotas.iter().any(is_shed), "there was room for all");
         let late = [admit(3).unwrap(), admit(3).unwrap()];
-        assert_eq!(crowd.iter().map(is_shed).collect::<Vec<_>>(), [true, true, false, false, false]);
+        assert_eq!(quotas.iter().map(is_shed).collect::<Vec<_>>(), [true, true, false, false, false]);
         let more = admit(2).unwrap();
-        assert_eq!(crowd.iter().map(is_shed).collect::<Vec<_>>(), [true, true, true, false, false]);
+        assert_eq!(quotas.iter().map(is_shed).collect::<Vec<_>>(), [true, true, true, false, false]);
         assert!(!is_shed(&other) && !late.iter().any(is_shed), "an address closes only its own");
-        let serving = [&crowd[3], &crowd[4], &more].map(|slot| slot.begin_serving().unwrap());
+        let serving = [&quotas[3], &quotas[4], &more].map(|slot| slot.begin_serving().unwrap());
         let probe = admit(2).unwrap();
         assert_eq!(probe.allowed_use, ProbesOnly, "all of its share serves");
         let proxy = slot(connections.admit(None)).unwrap();
         assert!(is_shed(&probe) && !is_shed(&other), "what an address has beyond its share goes first");
         assert_eq!(proxy.allowed_use, KeysAndProbes, "all six places are taken");
-        drop((serving, crowd, late, other, more, probe, proxy));
+        drop((serving, quotas, late, other, more, probe, proxy));
         let table = connections.lock();
         assert!(table.entries.is_empty() && table.per_address.is_empty(), "all places were given back");
     }

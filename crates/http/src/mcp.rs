@@ -51,12 +51,12 @@ pub(crate) async fn handle(state: &Arc<HttpState>, source: &RequestSource, reque
                 _ => visit.delete(),
             }
         }
-        Err(refusal) => {
+        Err(rejection) => {
             body::drain(body).await;
-            Err(refusal)
+            Err(rejection)
         }
     };
-    outcome.unwrap_or_else(|refusal| route::refuse(state, ConnectionMode::Session, refusal))
+    outcome.unwrap_or_else(|rejection| route::refuse(state, ConnectionMode::Session, rejection))
 }
 
 impl StreamableHttpRequest<'_> {
@@ -71,15 +71,15 @@ impl StreamableHttpRequest<'_> {
         }
         let received = body::receive(self.state, &self.caller, body).await;
         // The memory of the body is held until there is an answer.
-        let ReceivedBody { message: letter, rate_limit: standing, reservation: _held } =
-            received.map_err(|BodyError { refusal, .. }| refusal)?;
-        let is_stateless = self.is_stateless(&letter)?;
+        let ReceivedBody { message: decoded, rate_limit, reservation: _held } =
+            received.map_err(|BodyError { rejection, .. }| rejection)?;
+        let is_stateless = self.is_stateless(&decoded)?;
         let mut response = if is_stateless {
-            self.post_stateless(letter, standing).await?
+            self.post_stateless(decoded, rate_limit).await?
         } else {
-            self.post_stateful(letter, standing).await?
+            self.post_stateful(decoded, rate_limit).await?
         };
-        body::add_rate_limit_headers(&mut response, standing);
+        body::add_rate_limit_headers(&mut response, rate_limit);
         if response.status() == StatusCode::FORBIDDEN {
             oauth::challenge_scope(self.state, &mut response);
         }
@@ -100,9 +100,9 @@ impl StreamableHttpRequest<'_> {
             return Ok(None);
         }
         let version = origin::single_header(&self.headers, &PROTOCOL_VERSION_HEADER).unwrap_or_default();
-        let refusal =
+        let rejection =
             || RequestRejection::UnsupportedVersion { requested: version.chars().take(64).collect() };
-        Revision::parse(version).map(Some).ok_or_else(refusal)
+        Revision::parse(version).map(Some).ok_or_else(rejection)
     }
 
     /// Streams and sessions are for revisions that have sessions.
@@ -121,7 +121,7 @@ impl StreamableHttpRequest<'_> {
         message: DecodedMessage,
         rate_limit: Option<RateLimitStatus>,
     ) -> Result<Response, RequestRejection> {
-        let seat = self.state.app.acquire_permit(self.principal(), QuotaKind::Call)?;
+        let permit = self.state.app.acquire_permit(self.principal(), QuotaKind::Call)?;
         let channel = Channel::for_request(self.accepts.stream);
         let outbox = Arc::clone(&channel) as Arc<dyn Outbox>;
         let connection = Connection::new(
@@ -143,7 +143,7 @@ impl StreamableHttpRequest<'_> {
                 FirstEvent::Json(response) => response,
                 FirstEvent::Closed => response::empty(StatusCode::ACCEPTED),
                 FirstEvent::Stream(first) => {
-                    let kept: Vec<StreamGuard> = vec![Box::new(hang_up), Box::new(seat)];
+                    let kept: Vec<StreamGuard> = vec![Box::new(hang_up), Box::new(permit)];
                     self.stream_response(EventStream {
                         first_event: first,
                         guards: kept,
@@ -222,9 +222,9 @@ impl StreamableHttpRequest<'_> {
         let place = || self.state.app.acquire_permit(self.principal(), QuotaKind::Session);
         place().or_else(|full| {
             let oldest = self.state.sessions.remove_least_recently_used(self.principal()).ok_or(full)?;
-            let seat = oldest.release_permit();
+            let permit = oldest.release_permit();
             tokio::spawn(async move { oldest.end(Duration::ZERO).await });
-            seat.map_or_else(place, Ok)
+            permit.map_or_else(place, Ok)
         })
     }
 
@@ -234,15 +234,15 @@ impl StreamableHttpRequest<'_> {
         message: DecodedMessage,
         rate_limit: Option<RateLimitStatus>,
     ) -> Result<Response, RequestRejection> {
-        let seat = self.acquire_session_permit()?;
+        let permit = self.acquire_session_permit()?;
         let news = Channel::for_session(true);
-        let held = (seat, self.state.metrics.track_session());
+        let reserved = (permit, self.state.metrics.track_session());
         let session = HttpSession::new(
             SessionTransport::Streamable,
             self.principal(),
             self.new_connection(&news),
             news,
-            held,
+            reserved,
         );
         let mut response = self.post_in_session(&session, message, rate_limit).await?;
         if session.connection.negotiated_revision().is_none() {
@@ -267,7 +267,7 @@ impl StreamableHttpRequest<'_> {
         }
         // What needs no answer is always taken: it may be the answer that calls wait for.
         let call = || self.state.app.acquire_permit(self.principal(), QuotaKind::Call);
-        let seat = message.expects_response().then(call).transpose()?;
+        let permit = message.expects_response().then(call).transpose()?;
         let channel = Channel::for_session(self.accepts.stream);
         let delivery = self.message_origin(&channel, rate_limit);
         if !session.connection.handle(message, delivery.with_sender(self.principal().clone())) {
@@ -279,7 +279,7 @@ impl StreamableHttpRequest<'_> {
             FirstEvent::Closed => response::empty(StatusCode::ACCEPTED),
             FirstEvent::Stream(first) => {
                 let mut flow = EventStream { first_event: first, ..EventStream::from_reader(reader) };
-                flow.guards.push(Box::new(seat));
+                flow.guards.push(Box::new(permit));
                 self.respond_with_stream(session, channel, flow)
             }
         })
@@ -307,7 +307,7 @@ impl StreamableHttpRequest<'_> {
             return Err(RequestRejection::NotAcceptable { offered: "text/event-stream" });
         }
         let session = self.find_session()?;
-        let seat = self.state.app.acquire_permit(self.principal(), QuotaKind::Stream)?;
+        let permit = self.state.app.acquire_permit(self.principal(), QuotaKind::Stream)?;
         let last = origin::single_header(&self.headers, &LAST_EVENT_ID_HEADER).and_then(parse_event_id);
         let number = last.map_or(NOTIFICATION_STREAM, |(number, _)| number);
         // Clients come back for ever to a stream that ended without an answer, unless they hear that there is none.
@@ -320,7 +320,7 @@ impl StreamableHttpRequest<'_> {
         };
         let primes = session.connection.negotiated_revision().is_some_and(Revision::primes_streams);
         let head = (primes && last.is_none()).then(|| response::priming_event(number));
-        let kept: Vec<StreamGuard> = vec![Box::new(seat), Box::new(session)];
+        let kept: Vec<StreamGuard> = vec![Box::new(permit), Box::new(session)];
         Ok(self.stream_response(EventStream {
             preamble: head,
             stream_id: Some(number),

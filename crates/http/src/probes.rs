@@ -62,7 +62,7 @@ pub(crate) async fn metrics(state: &Arc<HttpState>, source: &RequestSource, head
             )
         }
         Ok(_) => response::empty(StatusCode::FORBIDDEN),
-        Err(refusal) => route::refuse(state, ConnectionMode::Session, refusal),
+        Err(rejection) => route::refuse(state, ConnectionMode::Session, rejection),
     }
 }
 

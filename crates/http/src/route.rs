@@ -108,7 +108,7 @@ pub(crate) async fn handle_request(
     let mut response = match check_request(state, endpoint, &request) {
         Ok(_) if method == Method::OPTIONS => cors::preflight(request.headers()),
         Ok(endpoint) => dispatch(state, endpoint, &source, request).instrument(span).await,
-        Err(refusal) => refuse(state, connection_mode(state, endpoint, request.headers()), refusal),
+        Err(rejection) => refuse(state, connection_mode(state, endpoint, request.headers()), rejection),
     };
     if let Some(page) = page {
         cors::allow_origin(&mut response, page);

@@ -69,7 +69,7 @@ impl HttpSession {
         principal: &Principal,
         connection: Arc<Connection>,
         news: Arc<Channel>,
-        held: (QuotaPermit, GaugeGuard),
+        reserved: (QuotaPermit, GaugeGuard),
     ) -> Arc<Self> {
         tokio::spawn(Arc::clone(&connection).announce_changes());
         Arc::new(Self {
@@ -79,8 +79,8 @@ impl HttpSession {
             notifications: news,
             streams: Mutex::default(),
             last_used: Mutex::new(Instant::now()),
-            permit: Mutex::new(Some(held.0)),
-            _counted: held.1,
+            permit: Mutex::new(Some(reserved.0)),
+            _counted: reserved.1,
         })
     }
 

@@ -43,15 +43,21 @@ pub(crate) async fn open_stream(
         if !AcceptedMediaTypes::from_headers(headers).stream {
             return Err(RequestRejection::NotAcceptable { offered: "text/event-stream" });
         }
-        let seat = state.app.acquire_permit(&principal, QuotaKind::Stream)?;
-        let held = (state.app.acquire_permit(&principal, QuotaKind::Session)?, state.metrics.track_session());
+        let permit = state.app.acquire_permit(&principal, QuotaKind::Stream)?;
+        let reserved =
+            (state.app.acquire_permit(&principal, QuotaKind::Session)?, state.metrics.track_session());
         let channel = Channel::for_stream();
         let outbox = Arc::clone(&channel) as Arc<dyn Outbox>;
         let connection =
             Connection::new(Arc::clone(&state.app), principal.clone(), ConnectionMode::Session, outbox);
         let hang_up = CancelOnDrop(Arc::clone(&connection));
-        let session =
-            HttpSession::new(SessionTransport::LegacySse, &principal, connection, Arc::clone(&channel), held);
+        let session = HttpSession::new(
+            SessionTransport::LegacySse,
+            &principal,
+            connection,
+            Arc::clone(&channel),
+            reserved,
+        );
         // A session with an open stream is in use.
         let in_use = Arc::clone(&session);
         let name = state.sessions.add(&state.app, session)?;
@@ -60,7 +66,7 @@ pub(crate) async fn open_stream(
         let gauge = state.metrics.track_stream();
         let kept: Vec<StreamGuard> = vec![
             Box::new(in_use),
-            Box::new(seat),
+            Box::new(permit),
             Box::new(hang_up),
             Box::new(gauge),
             Box::new(farewell),
@@ -74,7 +80,7 @@ pub(crate) async fn open_stream(
             ..EventStream::from_reader(channel.read_after(0))
         }))
     };
-    outcome.await.unwrap_or_else(|refusal| route::refuse(state, ConnectionMode::Session, refusal))
+    outcome.await.unwrap_or_else(|rejection| route::refuse(state, ConnectionMode::Session, rejection))
 }
 
 pub(crate) async fn post_message(
@@ -91,10 +97,10 @@ pub(crate) async fn post_message(
         let name = name.ok_or(RequestRejection::SessionRequired)?;
         let session = state.sessions.find(name, SessionTransport::LegacySse, &caller.principal)?;
         let received = body::receive(state, &caller, body).await;
-        let ReceivedBody { message: letter, rate_limit: standing, reservation: _held } =
-            received.map_err(|BodyError { refusal, .. }| refusal)?;
+        let ReceivedBody { message: decoded, rate_limit, reservation: _held } =
+            received.map_err(|BodyError { rejection, .. }| rejection)?;
         if let Some(RateLimitStatus { granted: 0, retry_after, .. }) =
-            standing.filter(|_| letter.expects_response())
+            rate_limit.filter(|_| decoded.expects_response())
         {
             return Err(RequestRejection::RateLimited { retry_after });
         }
@@ -103,13 +109,13 @@ pub(crate) async fn post_message(
         }
         let delivery = body::message_origin(
             session.notification_outbox(),
-            standing,
+            rate_limit,
             body::correlation(&parts.extensions),
         );
-        session.connection.handle(letter, delivery.with_sender(caller.principal));
+        session.connection.handle(decoded, delivery.with_sender(caller.principal));
         let mut response = response::empty(StatusCode::ACCEPTED);
-        body::add_rate_limit_headers(&mut response, standing);
+        body::add_rate_limit_headers(&mut response, rate_limit);
         Ok(response)
     };
-    outcome.await.unwrap_or_else(|refusal| route::refuse(state, ConnectionMode::Session, refusal))
+    outcome.await.unwrap_or_else(|rejection| route::refuse(state, ConnectionMode::Session, rejection))
 }

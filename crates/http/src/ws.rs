@@ -27,12 +27,12 @@ pub(crate) async fn handle(state: &Arc<HttpState>, source: &RequestSource, reque
     let headers = &parts.headers;
     let entered = async {
         let caller = state.authenticate(source, headers, AcceptedCredentials::KeysAndTokens).await?;
-        let seat = state.app.acquire_permit(&caller.principal, QuotaKind::Stream)?;
-        Ok((caller, seat, state.authenticator.presented_credential(headers)))
+        let permit = state.app.acquire_permit(&caller.principal, QuotaKind::Stream)?;
+        Ok((caller, permit, state.authenticator.presented_credential(headers)))
     };
-    let (caller, seat, pass) = match entered.await {
+    let (caller, permit, pass) = match entered.await {
         Ok(entered) => entered,
-        Err(refusal) => return route::refuse(state, ConnectionMode::Session, refusal),
+        Err(rejection) => return route::refuse(state, ConnectionMode::Session, rejection),
     };
     let upgrade = match WebSocketUpgrade::from_request_parts(&mut parts, &()).await {
         Ok(upgrade) => upgrade,
@@ -47,10 +47,10 @@ pub(crate) async fn handle(state: &Arc<HttpState>, source: &RequestSource, reque
     let span = Span::current();
     upgrade.protocols(["mcp"]).max_message_size(longest).max_frame_size(longest).on_upgrade(
         async move |socket| {
-            let _held = (seat, state.metrics.track_stream(), caller.serving);
+            let _held = (permit, state.metrics.track_stream(), caller.serving);
             let tasks = state.tasks.clone();
-            let talk = WsConnection::new(state, caller.principal, pass, socket, correlation).run();
-            tasks.track_future(talk.instrument(span)).await;
+            let connection = WsConnection::new(state, caller.principal, pass, socket, correlation).run();
+            tasks.track_future(connection.instrument(span)).await;
         },
     )
 }
@@ -160,21 +160,21 @@ impl WsConnection {
         if !self.state.authenticator.is_still_valid(&self.credential, now).await {
             return Some(Some((close_code::POLICY, "the key is no longer valid")));
         }
-        let letter = self.state.app.decode(text.as_bytes());
+        let decoded = self.state.app.decode(text.as_bytes());
         let outbox = Arc::clone(&self.queue) as Arc<dyn Outbox>;
-        let moment = self.state.app.moment();
+        let moment = self.state.app.clock_reading();
         let delivery = match self
             .state
             .authenticator
-            .check_rate_limit(&self.principal, letter.rate_limit_cost(), moment)
+            .charge_rate_limit(&self.principal, decoded.rate_limit_cost(), moment)
             .await
         {
-            Ok(standing) => body::message_origin(outbox, standing, self.next_correlation()),
-            Err(refusal) => MessageOrigin::for_outbox(outbox)
-                .with_max_requests(0, refusal)
+            Ok(rate_limit) => body::message_origin(outbox, rate_limit, self.next_correlation()),
+            Err(rejection) => MessageOrigin::for_outbox(outbox)
+                .with_max_requests(0, rejection)
                 .with_correlation(self.next_correlation()),
         };
-        self.connection.handle(letter, delivery);
+        self.connection.handle(decoded, delivery);
         None
     }
 

@@ -1,4 +1,4 @@
-//! Documents: a file becomes a [`Page`] of [`Chunk`]s.
+//! Documents: a file becomes a [`Document`] of [`Chunk`]s.
 //!
 //! A parser for each format finds headings and blocks ([`OutlinePart`]); `chunks.rs` packs blocks into chunks, the same way for
 //! all. A chunk keeps where it stands in its source, so that whatever is quoted later is quoted literally.

@@ -1,6 +1,6 @@
 //! From text to the terms that BM25 counts.
 //!
-//! [`for_each_token`] finds lower-cased tokens; [`term`] makes the term of one: words are stemmed, the commonest are dropped, and
+//! [`for_each_token`] finds lower-cased tokens; [`token_term`] makes the term of one: words are stemmed, the commonest are dropped, and
 //! names of things (`max_retries`, `--yes`, `docs/setup.md`) stay as they are. Each such name also gives its parts, so that
 //! it is found by whoever remembers only one of them.
 

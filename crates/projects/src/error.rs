@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use storage::StoreError;
+use store_api::StoreError;
 
 use crate::limits::MAX_PROBLEMS;
 use design_tokens::EditError;

@@ -127,8 +127,8 @@ impl IdGenerator {
         self.count += 1;
         let bytes = digest.finalize();
         let bits = bytes.iter().take(10).fold(0_u128, |bits, byte| bits << 8 | u128::from(*byte));
-        let letter = |at: u32| char::from(ALPHABET[usize::try_from(bits >> (5 * at) & 31).unwrap_or(0)]);
-        format!("{kind}_{}", (0..16).map(letter).collect::<String>())
+        let decoded = |at: u32| char::from(ALPHABET[usize::try_from(bits >> (5 * at) & 31).unwrap_or(0)]);
+        format!("{kind}_{}", (0..16).map(decoded).collect::<String>())
     }
 }
 

@@ -174,7 +174,7 @@ impl<'a> ProjectImporter<'a> {
         Ok(is_new.then_some(new.content))
     }
 
-    /// A version, what is in it, and the same as text. The bytes of its assets are for [`ProjectImporter::bytes`].
+    /// A version, what is in it, and the same as text. The bytes of its assets are for [`ProjectImporter::new_asset_bytes`].
     pub fn load_version(
         &mut self,
         number: u32,
@@ -200,7 +200,7 @@ impl<'a> ProjectImporter<'a> {
         Ok((Version { number, note, created, revision, blocks, bytes }, content, text))
     }
 
-    /// The project when all of it is kept. `begun` is what [`NewProject::begin`] gave.
+    /// The project when all of it is kept. `begun` is what [`NewProject::build`] gave.
     pub fn finish(self, begun: &Project) -> Result<Project, ProjectRejection> {
         let ProjectHistory { updated, revision, next_version, published, ref versions, .. } =
             self.import.history;

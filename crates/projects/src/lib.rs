@@ -11,7 +11,7 @@
 //! | assets | [`asset`] |
 //! | design systems | [`design_tokens`]; a project's: [`DesignEdit`] |
 //! | a project from another store | [`ProjectImport`] |
-//! | versions, and what differs between two | [`Version`], [`ProjectContent`], [`differences()`] |
+//! | versions, and what differs between two | [`Version`], [`ProjectContent`], [`diff_content`] |
 //! | projects that are kept: the use cases | [`store`]; whether a database keeps them right: the feature `suite` |
 //! | how much there may be | [`limits`] |
 //!
@@ -61,8 +61,8 @@ pub use project::{
     ProjectWrite, Publication, slug_candidates,
 };
 pub use selection::FieldSelection;
-pub use storage::StoreError;
 pub use store::ProjectStore;
+pub use store_api::StoreError;
 pub use types::{AllowedChildren, BlockType, BlockTypes, CustomBlockType};
 pub use version::{
     BlockChange, BlockMove, ContentDiff, FieldChange, NameChanges, Version, diff_content, publish,

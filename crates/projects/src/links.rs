@@ -141,7 +141,7 @@ mod tests {
             ("https://a/\"onload=x", "---"),
             (&format!("/{}", "a".repeat(2048)), "---"),
         ] {
-            let judge = |fits: bool, letter: char| if fits { letter } else { '-' };
+            let judge = |fits: bool, decoded: char| if fits { decoded } else { '-' };
             let found: String = [
                 judge(is_link(address), 'L'),
                 judge(is_media_source(address), 'S'),

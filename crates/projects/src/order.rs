@@ -3,7 +3,7 @@
 //! A move then writes one row, and sorting is comparing bytes, which both databases do alike. The idea is fractional
 //! indexing, in the form with whole numbers in front: putting one after another at the end counts up, and keys stay
 //! short; only what is put between two neighbours makes a fraction. Again and again at the same spot a fraction grows, by
-//! a digit for about six; past [`MAX_KEY_BYTES`] there is no key any more, and the siblings get new ones by [`spread`].
+//! a digit for about six; past [`MAX_KEY_BYTES`] there is no key any more, and the siblings get new ones by [`evenly_spaced_keys`].
 //!
 //! A key is a head, digits, and a fraction. The head says how many digits follow: `a` one, `b` two, up to `z`; and for
 //! what is before zero `Z` one, `Y` two. A fraction never ends in `0`, or nothing would fit before it.

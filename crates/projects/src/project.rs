@@ -64,7 +64,7 @@ pub struct ProjectUsage {
     pub versions: u64,
     /// Bytes of all versions, as text.
     pub version_bytes: u64,
-    /// How often blocks name assets: see [`Block::mentions`](crate::Block::mentions).
+    /// How often blocks name assets: see [`Block::mention_count`](crate::Block::mention_count).
     pub asset_mentions: u64,
 }
 
@@ -266,7 +266,7 @@ impl NewProjectFields {
     }
 }
 
-/// The slugs that a name suggests: what a store has to look up for [`NewProjectFields::settle`] without a slug.
+/// The slugs that a name suggests: what a store has to look up for [`NewProjectFields::into_fields`] without a slug.
 pub fn slug_candidates(name: &str, id: &ProjectId) -> [String; 2] {
     let plain = naming::slugify(name, "project");
     let tail: String = id.as_str().chars().rev().filter(char::is_ascii_alphanumeric).take(10).collect();

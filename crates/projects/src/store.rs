@@ -10,7 +10,7 @@
 //!   the same `NotFound`, in the same words and after the same work.
 //! - **Atomicity.** A write happens in one transaction, or not at all. What a rule refuses has changed nothing.
 //! - **Revisions.** A write to a project adds one to its revision, whatever it touches, and only then answers. `if_revision`
-//!   is compared in the transaction that writes ([`Project::admit`]); of any number of writers that name the same one, one
+//!   is compared in the transaction that writes ([`Project::check_revision`]); of any number of writers that name the same one, one
 //!   succeeds and the others get `Conflict`. Missing projects are reported before conflicts, and conflicts before everything
 //!   else. So writes to one project happen one after the other.
 //! - **Dry runs.** With `dry_run` everything is read, judged and answered like a real write, and rolled back.
@@ -36,7 +36,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use futures_util::future::{BoxFuture, Either, join, select};
 use jiff::Timestamp;
-use storage::{StoreError, StoreFuture, check_name, is_valid_name};
+use store_api::{StoreError, StoreFuture, check_name, is_valid_name};
 
 use crate::error::Error;
 use crate::ids::{Account, ProjectId};

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
-use storage::{StoreError, StoreFuture};
+use store_api::{StoreError, StoreFuture};
 
 use crate::error::Error;
 use crate::store::{Backend, TxKind, UseCase};

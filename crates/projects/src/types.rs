@@ -66,14 +66,14 @@ impl BlockType {
     pub(crate) fn problems(
         &self,
         props: &Map<String, Value>,
-        left: &mut ValidationBudget,
+        budget: &mut ValidationBudget,
     ) -> Vec<ValidationProblem> {
         let is_ready = self.is_built_in || self.validator.get().is_some();
-        if !is_ready && !left.spend(cost::compile_cost(&self.schema)) {
-            return left.report_exhausted("");
+        if !is_ready && !budget.spend(cost::compile_cost(&self.schema)) {
+            return budget.report_exhausted("");
         }
         match self.validator.get_or_init(|| SchemaValidator::new(&self.schema, self.is_built_in)) {
-            Ok(judge) => judge.problems(props, left),
+            Ok(judge) => judge.problems(props, budget),
             Err(message) => {
                 let message =
                     format!("cannot be judged: the type has no usable schema ({message}); change the type");

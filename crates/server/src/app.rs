@@ -289,9 +289,9 @@ impl App {
     pub fn acquire_permit(
         &self,
         principal: &Principal,
-        place: QuotaKind,
+        kind: QuotaKind,
     ) -> Result<QuotaPermit, RequestRejection> {
-        self.quotas.acquire(principal, place)
+        self.quotas.acquire(principal, kind)
     }
 
     /// Ends whatever only waits for news, on every connection.
@@ -310,12 +310,12 @@ impl App {
     }
 
     /// The moment, by both clocks.
-    pub fn moment(&self) -> ClockReading {
+    pub fn clock_reading(&self) -> ClockReading {
         ClockReading { time: self.clock.now(), uptime: self.clock.uptime() }
     }
 
     /// The moment as this process reads it, for what came first in it.
-    pub(crate) fn monotonic_moment(&self) -> flow::session::ProcessInstant {
+    pub(crate) fn process_instant(&self) -> flow::session::ProcessInstant {
         flow::session::ProcessInstant { instance: self.clock.instance(), reading: self.clock.uptime() }
     }
 
@@ -537,8 +537,8 @@ impl AppBuilder {
 
     /// Somebody who brings tools of their own.
     #[must_use]
-    pub fn embedded_provider(mut self, guest: Arc<dyn EmbeddedProvider>) -> Self {
-        self.provider = Some(guest);
+    pub fn embedded_provider(mut self, provider: Arc<dyn EmbeddedProvider>) -> Self {
+        self.provider = Some(provider);
         self
     }
 

@@ -42,7 +42,7 @@ pub(crate) async fn run_with_permit<T: Send + 'static>(
     spawn_in_request(work)?.await.unwrap_or_else(|error| Err(map_join_error(error)))
 }
 
-/// The same as [`blocking`], for work that may take longer.
+/// The same as [`run_blocking`], for work that may take longer.
 pub(crate) async fn run_blocking_with_timeout<T: Send + 'static>(
     call: &ToolContext,
     wall: Duration,

@@ -289,12 +289,12 @@ impl Connection {
                     return self.responder(to, default, request).fail(&failure);
                 }
             };
-        let manner = ErrorFormat {
+        let format = ErrorFormat {
             dialect,
             language: self.state.mode.language(),
             is_flow: method::is_flow(request.method()),
         };
-        let responder = Responder::new(to, manner, Arc::clone(&request));
+        let responder = Responder::new(to, format, Arc::clone(&request));
         if let Err(failure) = self.admit(dialect, request.method(), &id, origin.in_batch) {
             return responder.fail(&failure);
         }
@@ -412,7 +412,7 @@ impl Connection {
             stop,
             roots: Arc::clone(&self.state.app.roots),
             now: self.state.app.clock.now(),
-            received: self.state.app.monotonic_moment(),
+            received: self.state.app.process_instant(),
             entropy: Arc::clone(&self.state.app.entropy),
             app: Arc::clone(&self.state.app),
             documents: Arc::clone(&self.state.app.documents),

@@ -50,7 +50,7 @@ impl ConversationRun<'_> {
             arguments: self.arguments,
             context: &Map::new(),
             env: self.call,
-            ledger: durability,
+            durability,
             can_ask: self.can_ask,
         };
         self.conversation.advance(journal, input, &turn).await
@@ -68,18 +68,18 @@ pub(crate) async fn run_conversation(
     let app = connection.app();
     let can_ask = request.client.has_forms();
     let (arguments, id) = (&request.arguments, generate_id(app));
-    let talk = ConversationRun { app, tool, conversation, call, can_ask, arguments, id };
+    let run = ConversationRun { app, tool, conversation, call, can_ask, arguments, id };
     match request.mcp_revision() {
         Some(revision)
             if revision.asks_by_input_required() && (can_ask || request.request_state.is_some()) =>
         {
             // A conversation goes on as it began, even if the client has since forgotten how to be asked.
-            input_required::run(&ConversationRun { can_ask: true, ..talk }, request, revision).await
+            input_required::run(&ConversationRun { can_ask: true, ..run }, request, revision).await
         }
         Some(revision) if revision.asks_by_elicitation() && can_ask => {
-            elicitation::run(&talk, connection.client_peer(), revision).await
+            elicitation::run(&run, connection.client_peer(), revision).await
         }
-        _ => arguments::run(&ConversationRun { can_ask: false, ..talk }).await,
+        _ => arguments::run(&ConversationRun { can_ask: false, ..run }).await,
     }
 }
 

@@ -12,13 +12,13 @@ use serde_json::{Value, json};
 use crate::conversation;
 
 mod codefluss;
+mod flow_codes;
 mod german;
 mod plan;
 mod policy;
 mod project;
 mod rejection;
 mod render;
-mod sessions;
 
 pub(crate) use plan::PlanRequestError;
 pub(crate) use policy::ErrorAudience;
@@ -103,7 +103,7 @@ pub(crate) enum RequestError {
     NotAnswered { question: String, declined: bool },
     #[error("the question \"{question}\" got no usable answer after {attempts} attempts; nothing was done")]
     TooManyAttempts { question: String, attempts: usize },
-    #[error("{}", sessions::explain(problem, id.as_deref()))]
+    #[error("{}", flow_codes::explain(problem, id.as_deref()))]
     Session { id: Option<String>, problem: SessionError },
     #[error("{error}")]
     InvalidResponse { error: String },
@@ -179,11 +179,11 @@ impl RequestError {
     /// The refusal that callers see of it, if it is one.
     fn rejection(&self) -> Option<&RequestRejection> {
         match self {
-            Self::Rejected(refusal) => Some(refusal),
+            Self::Rejected(rejection) => Some(rejection),
             Self::StoreUnavailable { .. } => Some(&RequestRejection::StoreUnavailable),
             Self::StoreFull { .. } => Some(&RequestRejection::StoreFull),
             Self::Session { problem: SessionError::Store(error), .. } => {
-                Some(sessions::store_rejection(error))
+                Some(flow_codes::store_rejection(error))
             }
             _ => None,
         }

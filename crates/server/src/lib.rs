@@ -1,6 +1,6 @@
 //! Where wire meets domain.
 //!
-//! Two tables and no more: [`dispatch`] (method to handler) and [`tools`] (name to tool). A transport makes a
+//! Two tables and no more: `rpc/dispatch.rs` (method to handler) and [`tools`] (name to tool). A transport makes a
 //! [`Connection`] and hands it bytes; answers come out of its [`Outbox`]. Nothing here knows sockets or SQL, and no
 //! tool knows which wire it serves.
 

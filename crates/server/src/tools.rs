@@ -257,10 +257,10 @@ pub(crate) trait InteractiveTool: 'static {
     /// Its policy.
     const SPEC: ToolSpec;
     /// What is said.
-    type ConversationRun: Conversation<Args: JsonSchema, Reply: JsonSchema>;
+    type Conversation: Conversation<Args: JsonSchema, Reply: JsonSchema>;
 
     /// Begins to talk, or goes on; on whose behalf and with what is in the call.
-    fn conversation(call: &ToolContext) -> Self::ConversationRun;
+    fn conversation(call: &ToolContext) -> Self::Conversation;
 }
 
 /// What came with a call besides who calls.

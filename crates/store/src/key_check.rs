@@ -1,6 +1,6 @@
 //! Which keys can be kept.
 
-use storage::{StoreError, check_name, check_text};
+use store_api::{StoreError, check_name, check_text};
 
 /// Refuses a key that cannot be kept.
 pub(crate) fn check_key(

@@ -88,7 +88,7 @@ pub enum OpenError {
         /// What was to be opened.
         place: String,
         /// Why.
-        cause: storage::StoreError,
+        cause: store_api::StoreError,
     },
 }
 

@@ -1,6 +1,6 @@
 //! Work that takes a processor for a while, such as changing a large design system many times.
 
-use storage::StoreError;
+use store_api::StoreError;
 use tokio::sync::Semaphore;
 
 /// How much of it runs at a time, in the whole process.

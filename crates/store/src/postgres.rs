@@ -100,7 +100,7 @@ async fn build_pool(
         .build();
     let pool = built.map_err(|error| OpenError::Failed {
         place: server.to_string(),
-        cause: storage::StoreError::Broken(error.to_string()),
+        cause: store_api::StoreError::Broken(error.to_string()),
     })?;
     Ok((pool, canceller))
 }

@@ -1,7 +1,7 @@
 //! What both databases have in common about sessions.
 
 use flow::session::{SessionOwner, SessionQuota};
-use storage::{StoreError, check_name, is_valid_name};
+use store_api::{StoreError, check_name, is_valid_name};
 
 /// The most rows of a kind that one sweep takes.
 pub(crate) const MAX_SWEPT_ROWS: i64 = 1000;

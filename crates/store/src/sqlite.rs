@@ -17,7 +17,7 @@ use std::path::PathBuf;
 use std::sync::atomic::AtomicU32;
 
 use rusqlite::Connection;
-use storage::StoreError;
+use store_api::StoreError;
 
 use crate::{OpenError, Store};
 use worker::Worker;

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use ::projects::{AllowedChildren, Asset, Block, Digest};
 use serde_json::{Map, Value};
 
-/// A JSON object as text: the bytes that [`Block::bytes`] counts.
+/// A JSON object as text: the bytes that [`Block::props_len`] counts.
 pub(crate) fn encode_map(map: &Map<String, Value>) -> String {
     // Strings, numbers and maps with text for names: nothing in it can fail.
     serde_json::to_string(map).unwrap_or_default()

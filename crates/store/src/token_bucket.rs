@@ -1,7 +1,7 @@
 //! Buckets of tokens: what goes into the statement, and what comes out of it.
 //!
 //! The databases do the sums, each in one statement. They forgive a billionth of a token, because fractions that are
-//! added up fall short of a whole; so who waits as long as [`Lease::next_in`] says gets a token.
+//! added up fall short of a whole; so who waits as long as [`BucketLease::next_token_in`] says gets a token.
 
 use std::time::Duration;
 

@@ -10,7 +10,7 @@
 //! Files are written whole: a new one beside the old is put on the disk and then takes its name. Folders on the way are
 //! opened one by one and without following links, and what is written is written relative to the last of them.
 //!
-//! [`Tree::guard`] says which paths need more than a plan to be written to. The table of them is in `guard.rs`.
+//! [`Tree::protection`] says which paths need more than a plan to be written to. The table of them is in `protection.rs`.
 
 mod budget;
 mod fault_injection;

@@ -64,7 +64,7 @@ impl ProtectionRule {
     }
 }
 
-/// Names are written as [`folded`] gives them. `a/b` is `b` in a folder `a`; `*` stands for any text within a name. What
+/// Names are written as [`normalized_components`] gives them. `a/b` is `b` in a folder `a`; `*` stands for any text within a name. What
 /// is never written to comes first, so that it also wins.
 #[rustfmt::skip] // rows, not columns
 pub(crate) const PROTECTION_RULES: &[ProtectionRule] = &[

@@ -1,6 +1,6 @@
 //! Writing: whole files, by a new file that takes the old one's place.
 //!
-//! Nothing is written through a link, and nothing but a plain name is written to: [`Tree::find`] says what stands at a
+//! Nothing is written through a link, and nothing but a plain name is written to: [`Tree::metadata`] says what stands at a
 //! path, and refuses a path with a link in it. What is written is written relative to a handle of its folder, opened name
 //! by name, so a folder that is swapped for a link in the meantime leads nowhere.
 

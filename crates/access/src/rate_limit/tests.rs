@@ -30,10 +30,10 @@ fn burst_is_granted_then_calls_are_limited_to_the_rate() {
         (1000, 0, 0, 1000),
         (61_000, 1, 4, 0),
     ] {
-        let standing = acquire(&limiter, 1, now);
-        assert_eq!((standing.granted, standing.remaining), (granted, remaining), "{now} ms");
+        let rate_limit = acquire(&limiter, 1, now);
+        assert_eq!((rate_limit.granted, rate_limit.remaining), (granted, remaining), "{now} ms");
         if granted == 0 {
-            assert_eq!(standing.retry_after, Duration::from_millis(retry_after), "{now} ms");
+            assert_eq!(rate_limit.retry_after, Duration::from_millis(retry_after), "{now} ms");
         }
     }
 }
@@ -158,9 +158,9 @@ proptest! {
         let mut granted = Vec::new();
         for (replica, wait, wanted) in calls {
             now += wait;
-            let standing = acquire(&limiters[replica], wanted, now);
-            prop_assert!(standing.granted <= wanted && standing.remaining <= burst);
-            granted.push((now, standing.granted));
+            let rate_limit = acquire(&limiters[replica], wanted, now);
+            prop_assert!(rate_limit.granted <= wanted && rate_limit.remaining <= burst);
+            granted.push((now, rate_limit.granted));
         }
         for (first, (from, _)) in granted.iter().enumerate() {
             let mut sum = 0;

@@ -55,7 +55,7 @@ impl PreparedHttpServer {
             (false, true) => (Scope::Execute, CheckPolicy::ProposedPlans),
         };
         let database = database::DatabaseHandle::for_settings(&config.serving);
-        let (door, store) = build_authenticator(&mut config, &database, address, most).await?;
+        let (authenticator, store) = build_authenticator(&mut config, &database, address, most).await?;
         if let Some(store) = store.as_ref().filter(|_| config.seal.is_none()) {
             // Replicas must open what another has sealed, and a restart must not end what clients keep.
             config.seal = Some(Seal::new(SealKey::from_bytes(
@@ -78,7 +78,7 @@ impl PreparedHttpServer {
         }
         let serving = &config.serving;
         let tls = serving.tls.as_ref().map(|(chain, key)| load_tls(chain, key)).transpose()?;
-        let live = ReloadHandle { authenticator: Arc::new(door), tls: tls.clone() };
+        let live = ReloadHandle { authenticator: Arc::new(authenticator), tls: tls.clone() };
         live.load_token_keys(serving)?;
         let listener = listen(address).map_err(CommandError::io(format!("cannot listen on {address}")))?;
         let listening = listener.local_addr().map_err(CommandError::io("cannot listen"))?;
@@ -185,9 +185,10 @@ async fn build_authenticator(
     }
     let pepper = database::resolve_pepper(&mut config.serving, store.as_ref()).await?;
     let kept = || Arc::clone(&store) as Arc<dyn AccessStore>;
-    let gate = KeyVerifier::new(kept(), pepper).accept_test_keys(config.serving.test_keys);
-    let door = Authenticator::with_keys(gate, RateLimiter::new(kept(), config.serving.rate), most);
-    Ok((door, Some(store)))
+    let verifier = KeyVerifier::new(kept(), pepper).accept_test_keys(config.serving.test_keys);
+    let authenticator =
+        Authenticator::with_keys(verifier, RateLimiter::new(kept(), config.serving.rate), most);
+    Ok((authenticator, Some(store)))
 }
 
 /// Without keys the server is for this machine alone. A name that others call it by says that a proxy or a tunnel brings them

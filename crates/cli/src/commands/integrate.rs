@@ -19,7 +19,7 @@ pub(crate) fn run(mut config: Config, args: &IntegrateArgs) -> Result<(), Comman
     // Who says yes in advance wants no questions; with defaults, a terminal then does what a script does.
     let is_terminal = std::io::stdin().is_terminal() && std::io::stderr().is_terminal();
     let can_ask = is_terminal && !args.yes;
-    let mut arguments = args.wishes.arguments();
+    let mut arguments = args.integration.arguments();
     if args.yes {
         arguments.insert("confirm".to_owned(), json!(true));
     }

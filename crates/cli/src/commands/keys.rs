@@ -21,18 +21,18 @@ pub(crate) fn run(mut config: Config, command: KeysCommand) -> Result<(), Comman
     let stopped = interruption_notice(&command);
     database::run_with_store(&database, stopped, async move |store, now| {
         let pepper = database::resolve_pepper(&mut config.serving, store.as_ref()).await?;
-        let desk = KeyAdmin { store: &store, pepper, now };
+        let admin = KeyAdmin { store: &store, pepper, now };
         match command {
             KeysCommand::Create { scope, project, expires, label, tenant, test, json } => {
                 let scope = scope.into_iter().max().unwrap_or(Scope::Read);
                 let environment = if test { KeyEnvironment::Test } else { KeyEnvironment::Live };
-                let record = desk.new_record(label, tenant, environment, scope, project, expires)?;
-                desk.check_project(&record).await?;
-                desk.create(record, json).await
+                let record = admin.new_record(label, tenant, environment, scope, project, expires)?;
+                admin.check_project(&record).await?;
+                admin.create(record, json).await
             }
-            KeysCommand::List { tenant, json } => desk.list(tenant.as_deref(), json).await,
-            KeysCommand::Revoke { id } => desk.revoke(&id).await,
-            KeysCommand::Rotate { id, overlap } => desk.rotate(&id, overlap).await,
+            KeysCommand::List { tenant, json } => admin.list(tenant.as_deref(), json).await,
+            KeysCommand::Revoke { id } => admin.revoke(&id).await,
+            KeysCommand::Rotate { id, overlap } => admin.rotate(&id, overlap).await,
         }
     })
 }

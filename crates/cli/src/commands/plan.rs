@@ -18,9 +18,9 @@ pub(crate) fn plan(mut config: Config, args: PlanArgs) -> Result<(), CommandErro
         config.roots = vec![resolve_root(folder)?];
     }
     // Without a framework the workflow finds one.
-    let is_named = args.wishes.framework.is_some();
+    let is_named = args.integration.framework.is_some();
     let tool = if is_named { "propose_edit_plan" } else { "run_integration_workflow" };
-    let reply = call_tool(config, AskPolicy::Never, tool, args.wishes.arguments())?;
+    let reply = call_tool(config, AskPolicy::Never, tool, args.integration.arguments())?;
     let mut reply: Value = serde_json::from_str(&reply).unwrap_or_default();
     let why = reply["integration_steps"]["skipped"].as_str().map(str::to_owned);
     let plan = match &why {

@@ -24,14 +24,14 @@ const ALLOWED_DEPENDENCIES: &[(&str, &[&str])] = &[
     ("codebase", &["tree"]),
     ("fluxloop", &["tree", "codebase"]),
     ("knowledge", &["tree"]),
-    ("store", &["access", "design-tokens", "flow", "projects", "storage"]),
+    ("store", &["access", "design-tokens", "flow", "projects", "store-api"]),
     ("protocol", &[]),
-    ("flow", &["storage"]),
+    ("flow", &["store-api"]),
     ("tree", &[]),
-    ("projects", &["design-tokens", "storage"]),
+    ("projects", &["design-tokens", "store-api"]),
     ("design-tokens", &[]),
-    ("access", &["storage"]),
-    ("storage", &[]),
+    ("access", &["store-api"]),
+    ("store-api", &[]),
 ];
 
 /// Crates of others that must not be used directly: pure crates stay pure.

@@ -33,10 +33,10 @@ pub(crate) fn respond_params(named: &Value, prompt: &Value) -> Value {
 }
 
 /// How a session is named in parameters.
-pub(crate) fn session_ref(standing: &Value) -> Value {
-    match standing.get("token") {
+pub(crate) fn session_ref(rate_limit: &Value) -> Value {
+    match rate_limit.get("token") {
         Some(token) => json!({ "token": token }),
-        None => json!({ "sessionId": standing["sessionId"] }),
+        None => json!({ "sessionId": rate_limit["sessionId"] }),
     }
 }
 
@@ -119,15 +119,15 @@ fn contains_text(bytes: &[u8], text: &str) -> bool {
 #[test]
 fn a_kill_between_any_two_messages_loses_nothing() {
     let home = FlowFixture::new();
-    let mut standing = home.start(&booking_params());
-    let session = session_ref(&standing);
-    let mut prompt = standing["initialPrompt"].clone();
+    let mut rate_limit = home.start(&booking_params());
+    let session = session_ref(&rate_limit);
+    let mut prompt = rate_limit["initialPrompt"].clone();
     let mut said = Map::new();
     while prompt.is_object() {
         said.insert(prompt["name"].as_str().unwrap().to_owned(), prompt_answer(&prompt));
-        standing = expect_result(home.ask("interaction.respond", &respond_params(&session, &prompt)));
-        assert_eq!(standing["accepted"], true, "{standing}");
-        prompt = standing["nextPrompt"].clone();
+        rate_limit = expect_result(home.ask("interaction.respond", &respond_params(&session, &prompt)));
+        assert_eq!(rate_limit["accepted"], true, "{rate_limit}");
+        prompt = rate_limit["nextPrompt"].clone();
         let state = home.state(&session);
         let mut data = state["accumulatedData"].as_object().unwrap().clone();
         data.remove("result");
@@ -138,9 +138,9 @@ fn a_kill_between_any_two_messages_loses_nothing() {
         let asked = expect_result(home.ask("interaction.continue", &session));
         assert_eq!(asked.get("nextPrompt").unwrap_or(&Value::Null), &prompt, "{asked}");
     }
-    assert_eq!((said.len(), &standing["state"]), (6, &json!("completed")));
+    assert_eq!((said.len(), &rate_limit["state"]), (6, &json!("completed")));
     let done = expect_result(home.ask("interaction.complete", &session));
-    assert_eq!((&done["success"], &done["finalResult"]), (&json!(true), &standing["result"]["data"]));
+    assert_eq!((&done["success"], &done["finalResult"]), (&json!(true), &rate_limit["result"]["data"]));
     assert_eq!(done["finalResult"]["destination"], UNIQUE_DESTINATION);
     assert_eq!(
         error_code(
@@ -174,9 +174,9 @@ fn typical_response_time(home: &FlowFixture) -> Duration {
 fn kill_before_the_response_is_atomic() {
     const ROUNDS: u32 = 8;
     let home = FlowFixture::new();
-    let standing = home.start(&booking_params());
-    let (session, usual) = (session_ref(&standing), typical_response_time(&home));
-    let mut prompt = standing["initialPrompt"].clone();
+    let rate_limit = home.start(&booking_params());
+    let (session, usual) = (session_ref(&rate_limit), typical_response_time(&home));
+    let mut prompt = rate_limit["initialPrompt"].clone();
     let (mut counted, mut delay) = (0, Duration::ZERO);
     while prompt.is_object() {
         let before = home.state(&session)["history"].as_array().unwrap().len();
@@ -220,8 +220,9 @@ fn sessions_are_unreadable_without_their_seal_key() {
     let home = FlowFixture::new();
     let [old, new] = ["a1".repeat(32), "b2".repeat(32)];
     let both = format!("{new},{old}");
-    let standing = expect_result(home.serve_with_seal_keys(&old).ask("interaction.start", &booking_params()));
-    let session = session_ref(&standing);
+    let rate_limit =
+        expect_result(home.serve_with_seal_keys(&old).ask("interaction.start", &booking_params()));
+    let session = session_ref(&rate_limit);
     for (keys, may) in [(&old, true), (&new, false), (&both, true)] {
         let answer = home.serve_with_seal_keys(keys).ask("interaction.getState", &session);
         assert_eq!(answer["error"]["code"], if may { Value::Null } else { json!(-32001) }, "{answer}");
@@ -231,7 +232,7 @@ fn sessions_are_unreadable_without_their_seal_key() {
         assert_eq!(error_code(&home.serve_with_seal_keys(&new).ask(method, &session)), -32001, "{method}");
     }
     // Whatever is written is sealed with the first, so that the other can be retired.
-    let prompt = &standing["initialPrompt"];
+    let prompt = &rate_limit["initialPrompt"];
     let answer =
         home.serve_with_seal_keys(&both).ask("interaction.respond", &respond_params(&session, prompt));
     assert_eq!(answer["result"]["accepted"], true, "{answer}");
@@ -304,27 +305,27 @@ fn stateless_sessions_survive_restarts() {
             (&shown["interactive"], &shown["features"]["statefulSessions"]),
             (&json!(true), &json!(false))
         );
-        let mut standing = expect_result(serve().ask("interaction.start", &booking_params()));
-        let mut prompt = standing["initialPrompt"].clone();
+        let mut rate_limit = expect_result(serve().ask("interaction.start", &booking_params()));
+        let mut prompt = rate_limit["initialPrompt"].clone();
         let mut last = Value::Null;
         while prompt.is_object() {
-            assert!(standing["token"].is_string(), "{standing}");
-            let by_id = json!({ "sessionId": standing["sessionId"] });
+            assert!(rate_limit["token"].is_string(), "{rate_limit}");
+            let by_id = json!({ "sessionId": rate_limit["sessionId"] });
             assert_eq!(
                 error_code(&serve().ask("interaction.getState", &by_id)),
                 -32001,
                 "it is not kept here"
             );
-            last = respond_params(&session_ref(&standing), &prompt);
-            standing = expect_result(serve().ask("interaction.respond", &last));
-            assert_eq!(standing["accepted"], true, "{standing}");
-            prompt = standing["nextPrompt"].clone();
+            last = respond_params(&session_ref(&rate_limit), &prompt);
+            rate_limit = expect_result(serve().ask("interaction.respond", &last));
+            assert_eq!(rate_limit["accepted"], true, "{rate_limit}");
+            prompt = rate_limit["nextPrompt"].clone();
         }
         assert_eq!(
-            (&standing["state"], &standing["result"]["data"]["destination"]),
+            (&rate_limit["state"], &rate_limit["result"]["data"]["destination"]),
             (&json!("completed"), &json!(UNIQUE_DESTINATION))
         );
-        let state = expect_result(serve().ask("interaction.getState", &session_ref(&standing)));
+        let state = expect_result(serve().ask("interaction.getState", &session_ref(&rate_limit)));
         assert_eq!(state["history"].as_array().unwrap().len(), 6, "{state}");
         // F11 of the guide: it was booked, and is not booked again.
         assert_eq!(error_code(&serve().ask("interaction.respond", &last)), -32001);
@@ -340,22 +341,25 @@ const USER_TIMEOUTS_MS: [u32; 3] = [1500, 8000, 40_000];
 fn start_and_await_warning(home: &FlowFixture, patience: u32) -> Option<(StdioServer, Value, Value)> {
     let mut server = home.serve(&[]);
     let start = json!({ "toolName": "booking", "timeout": patience });
-    let standing = expect_result(server.ask("interaction.start", &start));
+    let rate_limit = expect_result(server.ask("interaction.start", &start));
     let warning = server.receive_within(2 * Duration::from_millis(patience.into()))?;
     assert_eq!(warning["method"], "interaction.timeoutWarning", "{warning}");
-    Some((server, standing, warning))
+    Some((server, rate_limit, warning))
 }
 
 #[test]
 fn timeout_warning_precedes_expiry() {
     let home = FlowFixture::new();
     let tried = |patience| Some((patience, start_and_await_warning(&home, patience)?));
-    let (patience, (mut server, standing, warning)) =
+    let (patience, (mut server, rate_limit, warning)) =
         USER_TIMEOUTS_MS.into_iter().find_map(tried).expect("a warning in time");
-    let session = session_ref(&standing);
+    let session = session_ref(&rate_limit);
     assert!(warning.get("id").is_none(), "{warning}");
     let told = &warning["params"];
-    assert_eq!((&told["sessionId"], &told["expiresAt"]), (&standing["sessionId"], &standing["expiresAt"]));
+    assert_eq!(
+        (&told["sessionId"], &told["expiresAt"]),
+        (&rate_limit["sessionId"], &rate_limit["expiresAt"])
+    );
     assert!(told["remaining"].as_u64().is_some_and(|left| left <= u64::from(patience / 5)), "{warning}");
     let over = eventually("it ends", TEST_TIMEOUT, || {
         Some(server.ask("interaction.getState", &session)).filter(|answer| answer["error"].is_object())
@@ -378,13 +382,13 @@ fn timeout_warning_precedes_expiry() {
 fn activity_resets_the_timeout() {
     let home = FlowFixture::new();
     let spoken = USER_TIMEOUTS_MS.into_iter().find_map(|patience| {
-        let (mut server, standing, _) = start_and_await_warning(&home, patience)?;
-        let answer = server.ask("interaction.continue", &session_ref(&standing));
+        let (mut server, rate_limit, _) = start_and_await_warning(&home, patience)?;
+        let answer = server.ask("interaction.continue", &session_ref(&rate_limit));
         if answer["error"]["data"]["kind"] == "session_expired" {
             return None;
         }
         let next = expect_result(answer);
-        assert!(next["expiresAt"].as_u64() > standing["expiresAt"].as_u64(), "{next}");
+        assert!(next["expiresAt"].as_u64() > rate_limit["expiresAt"].as_u64(), "{next}");
         let warning = server.receive_within(2 * Duration::from_millis(patience.into()))?;
         assert_eq!(warning["params"]["expiresAt"], next["expiresAt"], "{warning}");
         Some(())
@@ -394,9 +398,9 @@ fn activity_resets_the_timeout() {
 
 /// An interview that waits in the first process, as the second one sees it.
 fn start_waiting_interview(first: &mut StdioServer, second: &mut StdioServer, milliseconds: u32) -> Value {
-    let standing = expect_result(first.ask("interaction.start", &waiting_interview_params(milliseconds)));
-    let session = session_ref(&standing);
-    first.request("interaction.respond", &respond_params(&session, &standing["initialPrompt"]));
+    let rate_limit = expect_result(first.ask("interaction.start", &waiting_interview_params(milliseconds)));
+    let session = session_ref(&rate_limit);
+    first.request("interaction.respond", &respond_params(&session, &rate_limit["initialPrompt"]));
     eventually("it is seen to work", TEST_TIMEOUT, || {
         let state = expect_result(second.ask("interaction.getState", &session));
         (state["state"] == "processing").then_some(())
@@ -451,20 +455,20 @@ fn a_turn_whose_process_was_killed_is_taken_over() {
 #[test]
 fn every_prompt_kind_works_across_processes() {
     let home = FlowFixture::new();
-    let mut standing = home.start(&json!({ "toolName": "interview" }));
-    let session = session_ref(&standing);
-    let mut prompt = standing["initialPrompt"].clone();
+    let mut rate_limit = home.start(&json!({ "toolName": "interview" }));
+    let session = session_ref(&rate_limit);
+    let mut prompt = rate_limit["initialPrompt"].clone();
     let mut kinds = Vec::new();
     while prompt.is_object() {
         kinds.push(prompt["type"].as_str().unwrap().to_owned());
-        standing = expect_result(home.ask("interaction.respond", &respond_params(&session, &prompt)));
-        assert_eq!(standing["accepted"], true, "{standing}");
-        prompt = standing["nextPrompt"].clone();
+        rate_limit = expect_result(home.ask("interaction.respond", &respond_params(&session, &prompt)));
+        assert_eq!(rate_limit["accepted"], true, "{rate_limit}");
+        prompt = rate_limit["nextPrompt"].clone();
     }
     for kind in ["text", "choice", "confirm", "number", "date", "file", "custom"] {
         assert!(kinds.iter().any(|found| found == kind), "{kind} was not asked: {kinds:?}");
     }
-    assert_eq!(standing["result"]["data"]["size"], json!({ "width": 3 }), "{standing}");
+    assert_eq!(rate_limit["result"]["data"]["size"], json!({ "width": 3 }), "{rate_limit}");
 }
 
 /// Whoever has read an answer may use its id again.

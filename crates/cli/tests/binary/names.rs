@@ -66,7 +66,7 @@ fn a_type_name_means_one_thing() {
     }
     assert!(places.len() > 1000, "found only {} types", places.len());
     // The same type for two systems.
-    let is_per_system = |places: &[String]| places.iter().all(|place| place.contains("/src/sandbox/"));
+    let is_per_system = |places: &[String]| places.iter().all(|fixture| fixture.contains("/src/sandbox/"));
     let repeated: Vec<_> = places
         .iter()
         .filter(|(name, places)| {

@@ -113,9 +113,9 @@ fn project_view(server: &mut StdioServer, id: &str) -> Value {
 
 #[test]
 fn projects_persist_across_processes() {
-    let place = ProjectsFixture::new();
-    let id = create_sample_project(&mut place.start_server("store.db"));
-    let mut server = place.start_server("store.db");
+    let fixture = ProjectsFixture::new();
+    let id = create_sample_project(&mut fixture.start_server("store.db"));
+    let mut server = fixture.start_server("store.db");
     let listed = call(&mut server, "list_projects", json!({}));
     assert_eq!(listed["projects"][0]["id"], json!(id));
     assert_eq!(project_view(&mut server, &id)[0]["status"], "published");
@@ -123,64 +123,64 @@ fn projects_persist_across_processes() {
 
 #[test]
 fn projects_can_be_listed_exported_and_imported() {
-    let place = ProjectsFixture::new();
-    let mut server = place.start_server("store.db");
+    let fixture = ProjectsFixture::new();
+    let mut server = fixture.start_server("store.db");
     call(&mut server, "list_projects", json!({}));
-    let (code, out, err) = place.run_projects("store.db", &["list"]);
+    let (code, out, err) = fixture.run_projects("store.db", &["list"]);
     assert_eq!((code, out.as_str()), (0, ""));
     assert!(err.starts_with("There are no projects."), "{err}");
     let id = create_sample_project(&mut server);
-    let (code, out, _) = place.run_projects("store.db", &["list"]);
+    let (code, out, _) = fixture.run_projects("store.db", &["list"]);
     assert_eq!(code, 0);
     assert!(out.starts_with("ID ") && out.contains(&id) && out.contains("published, changed since"), "{out}");
-    let (_, out, _) = place.run_projects("store.db", &["list", "--json", "--account", "local"]);
+    let (_, out, _) = fixture.run_projects("store.db", &["list", "--json", "--account", "local"]);
     let listed: Value = serde_json::from_str(&out).unwrap();
     assert_eq!(
         (&listed["projects"][0]["account"], &listed["projects"][0]["name"]),
         (&json!("local"), &json!("My website"))
     );
 
-    let export = place.path("site");
-    let (code, out, err) = place.run_projects("store.db", &["export", &id, "--out", &export]);
+    let export = fixture.path("site");
+    let (code, out, err) = fixture.run_projects("store.db", &["export", &id, "--out", &export]);
     assert_eq!((code, out.trim_end()), (0, export.as_str()), "{err}");
-    let (code, _, err) = place.run_projects("store.db", &["export", &id, "--out", &export]);
+    let (code, _, err) = fixture.run_projects("store.db", &["export", &id, "--out", &export]);
     assert_eq!(code, 2);
     assert!(err.contains("is there already"), "{err}");
     let (code, _, err) =
-        place.run_projects("store.db", &["export", "proj_none", "--out", &place.path("none")]);
+        fixture.run_projects("store.db", &["export", "proj_none", "--out", &fixture.path("none")]);
     assert_eq!(code, 1);
     assert!(err.starts_with("error: there is no project `proj_none`"), "{err}");
-    assert!(!Path::new(&place.path("none")).exists());
+    assert!(!Path::new(&fixture.path("none")).exists());
 
     // Into another database it comes as it was; there is no second one of its id, but there are copies.
-    let (code, out, err) = place.run_projects("other.db", &["import", &export]);
+    let (code, out, err) = fixture.run_projects("other.db", &["import", &export]);
     assert_eq!((code, out.trim_end()), (0, id.as_str()), "{err}");
-    let mut other = place.start_server("other.db");
+    let mut other = fixture.start_server("other.db");
     assert_eq!(project_view(&mut other, &id), project_view(&mut server, &id));
-    let (code, out, err) = place.run_projects("other.db", &["import", &export]);
+    let (code, out, err) = fixture.run_projects("other.db", &["import", &export]);
     assert_eq!((code, out.trim_end()), (0, id.as_str()), "{err}");
     assert!(err.contains("is there already, and the same"), "{err}");
-    let (code, copy, err) = place.run_projects("other.db", &["import", &export, "--copy"]);
+    let (code, copy, err) = fixture.run_projects("other.db", &["import", &export, "--copy"]);
     assert_eq!(code, 0, "{err}");
     assert_ne!(copy.trim_end(), id);
 }
 
 #[test]
 fn backup_contains_every_project() {
-    let place = ProjectsFixture::new();
-    let mut server = place.start_server("store.db");
+    let fixture = ProjectsFixture::new();
+    let mut server = fixture.start_server("store.db");
     let ids = [create_sample_project(&mut server), create_sample_project(&mut server)];
-    let backup = place.path("backup");
-    let (code, out, err) = place.run_projects("store.db", &["backup", &backup]);
+    let backup = fixture.path("backup");
+    let (code, out, err) = fixture.run_projects("store.db", &["backup", &backup]);
     assert_eq!((code, out.trim_end()), (0, backup.as_str()), "{err}");
-    let (code, out, err) = place.run_projects("other.db", &["import", &backup]);
+    let (code, out, err) = fixture.run_projects("other.db", &["import", &backup]);
     assert_eq!(code, 0, "{err}");
     let mut brought: Vec<&str> = out.lines().collect();
     brought.sort_unstable();
     let mut expected = ids.each_ref().map(String::as_str);
     expected.sort_unstable();
     assert_eq!(brought, expected);
-    let mut other = place.start_server("other.db");
+    let mut other = fixture.start_server("other.db");
     for id in &ids {
         assert_eq!(project_view(&mut other, id), project_view(&mut server, id));
     }

@@ -27,9 +27,9 @@ impl ProgramOrigin {
     }
 
     /// In words, for a sentence. `path` and `line` say where it is written.
-    pub(crate) fn describe(&self, texts: &NameRedactor, path: &str, line: u32) -> String {
+    pub(crate) fn describe(&self, redactor: &NameRedactor, path: &str, line: u32) -> String {
         match &self.name {
-            Some(name) => format!("{} `{}`", self.source, texts.name(NameKind::Script, name, path, line)),
+            Some(name) => format!("{} `{}`", self.source, redactor.name(NameKind::Script, name, path, line)),
             None => self.source.to_owned(),
         }
     }

@@ -144,7 +144,7 @@ fn is_allowed_python_module(module: &str, rest: &[&str]) -> bool {
 }
 
 /// Runs a command that has been judged, in the folder of a tree, until the budget is over. It is confined as far as
-/// [`crate::sandbox::confinement`] says.
+/// [`crate::sandbox::detect_confinement`] says.
 pub fn run_check(tree: &Tree, words: &[String], budget: &WorkBudget) -> io::Result<CheckResult> {
     let RunOutcome { code, timed_out, output } = sandbox::run(tree, words, budget)?;
     Ok(CheckResult { command: words.to_vec(), code, timed_out, output })

@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 pub(super) fn identifier(path: &str) -> String {
     let names = path.split('.').filter(|name| *name != "$root");
     let joined = names.collect::<Vec<_>>().join("-");
-    let safe = |letter: char| if letter.is_alphanumeric() || letter == '_' { letter } else { '-' };
+    let safe = |decoded: char| if decoded.is_alphanumeric() || decoded == '_' { decoded } else { '-' };
     let text: String = joined.chars().map(safe).collect();
     if text.is_empty() { "token".to_owned() } else { text }
 }
@@ -18,14 +18,14 @@ pub(super) fn identifier(path: &str) -> String {
 pub(super) fn quote_string(text: &str) -> String {
     let mut quoted = String::with_capacity(text.len() + 2);
     quoted.push('"');
-    for letter in text.chars() {
-        if letter.is_alphanumeric() || " -_.,:()+$".contains(letter) {
-            quoted.push(letter);
-        } else if letter == '\0' {
+    for decoded in text.chars() {
+        if decoded.is_alphanumeric() || " -_.,:()+$".contains(decoded) {
+            quoted.push(decoded);
+        } else if decoded == '\0' {
             quoted.push('\u{fffd}');
         } else {
             // The space ends the number, whatever follows.
-            let _ = write!(quoted, "\\{:x} ", u32::from(letter));
+            let _ = write!(quoted, "\\{:x} ", u32::from(decoded));
         }
     }
     quoted.push('"');
@@ -35,22 +35,23 @@ pub(super) fn quote_string(text: &str) -> String {
 /// A text for a comment: one line that cannot end it.
 pub(super) fn escape_comment(text: &str) -> String {
     let mut line = String::with_capacity(text.len());
-    for letter in text.chars() {
-        let letter = if letter.is_control() || letter.is_whitespace() || "\u{2028}\u{2029}".contains(letter) {
-            ' '
-        } else {
-            letter
-        };
+    for decoded in text.chars() {
+        let decoded =
+            if decoded.is_control() || decoded.is_whitespace() || "\u{2028}\u{2029}".contains(decoded) {
+                ' '
+            } else {
+                decoded
+            };
         // `*/` ends a comment, `/*` begins one where they nest, `</` ends a style element, `#{` runs code.
         let split = matches!(
-            (line.chars().last(), letter),
+            (line.chars().last(), decoded),
             (Some('*'), '/') | (Some('/'), '*') | (Some('<'), '/' | '!') | (Some('#'), '{')
         );
-        if split || (letter == ' ' && line.ends_with(' ')) {
+        if split || (decoded == ' ' && line.ends_with(' ')) {
             line.push_str(if split { " " } else { "" });
         }
-        if !(letter == ' ' && line.ends_with(' ')) {
-            line.push(letter);
+        if !(decoded == ' ' && line.ends_with(' ')) {
+            line.push(decoded);
         }
     }
     line.trim().to_owned()

@@ -60,5 +60,5 @@ fn split_name(name: &str) -> Vec<String> {
 
 /// A part of a name without what a name may not have.
 pub(super) fn sanitize_segment(part: &str) -> String {
-    part.chars().map(|letter| if "{}.$".contains(letter) { '_' } else { letter }).collect()
+    part.chars().map(|decoded| if "{}.$".contains(decoded) { '_' } else { decoded }).collect()
 }

@@ -52,12 +52,12 @@ struct CssTokenizer<'a> {
     at: usize,
 }
 
-fn is_name_start(letter: char) -> bool {
-    letter.is_ascii_alphabetic() || letter == '_' || !letter.is_ascii()
+fn is_name_start(decoded: char) -> bool {
+    decoded.is_ascii_alphabetic() || decoded == '_' || !decoded.is_ascii()
 }
 
-fn is_whitespace(letter: char) -> bool {
-    matches!(letter, ' ' | '\t' | '\n' | '\r' | '\u{c}')
+fn is_whitespace(decoded: char) -> bool {
+    matches!(decoded, ' ' | '\t' | '\n' | '\r' | '\u{c}')
 }
 
 impl CssTokenizer<'_> {
@@ -70,9 +70,9 @@ impl CssTokenizer<'_> {
     }
 
     fn bump(&mut self) -> Option<char> {
-        let letter = self.peek(0)?;
-        self.at += letter.len_utf8();
-        Some(letter)
+        let decoded = self.peek(0)?;
+        self.at += decoded.len_utf8();
+        Some(decoded)
     }
 
     fn skip_comment(&mut self) -> bool {
@@ -84,26 +84,26 @@ impl CssTokenizer<'_> {
     }
 
     fn next_token(&mut self) -> Option<CssToken> {
-        let letter = self.peek(0)?;
-        Some(match letter {
-            _ if is_whitespace(letter) => {
+        let decoded = self.peek(0)?;
+        Some(match decoded {
+            _ if is_whitespace(decoded) => {
                 while self.peek(0).is_some_and(is_whitespace) {
                     self.bump();
                 }
                 CssToken::Space
             }
             '"' | '\'' => self.read_string(),
-            '(' | '[' | '{' => self.single(CssToken::Open(letter)),
-            ')' | ']' | '}' => self.single(CssToken::Close(letter)),
+            '(' | '[' | '{' => self.single(CssToken::Open(decoded)),
+            ')' | ']' | '}' => self.single(CssToken::Close(decoded)),
             _ if self.is_at_number() => self.read_number(),
             _ if self.is_at_name() => self.read_ident_like(),
             '#' | '@' => {
                 self.bump();
                 let dashes = self.is_at_name() || self.peek(0).is_some_and(|next| next.is_ascii_digit());
-                match (letter, dashes) {
+                match (decoded, dashes) {
                     ('#', true) => CssToken::Hash(self.read_name()),
                     ('@', true) => CssToken::At(self.read_name()),
-                    _ => CssToken::Delim(letter),
+                    _ => CssToken::Delim(decoded),
                 }
             }
             other => self.single(CssToken::Delim(other)),
@@ -124,13 +124,13 @@ impl CssTokenizer<'_> {
             Some('-') => {
                 self.peek(1).is_some_and(|next| next == '-' || is_name_start(next)) || self.is_escape_at(1)
             }
-            Some(letter) => is_name_start(letter) || self.is_escape_at(0),
+            Some(decoded) => is_name_start(decoded) || self.is_escape_at(0),
             None => false,
         }
     }
 
     fn is_at_number(&self) -> bool {
-        let digit = |nth| self.peek(nth).is_some_and(|letter| letter.is_ascii_digit());
+        let digit = |nth| self.peek(nth).is_some_and(|decoded| decoded.is_ascii_digit());
         match self.peek(0) {
             Some('+' | '-') => digit(1) || (self.peek(1) == Some('.') && digit(2)),
             Some('.') => digit(1),
@@ -140,9 +140,9 @@ impl CssTokenizer<'_> {
 
     fn read_name(&mut self) -> String {
         let mut name = String::new();
-        while let Some(letter) = self.peek(0) {
-            if is_name_start(letter) || letter.is_ascii_digit() || letter == '-' {
-                name.push(letter);
+        while let Some(decoded) = self.peek(0) {
+            if is_name_start(decoded) || decoded.is_ascii_digit() || decoded == '-' {
+                name.push(decoded);
                 self.bump();
             } else if self.is_escape_at(0) {
                 self.bump();
@@ -165,7 +165,7 @@ impl CssTokenizer<'_> {
             self.bump();
         }
         let number = u32::from_str_radix(&digits, 16).unwrap_or(0);
-        char::from_u32(number).filter(|letter| *letter != '\0').unwrap_or('\u{fffd}')
+        char::from_u32(number).filter(|decoded| *decoded != '\0').unwrap_or('\u{fffd}')
     }
 
     fn read_string(&mut self) -> CssToken {
@@ -175,7 +175,7 @@ impl CssTokenizer<'_> {
             match self.peek(0) {
                 None => return CssToken::Text(text),
                 Some('\n') => return CssToken::Invalid,
-                letter if letter == quote => {
+                decoded if decoded == quote => {
                     self.bump();
                     return CssToken::Text(text);
                 }
@@ -187,8 +187,8 @@ impl CssTokenizer<'_> {
                         Some(_) => text.push(self.read_escape()),
                     }
                 }
-                Some(letter) => {
-                    text.push(letter);
+                Some(decoded) => {
+                    text.push(decoded);
                     self.bump();
                 }
             }

@@ -26,8 +26,8 @@ pub(crate) fn name_problem(name: &str) -> Option<String> {
         Some("a name is empty".to_owned())
     } else if name.starts_with('$') {
         Some(format!("the name `{}` begins with `$`, which is kept for the format", excerpt(name)))
-    } else if let Some(letter) = name.chars().find(|letter| "{}.".contains(*letter)) {
-        Some(format!("the name `{}` has a `{letter}`, which references are written with", excerpt(name)))
+    } else if let Some(decoded) = name.chars().find(|decoded| "{}.".contains(*decoded)) {
+        Some(format!("the name `{}` has a `{decoded}`, which references are written with", excerpt(name)))
     } else if name.len() > MAX_NAME_BYTES {
         Some(format!("a name has {} bytes and may have {MAX_NAME_BYTES}", name.len()))
     } else {

@@ -176,7 +176,7 @@ fn once_requires_a_journal_store() {
     for refusal in [Halt::Superseded, Halt::store_unavailable(std::fmt::Error)] {
         let keeper = RejectingJournalStore(refusal.clone());
         let context =
-            TurnContext { ledger: Durability::Stored(&keeper), ..TurnContext::for_tests(&arguments) };
+            TurnContext { durability: Durability::Stored(&keeper), ..TurnContext::for_tests(&arguments) };
         let refused = advance_turn(&Trip::new(), &mut Journal::default(), None, &context);
         assert!(matches!(&refused, Turn::Halted(halt) if *halt == refusal), "{refused:?}");
     }

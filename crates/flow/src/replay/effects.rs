@@ -83,7 +83,7 @@ impl Flow<'_> {
         if let Some(value) = self.replay_entry(&JournalEvent::Step, key)? {
             return from_journal_value(key, value);
         }
-        if let Durability::Stored(keeper) = self.turn.ledger {
+        if let Durability::Stored(keeper) = self.turn.durability {
             keeper.claim(self.journal).await?;
         }
         let value = act(self.idempotency_key(key)).await?;
@@ -138,7 +138,7 @@ impl Flow<'_> {
     }
 
     async fn save(&self) -> Result<(), Halt> {
-        match self.turn.ledger {
+        match self.turn.durability {
             Durability::InProcess => Ok(()),
             Durability::Stored(keeper) => keeper.save(self.journal).await,
         }

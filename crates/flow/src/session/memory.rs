@@ -182,11 +182,11 @@ impl SessionStore for MemorySessionStore {
         })
     }
 
-    fn spend<'a>(&'a self, token: &'a [u8; 32], forgotten: Timestamp) -> StoreFuture<'a, bool> {
+    fn mark_used<'a>(&'a self, token: &'a [u8; 32], forgotten: Timestamp) -> StoreFuture<'a, bool> {
         Box::pin(async move { Ok(self.lock().spent.insert(*token, forgotten).is_none()) })
     }
 
-    fn is_spent<'a>(&'a self, token: &'a [u8; 32]) -> StoreFuture<'a, bool> {
+    fn is_used<'a>(&'a self, token: &'a [u8; 32]) -> StoreFuture<'a, bool> {
         Box::pin(async move { Ok(self.lock().spent.contains_key(token)) })
     }
 

@@ -97,7 +97,7 @@ impl Sessions {
                 let (id, TokenPayload { effects, session, .. }) = read.ok_or(SessionError::NotFound)?;
                 // The token that came of the cancellation says so itself, and may be looked at.
                 let says_so = session.state() == SessionState::Cancelled;
-                if !says_so && self.store.is_spent(&cancellation_marker(&id)).await? {
+                if !says_so && self.store.is_used(&cancellation_marker(&id)).await? {
                     return Err(SessionError::Cancelled);
                 }
                 let place = SessionLocation::Token { token: token.to_owned(), effects };
@@ -251,15 +251,15 @@ impl Sessions {
     pub(super) async fn conflict_error(&self, env: &dyn SessionEnv, loaded: &LoadedSession) -> SessionError {
         if !loaded.location.is_stored() {
             // A token that was used already is like one that never was.
-            return match self.store.is_spent(&cancellation_marker(&loaded.id)).await {
+            return match self.store.is_used(&cancellation_marker(&loaded.id)).await {
                 Ok(false) => SessionError::NotFound,
                 Ok(true) => SessionError::Cancelled,
                 Err(error) => error.into(),
             };
         }
         match self.load(env, SessionRef::Id(&loaded.id)).await {
-            Ok(held) if held.session.state() == SessionState::Cancelled => SessionError::Cancelled,
-            Ok(held) => SessionError::WrongState { state: held.session.state() },
+            Ok(loaded) if loaded.session.state() == SessionState::Cancelled => SessionError::Cancelled,
+            Ok(loaded) => SessionError::WrongState { state: loaded.session.state() },
             Err(problem) => problem,
         }
     }

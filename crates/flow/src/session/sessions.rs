@@ -132,9 +132,9 @@ impl Sessions {
         let timeout = timeout.unwrap_or(self.limits.idle_timeout).min(self.limits.max_lifetime);
         let session = Session::new(tool, arguments, context, timeout, env.now());
         let place = if is_stateless { SessionLocation::UnissuedToken } else { SessionLocation::Unstored };
-        let mut held = LoadedSession { id, session, location: place };
-        turn_runner::run_turn(self, env, &mut held, None).await?;
-        self.save_and_snapshot(env, held).await
+        let mut loaded = LoadedSession { id, session, location: place };
+        turn_runner::run_turn(self, env, &mut loaded, None).await?;
+        self.save_and_snapshot(env, loaded).await
     }
 
     /// Takes a response, and runs the session up to its next question.
@@ -146,9 +146,9 @@ impl Sessions {
     ) -> Result<RespondReply, SessionError> {
         // Somebody may have said that they are still there in the meantime, which changes nothing but the version.
         for _ in 0..3 {
-            let held = self.load(env, session).await?;
-            let prompt = held.session.prompt_id();
-            match self.accept_response(env, held, response.clone()).await {
+            let loaded = self.load(env, session).await?;
+            let prompt = loaded.session.prompt_id();
+            match self.accept_response(env, loaded, response.clone()).await {
                 Err(SessionError::WrongState { state: SessionState::WaitingUser })
                     if self.load(env, session).await?.session.prompt_id() == prompt => {}
                 other => return other,
@@ -194,11 +194,11 @@ impl Sessions {
         env: &dyn SessionEnv,
         session: SessionRef<'_>,
     ) -> Result<SessionSnapshot, SessionError> {
-        let held = self.load(env, session).await?;
-        if !held.is_abandoned(env.now()) {
-            return Ok(self.snapshot_loaded(held));
+        let loaded = self.load(env, session).await?;
+        if !loaded.is_abandoned(env.now()) {
+            return Ok(self.snapshot_loaded(loaded));
         }
-        let gone_on = self.resume_abandoned(env, held).await;
+        let gone_on = self.resume_abandoned(env, loaded).await;
         self.or_current_snapshot(env, session, gone_on).await
     }
 
@@ -213,18 +213,18 @@ impl Sessions {
         self.save_and_snapshot(env, loaded).await
     }
 
-    /// The same as [`look`](Self::look), and its user counts as present.
+    /// The same as [`status`](Self::status), and its user counts as present.
     pub async fn keep_alive(
         &self,
         env: &dyn SessionEnv,
         session: SessionRef<'_>,
     ) -> Result<SessionSnapshot, SessionError> {
-        let mut held = self.load(env, session).await?;
-        if held.session.state() != SessionState::WaitingUser {
+        let mut loaded = self.load(env, session).await?;
+        if loaded.session.state() != SessionState::WaitingUser {
             return self.status(env, session).await;
         }
-        held.session.active = env.now();
-        let present = self.save_and_snapshot(env, held).await;
+        loaded.session.active = env.now();
+        let present = self.save_and_snapshot(env, loaded).await;
         self.or_current_snapshot(env, session, present).await
     }
 
@@ -237,7 +237,7 @@ impl Sessions {
     ) -> Result<SessionSnapshot, SessionError> {
         match gone_on {
             Err(SessionError::WrongState { .. } | SessionError::Cancelled) => {
-                self.load(env, session).await.map(|held| self.snapshot_loaded(held))
+                self.load(env, session).await.map(|loaded| self.snapshot_loaded(loaded))
             }
             gone_on => gone_on,
         }
@@ -257,13 +257,13 @@ impl Sessions {
     ) -> Result<SessionSnapshot, SessionError> {
         // Whoever works on it may write it down in between, again and again; but not without end.
         for _ in 0..20 {
-            let mut held = self.load(env, session).await?;
-            held.session.cancel(reason, env.now())?;
-            if let Some(spending) = held.single_use_guard(self) {
-                self.revoke_tokens(&held, &spending).await?;
+            let mut loaded = self.load(env, session).await?;
+            loaded.session.cancel(reason, env.now())?;
+            if let Some(spending) = loaded.single_use_guard(self) {
+                self.revoke_tokens(&loaded, &spending).await?;
             }
-            if self.save_or_end(env, &mut held, None).await? {
-                return self.snapshot_with_token(env, held);
+            if self.save_or_end(env, &mut loaded, None).await? {
+                return self.snapshot_with_token(env, loaded);
             }
         }
         Err(SessionError::WrongState { state: SessionState::Processing })
@@ -283,7 +283,7 @@ impl Sessions {
         let Limits { max_lifetime: longest, turn_timeout: turn, grace_period: grace, .. } = self.limits;
         let forgotten =
             saturating_add(loaded.session.created(), longest.saturating_add(turn).saturating_add(grace));
-        if !self.store.spend(&cancellation_marker(&loaded.id), forgotten).await? {
+        if !self.store.mark_used(&cancellation_marker(&loaded.id), forgotten).await? {
             return Err(SessionError::Cancelled);
         }
         // A turn that runs somewhere does nothing any more. What it has begun to do is done, as with sessions in a store.

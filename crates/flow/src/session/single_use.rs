@@ -31,14 +31,14 @@ impl<'a> SingleUseGuard<'a> {
 
     /// Whether something was done by anybody from here.
     pub(super) async fn is_spent_in_store(&self) -> Result<bool, StoreError> {
-        self.store.is_spent(&self.token_digest).await
+        self.store.is_used(&self.token_digest).await
     }
 
     async fn spend(&self) -> Result<(), Halt> {
         if self.is_spent() {
             return Ok(());
         }
-        match self.store.spend(&self.token_digest, self.delete_at).await {
+        match self.store.mark_used(&self.token_digest, self.delete_at).await {
             Ok(true) => {
                 self.is_spent.store(true, Ordering::Release);
                 Ok(())

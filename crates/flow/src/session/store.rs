@@ -1,7 +1,7 @@
 //! What sessions need of a store. A method is a whole use case: it happens or it does not.
 
 use jiff::Timestamp;
-use storage::StoreFuture;
+use store_api::StoreFuture;
 
 /// Whose session it is. Nobody else can tell whether it exists.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -107,10 +107,10 @@ pub trait SessionStore: Send + Sync {
 
     /// Notes that something was used that may be used once; it can be forgotten at `forgotten`. `false`: it was used
     /// before.
-    fn spend<'a>(&'a self, token: &'a [u8; 32], forgotten: Timestamp) -> StoreFuture<'a, bool>;
+    fn mark_used<'a>(&'a self, token: &'a [u8; 32], forgotten: Timestamp) -> StoreFuture<'a, bool>;
 
     /// Whether it was noted, by [`spend`](Self::spend), that this was used, and is not forgotten yet.
-    fn is_spent<'a>(&'a self, token: &'a [u8; 32]) -> StoreFuture<'a, bool>;
+    fn is_used<'a>(&'a self, token: &'a [u8; 32]) -> StoreFuture<'a, bool>;
 
     /// Takes the bodies out of what has ended by `now`, which changes no version, and deletes what can be forgotten by then. Returns how many rows
     /// that concerned, at most about a thousand at a time: call it again while it finds many.

@@ -138,7 +138,7 @@ impl TurnRunner<'_> {
             arguments: &self.session.arguments,
             context: &self.session.context,
             env: self.env,
-            ledger: durability,
+            durability,
             can_ask: true,
         };
         // Whoever goes on with a session that crashed must not crash as well.

@@ -72,17 +72,17 @@ async fn one_of_100_concurrent_responses_without_prompt_id_is_accepted() {
             Arc::new(Replica::with_own_store(single_conversation(Many::default()), Limits::default()));
         let id = replica.start(json!({})).await.unwrap().id;
         let barrier = Arc::new(Barrier::new(100));
-        let mut crowd = JoinSet::new();
+        let mut quotas = JoinSet::new();
         for _ in 0..100 {
             let (replica, barrier, id) = (replica.clone(), barrier.clone(), id.clone());
-            crowd.spawn(async move {
+            quotas.spawn(async move {
                 let response = response_received_at(replica.monotonic());
                 barrier.wait().await;
                 replica.respond_with(&id, response).await
             });
         }
         let mut accepted = 0;
-        while let Some(said) = crowd.join_next().await {
+        while let Some(said) = quotas.join_next().await {
             match said.unwrap() {
                 Ok(said) => accepted += usize::from(said.invalid.is_none()),
                 Err(problem) => assert_eq!(error_code(&problem), -32003, "{problem:?}"),

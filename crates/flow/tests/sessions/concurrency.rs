@@ -25,17 +25,17 @@ fn replicas(deeds: &EffectLog, n: usize) -> Vec<Arc<Replica>> {
 async fn answer_concurrently(replicas: &[Arc<Replica>], id: &str, value: serde_json::Value) -> usize {
     let prompt_id = replicas[0].status(id).await.unwrap().session.prompt_id();
     let barrier = Arc::new(Barrier::new(100));
-    let mut crowd = JoinSet::new();
+    let mut quotas = JoinSet::new();
     for n in 0..100 {
         let (replica, barrier) = (replicas[n % replicas.len()].clone(), barrier.clone());
         let (id, value, prompt_id) = (id.to_owned(), value.clone(), Some(prompt_id.clone()));
-        crowd.spawn(async move {
+        quotas.spawn(async move {
             barrier.wait().await;
             replica.respond_with(&id, UserResponse { value, prompt_id, ..UserResponse::default() }).await
         });
     }
     let mut accepted = 0;
-    while let Some(said) = crowd.join_next().await {
+    while let Some(said) = quotas.join_next().await {
         match said.unwrap() {
             Ok(said) => accepted += usize::from(said.invalid.is_none()),
             Err(problem) => assert_eq!(error_code(&problem), -32003, "{problem:?}"),
@@ -52,15 +52,15 @@ async fn one_of_100_concurrent_answers_is_accepted() {
         let arguments = json!({ "from": 1, "to": 2, "class": "a", "note": "" });
         let id = replicas[0].start(arguments).await.unwrap().id;
         assert_eq!(answer_concurrently(&replicas, &id, json!("Oslo")).await, 1, "round {round}");
-        let standing = replicas[1].status(&id).await.unwrap();
-        assert_eq!(standing.session.state(), SessionState::WaitingUser);
-        assert_eq!(answer_history(&standing), [("city".to_owned(), json!("Oslo"))]);
+        let snapshot = replicas[1].status(&id).await.unwrap();
+        assert_eq!(snapshot.session.state(), SessionState::WaitingUser);
+        assert_eq!(answer_history(&snapshot), [("city".to_owned(), json!("Oslo"))]);
         assert_eq!(deeds.reservations().len(), 1, "a step is claimed before it is taken");
 
         assert_eq!(answer_concurrently(&replicas, &id, json!(true)).await, 1, "round {round}");
-        let standing = replicas[2].status(&id).await.unwrap();
-        assert_eq!(standing.session.state(), SessionState::Completed);
-        assert_eq!(answer_history(&standing).len(), 2);
+        let snapshot = replicas[2].status(&id).await.unwrap();
+        assert_eq!(snapshot.session.state(), SessionState::Completed);
+        assert_eq!(answer_history(&snapshot).len(), 2);
         assert_eq!(deeds.booking_count(), 1);
     }
 }
@@ -72,10 +72,10 @@ async fn one_of_concurrent_answers_and_cancellations_wins() {
         let replicas = replicas(&deeds, 2);
         let arguments = json!({ "city": "x", "from": 1, "to": 2, "class": "a", "note": "" });
         let id = replicas[0].start(arguments).await.unwrap().id;
-        let mut crowd = JoinSet::new();
+        let mut quotas = JoinSet::new();
         for n in 0..100 {
             let (replica, id) = (replicas[n % 2].clone(), id.clone());
-            crowd.spawn(async move {
+            quotas.spawn(async move {
                 match n % 3 {
                     0 => replica.cancel(&id).await.map(|_| "cancelled"),
                     _ => replica.respond(&id, json!(true)).await.map(|_| "answered"),
@@ -83,7 +83,7 @@ async fn one_of_concurrent_answers_and_cancellations_wins() {
             });
         }
         let mut won = Vec::new();
-        while let Some(done) = crowd.join_next().await {
+        while let Some(done) = quotas.join_next().await {
             match done.unwrap() {
                 Ok(what) => won.push(what),
                 Err(SessionError::WrongState { .. } | SessionError::Cancelled) => {}
@@ -107,11 +107,11 @@ async fn concurrent_starts_do_not_exceed_the_session_limit() {
     let replicas: Vec<_> = (0..4)
         .map(|_| Arc::new(Replica::new(store.clone(), &time, single_conversation(Trip::default()), limits)))
         .collect();
-    let mut crowd = JoinSet::new();
+    let mut quotas = JoinSet::new();
     for n in 0..100 {
         let replica = replicas[n % 4].clone();
-        crowd.spawn(async move { replica.start(json!({})).await.is_ok() });
+        quotas.spawn(async move { replica.start(json!({})).await.is_ok() });
     }
-    let begun = crowd.join_all().await.into_iter().filter(|is_begun| *is_begun).count();
+    let begun = quotas.join_all().await.into_iter().filter(|is_begun| *is_begun).count();
     assert_eq!(begun, 10);
 }

@@ -63,9 +63,9 @@ impl EffectLog {
         self.0.questions.swap(0, Ordering::SeqCst)
     }
     pub(crate) fn reserve(&self, key: String) -> usize {
-        let mut held = self.0.reservations.lock().unwrap();
-        held.push(key);
-        held.len()
+        let mut loaded = self.0.reservations.lock().unwrap();
+        loaded.push(key);
+        loaded.len()
     }
     /// The idempotency keys of everything that was held.
     pub(crate) fn reservations(&self) -> Vec<String> {
@@ -111,12 +111,12 @@ test_conversation! {
             _ => Ok(()),
         }).await?;
         let class = f.ask("class", choice("Where to sit?", [("a", "A"), ("b", "B")]).default("a")).await?;
-        let held = f.step("hold", async |key| { deeds.reserve(key); Ok(1) }).await?;
+        let loaded = f.step("hold", async |key| { deeds.reserve(key); Ok(1) }).await?;
         let sure = f.ask("sure", confirm("Sure?")).await?;
         let number = f.once("book", async || { deeds.book(); Ok(7) }).await?;
         let note = f.ask("note", text("Anything else?").length(1..=8).optional()).await?;
         f.set_summary("booked");
-        Ok(json!([city, from, to, class, held, sure, number, note]))
+        Ok(json!([city, from, to, class, loaded, sure, number, note]))
     }
 }
 

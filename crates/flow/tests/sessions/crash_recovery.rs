@@ -39,7 +39,7 @@ struct CrashTestClient {
 impl CrashTestClient {
     /// Does the next thing that there is to do. `None`: the process died over it.
     fn perform_next_step(&mut self, replica: &Replica) -> Option<Result<(), i32>> {
-        let Some(standing) = self.snapshot.take() else {
+        let Some(snapshot) = self.snapshot.take() else {
             let begun = match &self.id {
                 None => PolledFuture::new(replica.start(json!({ "note": null }))).poll_once()?,
                 Some(id) => PolledFuture::new(replica.status(id)).poll_once()?,
@@ -47,18 +47,18 @@ impl CrashTestClient {
             return Some(
                 begun
                     .map_err(|problem| crate::harness::error_code(&problem))
-                    .map(|standing| self.set_snapshot(standing)),
+                    .map(|snapshot| self.set_snapshot(snapshot)),
             );
         };
-        let name = standing.session.current_field().expect("a question is open").name.clone();
-        let value = answer_for(&name, standing.session.invalid_answer().is_none());
-        let said = PolledFuture::new(replica.respond(&standing.id, value.clone())).poll_once()?;
+        let name = snapshot.session.current_field().expect("a question is open").name.clone();
+        let value = answer_for(&name, snapshot.session.invalid_answer().is_none());
+        let said = PolledFuture::new(replica.respond(&snapshot.id, value.clone())).poll_once()?;
         Some(said.map_err(|problem| crate::harness::error_code(&problem)).map(
-            |RespondReply { snapshot: standing, invalid }| {
+            |RespondReply { snapshot, invalid }| {
                 if invalid.is_none() {
                     self.acknowledged.push((name, value));
                 }
-                self.set_snapshot(standing);
+                self.set_snapshot(snapshot);
             },
         ))
     }
@@ -69,7 +69,7 @@ impl CrashTestClient {
     }
 
     fn is_finished(&self) -> bool {
-        self.snapshot.as_ref().is_some_and(|standing| !standing.session.state().is_open())
+        self.snapshot.as_ref().is_some_and(|snapshot| !snapshot.session.state().is_open())
     }
 }
 
@@ -123,8 +123,8 @@ fn complete_trip_with_fault(n: usize, fault: StoreFault) -> bool {
     for answer in &client.acknowledged {
         assert!(told.contains(answer), "{case}: {answer:?} was acknowledged");
     }
-    let held = deeds.reservations();
-    assert!(held.len() <= 2 && held.iter().all(|key| *key == held[0]), "{case}: one step, one key");
+    let loaded = deeds.reservations();
+    assert!(loaded.len() <= 2 && loaded.iter().all(|key| *key == loaded[0]), "{case}: one step, one key");
     store.has_faulted()
 }
 
@@ -152,10 +152,10 @@ fn token_session_survives_every_fault_without_duplicate_effects() {
             );
             store.fail_at(n, way);
             let begin = StartRequest { is_stateless: true, ..StartRequest::default() };
-            let mut standing = expect_ready(replica.start_with(begin)).unwrap();
+            let mut snapshot = expect_ready(replica.start_with(begin)).unwrap();
             let mut ended = None;
             for value in [json!("Oslo"), json!(3), json!(5), json!("b"), json!(true)] {
-                let token = standing.token.clone().unwrap();
+                let token = snapshot.token.clone().unwrap();
                 let respond = || {
                     let response = flow::session::UserResponse { value: value.clone(), ..Default::default() };
                     let env = replica.env(ADA);
@@ -167,7 +167,7 @@ fn token_session_survives_every_fault_without_duplicate_effects() {
                 // It fails, or its process dies; the client sends the same again.
                 let said = respond().and_then(Result::ok).map_or_else(|| respond().unwrap(), Ok);
                 match said {
-                    Ok(said) => standing = said.snapshot,
+                    Ok(said) => snapshot = said.snapshot,
                     Err(problem) => {
                         ended = Some(crate::harness::error_code(&problem));
                         break;

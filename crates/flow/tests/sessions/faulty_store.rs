@@ -141,11 +141,11 @@ impl SessionStore for FaultySessionStore {
     ) -> StoreFuture<'a, bool> {
         self.run_with_fault(move || self.inner.renew_lease(owner, id, version, leased_until))
     }
-    fn spend<'a>(&'a self, token: &'a [u8; 32], forgotten: Timestamp) -> StoreFuture<'a, bool> {
-        self.run_with_fault(move || self.inner.spend(token, forgotten))
+    fn mark_used<'a>(&'a self, token: &'a [u8; 32], forgotten: Timestamp) -> StoreFuture<'a, bool> {
+        self.run_with_fault(move || self.inner.mark_used(token, forgotten))
     }
-    fn is_spent<'a>(&'a self, token: &'a [u8; 32]) -> StoreFuture<'a, bool> {
-        self.run_with_fault(move || self.inner.is_spent(token))
+    fn is_used<'a>(&'a self, token: &'a [u8; 32]) -> StoreFuture<'a, bool> {
+        self.run_with_fault(move || self.inner.is_used(token))
     }
     fn sweep(&self, now: Timestamp) -> StoreFuture<'_, u64> {
         self.run_with_fault(move || self.inner.sweep(now))

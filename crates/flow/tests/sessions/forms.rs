@@ -109,9 +109,9 @@ fn back_crosses_forms_and_steps_but_not_a_once_effect() {
         json!([["city", "Bern"], ["from", 3], ["to", null], ["class", "a"], ["sure", true], ["note", "hi"]]),
     );
     assert_eq!(deeds.booking_count(), 1);
-    let held = deeds.reservations();
-    assert_eq!(held.len(), 2, "the step was taken for each answer before it");
-    assert_ne!(held[0], held[1], "and these were different steps");
+    let loaded = deeds.reservations();
+    assert_eq!(loaded.len(), 2, "the step was taken for each answer before it");
+    assert_ne!(loaded[0], loaded[1], "and these were different steps");
 }
 
 #[test]

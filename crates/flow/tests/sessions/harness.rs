@@ -270,14 +270,14 @@ pub(crate) fn snapshot_to_text(snapshot: &SessionSnapshot) -> String {
 
 /// What anything came to, in one line.
 pub(crate) fn result_to_text(result: Result<SessionSnapshot, SessionError>) -> String {
-    result.map_or_else(|problem| error_code(&problem).to_string(), |standing| snapshot_to_text(&standing))
+    result.map_or_else(|problem| error_code(&problem).to_string(), |snapshot| snapshot_to_text(&snapshot))
 }
 
 pub(crate) fn reply_to_text(result: Result<RespondReply, SessionError>) -> String {
     match result {
-        Ok(RespondReply { snapshot: standing, invalid: None }) => snapshot_to_text(&standing),
-        Ok(RespondReply { snapshot: standing, invalid: Some(_) }) => {
-            format!("refused, {}", snapshot_to_text(&standing))
+        Ok(RespondReply { snapshot, invalid: None }) => snapshot_to_text(&snapshot),
+        Ok(RespondReply { snapshot, invalid: Some(_) }) => {
+            format!("refused, {}", snapshot_to_text(&snapshot))
         }
         Err(problem) => error_code(&problem).to_string(),
     }

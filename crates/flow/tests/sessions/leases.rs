@@ -189,9 +189,9 @@ fn step_is_retried_with_the_same_idempotency_key() {
     scene.clock.advance(LEASE_DURATION);
     scene.effects.open_gate();
     assert_eq!(result_to_text(scene.status()), "ask sure");
-    let held = scene.effects.reservations();
-    assert_eq!(held.len(), 2);
-    assert_eq!(held[0], held[1]);
+    let loaded = scene.effects.reservations();
+    assert_eq!(loaded.len(), 2);
+    assert_eq!(loaded[0], loaded[1]);
     assert_eq!(reply_to_text(expect_ready(scene.two.respond(&scene.id, json!(true)))), "done [5,2,true]");
 }
 

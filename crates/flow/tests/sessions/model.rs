@@ -372,12 +372,12 @@ impl ModelRun {
             }
             ModelOp::Restart => {
                 let before =
-                    expect_ready(self.replica.status(&self.id)).ok().map(|standing| snapshot_json(&standing));
+                    expect_ready(self.replica.status(&self.id)).ok().map(|snapshot| snapshot_json(&snapshot));
                 let trip = single_conversation(Trip(self.effects.clone()));
                 let fresh = Replica::new(self.store.clone(), &self.clock, trip, limits());
                 self.other = std::mem::replace(&mut self.replica, fresh);
                 let after =
-                    expect_ready(self.replica.status(&self.id)).ok().map(|standing| snapshot_json(&standing));
+                    expect_ready(self.replica.status(&self.id)).ok().map(|snapshot| snapshot_json(&snapshot));
                 prop_assert_eq!(before, after);
             }
         }
@@ -391,12 +391,12 @@ impl ModelRun {
     /// What anybody sees is what must be.
     fn compare_with_model(&mut self) -> Result<(), TestCaseError> {
         let found = expect_ready(self.other.status(&self.id));
-        if let Ok(standing) = &found {
-            self.observe_state(standing)?;
-            prop_assert_eq!(answer_history(standing), self.model.history.clone());
-            prop_assert_eq!(standing.session.last_active(), self.model.active);
+        if let Ok(snapshot) = &found {
+            self.observe_state(snapshot)?;
+            prop_assert_eq!(answer_history(snapshot), self.model.history.clone());
+            prop_assert_eq!(snapshot.session.last_active(), self.model.active);
             if self.model.state == ModelState::Waiting {
-                prop_assert_eq!(standing.session.prompt_id(), format!("prompt_{}", self.model.prompts));
+                prop_assert_eq!(snapshot.session.prompt_id(), format!("prompt_{}", self.model.prompts));
             }
         }
         prop_assert_eq!(without_problems(&result_to_text(found)), self.expected_text());
@@ -445,18 +445,18 @@ impl ModelRun {
             return self.compare_with_model();
         }
         prop_assert_eq!(answered.is_none(), fault.kills_process());
-        if let Ok(standing) = expect_ready(self.other.status(&self.id)) {
-            self.observe_state(&standing)?;
+        if let Ok(snapshot) = expect_ready(self.other.status(&self.id)) {
+            self.observe_state(&snapshot)?;
         }
         self.clock.advance(limits().lease_duration);
-        let Ok(standing) = expect_ready(self.other.status(&self.id)) else {
+        let Ok(snapshot) = expect_ready(self.other.status(&self.id)) else {
             // Nobody can tell any more which of the two it was. It can only have been over in both.
             let at = self.clock.now();
             prop_assert!(self.model.unavailable_code(at).is_some() || after.unavailable_code(at).is_some());
             self.model.active = Timestamp::UNIX_EPOCH;
             return Ok(());
         };
-        let is_unknown = without_problems(&result_to_text(Ok(standing.clone()))) == "error outcome_unknown";
+        let is_unknown = without_problems(&result_to_text(Ok(snapshot.clone()))) == "error outcome_unknown";
         if was_open && is_unknown {
             prop_assert_eq!(
                 self.model.question_index,
@@ -466,10 +466,10 @@ impl ModelRun {
             (after.state, after.question_index) = (ModelState::Error("outcome_unknown"), 4);
             self.model = after;
         } else if was_open {
-            let is_as_before = standing.session.state() == SessionState::WaitingUser
-                && standing.session.prompt_id() == format!("prompt_{}", self.model.prompts);
+            let is_as_before = snapshot.session.state() == SessionState::WaitingUser
+                && snapshot.session.prompt_id() == format!("prompt_{}", self.model.prompts);
             // What is refused puts no prompt, and is counted or not.
-            let counted = &snapshot_json(&standing)["counted"];
+            let counted = &snapshot_json(&snapshot)["counted"];
             let is_counted = *counted == json!(after.window);
             prop_assert!(is_counted || *counted == json!(self.model.window), "{counted}");
             if !is_as_before || is_counted {
@@ -477,7 +477,7 @@ impl ModelRun {
             }
         }
         // When it was settled, by whom, is not the model's business.
-        self.model.active = standing.session.last_active();
+        self.model.active = snapshot.session.last_active();
         self.compare_with_model()
     }
 }

@@ -157,7 +157,7 @@ fn has_only_folder_name(experiment: &Experiment) -> bool {
 
 /// As 0.4 makes names of folders: "Checkout flow, v2" is `Checkout-flow-v2`.
 fn folder_slug(name: &str) -> String {
-    let words = name.split(|letter: char| !letter.is_alphanumeric()).filter(|word| !word.is_empty());
+    let words = name.split(|decoded: char| !decoded.is_alphanumeric()).filter(|word| !word.is_empty());
     words.collect::<Vec<_>>().join("-")
 }
 

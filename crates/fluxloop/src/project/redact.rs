@@ -131,9 +131,9 @@ fn hide_assignment(item: Value) -> Value {
 /// The name in `NAME=value` or `NAME`, if it can be one. A secret that stands there alone is none.
 pub(super) fn variable_name(assignment: &str) -> Option<&str> {
     let name = assignment.split('=').next().unwrap_or_default().trim();
-    let is_name = !name.starts_with(|letter: char| letter.is_ascii_digit())
+    let is_name = !name.starts_with(|decoded: char| decoded.is_ascii_digit())
         && !name.is_empty()
-        && name.chars().all(|letter| letter.is_ascii_alphanumeric() || letter == '_');
+        && name.chars().all(|decoded| decoded.is_ascii_alphanumeric() || decoded == '_');
     (is_name && redact_text(name) == name).then_some(name)
 }
 
@@ -153,15 +153,15 @@ pub(super) fn is_secret_key(key: &str) -> bool {
 pub(super) fn split_words(key: &str) -> Vec<String> {
     let mut words = vec![String::new()];
     let mut was_lower = false;
-    for letter in key.chars() {
-        let starts_word = letter.is_uppercase() && was_lower;
-        if (starts_word || !letter.is_alphanumeric()) && words.last().is_some_and(|word| !word.is_empty()) {
+    for decoded in key.chars() {
+        let starts_word = decoded.is_uppercase() && was_lower;
+        if (starts_word || !decoded.is_alphanumeric()) && words.last().is_some_and(|word| !word.is_empty()) {
             words.push(String::new());
         }
-        if let Some(word) = words.last_mut().filter(|_| letter.is_alphanumeric()) {
-            word.extend(letter.to_lowercase());
+        if let Some(word) = words.last_mut().filter(|_| decoded.is_alphanumeric()) {
+            word.extend(decoded.to_lowercase());
         }
-        was_lower = letter.is_lowercase() || letter.is_numeric();
+        was_lower = decoded.is_lowercase() || decoded.is_numeric();
     }
     words.retain(|word| !word.is_empty());
     words

@@ -193,7 +193,7 @@ fn allowed_tools(runner: &RunnerSettings) -> Vec<String> {
 
 /// A path as a word of a command, with quotes where it needs them. What is no plain path is left to be filled in.
 fn shell_word(path: &str) -> String {
-    let is_bare = |letter: char| letter.is_alphanumeric() || "/._-".contains(letter);
+    let is_bare = |decoded: char| decoded.is_alphanumeric() || "/._-".contains(decoded);
     match NameKind::File.is_safe_name(path) {
         true if path.chars().all(is_bare) => path.to_owned(),
         true => format!("'{path}'"),

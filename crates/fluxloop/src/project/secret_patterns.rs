@@ -135,7 +135,7 @@ const SECRET_PATTERNS: [SecretPattern; 27] = [
     SecretPattern {
         before: r#"LOGIN[0-9][^\s:"'/]*:"#,
         secret: r#"(?:[^\s"'/]|/[^\s"'/])[^\s"']*"#,
-        is_secret: |text| !text.chars().all(|letter| letter.is_ascii_digit()),
+        is_secret: |text| !text.chars().all(|decoded| decoded.is_ascii_digit()),
         ..SecretPattern::BASE
     },
     SecretPattern {
@@ -161,9 +161,9 @@ impl SecretPattern {
 fn looks_random(text: &str) -> bool {
     let mut letters = text.chars();
     letters.next();
-    text.contains(|letter: char| letter.is_ascii_digit())
-        || text.contains(|letter: char| letter.is_ascii_lowercase())
-            && letters.any(|letter| letter.is_ascii_uppercase())
+    text.contains(|decoded: char| decoded.is_ascii_digit())
+        || text.contains(|decoded: char| decoded.is_ascii_lowercase())
+            && letters.any(|decoded| decoded.is_ascii_uppercase())
         || text.len() >= 20
 }
 
@@ -247,7 +247,7 @@ pub(super) fn is_not_plain_word(text: &str) -> bool {
         "with",
         "without",
     ];
-    let word = text.trim_end_matches(|letter: char| !letter.is_alphanumeric()).to_ascii_lowercase();
+    let word = text.trim_end_matches(|decoded: char| !decoded.is_alphanumeric()).to_ascii_lowercase();
     is_not_scheme(text) && !PLAIN_WORDS.contains(&word.as_str())
 }
 

@@ -98,11 +98,11 @@ pub(super) fn is_placeholder(value: &str) -> bool {
 /// `xxx`, `sk-xxxxxxxx`, `****`, `abc...`: at least half of it is the same letter, again and again.
 fn is_filler(value: &str) -> bool {
     let (mut longest, mut run, mut last) = (0, 0, None);
-    for letter in value.chars() {
-        let letter = letter.to_ascii_lowercase();
-        run = if last == Some(letter) { run + 1 } else { 1 };
-        last = Some(letter);
-        if matches!(letter, 'x' | '*' | '.' | '0' | '_' | '?' | '#' | '•' | '-') {
+    for decoded in value.chars() {
+        let decoded = decoded.to_ascii_lowercase();
+        run = if last == Some(decoded) { run + 1 } else { 1 };
+        last = Some(decoded);
+        if matches!(decoded, 'x' | '*' | '.' | '0' | '_' | '?' | '#' | '•' | '-') {
             longest = longest.max(run);
         }
     }

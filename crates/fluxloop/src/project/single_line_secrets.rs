@@ -352,11 +352,11 @@ pub(super) fn string_literal(value: &str) -> Option<&str> {
         return Some("");
     }
     let mut is_after_backslash = false;
-    for (at, letter) in text.char_indices() {
-        if letter == quote && (!is_after_backslash || is_escaped) {
+    for (at, decoded) in text.char_indices() {
+        if decoded == quote && (!is_after_backslash || is_escaped) {
             return Some(text[..at].trim_end_matches('\\'));
         }
-        is_after_backslash = letter == '\\' && !is_after_backslash;
+        is_after_backslash = decoded == '\\' && !is_after_backslash;
     }
     Some(text)
 }
@@ -373,19 +373,19 @@ impl QuoteTracker {
     fn advance(&mut self, text: &str, next: Option<char>) {
         let mut letters = text.chars().chain(next).peekable();
         for _ in 0..text.chars().count() {
-            let Some(letter) = letters.next() else { return };
-            let is_apostrophe = letter == '\''
+            let Some(decoded) = letters.next() else { return };
+            let is_apostrophe = decoded == '\''
                 && self.open != Some('\'')
                 && self.previous.is_some_and(char::is_alphabetic)
                 && letters.peek().is_some_and(|next| next.is_alphabetic());
-            if matches!(letter, '"' | '\'' | '`') && self.previous != Some('\\') && !is_apostrophe {
+            if matches!(decoded, '"' | '\'' | '`') && self.previous != Some('\\') && !is_apostrophe {
                 self.open = match self.open {
-                    None => Some(letter),
-                    Some(quote) if quote == letter => None,
+                    None => Some(decoded),
+                    Some(quote) if quote == decoded => None,
                     other => other,
                 };
             }
-            self.previous = Some(letter);
+            self.previous = Some(decoded);
         }
     }
 }

@@ -30,14 +30,14 @@ pub(super) struct FileWarnings {
     list: Vec<FileWarning>,
     count_by_file: BTreeMap<String, usize>,
     left_out: usize,
-    texts: NameRedactor,
+    redactor: NameRedactor,
 }
 
 impl FileWarnings {
     pub(super) fn add(&mut self, file: &str, line: impl Into<Option<usize>>, what: impl Into<String>) {
         // The words of a parser may repeat what stands in the file.
         let what = redact_text(&what.into()).into_owned();
-        let mut texts = self.texts.redacted_in([what.as_str()]);
+        let mut texts = self.redactor.redacted_in([what.as_str()]);
         for text in &mut texts {
             text.text = redact_text(&text.text).into_owned();
         }
@@ -53,17 +53,17 @@ impl FileWarnings {
         line: impl Into<Option<usize>>,
     ) -> String {
         let line = line.into().and_then(|line| u32::try_from(line).ok()).unwrap_or(0);
-        self.texts.name(kind, name, file, line).into_owned()
+        self.redactor.name(kind, name, file, line).into_owned()
     }
 
     /// A file in the words of a warning.
     pub(super) fn display_path(&self, path: &str) -> String {
-        self.texts.file(path).into_owned()
+        self.redactor.file(path).into_owned()
     }
 
     /// A folder in the words of a warning.
     pub(super) fn display_folder(&self, path: &str) -> String {
-        self.texts.folder(path).into_owned()
+        self.redactor.folder(path).into_owned()
     }
 
     fn push(&mut self, warning: FileWarning) {

@@ -297,10 +297,10 @@ fn interrupted_read_leaves_no_partial_details() {
         (&format!("{at}/traces.jsonl"), &line.repeat(600)),
     ]);
     let tree = open_tree(root.path());
-    let looks = AtomicUsize::new(0);
+    let sources = AtomicUsize::new(0);
     // The summary and the begin of the details are looked at twice before; then comes the first look between lines.
     let budget =
-        WorkBudget::unlimited().with_cancellation(move || looks.fetch_add(1, Ordering::Relaxed) >= 2);
+        WorkBudget::unlimited().with_cancellation(move || sources.fetch_add(1, Ordering::Relaxed) >= 2);
     let read = FluxloopProjects::find(&tree, "").experiments(&tree, UNLIMITED_DETAIL, &budget);
     assert_eq!((read.list[0].total, read.list[0].details.as_ref()), (Some(2), None));
     assert_eq!((read.coverage.left_out[0].experiments, read.coverage.left_out[0].first.as_str()), (1, at));

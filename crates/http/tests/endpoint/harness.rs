@@ -113,13 +113,13 @@ impl HttpTestConfig {
         let own_store = (self.requires_key && self.access_store.is_none()).then(open_memory_blocking);
         let access =
             self.access_store.or_else(|| own_store.clone().map(|store| store as Arc<dyn AccessStore>));
-        let door = Arc::new(match &access {
+        let authenticator = Arc::new(match &access {
             None => Authenticator::without_authentication(Principal::local_user(Scope::Write)),
             Some(store) => {
-                let gate = KeyVerifier::new(Arc::clone(store), Pepper::new(PEPPER))
+                let verifier = KeyVerifier::new(Arc::clone(store), Pepper::new(PEPPER))
                     .accept_test_keys(self.accepts_test_keys);
                 Authenticator::with_keys(
-                    gate,
+                    verifier,
                     RateLimiter::new(Arc::clone(store), self.rate_limit),
                     Scope::Admin,
                 )
@@ -136,7 +136,7 @@ impl HttpTestConfig {
             .build();
         let settings = |address| HttpSettings {
             app: Arc::clone(&app),
-            authenticator: Arc::clone(&door),
+            authenticator: Arc::clone(&authenticator),
             origin_policy: OriginPolicy::new(address, &[], &self.allowed_origins),
             metrics,
             store: access,
@@ -152,7 +152,7 @@ impl HttpTestConfig {
         let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
         spawn_server(settings(address), listener, stop.clone());
-        HttpTestServer { address, app, clock, authenticator: door, store: own_store, stop }
+        HttpTestServer { address, app, clock, authenticator, store: own_store, stop }
     }
 }
 

@@ -49,24 +49,24 @@ fn complete_booking(client: &mut dyn FlowClient) {
     let mut prompt = started["initialPrompt"].clone();
     let mut turns = 0;
     let done = loop {
-        let standing =
+        let rate_limit =
             client.request("interaction.respond", &respond_params(session, &prompt))["result"].clone();
-        assert_eq!(standing["accepted"], true, "{standing}");
+        assert_eq!(rate_limit["accepted"], true, "{rate_limit}");
         turns += 1;
-        let is_over = standing.get("nextPrompt").is_none();
+        let is_over = rate_limit.get("nextPrompt").is_none();
         if let Some(news) = client.next_notification() {
             assert!(news["id"].is_string() && news["params"]["sessionId"] == *session, "{news}");
             let (method, told, answered) = if is_over {
-                ("interaction.complete", &news["params"]["result"], &standing["result"])
+                ("interaction.complete", &news["params"]["result"], &rate_limit["result"])
             } else {
-                ("interaction.prompt", &news["params"]["prompt"], &standing["nextPrompt"])
+                ("interaction.prompt", &news["params"]["prompt"], &rate_limit["nextPrompt"])
             };
             assert_eq!((&news["method"], told), (&json!(method), answered));
         }
         if is_over {
-            break standing;
+            break rate_limit;
         }
-        prompt = standing["nextPrompt"].clone();
+        prompt = rate_limit["nextPrompt"].clone();
         assert!(prompt["promptId"].is_string(), "{prompt}");
     };
     assert_eq!((turns, &done["state"]), (6, &json!("completed")));
@@ -507,8 +507,8 @@ fn session_token_is_bound_to_its_key() {
 fn decode_base64url(text: &str) -> Vec<u8> {
     const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
     let (mut bytes, mut bits, mut count) = (Vec::new(), 0_u32, 0);
-    for letter in text.bytes() {
-        let value = LETTERS.iter().position(|known| *known == letter).unwrap();
+    for decoded in text.bytes() {
+        let value = LETTERS.iter().position(|known| *known == decoded).unwrap();
         bits = bits << 6 | u32::try_from(value).unwrap();
         count += 6;
         if count >= 8 {

@@ -207,9 +207,9 @@ fn address_over_its_share_sheds_only_its_own_connections() {
     let connections = ConnectionLimits { total: 8, per_address: 3 };
     let endpoint = HttpTestConfig { connection_limits: connections, ..HttpTestConfig::default() }.start();
     let mut quiet = endpoint.connect();
-    let mut crowd: Vec<_> = (0..12).map(|_| connect_from(&endpoint, "127.0.0.9")).collect();
+    let mut quotas: Vec<_> = (0..12).map(|_| connect_from(&endpoint, "127.0.0.9")).collect();
     eventually("the crowd has what was free", || {
-        crowd.iter_mut().map(is_closed).filter(|closed| !closed).count() == 7
+        quotas.iter_mut().map(is_closed).filter(|closed| !closed).count() == 7
     });
     write!(quiet, "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n").unwrap();
     assert_eq!(read_and_close(quiet).status, 200, "it was there first, and is there still");

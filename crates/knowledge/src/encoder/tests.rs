@@ -44,8 +44,8 @@ pub(crate) fn spelling_encoder() -> Encoder {
     let row = |at: usize, shift: usize| {
         std::array::from_fn::<i8, 16, _>(|dim| i8::from((at + shift) % 16 == dim) * 100)
     };
-    let later = letters.iter().enumerate().map(|(at, letter)| (format!("##{letter}"), row(at, 5)));
-    let first = letters.iter().enumerate().map(|(at, letter)| (letter.clone(), row(at, 0)));
+    let later = letters.iter().enumerate().map(|(at, decoded)| (format!("##{decoded}"), row(at, 5)));
+    let first = letters.iter().enumerate().map(|(at, decoded)| (decoded.clone(), row(at, 0)));
     let tokens: Vec<_> = later.chain(first).collect();
     let tokens: Vec<_> = tokens.iter().map(|(token, row)| (token.as_str(), *row)).collect();
     Encoder::new(table_bytes(&tokens)).unwrap()

@@ -13,7 +13,7 @@ use crate::order::{self, OrderKey};
 use crate::patch;
 use crate::types::{BlockTypes, PAGE, ValidationBudget, find_built_in};
 
-/// The rows of new blocks at a place, parents before children. `keys` are those of [`BlockSlot::keys`], one for each; `fresh`
+/// The rows of new blocks at a place, parents before children. `keys` are those of [`BlockSlot::order_keys`], one for each; `fresh`
 /// gives ids. Problems are told with pointers into what was given, as if it were a list.
 pub fn insert(
     slot: &BlockSlot,

@@ -64,7 +64,7 @@ impl BlockSlot {
     }
 
     /// Keys for so many blocks. `None`: there is no room, and the store gives all children of the parent the keys of
-    /// [`order::spread`], in their order, and finds the spot again. That is rare: see [`order`].
+    /// [`order::evenly_spaced_keys`], in their order, and finds the spot again. That is rare: see [`order`].
     pub fn order_keys(&self, count: usize) -> Option<Vec<OrderKey>> {
         order::keys_between(self.left.as_ref(), self.right.as_ref(), count)
     }

@@ -18,7 +18,7 @@ pub(super) fn validate_props(
     props: &Map<String, Value>,
     types: &BlockTypes,
     is_gone: &dyn Fn(&AssetId) -> bool,
-    left: &mut ValidationBudget,
+    budget: &mut ValidationBudget,
 ) -> Vec<ValidationProblem> {
     let Some(known) = types.get(kind) else {
         return vec![ValidationProblem::new("/type", types.unknown_type_message(kind))];
@@ -27,7 +27,7 @@ pub(super) fn validate_props(
     if !problems.is_empty() {
         return problems;
     }
-    let mut told = known.problems(props, left);
+    let mut told = known.problems(props, budget);
     let gone = asset_refs::missing_assets(props, is_gone).into_iter();
     told.extend(gone.map(|(place, asset)| {
         ValidationProblem::new(place, format!("there is no asset `{asset}`; upload it first"))
@@ -119,7 +119,7 @@ fn collect_problems(
 }
 
 /// All blocks that hang on a page, in the order of reading, each with its depth and what it is inside of. They are only
-/// borrowed, since they may be many: a [`Tree`](super::Tree) would have them a second time.
+/// borrowed, since they may be many: a [`Tree`](super::BlockTree) would have them a second time.
 fn depth_first<'a>(
     blocks: impl Iterator<Item = &'a Block>,
 ) -> impl Iterator<Item = (&'a Block, usize, Option<&'a Block>)> {

@@ -196,7 +196,7 @@ impl AllowedChildren {
         }
     }
 
-    /// Takes back what [`AllowedChildren::names`] gave.
+    /// Takes back what [`AllowedChildren::to_names`] gave.
     pub fn from_names(names: Option<Vec<String>>) -> Self {
         match names {
             None => Self::Any,

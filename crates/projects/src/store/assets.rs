@@ -147,7 +147,7 @@ impl ProjectStore {
         .await
     }
 
-    /// The first [`MAX_LISTED_USERS`] blocks that name an asset ([`Block::assets`](crate::Block::assets)), by id: by an index, which
+    /// The first [`MAX_LISTED_USERS`] blocks that name an asset ([`Block::mentioned_assets`](crate::Block::mentioned_assets)), by id: by an index, which
     /// every write to blocks keeps.
     pub async fn asset_users(
         &self,

@@ -156,7 +156,7 @@ impl ProjectStore {
     }
 
     /// Puts a block with all that is inside somewhere else, by [`relocate`](blocks::relocate). Writes one row; all siblings
-    /// there only if there is no room between two ([`BlockSlot::keys`]).
+    /// there only if there is no room between two ([`BlockSlot::order_keys`]).
     pub async fn move_block(
         &self,
         write: ProjectWrite,
@@ -191,7 +191,7 @@ impl ProjectStore {
         .await
     }
 
-    /// Copies a block with all that is inside, by [`copy`](blocks::copy); `TooLarge` if that is more than
+    /// Copies a block with all that is inside, by [`copy_subtree`](blocks::copy_subtree); `TooLarge` if that is more than
     /// [`MAX_NEW_BLOCKS_PER_CALL`]. Ids come from the seed, in the order of the rows.
     pub async fn copy_block(
         &self,

@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use futures_util::future::try_join;
-use storage::StoreError;
+use store_api::StoreError;
 
 use super::{ProjectStore, join_project_first, lock_project, query, read_revision, record_write};
 use crate::design::{DesignEdit, DesignEditReport};

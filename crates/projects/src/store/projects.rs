@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
-use storage::is_valid_name;
+use store_api::is_valid_name;
 
 use super::content::{self, DraftRows};
 use super::tables::{RowWindow, Tables};
@@ -21,7 +21,7 @@ use crate::project::{
 };
 
 impl ProjectStore {
-    /// Makes a project by [`NewProject::begin`]. `TooLarge` if the account has [`MAX_PROJECTS`] already, however many begin at
+    /// Makes a project by [`NewProject::build`]. `TooLarge` if the account has [`MAX_PROJECTS`] already, however many begin at
     /// once; `Taken` for a slug that another project of the account has, or an id that any project has.
     pub async fn create_project(
         &self,

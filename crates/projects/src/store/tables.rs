@@ -15,7 +15,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use async_trait::async_trait;
 use jiff::Timestamp;
-use storage::StoreError;
+use store_api::StoreError;
 
 use crate::asset::{Asset, Digest};
 use crate::blocks::{AncestorBlock, Block, BlockEntry, TreeQuery};
@@ -190,9 +190,9 @@ pub struct NeighbourKeys {
 pub struct RemovedBlocks {
     /// How many blocks.
     pub blocks: u64,
-    /// How many bytes their props had, as [`Block::bytes`] counts them.
+    /// How many bytes their props had, as [`Block::props_len`] counts them.
     pub bytes: u64,
-    /// How many assets they named, as [`Block::mentions`] counts them.
+    /// How many assets they named, as [`Block::mention_count`] counts them.
     pub mentions: u64,
 }
 
@@ -253,7 +253,7 @@ pub trait BlockTables: Send + Sync {
         paths: &BTreeSet<String>,
     ) -> Result<BTreeSet<String>, StoreError>;
 
-    /// Adds blocks, their paths ([`Block::path`]) and which assets they name ([`Block::assets`]).
+    /// Adds blocks, their paths ([`Block::path`]) and which assets they name ([`Block::mentioned_assets`]).
     async fn add_blocks(&self, project: &ProjectId, blocks: &[Block]) -> Result<(), StoreError>;
 
     /// Writes the props of a block, its path and which assets it names.

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use futures_util::future::try_join;
-use storage::{StoreError, is_valid_name};
+use store_api::{StoreError, is_valid_name};
 
 use super::tables::Tables;
 use super::{ProjectStore, compute, join_project_first, lock_project, query, read_revision, record_write};

@@ -110,7 +110,7 @@ impl ProjectStore {
         .await
     }
 
-    /// Deletes a version, by [`forget`](crate::forget), and the bytes of assets that nothing names any more.
+    /// Deletes a version, by [`forget`](crate::remove_version), and the bytes of assets that nothing names any more.
     pub async fn delete_version(
         &self,
         write: ProjectWrite,

@@ -68,34 +68,34 @@ async fn export(
 
 /// A project with versions, one of them gone, assets that only versions name, and a draft that has gone on.
 async fn project_with_history(replicas: Replicas) -> SuiteFixture {
-    let desk = SuiteFixture::new(replicas).await;
-    let page = desk.page("/").await;
-    desk.sections(&page, "ab").await;
-    desk.store.put_block_type(desk.write(), custom_type("price")).await.unwrap();
+    let suite = SuiteFixture::new(replicas).await;
+    let page = suite.page("/").await;
+    suite.sections(&page, "ab").await;
+    suite.store.put_block_type(suite.write(), custom_type("price")).await.unwrap();
     for content in [b"one" as &[u8], b"two", b"three"] {
-        desk.put_asset("a", content).await;
-        desk.put_asset("b", b"three").await;
-        desk.store.publish(desk.write(), "a note").await.unwrap();
+        suite.put_asset("a", content).await;
+        suite.put_asset("b", b"three").await;
+        suite.store.publish(suite.write(), "a note").await.unwrap();
     }
-    desk.store.publish(desk.write(), "").await.unwrap();
-    desk.store.unpublish(desk.write()).await.unwrap();
+    suite.store.publish(suite.write(), "").await.unwrap();
+    suite.store.unpublish(suite.write()).await.unwrap();
     for gone in [1, 4] {
-        desk.store.delete_version(desk.write(), gone).await.unwrap();
+        suite.store.delete_version(suite.write(), gone).await.unwrap();
     }
-    desk.put_asset("a", b"four").await;
-    desk
+    suite.put_asset("a", b"four").await;
+    suite
 }
 
 /// Nothing is lost on the way: the project, its draft, versions and bytes are what they were, and so are times and revisions.
 pub async fn import_keeps_history(replicas: Replicas) {
-    let desk = project_with_history(replicas).await;
-    let before = desk.project().await;
-    let (mut import, shelf) = export(&desk.other, &ann(), &desk.id).await;
+    let suite = project_with_history(replicas).await;
+    let before = suite.project().await;
+    let (mut import, shelf) = export(&suite.other, &ann(), &suite.id).await;
     assert_eq!((before.next_version, import.history.versions.clone()), (5, BTreeSet::from([2, 3])));
-    desk.store.delete_project(desk.write()).await.unwrap();
-    assert_eq!(desk.store.import_project(&ann(), import.clone()).await.unwrap(), before);
-    assert_eq!(desk.project().await, before);
-    let (again, same) = export(&desk.other, &ann(), &desk.id).await;
+    suite.store.delete_project(suite.write()).await.unwrap();
+    assert_eq!(suite.store.import_project(&ann(), import.clone()).await.unwrap(), before);
+    assert_eq!(suite.project().await, before);
+    let (again, same) = export(&suite.other, &ann(), &suite.id).await;
     assert_eq!((again.content, again.history), (import.content.clone(), import.history.clone()));
     assert_eq!(same.bytes, shelf.bytes);
     for (number, version) in &shelf.versions {
@@ -108,24 +108,24 @@ pub async fn import_keeps_history(replicas: Replicas) {
     }
     // It lives on as if nothing had happened.
     assert_eq!(
-        desk.store.publish(desk.write_at_revision(before.revision), "").await.unwrap().value.number,
+        suite.store.publish(suite.write_at_revision(before.revision), "").await.unwrap().value.number,
         5
     );
-    desk.store.restore_version(desk.write(), 2).await.unwrap();
+    suite.store.restore_version(suite.write(), 2).await.unwrap();
     for gone in [2, 3] {
-        desk.store.delete_version(desk.write(), gone).await.unwrap();
+        suite.store.delete_version(suite.write(), gone).await.unwrap();
     }
     // What is published has `four`, and the draft has `two` and `three`.
-    assert_eq!(desk.project().await.usage.asset_bytes, 4 + 3 + 5);
+    assert_eq!(suite.project().await.usage.asset_bytes, 4 + 3 + 5);
 
     // A copy is somebody else's, under another id, and what was published is.
     import.history.published = Some(Publication { version: 3, revision: import.history.revision });
     let copy = ProjectImport { id: project_id(2), slug: None, ..import };
-    let copied = desk.store.import_project(&bob(), copy).await.unwrap();
+    let copied = suite.store.import_project(&bob(), copy).await.unwrap();
     assert_eq!((copied.account.clone(), copied.fields.slug.as_str()), (bob(), "one"));
     assert!(!copied.has_unpublished_changes());
-    assert_eq!(desk.other.project(&bob(), &project_id(2)).await.unwrap(), copied);
-    assert_eq!(desk.other.accounts().await.unwrap(), [ann(), bob()]);
+    assert_eq!(suite.other.project(&bob(), &project_id(2)).await.unwrap(), copied);
+    assert_eq!(suite.other.accounts().await.unwrap(), [ann(), bob()]);
 }
 
 /// What is done to an import, and what comes of it.
@@ -180,29 +180,29 @@ const IMPORT_CORRUPTIONS: &[ImportCorruption] = &[
 
 /// Whatever is wrong with it, and however late that shows, nothing of it is there.
 pub async fn corrupt_import_leaves_nothing(replicas: Replicas) {
-    let desk = project_with_history(replicas).await;
-    let (import, shelf) = export(&desk.other, &ann(), &desk.id).await;
-    desk.store.delete_project(desk.write()).await.unwrap();
+    let suite = project_with_history(replicas).await;
+    let (import, shelf) = export(&suite.other, &ann(), &suite.id).await;
+    suite.store.delete_project(suite.write()).await.unwrap();
     let two = crate::NewProject::empty(project_id(2), crate::NewProjectFields::with_name("Two"));
-    desk.store.create_project(&ann(), two, false, timestamp(1)).await.unwrap();
+    suite.store.create_project(&ann(), two, false, timestamp(1)).await.unwrap();
     for (what, damage, expected) in IMPORT_CORRUPTIONS {
         let (mut import, mut shelf) = (import.clone(), shelf.clone());
         damage(&mut import, &mut shelf);
         import.source = Arc::new(shelf);
-        assert_eq!(desk.store.import_project(&ann(), import).await.outcome_name(), *expected, "{what}");
-        assert_eq!(desk.store.project(&ann(), &desk.id).await.outcome_name(), "not found", "{what}");
-        assert_eq!(desk.other.list_projects(&ann(), Page::ALL).await.unwrap().items.len(), 1, "{what}");
+        assert_eq!(suite.store.import_project(&ann(), import).await.outcome_name(), *expected, "{what}");
+        assert_eq!(suite.store.project(&ann(), &suite.id).await.outcome_name(), "not found", "{what}");
+        assert_eq!(suite.other.list_projects(&ann(), Page::ALL).await.unwrap().items.len(), 1, "{what}");
     }
     // Whoever has to mend it is told which asset it is about.
     let mut odd = import.clone();
     odd.content.assets[0].content_type = crate::ContentType::Png;
-    let told = desk.store.import_project(&ann(), odd).await.expect_rejection().to_string();
+    let told = suite.store.import_project(&ann(), odd).await.expect_rejection().to_string();
     assert!(told.starts_with("/assets/a/content: is not image/png"), "{told}");
     // The slug is still free, and the good one is welcome; it is no second time.
     let patch = ProjectFieldsPatch { slug: Some("one".to_owned()), ..ProjectFieldsPatch::default() };
-    let dry = crate::ProjectWrite { project: project_id(2), ..desk.dry_run() };
-    desk.store.update_project(dry, patch).await.unwrap();
-    desk.store.import_project(&ann(), import.clone()).await.unwrap();
-    assert_eq!(desk.store.import_project(&ann(), import.clone()).await.outcome_name(), "taken");
-    assert_eq!(desk.store.import_project(&bob(), import).await.outcome_name(), "taken");
+    let dry = crate::ProjectWrite { project: project_id(2), ..suite.dry_run() };
+    suite.store.update_project(dry, patch).await.unwrap();
+    suite.store.import_project(&ann(), import.clone()).await.unwrap();
+    assert_eq!(suite.store.import_project(&ann(), import.clone()).await.outcome_name(), "taken");
+    assert_eq!(suite.store.import_project(&bob(), import).await.outcome_name(), "taken");
 }

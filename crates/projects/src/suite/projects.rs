@@ -45,31 +45,32 @@ pub async fn created_project_is_read_back_unchanged([store, other]: Replicas) {
 
 /// A patch changes what it names, and nothing if it is wrong.
 pub async fn fields_are_updated_and_validated(replicas: Replicas) {
-    let desk = SuiteFixture::new(replicas).await;
+    let suite = SuiteFixture::new(replicas).await;
     let patch = ProjectFieldsPatch {
         name: Some("Two".to_owned()),
         metadata: Some(object(json!({ "a": 1 }))),
         ..ProjectFieldsPatch::default()
     };
-    let changed = desk.store.update_project(desk.write(), patch).await.unwrap();
+    let changed = suite.store.update_project(suite.write(), patch).await.unwrap();
     assert_eq!((changed.revision, changed.updated, changed.created), (2, timestamp(60), timestamp(0)));
     assert_eq!((changed.fields.name.as_str(), changed.fields.slug.as_str()), ("Two", "one"));
-    assert_eq!(desk.project().await, changed);
+    assert_eq!(suite.project().await, changed);
     let bad = ProjectFieldsPatch { name: Some("x\0".to_owned()), ..ProjectFieldsPatch::default() };
-    assert_eq!(desk.store.update_project(desk.write(), bad).await.outcome_name(), "invalid");
-    assert_eq!(desk.project().await, changed);
+    assert_eq!(suite.store.update_project(suite.write(), bad).await.outcome_name(), "invalid");
+    assert_eq!(suite.project().await, changed);
     // Time does not go back.
-    let early = ProjectWrite { now: timestamp(-100), ..desk.write() };
-    let later = desk.store.update_project(early, ProjectFieldsPatch::default()).await.unwrap();
+    let early = ProjectWrite { now: timestamp(-100), ..suite.write() };
+    let later = suite.store.update_project(early, ProjectFieldsPatch::default()).await.unwrap();
     assert_eq!((later.revision, later.updated), (3, timestamp(60)));
 }
 
 /// A slug is somebody's, in one account.
 pub async fn slugs_are_unique_in_an_account(replicas: Replicas) {
-    let desk = SuiteFixture::new(replicas).await;
+    let suite = SuiteFixture::new(replicas).await;
     let create = async |account: &crate::Account, number: u8, slug: Option<&str>| {
         let fields = NewProjectFields { slug: slug.map(str::to_owned), ..NewProjectFields::with_name("One") };
-        desk.store
+        suite
+            .store
             .create_project(account, NewProject::empty(project_id(number), fields), false, timestamp(1))
             .await
     };
@@ -79,15 +80,15 @@ pub async fn slugs_are_unique_in_an_account(replicas: Replicas) {
     assert_eq!(create(&ann(), 5, Some("five")).await.unwrap().fields.slug, "five");
     let rename =
         |slug: &str| ProjectFieldsPatch { slug: Some(slug.to_owned()), ..ProjectFieldsPatch::default() };
-    assert_eq!(desk.store.update_project(desk.write(), rename("five")).await.outcome_name(), "taken");
-    assert_eq!(desk.store.update_project(desk.write(), rename("one")).await.outcome_name(), "done");
-    assert_eq!(desk.store.update_project(desk.write(), rename("six")).await.outcome_name(), "done");
+    assert_eq!(suite.store.update_project(suite.write(), rename("five")).await.outcome_name(), "taken");
+    assert_eq!(suite.store.update_project(suite.write(), rename("one")).await.outcome_name(), "done");
+    assert_eq!(suite.store.update_project(suite.write(), rename("six")).await.outcome_name(), "done");
     assert_eq!(create(&ann(), 6, Some("one")).await.outcome_name(), "done");
 }
 
 /// Cursors that no list gave are refused, whatever a store makes of them.
 pub async fn forged_cursors_are_rejected(replicas: Replicas) {
-    let desk = SuiteFixture::new(replicas).await;
+    let suite = SuiteFixture::new(replicas).await;
     let time = |time: Timestamp| Cursor::from_time(time, "x");
     for (cursor, expected) in [
         (Cursor::new("x", "x"), "invalid"),
@@ -99,12 +100,12 @@ pub async fn forged_cursors_are_rejected(replicas: Replicas) {
     ] {
         let page = Page { after: Some(cursor.clone()), limit: Some(3) };
         assert_eq!(
-            desk.store.list_projects(&ann(), page.clone()).await.outcome_name(),
+            suite.store.list_projects(&ann(), page.clone()).await.outcome_name(),
             expected,
             "{cursor:?}"
         );
         assert_eq!(
-            desk.store.list_assets(&ann(), &desk.id, page).await.outcome_name(),
+            suite.store.list_assets(&ann(), &suite.id, page).await.outcome_name(),
             expected,
             "{cursor:?}"
         );
@@ -163,51 +164,51 @@ pub async fn projects_are_found_by_id_prefix([store, other]: Replicas) {
 
 /// A project goes with everything of it.
 pub async fn a_deleted_project_is_gone(replicas: Replicas) {
-    let desk = SuiteFixture::new(replicas).await;
-    desk.page("/").await;
-    desk.put_asset("a", b"x").await;
-    desk.store.publish(desk.write(), "").await.unwrap();
-    assert_eq!(desk.store.delete_project(desk.write_at_revision(1)).await.outcome_name(), "conflict");
-    assert_eq!(desk.store.delete_project(desk.dry_run()).await.outcome_name(), "done");
-    let before = desk.project().await;
-    assert_eq!(desk.store.delete_project(desk.write()).await.unwrap(), before);
-    assert_eq!(desk.other.project(&ann(), &desk.id).await.outcome_name(), "not found");
-    assert_eq!(desk.store.delete_project(desk.write()).await.outcome_name(), "not found");
+    let suite = SuiteFixture::new(replicas).await;
+    suite.page("/").await;
+    suite.put_asset("a", b"x").await;
+    suite.store.publish(suite.write(), "").await.unwrap();
+    assert_eq!(suite.store.delete_project(suite.write_at_revision(1)).await.outcome_name(), "conflict");
+    assert_eq!(suite.store.delete_project(suite.dry_run()).await.outcome_name(), "done");
+    let before = suite.project().await;
+    assert_eq!(suite.store.delete_project(suite.write()).await.unwrap(), before);
+    assert_eq!(suite.other.project(&ann(), &suite.id).await.outcome_name(), "not found");
+    assert_eq!(suite.store.delete_project(suite.write()).await.outcome_name(), "not found");
     // Its id and slug are free again, and nothing of it comes back.
-    let new = NewProject::empty(desk.id.clone(), NewProjectFields::with_name("One"));
-    let again = desk.store.create_project(&ann(), new, false, timestamp(1)).await.unwrap();
+    let new = NewProject::empty(suite.id.clone(), NewProjectFields::with_name("One"));
+    let again = suite.store.create_project(&ann(), new, false, timestamp(1)).await.unwrap();
     assert_eq!((again.revision, again.next_version, again.fields.slug.as_str()), (1, 1, "one"));
-    let content = desk.store.content(&ann(), &desk.id).await.unwrap().value;
+    let content = suite.store.content(&ann(), &suite.id).await.unwrap().value;
     assert_eq!((content.blocks.len(), content.assets.len()), (0, 0));
-    assert_eq!(desk.store.list_versions(&ann(), &desk.id, Page::ALL).await.unwrap().items, []);
+    assert_eq!(suite.store.list_versions(&ann(), &suite.id, Page::ALL).await.unwrap().items, []);
 }
 
 /// A copy has all that the draft has; afterwards each goes its own way.
 pub async fn duplicate_is_complete_and_independent(replicas: Replicas) {
-    let desk = SuiteFixture::new(replicas).await;
-    let page = desk.page("/").await;
-    desk.sections(&page, "ab").await;
-    let asset = desk.put_asset("a", b"content").await.value;
-    desk.store.put_block_type(desk.write(), custom_type("price")).await.unwrap();
-    desk.store.publish(desk.write(), "").await.unwrap();
-    let revision = desk.project().await.revision;
+    let suite = SuiteFixture::new(replicas).await;
+    let page = suite.page("/").await;
+    suite.sections(&page, "ab").await;
+    let asset = suite.put_asset("a", b"content").await.value;
+    suite.store.put_block_type(suite.write(), custom_type("price")).await.unwrap();
+    suite.store.publish(suite.write(), "").await.unwrap();
+    let revision = suite.project().await.revision;
     let copy =
-        |write| desk.store.duplicate_project(write, project_id(2), NewProjectFields::with_name("Copy"));
-    assert_eq!(copy(desk.write_at_revision(1)).await.outcome_name(), "conflict");
-    assert_eq!(copy(desk.dry_run()).await.outcome_name(), "done");
-    assert_eq!(desk.other.project(&ann(), &project_id(2)).await.outcome_name(), "not found");
-    let made = copy(desk.write()).await.unwrap();
+        |write| suite.store.duplicate_project(write, project_id(2), NewProjectFields::with_name("Copy"));
+    assert_eq!(copy(suite.write_at_revision(1)).await.outcome_name(), "conflict");
+    assert_eq!(copy(suite.dry_run()).await.outcome_name(), "done");
+    assert_eq!(suite.other.project(&ann(), &project_id(2)).await.outcome_name(), "not found");
+    let made = copy(suite.write()).await.unwrap();
     assert_eq!((made.revision, made.published, made.usage.versions), (1, None, 0));
     assert_eq!((made.fields.name.as_str(), made.fields.slug.as_str()), ("Copy", "copy"));
-    assert_eq!(desk.project().await.revision, revision);
-    let mut one = desk.other.content(&ann(), &desk.id).await.unwrap().value;
-    let two = desk.other.content(&ann(), &project_id(2)).await.unwrap().value;
+    assert_eq!(suite.project().await.revision, revision);
+    let mut one = suite.other.content(&ann(), &suite.id).await.unwrap().value;
+    let two = suite.other.content(&ann(), &project_id(2)).await.unwrap().value;
     one.fields = two.fields.clone();
     assert_eq!(one, two);
-    assert_eq!(copy(desk.write()).await.outcome_name(), "taken");
-    desk.store.delete_project(desk.write()).await.unwrap();
-    assert_eq!(desk.other.asset_bytes(&ann(), &project_id(2), &asset.digest).await.unwrap(), b"content");
-    assert_eq!(desk.other.content(&ann(), &project_id(2)).await.unwrap().value, two);
+    assert_eq!(copy(suite.write()).await.outcome_name(), "taken");
+    suite.store.delete_project(suite.write()).await.unwrap();
+    assert_eq!(suite.other.asset_bytes(&ann(), &project_id(2), &asset.digest).await.unwrap(), b"content");
+    assert_eq!(suite.other.content(&ann(), &project_id(2)).await.unwrap().value, two);
 }
 
 pub(super) fn custom_type(name: &str) -> CustomBlockType {
@@ -221,108 +222,111 @@ pub(super) fn custom_type(name: &str) -> CustomBlockType {
 
 /// Types of a project's own are kept, replaced, used and, when unused, deleted.
 pub async fn block_types_are_stored_and_validated(replicas: Replicas) {
-    let desk = SuiteFixture::new(replicas).await;
-    let page = desk.page("/").await;
+    let suite = SuiteFixture::new(replicas).await;
+    let page = suite.page("/").await;
     for children in [
         AllowedChildren::Any,
         AllowedChildren::None,
         AllowedChildren::Only(vec!["text".to_owned(), "b".to_owned()]),
     ] {
         let own = CustomBlockType { children, ..custom_type("price") };
-        assert_eq!(desk.store.put_block_type(desk.write(), own.clone()).await.unwrap().value, own);
-        assert_eq!(desk.other.block_types(&ann(), &desk.id).await.unwrap().value, [own]);
+        assert_eq!(suite.store.put_block_type(suite.write(), own.clone()).await.unwrap().value, own);
+        assert_eq!(suite.other.block_types(&ann(), &suite.id).await.unwrap().value, [own]);
     }
-    desk.store.put_block_type(desk.write(), custom_type("a")).await.unwrap();
-    assert_eq!(desk.project().await.usage.types, 2);
-    assert_eq!(desk.store.put_block_type(desk.write(), custom_type("text")).await.outcome_name(), "invalid");
+    suite.store.put_block_type(suite.write(), custom_type("a")).await.unwrap();
+    assert_eq!(suite.project().await.usage.types, 2);
+    assert_eq!(
+        suite.store.put_block_type(suite.write(), custom_type("text")).await.outcome_name(),
+        "invalid"
+    );
     let price = json!({ "type": "price", "props": { "amount": 3 }, "children": [{ "type": "text", "props": { "text": "x" } }] });
-    let ids = desk.insert(BlockPosition::last(Some(page)), price).await;
-    let change = async |value: Value| desk.store.update_block(desk.write(), &ids[0], object(value)).await;
+    let ids = suite.insert(BlockPosition::last(Some(page)), price).await;
+    let change = async |value: Value| suite.store.update_block(suite.write(), &ids[0], object(value)).await;
     assert_eq!(change(json!({ "amount": "three" })).await.outcome_name(), "invalid");
     assert_eq!(change(json!({ "amount": 4 })).await.outcome_name(), "done");
-    let refused = desk.store.delete_block_type(desk.write(), "price").await.expect_rejection();
+    let refused = suite.store.delete_block_type(suite.write(), "price").await.expect_rejection();
     assert!(matches!(refused, ProjectRejection::InUse { by, .. } if by == [ids[0].to_string()]));
-    desk.store.delete_block(desk.write(), &ids[0]).await.unwrap();
-    assert_eq!(desk.store.delete_block_type(desk.write(), "price").await.outcome_name(), "done");
-    assert_eq!(desk.store.delete_block_type(desk.write(), "price").await.outcome_name(), "not found");
-    assert_eq!(desk.project().await.usage.types, 1);
+    suite.store.delete_block(suite.write(), &ids[0]).await.unwrap();
+    assert_eq!(suite.store.delete_block_type(suite.write(), "price").await.outcome_name(), "done");
+    assert_eq!(suite.store.delete_block_type(suite.write(), "price").await.outcome_name(), "not found");
+    assert_eq!(suite.project().await.usage.types, 1);
 }
 
 /// A design system is changed by the rules of design tokens, and comes back with its names in their order.
 pub async fn design_systems_are_edited(replicas: Replicas) {
-    let desk = SuiteFixture::new(replicas).await;
+    let suite = SuiteFixture::new(replicas).await;
     let text = r##"{"z":{"$type":"number","$value":1},"a":{"$type":"color","$value":"#ff0000"},"b":{"$type":"color","$value":"{a}"}}"##;
     let document = TokenDocument::parse(text).unwrap();
-    let edit = async |write, edit| desk.store.edit_design_system(write, edit).await;
-    assert_eq!(edit(desk.write(), DesignEdit::Replace(document)).await.unwrap().revision, 2);
-    let read = async || desk.other.design_system(&ann(), &desk.id).await.unwrap();
+    let edit = async |write, edit| suite.store.edit_design_system(write, edit).await;
+    assert_eq!(edit(suite.write(), DesignEdit::Replace(document)).await.unwrap().revision, 2);
+    let read = async || suite.other.design_system(&ann(), &suite.id).await.unwrap();
     assert_eq!(read().await.value.to_string(), text);
     let delete = |force| DesignEdit::Delete { path: "a".to_owned(), mode: None, force };
-    assert_eq!(edit(desk.write(), delete(false)).await.outcome_name(), "design");
-    assert_eq!(edit(desk.write(), DesignEdit::ImportJson("[".to_owned())).await.outcome_name(), "import");
-    assert_eq!(edit(desk.write_at_revision(1), delete(true)).await.outcome_name(), "conflict");
-    assert_eq!(edit(desk.dry_run(), delete(true)).await.unwrap().revision, 3);
+    assert_eq!(edit(suite.write(), delete(false)).await.outcome_name(), "design");
+    assert_eq!(edit(suite.write(), DesignEdit::ImportJson("[".to_owned())).await.outcome_name(), "import");
+    assert_eq!(edit(suite.write_at_revision(1), delete(true)).await.outcome_name(), "conflict");
+    assert_eq!(edit(suite.dry_run(), delete(true)).await.unwrap().revision, 3);
     assert_eq!((read().await.revision, read().await.value.to_string()), (2, text.to_owned()));
     let set = DesignEdit::Set { path: "n".to_owned(), token: NewToken::new(TokenKind::Number, 2.0) };
-    let set = edit(desk.write_at_revision(2), set).await.unwrap();
+    let set = edit(suite.write_at_revision(2), set).await.unwrap();
     assert_eq!((set.revision, set.value.touched), (3, vec!["n".to_owned()]));
     let exchanged = |number: f64| DesignEdit::Set {
         path: "n".to_owned(),
         token: NewToken::new(TokenKind::Number, number),
     };
-    assert_eq!(edit(desk.write_at_revision(2), exchanged(4.0)).await.outcome_name(), "conflict");
-    assert_eq!(edit(desk.dry_run(), exchanged(4.0)).await.unwrap().revision, 4);
+    assert_eq!(edit(suite.write_at_revision(2), exchanged(4.0)).await.outcome_name(), "conflict");
+    assert_eq!(edit(suite.dry_run(), exchanged(4.0)).await.unwrap().revision, 4);
     let added =
         |number: u8| format!(r#"{},"n":{{"$type":"number","$value":{number}}}}}"#, &text[..text.len() - 1]);
     assert_eq!((read().await.revision, read().await.value.to_string()), (3, added(2)));
-    let set = edit(desk.write_at_revision(3), exchanged(4.0)).await.unwrap();
+    let set = edit(suite.write_at_revision(3), exchanged(4.0)).await.unwrap();
     assert_eq!((set.revision, set.value.touched), (4, vec!["n".to_owned()]));
     assert_eq!((read().await.revision, read().await.value.to_string()), (4, added(4)));
     let wrong = DesignEdit::Set { path: "n".to_owned(), token: NewToken::new(TokenKind::Number, "soon") };
-    assert_eq!(edit(desk.write(), wrong).await.outcome_name(), "design");
+    assert_eq!(edit(suite.write(), wrong).await.outcome_name(), "design");
     assert_eq!(read().await.revision, 4);
     // What was kept before a limit became lower is read all the same.
     let text = format!(r#"{{"{}":{{"$type":"number","$value":1}}}}"#, "n".repeat(300));
     assert!(TokenDocument::parse(&text).is_err());
-    edit(desk.write(), DesignEdit::Replace(TokenDocument::parse_stored(&text).unwrap())).await.unwrap();
+    edit(suite.write(), DesignEdit::Replace(TokenDocument::parse_stored(&text).unwrap())).await.unwrap();
     assert_eq!(read().await.value.to_string(), text);
-    let content = desk.other.content(&ann(), &desk.id).await.unwrap().value.encode();
+    let content = suite.other.content(&ann(), &suite.id).await.unwrap().value.encode();
     assert_eq!(crate::ProjectContent::decode(&content).unwrap().design.to_string(), text);
 }
 
 /// Everything of one project, read as text, is another project.
 pub async fn exported_content_creates_a_project(replicas: Replicas) {
-    let desk = SuiteFixture::new(replicas).await;
-    let page = desk.page("/").await;
-    desk.sections(&page, "ab").await;
-    desk.store.put_block_type(desk.write(), custom_type("price")).await.unwrap();
-    let text = desk.other.content(&ann(), &desk.id).await.unwrap().value.encode();
+    let suite = SuiteFixture::new(replicas).await;
+    let page = suite.page("/").await;
+    suite.sections(&page, "ab").await;
+    suite.store.put_block_type(suite.write(), custom_type("price")).await.unwrap();
+    let text = suite.other.content(&ann(), &suite.id).await.unwrap().value.encode();
     let content = crate::ProjectContent::decode(&text).unwrap();
     let new = NewProject::from_content(content.clone(), project_id(2), NewProjectFields::default());
-    let made = desk.store.create_project(&ann(), new.clone(), false, timestamp(1)).await.unwrap();
+    let made = suite.store.create_project(&ann(), new.clone(), false, timestamp(1)).await.unwrap();
     assert_eq!((made.usage.blocks, made.usage.types, made.fields.name.as_str()), (3, 1, "One"));
-    let read = desk.other.content(&ann(), &project_id(2)).await.unwrap().value;
+    let read = suite.other.content(&ann(), &project_id(2)).await.unwrap().value;
     assert_eq!((read.blocks, read.types), (content.blocks, content.types));
     let mut lost = NewProject { id: project_id(3), ..new };
     lost.blocks.remove(0);
-    assert_eq!(desk.store.create_project(&ann(), lost, false, timestamp(1)).await.outcome_name(), "invalid");
-    assert_eq!(desk.store.project(&ann(), &project_id(3)).await.outcome_name(), "not found");
+    assert_eq!(suite.store.create_project(&ann(), lost, false, timestamp(1)).await.outcome_name(), "invalid");
+    assert_eq!(suite.store.project(&ann(), &project_id(3)).await.outcome_name(), "not found");
 }
 
 /// Names and texts are data, whatever they hold.
 pub async fn unusual_texts_round_trip(replicas: Replicas) {
-    let desk = SuiteFixture::new(replicas).await;
-    let page = desk.page("/").await;
-    let ids = desk.sections(&page, "a").await;
+    let suite = SuiteFixture::new(replicas).await;
+    let page = suite.page("/").await;
+    let ids = suite.sections(&page, "a").await;
     for odd in
         ["'; DROP TABLE projects; --", "%_\\", "🎉 \u{202e}rtl", "<script>", "\u{feff}x\u{fffd}", "{\"a\":1}"]
     {
         let patch = ProjectFieldsPatch { name: Some(odd.to_owned()), ..ProjectFieldsPatch::default() };
-        desk.store.update_project(desk.write(), patch).await.unwrap();
-        assert_eq!(desk.project().await.fields.name, odd);
-        desk.store.update_block(desk.write(), &ids[0], object(json!({ "title": odd }))).await.unwrap();
-        assert_eq!(desk.titles(&page).await, odd);
+        suite.store.update_project(suite.write(), patch).await.unwrap();
+        assert_eq!(suite.project().await.fields.name, odd);
+        suite.store.update_block(suite.write(), &ids[0], object(json!({ "title": odd }))).await.unwrap();
+        assert_eq!(suite.titles(&page).await, odd);
     }
-    let nul = desk.store.update_block(desk.write(), &ids[0], object(json!({ "title": "a\0b" }))).await;
+    let nul = suite.store.update_block(suite.write(), &ids[0], object(json!({ "title": "a\0b" }))).await;
     assert_eq!(nul.outcome_name(), "invalid");
 }

@@ -14,20 +14,20 @@ const CONCURRENT_WRITERS: u8 = 12;
 
 /// No update is lost: who knew the last revision writes, the others are told.
 pub async fn one_of_concurrent_writers_at_a_revision_wins(replicas: Replicas) {
-    let desk = SuiteFixture::new(replicas).await;
-    let page = desk.page("/").await;
-    let section = desk.sections(&page, "s").await.remove(0);
+    let suite = SuiteFixture::new(replicas).await;
+    let page = suite.page("/").await;
+    let section = suite.sections(&page, "s").await.remove(0);
     for round in 0..5 {
-        let revision = desk.project().await.revision;
+        let revision = suite.project().await.revision;
         let writers = (0..CONCURRENT_WRITERS).map(|number| {
-            let store = if number % 2 == 0 { &desk.store } else { &desk.other };
+            let store = if number % 2 == 0 { &suite.store } else { &suite.other };
             let change = object(json!({ "title": format!("{round} {number}") }));
-            store.update_block(desk.write_at_revision(revision), &section, change)
+            store.update_block(suite.write_at_revision(revision), &section, change)
         });
         let done = join_all(writers).await;
         let winners: Vec<_> = done.iter().filter_map(|done| done.as_ref().ok()).collect();
         assert_eq!(winners.len(), 1);
-        let kept = desk.read(Some(&section), 1).await;
+        let kept = suite.read(Some(&section), 1).await;
         assert_eq!((kept.revision, &kept.value[0].block), (revision + 1, &winners[0].value));
         assert!(done.into_iter().filter(Result::is_err).all(|lost| lost.outcome_name() == "conflict"));
     }
@@ -35,42 +35,42 @@ pub async fn one_of_concurrent_writers_at_a_revision_wins(replicas: Replicas) {
 
 /// Without a revision nobody is refused, and every write counts.
 pub async fn all_concurrent_writers_without_a_revision_succeed(replicas: Replicas) {
-    let desk = SuiteFixture::new(replicas).await;
-    let page = desk.page("/").await;
-    let before = desk.project().await;
+    let suite = SuiteFixture::new(replicas).await;
+    let page = suite.page("/").await;
+    let before = suite.project().await;
     let writers = (0..CONCURRENT_WRITERS).map(|number| {
-        let store = if number % 2 == 0 { &desk.store } else { &desk.other };
+        let store = if number % 2 == 0 { &suite.store } else { &suite.other };
         let new = vec![NewBlock::new("section", object(json!({ "title": format!("{number} ") })))];
         let place = BlockPosition::In { parent: Some(page.clone()), index: Some(0) };
-        store.insert_blocks(desk.write(), place, new, desk.next_seed())
+        store.insert_blocks(suite.write(), place, new, suite.next_seed())
     });
     let made = join_all(writers).await;
     let mut revisions: Vec<u64> = made.iter().map(|made| made.as_ref().unwrap().revision).collect();
     revisions.sort_unstable();
     assert!(revisions.into_iter().eq(before.revision + 1..=before.revision + u64::from(CONCURRENT_WRITERS)));
-    let found = desk.read(Some(&page), 2).await.value;
+    let found = suite.read(Some(&page), 2).await.value;
     assert_eq!(found.len(), usize::from(CONCURRENT_WRITERS) + 1);
     assert!(found[1..].windows(2).all(|pair| pair[0].block.order < pair[1].block.order));
-    let content = desk.other.content(&ann(), &desk.id).await.unwrap().value;
-    assert_eq!(desk.project().await.usage, content.usage());
+    let content = suite.other.content(&ann(), &suite.id).await.unwrap().value;
+    assert_eq!(suite.project().await.usage, content.usage());
 }
 
 /// What must be unique is, however many want it.
 pub async fn concurrent_duplicate_slugs_and_paths_are_rejected(replicas: Replicas) {
-    let desk = SuiteFixture::new(replicas).await;
+    let suite = SuiteFixture::new(replicas).await;
     let ann = ann();
     let makers = (0..CONCURRENT_WRITERS).map(|number| {
         let fields = NewProjectFields { slug: Some("same".to_owned()), ..NewProjectFields::with_name("P") };
-        let store = if number % 2 == 0 { &desk.store } else { &desk.other };
+        let store = if number % 2 == 0 { &suite.store } else { &suite.other };
         store.create_project(&ann, NewProject::empty(project_id(50 + number), fields), false, timestamp(0))
     });
     let made = join_all(makers).await;
     assert_eq!(made.iter().filter(|made| made.is_ok()).count(), 1);
     assert!(made.into_iter().filter(Result::is_err).all(|lost| lost.outcome_name() == "taken"));
     let pages = (0..CONCURRENT_WRITERS).map(|number| {
-        let store = if number % 2 == 0 { &desk.store } else { &desk.other };
+        let store = if number % 2 == 0 { &suite.store } else { &suite.other };
         let new = vec![NewBlock::new("page", object(json!({ "title": "T", "path": "/same" })))];
-        store.insert_blocks(desk.write(), BlockPosition::last(None), new, desk.next_seed())
+        store.insert_blocks(suite.write(), BlockPosition::last(None), new, suite.next_seed())
     });
     let made = join_all(pages).await;
     assert_eq!(made.iter().filter(|made| made.is_ok()).count(), 1);

@@ -59,57 +59,57 @@ async fn run_write(
 
 /// A desk with something of everything.
 async fn populated_project(replicas: Replicas) -> (SuiteFixture, Vec<crate::BlockId>) {
-    let desk = SuiteFixture::new(replicas).await;
-    let page = desk.page("/").await;
-    let section = desk.sections(&page, "s").await.remove(0);
-    desk.put_asset("a", b"1").await;
-    desk.store.put_block_type(desk.write(), custom_type("price")).await.unwrap();
-    desk.store.publish(desk.write(), "").await.unwrap();
-    desk.store.publish(desk.write(), "").await.unwrap();
-    (desk, vec![page, section])
+    let suite = SuiteFixture::new(replicas).await;
+    let page = suite.page("/").await;
+    let section = suite.sections(&page, "s").await.remove(0);
+    suite.put_asset("a", b"1").await;
+    suite.store.put_block_type(suite.write(), custom_type("price")).await.unwrap();
+    suite.store.publish(suite.write(), "").await.unwrap();
+    suite.store.publish(suite.write(), "").await.unwrap();
+    (suite, vec![page, section])
 }
 
 /// Every write tells what it would do, and nothing happens.
 pub async fn a_dry_run_changes_nothing(replicas: Replicas) {
-    let (desk, ids) = populated_project(replicas).await;
-    let (project, content) = (desk.project().await, desk.other.content(&ann(), &desk.id).await.unwrap());
+    let (suite, ids) = populated_project(replicas).await;
+    let (project, content) = (suite.project().await, suite.other.content(&ann(), &suite.id).await.unwrap());
     for which in 0..=WRITE_COUNT {
-        let told = run_write(&desk.store, which, desk.dry_run(), &ids).await.unwrap();
+        let told = run_write(&suite.store, which, suite.dry_run(), &ids).await.unwrap();
         let expected = match which {
             16 => 1,
             WRITE_COUNT => project.revision,
             _ => project.revision + 1,
         };
         assert_eq!(told, expected, "{which}");
-        assert_eq!(desk.project().await, project, "{which}");
+        assert_eq!(suite.project().await, project, "{which}");
     }
-    assert_eq!(desk.other.content(&ann(), &desk.id).await.unwrap(), content);
-    assert_eq!(desk.other.list_projects(&ann(), Page::ALL).await.unwrap().items.len(), 1);
-    assert_eq!(desk.other.list_versions(&ann(), &desk.id, Page::ALL).await.unwrap().items.len(), 2);
+    assert_eq!(suite.other.content(&ann(), &suite.id).await.unwrap(), content);
+    assert_eq!(suite.other.list_projects(&ann(), Page::ALL).await.unwrap().items.len(), 1);
+    assert_eq!(suite.other.list_versions(&ann(), &suite.id, Page::ALL).await.unwrap().items.len(), 2);
     let new = NewProject::empty(project_id(5), NewProjectFields::with_name("Five"));
-    assert_eq!(desk.store.create_project(&ann(), new, true, timestamp(1)).await.unwrap().revision, 1);
-    assert_eq!(desk.store.project(&ann(), &project_id(5)).await.outcome_name(), "not found");
+    assert_eq!(suite.store.create_project(&ann(), new, true, timestamp(1)).await.unwrap().revision, 1);
+    assert_eq!(suite.store.project(&ann(), &project_id(5)).await.outcome_name(), "not found");
 }
 
 /// One more, and one only.
 pub async fn every_write_adds_one_to_the_revision(replicas: Replicas) {
-    let (desk, ids) = populated_project(replicas).await;
+    let (suite, ids) = populated_project(replicas).await;
     // The order lets each find what it needs: what deletes comes last.
     for which in [0, 1, 3, 4, 5, 6, 8, 9, 10, 12, 13, 14, 11, 15, 2, 7] {
-        let before = desk.project().await;
-        let now = desk.write_at_revision(before.revision);
-        assert_eq!(run_write(&desk.store, which, now, &ids).await.unwrap(), before.revision + 1, "{which}");
-        assert_eq!(desk.project().await.revision, before.revision + 1, "{which}");
+        let before = suite.project().await;
+        let now = suite.write_at_revision(before.revision);
+        assert_eq!(run_write(&suite.store, which, now, &ids).await.unwrap(), before.revision + 1, "{which}");
+        assert_eq!(suite.project().await.revision, before.revision + 1, "{which}");
     }
 }
 
 /// Whatever the write is.
 pub async fn stale_revision_rejects_every_write(replicas: Replicas) {
-    let (desk, ids) = populated_project(replicas).await;
-    let (project, content) = (desk.project().await, desk.other.content(&ann(), &desk.id).await.unwrap());
+    let (suite, ids) = populated_project(replicas).await;
+    let (project, content) = (suite.project().await, suite.other.content(&ann(), &suite.id).await.unwrap());
     for which in 0..=WRITE_COUNT {
         for revision in [0, project.revision - 1, project.revision + 1, u64::MAX] {
-            let refused = run_write(&desk.store, which, desk.write_at_revision(revision), &ids)
+            let refused = run_write(&suite.store, which, suite.write_at_revision(revision), &ids)
                 .await
                 .unwrap_err()
                 .to_string();
@@ -118,8 +118,8 @@ pub async fn stale_revision_rejects_every_write(replicas: Replicas) {
             assert_eq!(refused, expected, "{which}");
         }
     }
-    assert_eq!(desk.other.content(&ann(), &desk.id).await.unwrap(), content);
-    assert_eq!(desk.project().await, project);
+    assert_eq!(suite.other.content(&ann(), &suite.id).await.unwrap(), content);
+    assert_eq!(suite.project().await, project);
 }
 
 /// Every read of a project, by what it says if it fails.
@@ -147,58 +147,58 @@ async fn run_all_reads(store: &ProjectStore, account: &Account, project: &Projec
 
 /// Another account's project is as absent as one that never was, for every use case.
 pub async fn other_accounts_find_nothing(replicas: Replicas) {
-    let (desk, ids) = populated_project(replicas).await;
-    let (project, content) = (desk.project().await, desk.other.content(&ann(), &desk.id).await.unwrap());
+    let (suite, ids) = populated_project(replicas).await;
+    let (project, content) = (suite.project().await, suite.other.content(&ann(), &suite.id).await.unwrap());
     let accounts = ["bob", "ANN", "ann ", "", "%", "ann'--", "a\0", &"x".repeat(5000)];
     for account in accounts.map(Account::new) {
-        let absent = desk.id.missing().to_string();
+        let absent = suite.id.missing().to_string();
         assert!(
-            run_all_reads(&desk.store, &account, &desk.id)
+            run_all_reads(&suite.store, &account, &suite.id)
                 .await
                 .iter()
                 .all(|told| told.as_ref() == Some(&absent))
         );
         for which in 0..=WRITE_COUNT {
             for if_revision in [None, Some(project.revision), Some(0)] {
-                let theirs = ProjectWrite { account: account.clone(), if_revision, ..desk.write() };
-                let refused = run_write(&desk.store, which, theirs, &ids).await.unwrap_err().to_string();
+                let theirs = ProjectWrite { account: account.clone(), if_revision, ..suite.write() };
+                let refused = run_write(&suite.store, which, theirs, &ids).await.unwrap_err().to_string();
                 assert_eq!(refused, absent, "{which}");
             }
         }
-        assert_eq!(desk.store.list_projects(&account, Page::ALL).await.unwrap().items, []);
-        assert_eq!(desk.store.projects_with_id_prefix(&account, "", 9).await.unwrap(), []);
+        assert_eq!(suite.store.list_projects(&account, Page::ALL).await.unwrap().items, []);
+        assert_eq!(suite.store.projects_with_id_prefix(&account, "", 9).await.unwrap(), []);
     }
-    assert_eq!(desk.other.content(&ann(), &desk.id).await.unwrap(), content);
-    assert_eq!(desk.project().await, project);
+    assert_eq!(suite.other.content(&ann(), &suite.id).await.unwrap(), content);
+    assert_eq!(suite.project().await, project);
     // A stranger cannot take an id that is somebody's, nor learn more than that it is taken.
-    let new = NewProject::empty(desk.id.clone(), NewProjectFields::with_name("Mine"));
-    assert_eq!(desk.store.create_project(&bob(), new, false, timestamp(1)).await.outcome_name(), "taken");
+    let new = NewProject::empty(suite.id.clone(), NewProjectFields::with_name("Mine"));
+    assert_eq!(suite.store.create_project(&bob(), new, false, timestamp(1)).await.outcome_name(), "taken");
 }
 
 /// Projects that never were, and what projects do not hold.
 pub async fn missing_entities_are_not_found(replicas: Replicas) {
-    let (desk, ids) = populated_project(replicas).await;
+    let (suite, ids) = populated_project(replicas).await;
     let gone = project_id(99);
     let absent = gone.missing().to_string();
     assert!(
-        run_all_reads(&desk.store, &ann(), &gone).await.iter().all(|told| told.as_ref() == Some(&absent))
+        run_all_reads(&suite.store, &ann(), &gone).await.iter().all(|told| told.as_ref() == Some(&absent))
     );
     for which in 0..=WRITE_COUNT {
-        let nowhere = ProjectWrite { project: gone.clone(), if_revision: Some(3), ..desk.write() };
-        assert_eq!(run_write(&desk.store, which, nowhere, &ids).await.unwrap_err().to_string(), absent);
+        let nowhere = ProjectWrite { project: gone.clone(), if_revision: Some(3), ..suite.write() };
+        assert_eq!(run_write(&suite.store, which, nowhere, &ids).await.unwrap_err().to_string(), absent);
     }
     // Blocks and assets of one project are not found in another.
     let new = NewProject::empty(project_id(2), NewProjectFields::with_name("Two"));
-    desk.store.create_project(&ann(), new, false, timestamp(1)).await.unwrap();
+    suite.store.create_project(&ann(), new, false, timestamp(1)).await.unwrap();
     for which in [2, 3, 4, 5, 6, 7, 10, 11, 14, 15] {
-        let elsewhere = ProjectWrite { project: project_id(2), ..desk.write() };
+        let elsewhere = ProjectWrite { project: project_id(2), ..suite.write() };
         assert_eq!(
-            run_write(&desk.store, which, elsewhere, &ids).await.outcome_name(),
+            run_write(&suite.store, which, elsewhere, &ids).await.outcome_name(),
             "not found",
             "{which}"
         );
     }
-    assert_eq!(desk.store.project(&ann(), &project_id(2)).await.unwrap().revision, 1);
+    assert_eq!(suite.store.project(&ann(), &project_id(2)).await.unwrap().revision, 1);
 }
 
 /// For the owner of the store.

@@ -37,13 +37,13 @@ impl CustomBlockType {
     }
 
     /// The same for one of several in a call. A schema is not compiled if that would be too much.
-    pub(crate) fn problems_within_budget(&self, left: &mut ValidationBudget) -> Vec<ValidationProblem> {
+    pub(crate) fn problems_within_budget(&self, budget: &mut ValidationBudget) -> Vec<ValidationProblem> {
         let mut problems = self.definition_problems();
         if !problems.is_empty() {
             return problems;
         }
-        if !left.spend(compile_cost(&self.schema)) {
-            problems.extend(left.report_exhausted("/schema"));
+        if !budget.spend(compile_cost(&self.schema)) {
+            problems.extend(budget.report_exhausted("/schema"));
         } else if let Err(message) = SchemaValidator::new(&self.schema, false) {
             let message = format!("is not a usable JSON Schema: {message}; mend it");
             problems.push(ValidationProblem::new("/schema", message));

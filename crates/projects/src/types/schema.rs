@@ -35,17 +35,17 @@ impl SchemaValidator {
     pub(super) fn problems(
         &self,
         props: &Map<String, Value>,
-        left: &mut ValidationBudget,
+        budget: &mut ValidationBudget,
     ) -> Vec<ValidationProblem> {
         let props = Value::Object(props.clone());
         let steps = self.cost.as_ref().map_or(0, |demand| demand.validation_cost(&props));
-        if !left.spend(steps) {
-            return left.report_exhausted("");
+        if !budget.spend(steps) {
+            return budget.report_exhausted("");
         }
         if self.validator.is_valid(&props) {
             return Vec::new();
         }
-        if steps > MAX_FULL_REPORT_STEPS || !left.spend(steps * FULL_REPORT_COST_FACTOR) {
+        if steps > MAX_FULL_REPORT_STEPS || !budget.spend(steps * FULL_REPORT_COST_FACTOR) {
             let message =
                 "does not fit the schema of its type, and is too large to tell where; try parts of it";
             return vec![ValidationProblem::new("", message)];

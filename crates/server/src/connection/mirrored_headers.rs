@@ -130,9 +130,13 @@ mod tests {
         ] {
             let params =
                 headers.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
-            let claims = MirroredHeaders { params, ..MirroredHeaders::default() };
+            let headers = MirroredHeaders { params, ..MirroredHeaders::default() };
             let arguments = arguments.as_object().unwrap();
-            assert_eq!(claims.check_arguments(&schema, arguments).is_ok(), fits, "{headers:?} {arguments:?}");
+            assert_eq!(
+                headers.check_arguments(&schema, arguments).is_ok(),
+                fits,
+                "{headers:?} {arguments:?}"
+            );
         }
     }
 }

@@ -30,11 +30,11 @@ impl EncodedResponse {
 pub trait Outbox: Send + Sync + 'static {
     /// Sends the answer to something that came in.
     fn send_response(&self, response: EncodedResponse);
-    /// Called instead of [`answer`](Self::answer) when the client no longer wants to hear it.
+    /// Called instead of [`send_response`](Self::send_response) when the client no longer wants to hear it.
     fn skip_response(&self) {}
     /// Sends a question to the client. `false` where the transport has no way to carry one.
     fn send_request(&self, message: Vec<u8>) -> bool;
-    /// Whether [`push`](Self::push) can reach the client.
+    /// Whether [`send_notification`](Self::send_notification) can reach the client.
     fn supports_notifications(&self) -> bool {
         true
     }

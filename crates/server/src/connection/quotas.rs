@@ -55,9 +55,9 @@ impl Quotas {
     pub(crate) fn acquire(
         self: &Arc<Self>,
         principal: &Principal,
-        place: QuotaKind,
+        kind: QuotaKind,
     ) -> Result<QuotaPermit, RequestRejection> {
-        let (most, full) = match place {
+        let (most, full) = match kind {
             QuotaKind::Stream => {
                 (self.limits.streams, RequestRejection::TooManyStreams { limit: self.limits.streams })
             }
@@ -68,7 +68,7 @@ impl Quotas {
                 (self.limits.sessions, RequestRejection::TooManySessions { limit: self.limits.sessions })
             }
         };
-        let key = (principal.subject().to_owned(), place);
+        let key = (principal.subject().to_owned(), kind);
         let mut taken = self.lock();
         let count = taken.entry(key.clone()).or_default();
         if *count >= most {
@@ -103,13 +103,13 @@ mod tests {
 
     #[test]
     fn released_permit_can_be_acquired_again() {
-        let crowd = Quotas::new(QuotaLimits { streams: 1, sessions: 2, calls: 1 });
+        let quotas = Quotas::new(QuotaLimits { streams: 1, sessions: 2, calls: 1 });
         let me = Principal::local_user(Scope::Read);
-        let seat = crowd.acquire(&me, QuotaKind::Stream);
-        assert!(crowd.acquire(&me, QuotaKind::Stream).is_err());
-        assert!(crowd.acquire(&me, QuotaKind::Session).is_ok(), "counted apart");
-        drop(seat);
-        assert!(crowd.acquire(&me, QuotaKind::Stream).is_ok());
-        assert!(crowd.lock().is_empty(), "nobody is remembered who has nothing");
+        let permit = quotas.acquire(&me, QuotaKind::Stream);
+        assert!(quotas.acquire(&me, QuotaKind::Stream).is_err());
+        assert!(quotas.acquire(&me, QuotaKind::Session).is_ok(), "counted apart");
+        drop(permit);
+        assert!(quotas.acquire(&me, QuotaKind::Stream).is_ok());
+        assert!(quotas.lock().is_empty(), "nobody is remembered who has nothing");
     }
 }

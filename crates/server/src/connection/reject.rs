@@ -21,7 +21,7 @@ pub fn render_rejection(mode: ConnectionMode, rejection: RequestRejection) -> En
 /// answers in it say. `None`: no message in it wants an answer.
 pub fn reject_all(
     app: &App,
-    letter: DecodedMessage,
+    decoded: DecodedMessage,
     mode: ConnectionMode,
     rejection: &RequestRejection,
     correlation: &Correlation,
@@ -46,7 +46,7 @@ pub fn reject_all(
         request.report(&failure);
         error::render(&failure, error_format(mode), request.id())
     };
-    match letter.0 {
+    match decoded.0 {
         Incoming::One(message) => message_expects_response(&message).then(|| reject_one(&message)),
         Incoming::Batch(messages) => {
             let answers: Vec<EncodedResponse> =

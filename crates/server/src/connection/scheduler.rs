@@ -77,10 +77,10 @@ impl RequestScheduler {
         if let Some(key) = key {
             self.running().insert(key, stop);
         }
-        let seat = CallGuard::acquire(self);
+        let permit = InFlightGuard::acquire(self);
         tokio::spawn(async move {
             work.await;
-            drop(seat);
+            drop(permit);
         });
     }
 
@@ -141,16 +141,16 @@ impl RequestScheduler {
 }
 
 /// A place among the tasks, until it is dropped.
-struct CallGuard(Arc<RequestScheduler>);
+struct InFlightGuard(Arc<RequestScheduler>);
 
-impl CallGuard {
+impl InFlightGuard {
     fn acquire(workload: &Arc<RequestScheduler>) -> Self {
         workload.tasks.send_modify(|tasks| *tasks += 1);
         Self(Arc::clone(workload))
     }
 }
 
-impl Drop for CallGuard {
+impl Drop for InFlightGuard {
     fn drop(&mut self) {
         self.0.tasks.send_modify(|tasks| *tasks -= 1);
     }

@@ -61,13 +61,13 @@ pub(super) async fn run(
         Some(sealed) => {
             let mut state: SealedConversation =
                 run.app.seal.open(sealed, &binding, *now).map_err(RequestError::InvalidState)?;
-            let talk = &ConversationRun { id: state.id.clone(), ..*run };
-            let input = parse_answers(talk, &mut state.journal, request).await?;
-            let sessions = talk.app.sessions().await?;
+            let conversation = &ConversationRun { id: state.id.clone(), ..*run };
+            let input = parse_answers(conversation, &mut state.journal, request).await?;
+            let sessions = conversation.app.sessions().await?;
             // Any state of this conversation may be sent again, until it expires; what follows from it happens once.
             let spending =
                 SingleUseGuard::new(sessions.store(), &state.id, state.effects, state.expires_at());
-            let turn = talk.advance(&mut state.journal, input, Durability::Stored(&spending)).await;
+            let turn = conversation.advance(&mut state.journal, input, Durability::Stored(&spending)).await;
             state.effects += u32::from(spending.is_spent());
             (state, turn)
         }

@@ -8,7 +8,7 @@ use protocol::mcp::codes;
 use protocol::{Dialect, MessageError, Revision};
 use tree::RootError;
 
-use super::{ArgumentError, PlanRequestError, RequestError, RequestRejection, codefluss, sessions};
+use super::{ArgumentError, PlanRequestError, RequestError, RequestRejection, codefluss, flow_codes};
 
 /// Who can do something about a failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -91,7 +91,7 @@ impl RequestError {
                 ErrorPolicy::model("index_error", codes::INTERNAL_ERROR).with_envelope_code("index_error")
             }
             Self::InvalidCursor => ErrorPolicy::params("invalid_cursor"),
-            Self::Rejected(refusal) => ErrorPolicy::client(refusal.kind(), refusal.code(dialect)),
+            Self::Rejected(rejection) => ErrorPolicy::client(rejection.kind(), rejection.code(dialect)),
             Self::Forbidden(_) => ErrorPolicy::model("forbidden", codefluss::FORBIDDEN),
             Self::BoundToProject => ErrorPolicy::model("bound_to_project", codefluss::FORBIDDEN),
             Self::Project(problem) => problem.policy(),
@@ -125,9 +125,9 @@ impl RequestError {
                 ErrorPolicy::model("dismissed", codefluss::VALIDATION)
             }
             Self::TooManyAttempts { .. } => ErrorPolicy::model("too_many_attempts", codefluss::VALIDATION),
-            Self::Session { problem, .. } => sessions::policy(problem),
+            Self::Session { problem, .. } => flow_codes::policy(problem),
             Self::InvalidResponse { .. } => {
-                ErrorPolicy::client("validation_failed", sessions::VALIDATION_FAILED)
+                ErrorPolicy::client("validation_failed", flow_codes::VALIDATION_FAILED)
             }
             Self::StoreUnavailable { .. } => ErrorPolicy::client(
                 RequestRejection::StoreUnavailable.kind(),
@@ -163,8 +163,8 @@ impl RequestError {
     pub(super) fn status(&self, dialect: Dialect) -> u16 {
         let is_mcp = matches!(dialect, Dialect::Mcp(_));
         let is_stateless = dialect.revision().is_some_and(Revision::is_stateless);
-        if let Some(refusal) = self.rejection() {
-            return refusal.status(dialect);
+        if let Some(rejection) = self.rejection() {
+            return rejection.status(dialect);
         }
         match self {
             Self::Malformed(MessageError::TooLarge { .. }) => 413,
@@ -179,8 +179,8 @@ impl RequestError {
     }
 
     pub(super) fn retry_after(&self) -> Option<Duration> {
-        if let Some(refusal) = self.rejection() {
-            return refusal.retry_after();
+        if let Some(rejection) = self.rejection() {
+            return rejection.retry_after();
         }
         match self {
             Self::Session { problem: SessionError::LimitReached { retry_after, .. }, .. } => *retry_after,

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::policy::{ErrorAudience, ErrorPolicy};
 use super::rejection::ceil_seconds;
-use super::{ArgumentError, MAX_RESPONSE_BYTES, RequestError, codefluss, german, sessions};
+use super::{ArgumentError, MAX_RESPONSE_BYTES, RequestError, codefluss, flow_codes, german};
 use crate::{EncodedResponse, Locale, conversation};
 
 /// How to tell of a failure.
@@ -21,8 +21,8 @@ pub(crate) struct ErrorFormat {
 }
 
 /// The answer that tells of a failure, in the dialect of the question.
-pub(crate) fn render(failure: &RequestError, manner: ErrorFormat, id: Option<&Id>) -> EncodedResponse {
-    let ErrorFormat { dialect, language, is_flow } = manner;
+pub(crate) fn render(failure: &RequestError, format: ErrorFormat, id: Option<&Id>) -> EncodedResponse {
+    let ErrorFormat { dialect, language, is_flow } = format;
     let ErrorPolicy { kind, mut code, envelope, audience } = failure.policy(dialect);
     let is_server_at_fault = matches!(failure, RequestError::OutOfResources { .. });
     if audience == ErrorAudience::Model
@@ -34,7 +34,7 @@ pub(crate) fn render(failure: &RequestError, manner: ErrorFormat, id: Option<&Id
     }
     let mut data = failure.data(dialect);
     if is_flow {
-        return sessions::render(failure, dialect, id, (kind, code, data));
+        return flow_codes::render(failure, dialect, id, (kind, code, data));
     }
     let says_something = ["detail", "error", "reason", "method", "uri", "retryAfter"]
         .iter()
@@ -92,9 +92,9 @@ impl RequestError {
                 json!({ "limit": MAX_RESPONSE_BYTES, "of": "bytes" })
             }
             Self::BoundToProject => json!({ "reason": self.to_string() }),
-            Self::Rejected(refusal) => refusal.data(),
+            Self::Rejected(rejection) => rejection.data(),
             Self::OutOfResources { .. } => json!({ "retryable": true }),
-            Self::Session { id, problem } => sessions::data(problem, id.as_deref()),
+            Self::Session { id, problem } => flow_codes::data(problem, id.as_deref()),
             Self::InvalidResponse { error } => json!({ "field": "response", "error": error }),
             _ => json!({}),
         }

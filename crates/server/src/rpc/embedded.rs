@@ -227,9 +227,9 @@ fn check_headers(
     tools: Vec<Value>,
     params: &Map<String, Value>,
 ) -> Result<(), RequestError> {
-    let (Some(claims), Some(name)) = (&ctx.headers, params.get("name")) else { return Ok(()) };
+    let (Some(headers), Some(name)) = (&ctx.headers, params.get("name")) else { return Ok(()) };
     let tool = tools.into_iter().find(|tool| tool.get("name") == Some(name));
     let Some(schema) = tool.as_ref().and_then(|tool| tool.get("inputSchema")) else { return Ok(()) };
     let arguments = params.get("arguments").and_then(Value::as_object).unwrap_or(empty_arguments());
-    claims.check_arguments(schema, arguments)
+    headers.check_arguments(schema, arguments)
 }

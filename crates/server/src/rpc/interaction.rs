@@ -94,14 +94,14 @@ pub(crate) async fn start(ctx: &RequestContext, params: Map<String, Value>) -> R
         timeout: timeout.map(parse_timeout).transpose()?,
         is_stateless: ctx.app().flow.mode == FlowMode::Stateless || asks_for_token,
     };
-    let standing =
+    let snapshot =
         with_sessions(ctx, None, async |sessions, env, _| sessions.start(env, begin).await).await?;
-    let mut shown = render::render_snapshot(&standing, "initialPrompt");
-    if standing.session.state() == SessionState::WaitingUser {
+    let mut shown = render::render_snapshot(&snapshot, "initialPrompt");
+    if snapshot.session.state() == SessionState::WaitingUser {
         // The document's own word for it; `getState` tells the truth (contract row 18).
         shown.insert("state".to_owned(), json!(SessionState::Idle));
     }
-    ctx.connection.timeout_warnings().update(ctx, &standing);
+    ctx.connection.timeout_warnings().update(ctx, &snapshot);
     Ok(ctx.result(&shown))
 }
 
@@ -185,12 +185,12 @@ pub(crate) async fn continue_session(
     params: Map<String, Value>,
 ) -> Result<Vec<u8>, RequestError> {
     let named = SessionSelector::from_params(params)?;
-    let standing =
+    let snapshot =
         with_sessions(ctx, Some(&named), async |sessions, env, which| sessions.keep_alive(env, which).await)
             .await?;
-    note_dry_run_result(ctx, &standing);
-    ctx.connection.timeout_warnings().update(ctx, &standing);
-    Ok(ctx.result(&render::render_snapshot(&standing, "nextPrompt")))
+    note_dry_run_result(ctx, &snapshot);
+    ctx.connection.timeout_warnings().update(ctx, &snapshot);
+    Ok(ctx.result(&render::render_snapshot(&snapshot, "nextPrompt")))
 }
 
 /// `interaction.complete`: what came out, for those who ask.
@@ -199,10 +199,10 @@ pub(crate) async fn complete(
     params: Map<String, Value>,
 ) -> Result<Vec<u8>, RequestError> {
     let named = SessionSelector::from_params(params)?;
-    let standing = inspect(ctx, &named).await?;
-    match standing.session.state() {
+    let snapshot = inspect(ctx, &named).await?;
+    match snapshot.session.state() {
         SessionState::Completed => {
-            Ok(ctx.result(&json!({ "success": true, "finalResult": standing.session.result() })))
+            Ok(ctx.result(&json!({ "success": true, "finalResult": snapshot.session.result() })))
         }
         state => Err(named.session_error(SessionError::WrongState { state })),
     }
@@ -218,10 +218,10 @@ pub(crate) async fn cancel(
     let cancel = async |sessions: &Sessions, env: &InteractionEnv<'_>, which: SessionRef<'_>| {
         sessions.cancel(env, which, reason.as_deref()).await
     };
-    let standing = with_sessions(ctx, Some(&named), cancel).await?;
-    ctx.connection.timeout_warnings().update(ctx, &standing);
+    let snapshot = with_sessions(ctx, Some(&named), cancel).await?;
+    ctx.connection.timeout_warnings().update(ctx, &snapshot);
     let mut shown = Map::from_iter([("cancelled".to_owned(), json!(true))]);
-    shown.extend(standing.token.map(|token| ("token".to_owned(), token.into())));
+    shown.extend(snapshot.token.map(|token| ("token".to_owned(), token.into())));
     Ok(ctx.result(&shown))
 }
 
@@ -231,8 +231,8 @@ pub(crate) async fn get_state(
     params: Map<String, Value>,
 ) -> Result<Vec<u8>, RequestError> {
     let named = SessionSelector::from_params(params)?;
-    let standing = inspect(ctx, &named).await?;
-    Ok(ctx.result(&render::render_full_state(&standing)))
+    let snapshot = inspect(ctx, &named).await?;
+    Ok(ctx.result(&render::render_full_state(&snapshot)))
 }
 
 /// The session that the parameters name.

@@ -324,8 +324,8 @@ pub(super) fn profile_warnings(profile: &Profile) -> Vec<String> {
 }
 
 /// The name of a file, in a sentence: in quotes if it has a plain name.
-pub(super) fn quote_path(texts: &NameRedactor, path: &str) -> String {
-    format!("`{}`", texts.file(path))
+pub(super) fn quote_path(redactor: &NameRedactor, path: &str) -> String {
+    format!("`{}`", redactor.file(path))
 }
 
 fn describe_cut(cut: LimitHit, limits: Limits) -> String {

@@ -96,7 +96,7 @@ impl InteractiveTool for ApplyEditPlan {
         toolset: Toolset::Integrate,
         effect: Effect::IdempotentWrite,
     };
-    type ConversationRun = Self;
+    type Conversation = Self;
 
     fn conversation(call: &ToolContext) -> Self {
         Self { call: call.clone() }

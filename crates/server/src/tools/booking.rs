@@ -86,7 +86,7 @@ impl InteractiveTool for Booking {
         toolset: Toolset::Reference,
         effect: Effect::ReadOnly,
     };
-    type ConversationRun = Self;
+    type Conversation = Self;
 
     fn conversation(_: &ToolContext) -> Self {
         Self
@@ -181,9 +181,9 @@ fn booking_reference(mut random: u64) -> String {
     const ALPHABET: &[u8; 32] = b"ABCDEFGHJKLMNPQRSTUVWXYZ23456789";
     (0..6)
         .map(|_| {
-            let letter = ALPHABET[usize::try_from(random % 32).unwrap_or(0)];
+            let decoded = ALPHABET[usize::try_from(random % 32).unwrap_or(0)];
             random /= 32;
-            char::from(letter)
+            char::from(decoded)
         })
         .collect()
 }

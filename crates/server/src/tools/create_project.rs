@@ -107,7 +107,7 @@ impl InteractiveTool for CreateProject {
         toolset: Toolset::Projects,
         effect: Effect::Create,
     };
-    type ConversationRun = Self;
+    type Conversation = Self;
 
     fn conversation(call: &ToolContext) -> Self {
         Self { call: call.clone() }
@@ -205,23 +205,23 @@ impl CreateProject {
         Ok(())
     }
 
-    async fn create(&self, wish: ProjectCreation) -> Result<ProjectView, RequestError> {
-        let ProjectCreation { fields, template, copy_of, write_options: guard } = wish;
-        let desk = ProjectScope::for_call(&self.call).await?;
-        let mut ids = IdGenerator::from_seed(desk.seed());
+    async fn create(&self, request: ProjectCreation) -> Result<ProjectView, RequestError> {
+        let ProjectCreation { fields, template, copy_of, write_options: guard } = request;
+        let scope = ProjectScope::for_call(&self.call).await?;
+        let mut ids = IdGenerator::from_seed(scope.seed());
         let id = ids.next_project_id();
         let project = if let Some(original) = copy_of {
-            let original = desk.resolve_project_id(&original)?;
-            desk.store().duplicate_project(desk.write(&original, guard), id, fields).await?
+            let original = scope.resolve_project_id(&original)?;
+            scope.store().duplicate_project(scope.write(&original, guard), id, fields).await?
         } else {
             let mut new = NewProject::empty(id, fields);
             new.blocks = template.build_blocks(&new.fields.name, &mut ids)?;
             if template == ProjectTemplate::Bare {
                 new.design = TokenDocument::default();
             }
-            desk.store().create_project(&desk.account, new, guard.dry_run, self.call.now).await?
+            scope.store().create_project(&scope.account, new, guard.dry_run, self.call.now).await?
         };
-        desk.notify(&project.id, ProjectChange::List, guard);
+        scope.notify(&project.id, ProjectChange::List, guard);
         Ok(ProjectView::after_write(project, guard))
     }
 }

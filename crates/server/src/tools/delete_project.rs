@@ -66,7 +66,7 @@ impl InteractiveTool for DeleteProject {
         toolset: Toolset::Projects,
         effect: Effect::IdempotentWrite,
     };
-    type ConversationRun = Self;
+    type Conversation = Self;
 
     fn conversation(call: &ToolContext) -> Self {
         Self { call: call.clone() }
@@ -128,10 +128,10 @@ impl DeleteProject {
     }
 
     async fn delete(&self, id: &str, options: WriteOptions) -> Result<Reply, RequestError> {
-        let desk = ProjectScope::for_call(&self.call).await?;
-        let id = desk.resolve_project_id(id)?;
-        let gone = desk.store().delete_project(desk.write(&id, options)).await?;
-        desk.notify(&id, ProjectChange::List, options);
+        let scope = ProjectScope::for_call(&self.call).await?;
+        let id = scope.resolve_project_id(id)?;
+        let gone = scope.store().delete_project(scope.write(&id, options)).await?;
+        scope.notify(&id, ProjectChange::List, options);
         Ok(Reply::from_project(&gone, options))
     }
 }

@@ -1,7 +1,7 @@
 //! `detect_frameworks`: the frameworks of a repository, with confidence, proof and places to insert.
 
 use codebase::language::{self, Language};
-use codebase::rules::{FRAMEWORK_NAMES, RULES, Rule};
+use codebase::rules::{FRAMEWORK_NAMES, LibraryRule, RULES};
 use codebase::{
     AnalysisRequest, Framework, MIN_CANDIDATE_CONFIDENCE, NameKind, NameRedactor, Profile, ProjectProfile,
     ScanDepth, analyze,
@@ -106,7 +106,7 @@ struct ProfileHints {
     candidates: Vec<&'static str>,
     warnings: Vec<String>,
     /// What a profile says may come from a repository.
-    texts: NameRedactor,
+    redactor: NameRedactor,
 }
 
 const MAX_HINTS: usize = 200;
@@ -139,7 +139,7 @@ impl ProfileHints {
             }
         }
         let root = profile.get("root").and_then(Value::as_str).map(str::to_owned);
-        Self { root, languages, entry_points, candidates, warnings, texts: said }
+        Self { root, languages, entry_points, candidates, warnings, redactor: said }
     }
 
     /// Whether the profile can be about this tree.
@@ -182,12 +182,12 @@ fn detect(
         hints.warnings.push(text.to_owned());
         return Ok(build_reply(None, hints));
     }
-    hints.texts = profile.redactor.clone();
+    hints.redactor = profile.redactor.clone();
     hints.warnings.extend(profile_warnings(&profile));
     let starts = |path: &&String| profile.entry_points.iter().all(|point| point.path != **path);
     let doubtful = hints.entry_points.iter().filter(starts).take(MAX_DOUBTFUL_ENTRY_POINTS);
     let doubts = doubtful
-        .map(|path| format!("nothing shows that {} is an entry point", quote_path(&hints.texts, path)));
+        .map(|path| format!("nothing shows that {} is an entry point", quote_path(&hints.redactor, path)));
     hints.warnings.extend(doubts.collect::<Vec<_>>());
     Ok(build_reply(Some(&profile), hints))
 }
@@ -195,7 +195,7 @@ fn detect(
 /// What a repository's own profile shows.
 pub(super) fn reply_from_profile(profile: &Profile) -> Reply {
     let mut hints = ProfileHints::from_profile(&Map::new());
-    hints.texts = profile.redactor.clone();
+    hints.redactor = profile.redactor.clone();
     hints.warnings.extend(profile_warnings(profile));
     build_reply(Some(profile), hints)
 }
@@ -235,7 +235,7 @@ fn build_reply(profile: Option<&Profile>, hints: ProfileHints) -> Reply {
     let reasons = frameworks.iter().flat_map(|(found, _)| &found.reasons);
     let sentences = reasons.chain(&hints.warnings).map(String::as_str);
     Reply {
-        repository_text: omitted_texts(&hints.texts, sentences),
+        repository_text: omitted_texts(&hints.redactor, sentences),
         recommended_patterns: recommended.collect(),
         frameworks: frameworks.into_iter().map(|(found, _)| found).collect(),
         warnings: hints.warnings,
@@ -254,7 +254,7 @@ enum ScanCoverage {
 fn describe_project(
     framework: &Framework,
     projects: &[ProjectProfile],
-    texts: &NameRedactor,
+    redactor: &NameRedactor,
 ) -> Option<String> {
     let project = projects.iter().find(|project| project.folder == framework.project)?;
     let ecosystem = framework.ecosystem;
@@ -263,7 +263,7 @@ fn describe_project(
     let manager = manager.map(|manager| format!(" with {}", manager.name())).unwrap_or_default();
     let place = match project.folder.as_str() {
         "" => String::new(),
-        folder => format!(" in `{}`", texts.folder(folder)),
+        folder => format!(" in `{}`", redactor.folder(folder)),
     };
     Some(format!("{} project{manager} detected{place}.", language.title()))
 }
@@ -271,13 +271,13 @@ fn describe_project(
 fn detected_framework(
     framework: Framework,
     projects: &[ProjectProfile],
-    texts: &NameRedactor,
+    redactor: &NameRedactor,
 ) -> DetectedFramework {
     const MAX_ANCHORS: usize = 10;
     let reason = |evidence: &codebase::Evidence| {
-        format!("{} {}.", texts.location(&evidence.path, evidence.line), evidence.fact)
+        format!("{} {}.", redactor.location(&evidence.path, evidence.line), evidence.fact)
     };
-    let project = describe_project(&framework, projects, texts);
+    let project = describe_project(&framework, projects, redactor);
     let reasons = project.into_iter().chain(framework.evidence.iter().map(reason));
     let anchor = |anchor: codebase::InsertionAnchor| AnchorView {
         filepath: anchor.path,
@@ -299,7 +299,7 @@ fn framework_from_hint(
     hints: &ProfileHints,
     seen: ScanCoverage,
 ) -> (DetectedFramework, Option<RunnerPattern>) {
-    let spoken = |rule: &&Rule| {
+    let spoken = |rule: &&LibraryRule| {
         let of = |language: &String| {
             language::language_by_name(language).and_then(Language::ecosystem) == Some(rule.ecosystem)
         };
@@ -325,7 +325,10 @@ fn framework_from_hint(
             let text = "The profile names it with the entry point";
             (
                 0.65,
-                format!("{text} {}; nothing could be read to confirm it.", quote_path(&hints.texts, entry)),
+                format!(
+                    "{text} {}; nothing could be read to confirm it.",
+                    quote_path(&hints.redactor, entry)
+                ),
             )
         }
     };

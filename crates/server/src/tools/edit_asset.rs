@@ -78,12 +78,12 @@ impl Tool for EditAsset {
 
     async fn call(&self, call: ToolContext, args: Args) -> Result<Reply, RequestError> {
         check_arguments(&args)?;
-        let desk = ProjectScope::for_call(&call).await?;
+        let project_scope = ProjectScope::for_call(&call).await?;
         let guard = WriteOptions { if_revision: args.if_revision, dry_run: args.dry_run };
-        let id = desk.resolve_project_id(&args.project_id)?;
+        let id = project_scope.resolve_project_id(&args.project_id)?;
         let (deleted, dry_run) = (args.action == AssetAction::Delete, args.dry_run);
-        let AtRevision { revision, value } = apply_action(&desk, &id, guard, args).await?;
-        desk.notify(&id, ProjectChange::Asset(value.id.as_str().into()), guard);
+        let AtRevision { revision, value } = apply_action(&project_scope, &id, guard, args).await?;
+        project_scope.notify(&id, ProjectChange::Asset(value.id.as_str().into()), guard);
         Ok(Reply { revision, asset: AssetView::from_asset(&id, &value), deleted, dry_run })
     }
 }

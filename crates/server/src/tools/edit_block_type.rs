@@ -63,18 +63,18 @@ impl Tool for EditBlockType {
     async fn call(&self, call: ToolContext, args: Args) -> Result<Reply, RequestError> {
         check_arguments(&args)?;
         let Args { project_id, name, schema, description, children, delete, if_revision, dry_run } = args;
-        let desk = ProjectScope::for_call(&call).await?;
-        let (id, guard) = (desk.resolve_project_id(&project_id)?, WriteOptions { if_revision, dry_run });
-        let write = desk.write(&id, guard);
+        let scope = ProjectScope::for_call(&call).await?;
+        let (id, guard) = (scope.resolve_project_id(&project_id)?, WriteOptions { if_revision, dry_run });
+        let write = scope.write(&id, guard);
         let revision = if delete {
-            desk.store().delete_block_type(write, &name).await?.revision
+            scope.store().delete_block_type(write, &name).await?.revision
         } else {
             let (schema, children) =
                 (Value::Object(schema.unwrap_or_default()), AllowedChildren::from_names(children));
             let own = CustomBlockType { name: name.clone(), description, schema, children };
-            desk.store().put_block_type(write, own).await?.revision
+            scope.store().put_block_type(write, own).await?.revision
         };
-        desk.notify(&id, ProjectChange::Project, guard);
+        scope.notify(&id, ProjectChange::Project, guard);
         Ok(Reply { revision, name, deleted: delete, dry_run })
     }
 }

@@ -81,13 +81,13 @@ impl Tool for EditBlocks {
 
     async fn call(&self, call: ToolContext, args: Args) -> Result<Reply, RequestError> {
         check_arguments(&args)?;
-        let desk = ProjectScope::for_call(&call).await?;
+        let project_scope = ProjectScope::for_call(&call).await?;
         let (id, guard) = (
-            desk.resolve_project_id(&args.project_id)?,
+            project_scope.resolve_project_id(&args.project_id)?,
             WriteOptions { if_revision: args.if_revision, dry_run: args.dry_run },
         );
-        let reply = apply_action(&desk, &id, guard, args).await?;
-        desk.notify(&id, ProjectChange::Project, guard);
+        let reply = apply_action(&project_scope, &id, guard, args).await?;
+        project_scope.notify(&id, ProjectChange::Project, guard);
         Ok(reply)
     }
 }
@@ -177,7 +177,7 @@ async fn apply_action(
     let (revision, blocks, deleted) = match args.action {
         BlockAction::Create => {
             let given = args.blocks.unwrap_or_default().into_iter().map(Value::Object).collect();
-            let new = NewBlock::parse(&Value::Array(given)).map_err(|refusal| named(refusal.into()))?;
+            let new = NewBlock::parse(&Value::Array(given)).map_err(|rejection| named(rejection.into()))?;
             let made = store.insert_blocks(write, place, new, scope.seed()).await.map_err(named)?;
             (made.revision, made.value.into_iter().map(BlockView::brief).collect(), None)
         }

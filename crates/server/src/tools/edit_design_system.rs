@@ -99,13 +99,13 @@ impl Tool for EditDesignSystem {
 
     async fn call(&self, call: ToolContext, args: Args) -> Result<Reply, RequestError> {
         let edit = parse_changes(args.changes)?;
-        let desk = ProjectScope::for_call(&call).await?;
+        let scope = ProjectScope::for_call(&call).await?;
         let (id, guard) = (
-            desk.resolve_project_id(&args.project_id)?,
+            scope.resolve_project_id(&args.project_id)?,
             WriteOptions { if_revision: args.if_revision, dry_run: args.dry_run },
         );
-        let made = desk.store().edit_design_system(desk.write(&id, guard), edit).await?;
-        desk.notify(&id, ProjectChange::Design, guard);
+        let made = scope.store().edit_design_system(scope.write(&id, guard), edit).await?;
+        scope.notify(&id, ProjectChange::Design, guard);
         let (touched, more_touched) = take_first(&made.value.touched, Clone::clone);
         Ok(Reply {
             revision: made.revision,

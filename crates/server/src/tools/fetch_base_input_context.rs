@@ -85,7 +85,7 @@ impl Reply {
         let warnings = project_warnings(located);
         Self {
             mode: "base_input",
-            repository_text: warnings.repository_text(&located.texts, &left_out),
+            repository_text: warnings.repository_text(&located.redactor, &left_out),
             service_context: service_context(projects),
             settings: projects.iter().map(|project| project_settings(located, project)).collect(),
             input_samples: samples.collect(),

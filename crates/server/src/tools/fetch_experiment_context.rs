@@ -115,7 +115,7 @@ impl Reply {
         warnings.sentences.extend(unnamed_project_warnings(located));
         Self {
             mode: "experiment",
-            repository_text: warnings.repository_text(&located.texts, &left_out),
+            repository_text: warnings.repository_text(&located.redactor, &left_out),
             recent_experiments: recent,
             runner_config: OpaqueObject(
                 runners.first().filter(|runner| runner.is_object()).cloned().unwrap_or(json!({})),
@@ -141,7 +141,7 @@ fn summarize_experiment(
     if !query.is_full() {
         entry = retain_keys(entry, BRIEF_KEYS);
         if let Some(failures) = entry.get_mut("failures").and_then(Value::as_array_mut) {
-            let name = format!("failures of {}", located.texts.folder(&experiment.id));
+            let name = format!("failures of {}", located.redactor.folder(&experiment.id));
             *failures = truncate_list(&name, std::mem::take(failures), MAX_BRIEF_FAILURES, left_out);
         }
     }

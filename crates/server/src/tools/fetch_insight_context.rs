@@ -77,10 +77,11 @@ impl Reply {
         let reports =
             judged.iter().map(|one| evaluation_report(one, query, located, &mut left_out)).collect();
         let contradictions = experiments.iter().filter(|one| !one.disagreements.is_empty());
-        warnings.sentences.extend(
-            contradictions
-                .map(|one| format!("{}: {}", located.texts.folder(&one.id), one.disagreements.join("; "))),
-        );
+        warnings
+            .sentences
+            .extend(contradictions.map(|one| {
+                format!("{}: {}", located.redactor.folder(&one.id), one.disagreements.join("; "))
+            }));
         let all = ExperimentMetrics::from_experiments(&experiments);
         let aggregated = render_metrics(&all, query, &mut left_out);
         let of_project = |project: &FluxloopProject| {
@@ -93,7 +94,7 @@ impl Reply {
         };
         let projects = &located.projects.list;
         let several = projects.iter().filter(|_| projects.len() > 1);
-        let repository_text = warnings.repository_text(&located.texts, &left_out);
+        let repository_text = warnings.repository_text(&located.redactor, &left_out);
         Self {
             mode: "insight",
             repository_text,
@@ -121,7 +122,7 @@ fn evaluation_report(
     left_out: &mut Vec<String>,
 ) -> Value {
     let Experiment { id, name, project, time, evaluation, contract, .. } = experiment;
-    let shown = located.texts.folder(id);
+    let shown = located.redactor.folder(id);
     let mut evaluation = json!(evaluation);
     if let (Value::Object(evaluation), false) = (&mut evaluation, query.is_full()) {
         evaluation.remove("per_trace");

@@ -97,11 +97,11 @@ impl Tool for FetchIntegrationContext {
 
     async fn call(&self, call: ToolContext, args: Args) -> Result<Self::Reply, RequestError> {
         let plans = PlanStore::open(&call).await?;
-        let reach = RepositoryAccess::new(&call, &plans);
+        let access = RepositoryAccess::new(&call, &plans);
         let roots = Roots::new(call.roots.clone());
         let (limit, max_tokens, reader) = (args.limit, args.max_tokens, call.clone());
         let analysed = run_blocking(&call, move |budget| {
-            let subject = AnalyzedRepository::open(&reach, &args.root, Vec::new(), budget)?;
+            let subject = AnalyzedRepository::open(&access, &args.root, Vec::new(), budget)?;
             let located = LocatedProjects::find(&roots, &args.root)?;
             let stages =
                 WorkflowStages::run(&reader, &subject, None, &IntegrationOptions::default(), budget)?;
@@ -133,7 +133,7 @@ impl Reply {
         let workflow = serde_json::to_value(&workflow).map_err(RequestError::internal)?;
         let warnings = project_file_warnings(located);
         let listed = structure.agents.iter().chain(&structure.routes);
-        let mut repository_text = warnings.repository_text(&located.texts, &left_out);
+        let mut repository_text = warnings.repository_text(&located.redactor, &left_out);
         repository_text.extend(omitted_texts(&texts, listed.map(String::as_str)));
         Ok(Self {
             mode: "integration",

@@ -82,7 +82,7 @@ impl Tool for GenerateIntegrationSteps {
 
     async fn call(&self, call: ToolContext, args: Args) -> Result<Reply, RequestError> {
         let recipe = require_recipe(&args.framework)?;
-        let reach = RepositoryAccess::new(&call, &PlanStore::open(&call).await?);
+        let access = RepositoryAccess::new(&call, &PlanStore::open(&call).await?);
         run_blocking(&call, move |budget| {
             let profile = args.repository_profile.as_ref();
             let root = args.root.clone().or_else(|| profile_root(profile));
@@ -95,8 +95,8 @@ impl Tool for GenerateIntegrationSteps {
                 variant: args.variant.variant(),
                 ..IntegrationOptions::default()
             };
-            let subject = AnalyzedRepository::open(&reach, &root, profile_entry_points(profile), budget)?;
-            let integration = subject.integrate(recipe, &options)?;
+            let repository = AnalyzedRepository::open(&access, &root, profile_entry_points(profile), budget)?;
+            let integration = repository.integrate(recipe, &options)?;
             Ok(Reply::from_situation(&GuideInput::from_integration(&integration)))
         })
         .await
@@ -128,7 +128,7 @@ impl Reply {
         };
         let details = steps.iter().map(|step| &step.details);
         let sentences = details.chain(&warnings).chain(&prerequisites).map(String::as_str);
-        let repository_text = omitted_texts(&input.texts, sentences);
+        let repository_text = omitted_texts(&input.redactor, sentences);
         Self {
             repository_text,
             framework: input.recipe.name,

@@ -49,7 +49,7 @@ pub(crate) struct Args {
     cursor: Option<String>,
     /// `html` renders a block, or the one page.
     #[serde(default)]
-    format: As,
+    format: BlockFormat,
     /// A published version instead of the draft.
     version: Option<u32>,
     /// Of each block only these: type, props, more …
@@ -60,7 +60,7 @@ pub(crate) struct Args {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 #[schemars(inline)]
-enum As {
+enum BlockFormat {
     #[default]
     Json,
     Html,
@@ -102,16 +102,16 @@ impl Tool for GetBlocks {
     async fn call(&self, call: ToolContext, args: Args) -> Result<Reply, RequestError> {
         let way = parse_read_mode(&args)?;
         let selection = NodeView::parse_selection(&args.fields)?;
-        let desk = ProjectScope::for_call(&call).await?;
-        let id = desk.resolve_project_id(&args.project_id)?;
+        let project_scope = ProjectScope::for_call(&call).await?;
+        let id = project_scope.resolve_project_id(&args.project_id)?;
         let block = args.block_id.as_deref().map(BlockId::parse).transpose()?;
         match way {
-            ReadMode::Html => render_html(&desk, &id, block.as_ref(), &args).await,
-            ReadMode::Find => find_blocks(&desk, &id, &args, &selection).await,
-            ReadMode::List => list_children(&desk, &id, block.as_ref(), &args, &selection).await,
+            ReadMode::Html => render_html(&project_scope, &id, block.as_ref(), &args).await,
+            ReadMode::Find => find_blocks(&project_scope, &id, &args, &selection).await,
+            ReadMode::List => list_children(&project_scope, &id, block.as_ref(), &args, &selection).await,
             ReadMode::Tree => {
-                let reach = TreeQuery { depth: args.depth.unwrap_or(DEFAULT_DEPTH), max_blocks: MAX_BLOCKS };
-                let found = read_tree(&desk, &id, block.as_ref(), &args, reach).await?;
+                let access = TreeQuery { depth: args.depth.unwrap_or(DEFAULT_DEPTH), max_blocks: MAX_BLOCKS };
+                let found = read_tree(&project_scope, &id, block.as_ref(), &args, access).await?;
                 let blocks = build_nodes(found.value)
                     .into_iter()
                     .map(|one| NodeView::from_node(one, &selection))
@@ -134,10 +134,10 @@ enum ReadMode {
 /// Which way the arguments ask for, and whether they go together.
 fn parse_read_mode(args: &Args) -> Result<ReadMode, RequestError> {
     let (way, what) = match args.format {
-        As::Html => (ReadMode::Html, "format"),
-        As::Json if args.find.is_some() => (ReadMode::Find, "find"),
-        As::Json if args.limit.is_some() || args.cursor.is_some() => (ReadMode::List, "list"),
-        As::Json => (ReadMode::Tree, "tree"),
+        BlockFormat::Html => (ReadMode::Html, "format"),
+        BlockFormat::Json if args.find.is_some() => (ReadMode::Find, "find"),
+        BlockFormat::Json if args.limit.is_some() || args.cursor.is_some() => (ReadMode::List, "list"),
+        BlockFormat::Json => (ReadMode::Tree, "tree"),
     };
     let table = [
         optional("depth", args.depth.is_some(), &[ReadMode::Tree]),

@@ -172,21 +172,22 @@ impl Tool for GetDesignSystem {
 
     async fn call(&self, call: ToolContext, args: Args) -> Result<Reply, RequestError> {
         check_arguments(&args)?;
-        let desk = ProjectScope::for_call(&call).await?;
-        let id = desk.resolve_project_id(&args.project_id)?;
+        let project_scope = ProjectScope::for_call(&call).await?;
+        let id = project_scope.resolve_project_id(&args.project_id)?;
         if (args.view, &args.path, args.version) == (DesignView::Tokens, &None, None) {
             // Most often asked for, and kept as it is.
-            let AtRevision { revision, value } = desk.store().design_text(&desk.account, &id).await?;
+            let AtRevision { revision, value } =
+                project_scope.store().design_text(&project_scope.account, &id).await?;
             let tokens = RawValue::from_string(value).map(RawJson).map_err(RequestError::internal)?;
             return Ok(Reply { revision, tokens: Some(tokens), ..Reply::default() });
         }
-        let AtRevision { revision, value: design } = load_document(&desk, &id, args.version).await?;
+        let AtRevision { revision, value: design } = load_document(&project_scope, &id, args.version).await?;
         let reply = Reply { revision, modes: Some(design.modes()), ..Reply::default() };
         if args.view == DesignView::Tokens {
             return Ok(Reply { tokens: Some(source_json(&design, args.path.as_deref())?), ..reply });
         }
         // All others work on every token, in every mode.
-        desk.run_blocking(move || render_view(reply, &design, args)).await
+        project_scope.run_blocking(move || render_view(reply, &design, args)).await
     }
 }
 

@@ -39,9 +39,9 @@ impl Tool for GetProject {
 
     async fn call(&self, call: ToolContext, args: Args) -> Result<Self::Reply, RequestError> {
         let selection = ProjectView::parse_selection(&args.fields)?;
-        let desk = ProjectScope::for_call(&call).await?;
+        let scope = ProjectScope::for_call(&call).await?;
         let project =
-            desk.store().project(&desk.account, &desk.resolve_project_id(&args.project_id)?).await?;
+            scope.store().project(&scope.account, &scope.resolve_project_id(&args.project_id)?).await?;
         SelectedFields::new(ProjectView::from_project(project), &selection)
     }
 }

@@ -44,13 +44,13 @@ pub(crate) struct Args {
     confirm: Option<bool>,
     /// Offer to run the checks: the user is asked.
     run_checks: Option<bool>,
-    after: Option<After>,
+    after: Option<AfterApply>,
 }
 
 /// What becomes of the changes.
 #[derive(Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-enum After {
+enum AfterApply {
     Keep,
     Undo,
 }
@@ -67,7 +67,7 @@ impl InteractiveTool for Integrate {
         toolset: Toolset::Integrate,
         effect: Effect::IdempotentWrite,
     };
-    type ConversationRun = Self;
+    type Conversation = Self;
 
     fn conversation(call: &ToolContext) -> Self {
         // The stages of the conversation are what is told, not the files that each of them reads.

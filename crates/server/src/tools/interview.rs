@@ -58,7 +58,7 @@ impl InteractiveTool for Interview {
         toolset: Toolset::Diagnostics,
         effect: Effect::ReadOnly,
     };
-    type ConversationRun = Self;
+    type Conversation = Self;
 
     fn conversation(_: &ToolContext) -> Self {
         Self

@@ -54,8 +54,8 @@ impl Tool for ListAssets {
 
     async fn call(&self, call: ToolContext, args: Args) -> Result<Reply, RequestError> {
         let selection = AssetView::parse_selection(&args.fields)?;
-        let desk = ProjectScope::for_call(&call).await?;
-        let id = desk.resolve_project_id(&args.project_id)?;
+        let scope = ProjectScope::for_call(&call).await?;
+        let id = scope.resolve_project_id(&args.project_id)?;
         let show =
             |asset: &projects::Asset| SelectedFields::new(AssetView::from_asset(&id, asset), &selection);
         if let Some(asset) = &args.asset_id {
@@ -65,14 +65,14 @@ impl Tool for ListAssets {
             ];
             argument_rules::check_rules("", "look at one asset", &(), &table)?;
             let asset = AssetId::parse(asset)?;
-            let found = desk.store().asset(&desk.account, &id, &asset).await?;
-            let users = desk.store().asset_users(&desk.account, &id, &asset).await?;
+            let found = scope.store().asset(&scope.account, &id, &asset).await?;
+            let users = scope.store().asset_users(&scope.account, &id, &asset).await?;
             let used_by = Some(users.iter().map(ToString::to_string).collect());
             return Ok(Reply { assets: vec![show(&found)?], next_cursor: None, used_by });
         }
         let list = ListCursors::new(("assets", id.as_str()));
         let page = list.default_page(args.cursor.as_deref(), args.limit)?;
-        let listed = desk.store().list_assets(&desk.account, &id, page).await?.value;
+        let listed = scope.store().list_assets(&scope.account, &id, page).await?.value;
         let assets = listed.items.iter().map(show).collect::<Result<_, _>>()?;
         Ok(Reply { assets, next_cursor: list.next_cursor(&listed), used_by: None })
     }

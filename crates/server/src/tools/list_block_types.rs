@@ -76,9 +76,9 @@ impl Tool for ListBlockTypes {
         let types = match &args.project_id {
             None => BlockTypes::default(),
             Some(project) => {
-                let desk = ProjectScope::for_call(&call).await?;
-                let id = desk.resolve_project_id(project)?;
-                BlockTypes::with_custom(&desk.store().block_types(&desk.account, &id).await?.value)
+                let scope = ProjectScope::for_call(&call).await?;
+                let id = scope.resolve_project_id(project)?;
+                BlockTypes::with_custom(&scope.store().block_types(&scope.account, &id).await?.value)
             }
         };
         if args.names.is_empty() {

@@ -58,11 +58,11 @@ impl Tool for ListProjects {
 
     async fn call(&self, call: ToolContext, args: Args) -> Result<Reply, RequestError> {
         let selection = ProjectView::parse_selection(&args.fields)?;
-        let desk = ProjectScope::for_call(&call).await?;
+        let scope = ProjectScope::for_call(&call).await?;
         let list = ListCursors::new("projects");
         let view = |project| SelectedFields::new(ProjectView::from_project(project), &selection);
         let (projects, next) =
-            visible_projects_json(&desk, list.page(args.cursor.as_deref(), args.limit)?, view).await?;
+            visible_projects_json(&scope, list.page(args.cursor.as_deref(), args.limit)?, view).await?;
         let next_cursor = next.map(|next| list.encode(&next));
         Ok(Reply { projects, next_cursor })
     }

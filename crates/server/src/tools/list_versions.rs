@@ -61,17 +61,21 @@ impl Tool for ListVersions {
                 "needs `from`: the version that it is compared with",
             ));
         }
-        let desk = ProjectScope::for_call(&call).await?;
-        let id = desk.resolve_project_id(&args.project_id)?;
+        let project_scope = ProjectScope::for_call(&call).await?;
+        let id = project_scope.resolve_project_id(&args.project_id)?;
         let list = ListCursors::new(("versions", id.as_str()));
         let page = list.default_page(args.cursor.as_deref(), args.limit)?;
-        let listed = desk.store().list_versions(&desk.account, &id, page).await?;
+        let listed = project_scope.store().list_versions(&project_scope.account, &id, page).await?;
         let differences = match args.from {
             None => None,
             Some(from) => {
-                let (_, old) = desk.store().version(&desk.account, &id, from).await?;
-                let new = load_content(&desk, &id, args.to).await?;
-                Some(desk.run_blocking(move || Ok(render_differences(&diff_content(&old, &new)))).await?)
+                let (_, old) = project_scope.store().version(&project_scope.account, &id, from).await?;
+                let new = load_content(&project_scope, &id, args.to).await?;
+                Some(
+                    project_scope
+                        .run_blocking(move || Ok(render_differences(&diff_content(&old, &new))))
+                        .await?,
+                )
             }
         };
         Ok(Reply {

@@ -116,20 +116,20 @@ impl Tool for ProposeEditPlan {
     async fn call(&self, call: ToolContext, args: Args) -> Result<Reply, RequestError> {
         let recipe = require_recipe(&args.framework)?;
         let plans = PlanStore::open(&call).await?;
-        let (reach, reader) = (RepositoryAccess::new(&call, &plans), call.clone());
+        let (access, reader) = (RepositoryAccess::new(&call, &plans), call.clone());
         let proposed = run_blocking(&call, move |budget| {
             let profile = args.repository_profile.as_ref();
             let root = args.root.clone().or_else(|| profile_root(profile)).unwrap_or_else(|| ".".to_owned());
-            let subject = AnalyzedRepository::open(&reach, &root, profile_entry_points(profile), budget)?;
-            let integration = subject.integrate(recipe, &args.options())?;
-            let texts = integration.texts.clone();
-            let plan = build_plan(&subject.tree, &integration, budget)?;
+            let repository = AnalyzedRepository::open(&access, &root, profile_entry_points(profile), budget)?;
+            let integration = repository.integrate(recipe, &args.options())?;
+            let texts = integration.redactor.clone();
+            let plan = build_plan(&repository.tree, &integration, budget)?;
             let edit = args.workspace_edit.then(|| {
-                let path = subject.tree.path().to_string_lossy();
+                let path = repository.tree.path().to_string_lossy();
                 let root = format!("file://{}", codebase::plan::uri_path(&path));
                 OpaqueObject(visible_workspace_edit(&reader, &plan, &root))
             });
-            Ok((ProposedPlan::new(plan, texts, &subject.tree), edit))
+            Ok((ProposedPlan::new(plan, texts, &repository.tree), edit))
         });
         let (proposed, edit) = proposed.await?;
         let kept_until = proposed.store(&plans).await;
@@ -141,12 +141,12 @@ impl Tool for ProposeEditPlan {
 pub(super) struct ProposedPlan {
     pub(super) plan: EditPlan,
     root: String,
-    texts: NameRedactor,
+    redactor: NameRedactor,
 }
 
 impl ProposedPlan {
-    pub(super) fn new(plan: EditPlan, texts: NameRedactor, tree: &Tree) -> Self {
-        Self { plan, root: tree.path().display().to_string(), texts }
+    pub(super) fn new(plan: EditPlan, redactor: NameRedactor, tree: &Tree) -> Self {
+        Self { plan, root: tree.path().display().to_string(), redactor: redactor }
     }
 
     /// Keeps it under its id.
@@ -161,7 +161,7 @@ impl ProposedPlan {
         let rationales = plan.edits.iter().map(|edit| &edit.rationale);
         let sentences = std::iter::once(&plan.summary).chain(&plan.warnings).chain(&plan.prerequisites);
         let sentences = sentences.chain(rationales).map(String::as_str);
-        let repository_text = omitted_texts(&self.texts, sentences);
+        let repository_text = omitted_texts(&self.redactor, sentences);
         Reply {
             repository_text,
             schema: plan.schema,

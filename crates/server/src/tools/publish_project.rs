@@ -81,18 +81,18 @@ impl Tool for PublishProject {
             optional("note", !args.note.is_empty(), &[PublishAction::Publish]),
         ];
         argument_rules::check_rules("", "action", &args.action, &table)?;
-        let desk = ProjectScope::for_call(&call).await?;
+        let project_scope = ProjectScope::for_call(&call).await?;
         let (id, guard) = (
-            desk.resolve_project_id(&args.project_id)?,
+            project_scope.resolve_project_id(&args.project_id)?,
             WriteOptions { if_revision: args.if_revision, dry_run: args.dry_run },
         );
-        let reply = apply_action(&desk, &id, guard, &args).await?;
+        let reply = apply_action(&project_scope, &id, guard, &args).await?;
         let changed = if args.action == PublishAction::Restore {
             ProjectChange::Everything
         } else {
             ProjectChange::Project
         };
-        desk.notify(&id, changed, guard);
+        project_scope.notify(&id, changed, guard);
         Ok(reply)
     }
 }

@@ -90,9 +90,9 @@ impl Tool for RunIntegrationWorkflow {
 
     async fn call(&self, call: ToolContext, args: Args) -> Result<Reply, RequestError> {
         let plans = PlanStore::open(&call).await?;
-        let reach = RepositoryAccess::new(&call, &plans);
+        let access = RepositoryAccess::new(&call, &plans);
         let reader = call.clone();
-        let work = run_blocking(&call, move |budget| analyze_and_run_stages(&reader, &reach, &args, budget));
+        let work = run_blocking(&call, move |budget| analyze_and_run_stages(&reader, &access, &args, budget));
         let (subject, mut stages) = work.await?;
         stages.store_plan(&call, &plans).await?;
         Ok(Reply::new(subject, stages, analyze_repository::default_limit()))
@@ -101,12 +101,12 @@ impl Tool for RunIntegrationWorkflow {
 
 fn analyze_and_run_stages(
     call: &ToolContext,
-    reach: &RepositoryAccess,
+    access: &RepositoryAccess,
     args: &Args,
     budget: &WorkBudget,
 ) -> Result<(AnalyzedRepository, WorkflowStages), RequestError> {
     let named = args.framework.as_deref().map(require_recipe).transpose()?;
-    let subject = AnalyzedRepository::open(reach, &args.root, Vec::new(), budget)?;
+    let subject = AnalyzedRepository::open(access, &args.root, Vec::new(), budget)?;
     let stages = WorkflowStages::run(call, &subject, named, &args.options(), budget)?;
     Ok((subject, stages))
 }
@@ -182,7 +182,7 @@ fn run_integration_stages(
 ) -> Result<[Value; 3], RequestError> {
     let integration = repository.integrate(recipe, options)?;
     let steps = to_value(&steps::Reply::from_situation(&GuideInput::from_integration(&integration)))?;
-    let texts = integration.texts.clone();
+    let texts = integration.redactor.clone();
     let plan = build_plan(&repository.tree, &integration, budget)?;
     let proposed = proposed.insert(ProposedPlan::new(plan, texts, &repository.tree));
     let shown = to_value(&proposed.to_reply(call, None))?;

@@ -62,7 +62,7 @@ impl InteractiveTool for UndoEditPlan {
         toolset: Toolset::Integrate,
         effect: Effect::IdempotentWrite,
     };
-    type ConversationRun = Self;
+    type Conversation = Self;
 
     fn conversation(call: &ToolContext) -> Self {
         Self { call: call.clone() }

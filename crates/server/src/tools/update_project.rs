@@ -49,17 +49,17 @@ impl Tool for UpdateProject {
             let why = "nothing is to change; give a name, slug, description or metadata";
             return Err(RequestError::rule_violation("", why));
         }
-        let desk = ProjectScope::for_call(&call).await?;
-        let (id, guard) = (desk.resolve_project_id(&project_id)?, WriteOptions { if_revision, dry_run });
+        let scope = ProjectScope::for_call(&call).await?;
+        let (id, guard) = (scope.resolve_project_id(&project_id)?, WriteOptions { if_revision, dry_run });
         // Whether a slug is free tells of the other projects of the account.
-        if patch.slug.is_some() && desk.bound_project().is_some() {
-            desk.load_for_write(&project_id, guard).await?;
+        if patch.slug.is_some() && scope.bound_project().is_some() {
+            scope.load_for_write(&project_id, guard).await?;
             return Err(RequestError::BoundToProject);
         }
         // Names stand in the list of resources.
         let changed = if patch.name.is_some() { ProjectChange::Name } else { ProjectChange::Project };
-        let project = desk.store().update_project(desk.write(&id, guard), patch).await?;
-        desk.notify(&id, changed, guard);
+        let project = scope.store().update_project(scope.write(&id, guard), patch).await?;
+        scope.notify(&id, changed, guard);
         Ok(ProjectView::after_write(project, guard))
     }
 }

@@ -98,9 +98,9 @@ impl Tool for ValidateEditPlan {
         let Args { plan_id, plan, root, allow } = args;
         let plans = PlanStore::open(&call).await?;
         let input = PlanInput::find(&plans, plan_id.as_deref(), plan.as_ref(), root.as_deref()).await?;
-        let (reach, reader) = (RepositoryAccess::new(&call, &plans), call.clone());
+        let (access, reader) = (RepositoryAccess::new(&call, &plans), call.clone());
         run_blocking(&call, move |budget| {
-            let tree = reach.open(&input.root)?;
+            let tree = access.open(&input.root)?;
             let verdict = validate_plan(&tree, &input.value, &validation_rules(&allow, budget))
                 .map_err(RequestError::thread_spawn_failed)?;
             Ok(Reply::from_verdict(&reader, &verdict))

@@ -14,9 +14,9 @@ use super::column::{get, truncate_to_micros, unreadable};
 use super::request::{PgRequest, PgStatement, RlsScope};
 use crate::key_check::check_key;
 use crate::{key_listing, token_bucket};
-use storage::{check_name, is_valid_name};
+use store_api::{check_name, is_valid_name};
 
-/// The columns of a key, in the order that [`key`] reads them.
+/// The columns of a key, in the order that [`read_key`] reads them.
 macro_rules! key_columns {
     () => {
         "k.id, k.tenant, k.label, k.environment, k.scope, k.project, k.created, k.expires, k.revoked"
@@ -71,7 +71,7 @@ const LIST_KEYS: &str = concat!(
 );
 
 /// Name, capacity, block, tokens per second, seconds to fill an empty bucket. The time is read once, in `VALUES`.
-/// By the clock of the database. If that is set back by more than [`lease::CLOCK_JUMP_THRESHOLD`], or another machine has taken over, tokens
+/// By the clock of the database. If that is set back by more than [`token_bucket::CLOCK_JUMP_THRESHOLD`], or another machine has taken over, tokens
 /// come in from there on.
 const LEASE_TOKENS: &str = "INSERT INTO rate_buckets AS b (name, tokens, taken, updated, full_by)
     VALUES ($1, $2::float8 - least($2, $3::float8), least($2, $3), clock_timestamp(),

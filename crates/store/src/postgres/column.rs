@@ -1,6 +1,6 @@
 //! What goes into the columns of a row, and comes out of them.
 
-use storage::StoreError;
+use store_api::StoreError;
 use tokio_postgres::Row;
 use tokio_postgres::types::FromSqlOwned;
 

@@ -5,7 +5,7 @@
 use std::hash::{BuildHasher as _, RandomState};
 use std::time::Duration;
 
-use storage::StoreError;
+use store_api::StoreError;
 use tokio::sync::{Mutex, MutexGuard, Semaphore, SemaphorePermit};
 use tokio::time::timeout;
 

@@ -4,7 +4,7 @@ use std::error::Error as _;
 use std::io;
 
 use deadpool_postgres::{Pool, PoolError};
-use storage::StoreError;
+use store_api::StoreError;
 use tokio_postgres::Error;
 use tokio_postgres::error::{DbError, SqlState};
 

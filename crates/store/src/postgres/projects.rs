@@ -13,7 +13,7 @@ use ::projects::Error;
 use ::projects::store::tables::Tables;
 use ::projects::store::{Backend, TxKind, UseCase};
 use futures_util::future::BoxFuture;
-use storage::StoreFuture;
+use store_api::StoreFuture;
 use tokio::runtime::{Handle, RuntimeFlavor};
 use tokio::task::block_in_place;
 

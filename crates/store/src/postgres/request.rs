@@ -5,13 +5,13 @@
 //!
 //! When a connection breaks, the work is done again on a new one, once, if that cannot do harm: what is only read, what
 //! was not committed yet, and single statements for which twice is as good as once. A commit without an answer is an
-//! error, because nobody knows whether it happened. [`Postgres::change`] is for single statements that tell by themselves.
+//! error, because nobody knows whether it happened. [`Postgres::run_idempotent`] is for single statements that tell by themselves.
 
 use std::slice;
 
 use deadpool_postgres::Object;
 use futures_util::future::try_join_all;
-use storage::StoreError;
+use store_api::StoreError;
 use tokio_postgres::Row;
 use tokio_postgres::types::ToSql;
 

@@ -150,7 +150,7 @@ impl SessionStore for Postgres {
         })
     }
 
-    fn spend<'a>(&'a self, token: &'a [u8; 32], forgotten: Timestamp) -> StoreFuture<'a, bool> {
+    fn mark_used<'a>(&'a self, token: &'a [u8; 32], forgotten: Timestamp) -> StoreFuture<'a, bool> {
         Box::pin(async move {
             let step =
                 PgStatement { sql: SPEND, values: &[&token.as_slice(), &truncate_to_micros(forgotten)] };
@@ -158,7 +158,7 @@ impl SessionStore for Postgres {
         })
     }
 
-    fn is_spent<'a>(&'a self, token: &'a [u8; 32]) -> StoreFuture<'a, bool> {
+    fn is_used<'a>(&'a self, token: &'a [u8; 32]) -> StoreFuture<'a, bool> {
         Box::pin(async move {
             let step = PgStatement { sql: IS_SPENT, values: &[&token.as_slice()] };
             let rows = self.run_one(PgRequest::Unscoped(step)).await?;

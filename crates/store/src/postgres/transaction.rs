@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use deadpool_postgres::Object;
 use futures_util::future::{join_all, maybe_done};
-use storage::StoreError;
+use store_api::StoreError;
 use tokio::sync::Mutex;
 use tokio::time::{Instant, timeout, timeout_at};
 use tokio_postgres::types::ToSql;

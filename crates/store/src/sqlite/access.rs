@@ -14,9 +14,9 @@ use super::Sqlite;
 use super::column::{optional_timestamp, unreadable};
 use crate::key_check::check_key;
 use crate::{key_listing, token_bucket};
-use storage::{check_name, is_valid_name};
+use store_api::{check_name, is_valid_name};
 
-/// The columns of a key, in the order that [`key`] reads them.
+/// The columns of a key, in the order that [`read_key`] reads them.
 macro_rules! key_columns {
     () => {
         "k.id, k.tenant, k.label, k.environment, k.scope, k.project, k.created, k.expires, k.revoked"

@@ -3,7 +3,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use rusqlite::{Error, ErrorCode, ffi};
-use storage::StoreError;
+use store_api::StoreError;
 
 use crate::OpenError;
 

@@ -4,7 +4,7 @@
 use std::ops::{Deref, DerefMut};
 
 use rusqlite::Connection;
-use storage::StoreError;
+use store_api::StoreError;
 use tokio::sync::oneshot;
 
 use super::error;

@@ -12,7 +12,7 @@ use ::projects::{Error, ProjectRejection};
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use rusqlite::Connection;
-use storage::{StoreError, StoreFuture};
+use store_api::{StoreError, StoreFuture};
 
 use super::Sqlite;
 use super::group_commit::{SqliteTransaction, TxOutcome};

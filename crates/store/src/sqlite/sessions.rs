@@ -160,7 +160,7 @@ impl SessionStore for Sqlite {
         })
     }
 
-    fn spend<'a>(&'a self, token: &'a [u8; 32], forgotten: Timestamp) -> StoreFuture<'a, bool> {
+    fn mark_used<'a>(&'a self, token: &'a [u8; 32], forgotten: Timestamp) -> StoreFuture<'a, bool> {
         let token = *token;
         Box::pin(self.change(move |connection| {
             let values = named_params! { ":token": token, ":forgotten": forgotten.as_microsecond() };
@@ -168,7 +168,7 @@ impl SessionStore for Sqlite {
         }))
     }
 
-    fn is_spent<'a>(&'a self, token: &'a [u8; 32]) -> StoreFuture<'a, bool> {
+    fn is_used<'a>(&'a self, token: &'a [u8; 32]) -> StoreFuture<'a, bool> {
         let token = *token;
         Box::pin(async move {
             let look = move |connection: &mut Connection| {

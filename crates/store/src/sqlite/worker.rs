@@ -8,7 +8,7 @@ use std::thread::{self, JoinHandle};
 
 use crossbeam_channel::{Receiver, Sender, TrySendError, bounded};
 use rusqlite::Connection;
-use storage::StoreError;
+use store_api::StoreError;
 use tokio::sync::oneshot;
 
 use super::error;

@@ -100,12 +100,12 @@ async fn forward(
     let mut piece = Vec::new();
     // The first message of a client has no letter.
     let mut next = read_message(&mut from, direction == ProxyDirection::FromServer).await;
-    while let Ok((letter, bytes)) = next {
+    while let Ok((decoded, bytes)) = next {
         piece.extend(bytes);
         // Whoever waits does so after one of these: a key, the end of a statement, or of its answer.
         let (is_end, is_statement) = match direction {
-            ProxyDirection::ToServer => (!b"PBDEC".contains(&letter), letter == b'S'),
-            ProxyDirection::FromServer => (b"RZ".contains(&letter), letter == b'Z'),
+            ProxyDirection::ToServer => (!b"PBDEC".contains(&decoded), decoded == b'S'),
+            ProxyDirection::FromServer => (b"RZ".contains(&decoded), decoded == b'Z'),
         };
         if is_statement && counts.remaining(direction).fetch_sub(1, Ordering::SeqCst) == 1 {
             return;
@@ -124,9 +124,9 @@ async fn forward(
 /// The letter of a message, and all its bytes.
 async fn read_message(from: &mut BufReader<OwnedReadHalf>, has_letter: bool) -> io::Result<(u8, Vec<u8>)> {
     let mut bytes = if has_letter { vec![from.read_u8().await?] } else { Vec::new() };
-    let letter = bytes.first().copied().unwrap_or_default();
+    let decoded = bytes.first().copied().unwrap_or_default();
     let length = from.read_u32().await?;
     bytes.extend(length.to_be_bytes());
     from.take(u64::from(length) - 4).read_to_end(&mut bytes).await?;
-    Ok((letter, bytes))
+    Ok((decoded, bytes))
 }

@@ -19,8 +19,8 @@ macro_rules! test_on_both_databases {
         mod postgres {
             $(#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
             async fn $case() {
-                if let Some(place) = crate::harness::postgres().await {
-                    super::$case(&place).await;
+                if let Some(database) = crate::harness::postgres().await {
+                    super::$case(&database).await;
                 }
             })+
         }

@@ -26,41 +26,41 @@ async fn unreachable_server_is_reported_quickly() {
 
 #[tokio::test]
 async fn wrong_password_is_not_reported_as_unreachable() {
-    let Some(place) = harness::postgres().await else { return };
-    let location = place.url.replace("p%252Fw", "wrong").parse().unwrap();
+    let Some(database) = harness::postgres().await else { return };
+    let location = database.url.replace("p%252Fw", "wrong").parse().unwrap();
     let error = store::open(&location, &harness::patient_options()).await.err().unwrap();
     assert!(matches!(error, OpenError::Failed { cause: StoreError::Broken(_), .. }), "{error}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn broken_connections_are_replaced() {
-    let Some(place) = harness::postgres().await else { return };
-    let store = place.open().await;
+    let Some(database) = harness::postgres().await else { return };
+    let store = database.open().await;
     let terms = BucketParams { refill_per_second: 1.0, capacity: 5, max_lease: 1 };
     for round in 0..10 {
         let id = format!("k-{round}");
         store.add_key(key_record(&id), credential(&id)).await.unwrap();
-        break_connections(&place).await;
+        break_connections(&database).await;
         assert!(store.key_by_prefix(&id).await.unwrap().is_some(), "round {round}");
-        break_connections(&place).await;
+        break_connections(&database).await;
         store.lease_tokens(&id, terms, now_micros().into()).await.unwrap();
-        break_connections(&place).await;
+        break_connections(&database).await;
     }
     assert_eq!(store.list_keys(None).await.unwrap().len(), 10);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn exhausted_pool_is_unreachable_after_the_timeout() {
-    let Some(place) = harness::postgres().await else { return };
-    place.open().await.add_key(key_record("one"), credential("p")).await.unwrap();
+    let Some(database) = harness::postgres().await else { return };
+    database.open().await.add_key(key_record("one"), credential("p")).await.unwrap();
     // Long enough to get its own connection on a busy machine.
     let options = StoreOptions {
         max_connections: 1,
         connect_timeout: Duration::from_secs(5),
         ..harness::patient_options()
     };
-    let store = store::open(&place.location(), &options).await.unwrap();
-    let (other, onlooker) = (place.connect().await, place.connect().await);
+    let store = store::open(&database.location(), &options).await.unwrap();
+    let (other, onlooker) = (database.connect().await, database.connect().await);
     other.batch_execute("BEGIN; LOCK TABLE api_keys").await.unwrap();
     let waiting = tokio::spawn({
         let store = store.clone();
@@ -75,12 +75,12 @@ async fn exhausted_pool_is_unreachable_after_the_timeout() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn slow_statement_is_unreachable_after_the_timeout() {
-    let Some(place) = harness::postgres().await else { return };
-    let patient = place.open().await;
+    let Some(database) = harness::postgres().await else { return };
+    let patient = database.open().await;
     patient.add_key(key_record("one"), credential("p")).await.unwrap();
     let options = StoreOptions { statement_timeout: Duration::from_secs(2), ..harness::patient_options() };
-    let store = store::open(&place.location(), &options).await.unwrap();
-    let other = place.connect().await;
+    let store = store::open(&database.location(), &options).await.unwrap();
+    let other = database.connect().await;
     other.batch_execute("BEGIN; LOCK TABLE api_keys").await.unwrap();
     let start = Instant::now();
     for error in [
@@ -97,9 +97,9 @@ async fn slow_statement_is_unreachable_after_the_timeout() {
 /// A caller who goes away leaves no transaction to the next one.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn dropped_calls_leave_no_transaction_open() {
-    for place in [Some(harness::sqlite()), harness::postgres().await].into_iter().flatten() {
+    for database in [Some(harness::sqlite()), harness::postgres().await].into_iter().flatten() {
         let options = StoreOptions { max_connections: 2, ..harness::patient_options() };
-        let store = store::open(&place.location(), &options).await.unwrap();
+        let store = store::open(&database.location(), &options).await.unwrap();
         for number in 0..200_u64 {
             let id = format!("k-{number}");
             let patience = Duration::from_micros(number * 20);
@@ -115,15 +115,15 @@ async fn dropped_calls_leave_no_transaction_open() {
             assert!(!listing.prefixes.is_empty(), "half of {}", listing.key.id);
         }
         drop(store);
-        assert!(place.open().await.key_by_prefix("last").await.unwrap().is_some());
+        assert!(database.open().await.key_by_prefix("last").await.unwrap().is_some());
     }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn locked_file_is_unreachable() {
-    let place = harness::sqlite();
-    let store = place.open().await;
-    let other = rusqlite::Connection::open(place.file()).unwrap();
+    let database = harness::sqlite();
+    let store = database.open().await;
+    let other = rusqlite::Connection::open(database.file()).unwrap();
     other.execute_batch("BEGIN IMMEDIATE").unwrap();
     assert_eq!(store.list_keys(None).await.unwrap(), [], "reading goes on");
     let error = store.check_ready().await.unwrap_err();
@@ -135,8 +135,8 @@ async fn locked_file_is_unreachable() {
 /// On one thread, so that nobody has seen that the connections are gone when the next statement is sent.
 #[tokio::test]
 async fn statement_on_a_dead_connection_is_retried() {
-    let Some(place) = harness::postgres().await else { return };
-    let (store, place) = (place.open().await, &place);
+    let Some(database) = harness::postgres().await else { return };
+    let (store, database) = (database.open().await, &database);
     let finds = || futures_util::future::join_all([store.key_by_prefix("p"), store.key_by_prefix("p")]);
     for round in 0..5 {
         let id = format!("k-{round}");
@@ -145,7 +145,7 @@ async fn statement_on_a_dead_connection_is_retried() {
         }
         std::thread::scope(|scope| {
             let elsewhere = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-            scope.spawn(move || elsewhere.block_on(break_connections(place))).join().unwrap();
+            scope.spawn(move || elsewhere.block_on(break_connections(database))).join().unwrap();
         });
         if round % 2 == 0 {
             store.add_key(key_record(&id), credential(&id)).await.unwrap();
@@ -158,11 +158,11 @@ async fn statement_on_a_dead_connection_is_retried() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn abandoned_transaction_is_not_committed_by_the_next_caller() {
-    let Some(place) = harness::postgres().await else { return };
+    let Some(database) = harness::postgres().await else { return };
     let options = StoreOptions { max_connections: 1, ..harness::patient_options() };
-    let store = store::open(&place.location(), &options).await.unwrap();
+    let store = store::open(&database.location(), &options).await.unwrap();
     store.add_key(key_record("one"), credential("p-1")).await.unwrap();
-    let (other, onlooker) = (place.connect().await, place.connect().await);
+    let (other, onlooker) = (database.connect().await, database.connect().await);
     other.batch_execute("BEGIN; LOCK TABLE api_keys IN EXCLUSIVE MODE").await.unwrap();
     tokio::select! {
         done = store.add_key(key_record("two"), credential("p-2")) => panic!("{done:?}"),

@@ -40,7 +40,7 @@ fn arbitrary_ops() -> impl Strategy<Value = Vec<ProjectOp>> {
     let how = (prop_oneof![6 => Just(0), 3 => Just(1_usize), 1 => Just(2)], prop::bool::weighted(0.1));
     let deed = (what, who, how, 0..40_usize, 0..40_usize, 0..8_usize, 0..8_usize);
     let deed =
-        deed.prop_map(|(what, (account, project), (revision, dry_run), block, beside, place, pick)| {
+        deed.prop_map(|(what, (account, project), (revision, dry_run), block, beside, database, pick)| {
             ProjectOp {
                 kind: what,
                 account,
@@ -49,7 +49,7 @@ fn arbitrary_ops() -> impl Strategy<Value = Vec<ProjectOp>> {
                 dry_run,
                 block,
                 sibling: beside,
-                position: place,
+                position: database,
                 pick,
             }
         });
@@ -168,7 +168,7 @@ impl ProjectOpInput<'_> {
 /// What a store says to it.
 async fn apply_op(store: &ProjectStore, scene: &ProjectOpInput<'_>) -> String {
     let ProjectOp { kind: what, block, pick, .. } = *scene.op;
-    let (write, place) = (scene.write(), scene.position());
+    let (write, database) = (scene.write(), scene.position());
     let slug = SLUGS[pick % SLUGS.len()].to_owned();
     let version = u32::try_from(pick).unwrap();
     let block = scene.block(block);
@@ -200,7 +200,7 @@ async fn apply_op(store: &ProjectStore, scene: &ProjectOpInput<'_>) -> String {
             format!("{:?}", store.edit_design_system(write, css).await)
         }
         8 | 9 => {
-            format!("{:?}", store.insert_blocks(write, place, scene.new_blocks(), scene.seed()).await)
+            format!("{:?}", store.insert_blocks(write, database, scene.new_blocks(), scene.seed()).await)
         }
         10 => {
             let change = if pick < 4 {
@@ -210,8 +210,8 @@ async fn apply_op(store: &ProjectStore, scene: &ProjectOpInput<'_>) -> String {
             };
             format!("{:?}", store.update_block(write, &block, change).await)
         }
-        11 => format!("{:?}", store.move_block(write, &block, place).await),
-        12 => format!("{:?}", store.copy_block(write, &block, place, scene.seed()).await),
+        11 => format!("{:?}", store.move_block(write, &block, database).await),
+        12 => format!("{:?}", store.copy_block(write, &block, database, scene.seed()).await),
         13 if pick < 3 => format!("{:?}", store.delete_block(write, &block).await),
         14 | 15 => format!("{:?}", store.put_asset(write, scene.new_asset()).await),
         16 => {
@@ -318,11 +318,11 @@ fn check_property(cases: u32, perform: impl Fn(&[ProjectOp])) {
 #[test]
 fn postgres_projects_match_sqlite() {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
-    let Some(place) = runtime.block_on(harness::postgres()) else { return };
-    let store = runtime.block_on(place.open_projects());
+    let Some(database) = runtime.block_on(harness::postgres()) else { return };
+    let store = runtime.block_on(database.open_projects());
     check_property(12, |deeds| {
         runtime.block_on(async {
-            harness::execute(&place, "TRUNCATE projects, project_accounts CASCADE").await;
+            harness::execute(&database, "TRUNCATE projects, project_accounts CASCADE").await;
             run_ops(&store, deeds, 10).await;
         });
     });

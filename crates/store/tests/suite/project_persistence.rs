@@ -28,15 +28,15 @@ fn object(value: Value) -> Map<String, Value> {
 /// However many begin at once, on however many replicas.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn concurrent_creates_do_not_exceed_the_project_limit() {
-    let Some(place) = harness::postgres().await else { return };
-    let replicas = [place.open_projects().await, place.open_projects().await];
+    let Some(database) = harness::postgres().await else { return };
+    let replicas = [database.open_projects().await, database.open_projects().await];
     let create = async |number: u8| {
         let new = NewProject::empty(project_id(number), NewProjectFields::with_name(format!("P{number}")));
         replicas[usize::from(number) % 2].create_project(&ann(), new, false, now_micros()).await
     };
     create(1).await.unwrap();
     let pretend = format!("UPDATE project_accounts SET projects = {}", MAX_PROJECTS - 5);
-    connect_as_superuser(&place).await.execute(&pretend, &[]).await.unwrap();
+    connect_as_superuser(&database).await.execute(&pretend, &[]).await.unwrap();
     let made = join_all((10..30).map(create)).await;
     assert_eq!(made.iter().filter(|made| made.is_ok()).count(), 5);
     for error in made.into_iter().filter_map(Result::err) {
@@ -51,8 +51,8 @@ async fn concurrent_creates_do_not_exceed_the_project_limit() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn account_without_projects_is_removed() {
-    let Some(place) = harness::postgres().await else { return };
-    let store = place.open_projects().await;
+    let Some(database) = harness::postgres().await else { return };
+    let store = database.open_projects().await;
     let project = create_populated_project(&store, "ann", 1).await;
     let new = NewProject::empty(project.clone(), NewProjectFields::with_name("Two"));
     store.create_project(&Account::new("bob"), new.clone(), false, now_micros()).await.unwrap_err();
@@ -63,7 +63,7 @@ async fn account_without_projects_is_removed() {
     assert_eq!(store.accounts().await.unwrap(), [ann()]);
     store.delete_project(write("ann", &project)).await.unwrap();
     assert_eq!(store.accounts().await.unwrap(), []);
-    let all = connect_as_superuser(&place).await;
+    let all = connect_as_superuser(&database).await;
     let left = "SELECT sum((xpath('/row/c/text()', query_to_xml('SELECT count(*) AS c FROM ' || quote_ident(relname),
         false, true, '')))[1]::text::bigint)::bigint FROM pg_stat_user_tables WHERE relname LIKE 'project%'";
     assert_eq!(
@@ -75,12 +75,12 @@ async fn account_without_projects_is_removed() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn unstorable_account_names_are_rejected() {
-    let Some(place) = harness::postgres().await else { return };
-    let store = place.open_projects().await;
+    let Some(database) = harness::postgres().await else { return };
+    let store = database.open_projects().await;
     // Letters that do not get shorter by compression.
-    let letter =
+    let decoded =
         |number: u32| char::from(b'!' + u8::try_from(number.wrapping_mul(2_654_435_761) >> 16 & 63).unwrap());
-    let longest: String = (0..1000).map(letter).collect();
+    let longest: String = (0..1000).map(decoded).collect();
     let project = create_populated_project(&store, &longest, 1).await;
     assert_eq!(
         store.project(&Account::new(longest.as_str()), &project).await.unwrap().account.as_str(),
@@ -100,8 +100,8 @@ async fn unstorable_account_names_are_rejected() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn project_times_are_truncated_to_microseconds() {
-    let Some(place) = harness::postgres().await else { return };
-    let store = place.open_projects().await;
+    let Some(database) = harness::postgres().await else { return };
+    let store = database.open_projects().await;
     let fine = now_micros() + Duration::from_nanos(1_999);
     let cut = Timestamp::from_microsecond(fine.as_microsecond()).unwrap();
     let new = NewProject::empty(project_id(1), NewProjectFields::with_name("P"));
@@ -117,13 +117,13 @@ async fn project_times_are_truncated_to_microseconds() {
 /// What comes from elsewhere may be wrong in ways that no index should mind.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn drafts_with_long_paths_and_kinds_are_stored() {
-    let Some(place) = harness::postgres().await else { return };
-    let store = place.open_projects().await;
+    let Some(database) = harness::postgres().await else { return };
+    let store = database.open_projects().await;
     let letters = |seed: u32| -> String {
-        let letter = |number: u32| {
+        let decoded = |number: u32| {
             char::from(b'a' + u8::try_from((number ^ seed).wrapping_mul(2_654_435_761) >> 20 & 15).unwrap())
         };
-        (0..60_000).map(letter).collect()
+        (0..60_000).map(decoded).collect()
     };
     let block = |name: &str, kind: &str, parent: Option<&str>, props: Value| Block {
         id: BlockId::parse(name).unwrap(),
@@ -221,18 +221,18 @@ async fn run_small_queries(store: &ProjectStore, round: u8) {
 /// A get, a page of a list or a small write looks at a few rows, however many there are.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn small_queries_scan_few_rows() {
-    let Some(place) = harness::postgres().await else { return };
-    drop(place.open_projects().await);
-    let all = connect_as_superuser(&place).await;
+    let Some(database) = harness::postgres().await else { return };
+    drop(database.open_projects().await);
+    let all = connect_as_superuser(&database).await;
     all.batch_execute(INSERT_MANY_PROJECTS).await.unwrap();
     drop(all);
-    let client = connect_as_superuser(&place).await;
+    let client = connect_as_superuser(&database).await;
     let before = scanned_rows(&client).await;
     for (round, mode) in ["auto", "force_generic_plan"].into_iter().enumerate() {
         // With one plan for all values, as the database has it in the long run.
         let plans = format!("ALTER ROLE CURRENT_USER SET plan_cache_mode = '{mode}'");
-        place.connect().await.batch_execute(&plans).await.unwrap();
-        run_small_queries(&place.open_projects().await, u8::try_from(round).unwrap()).await;
+        database.connect().await.batch_execute(&plans).await.unwrap();
+        run_small_queries(&database.open_projects().await, u8::try_from(round).unwrap()).await;
     }
     let after = scanned_rows(&client).await;
     for ((table, before), (_, after)) in before.into_iter().zip(after) {
@@ -246,7 +246,7 @@ async fn query_foreign_project(store: &ProjectStore, account: &str, project: &st
     let (bob, id) = (&Account::new(account), &ProjectId::parse(project).unwrap());
     let write = || write(account, id);
     let (block, asset) = (&BlockId::parse("p7").unwrap(), &AssetId::parse("a7").unwrap());
-    let (all, place) = (|| Page::ALL, || BlockPosition::last(Some(block.clone())));
+    let (all, database) = (|| Page::ALL, || BlockPosition::last(Some(block.clone())));
     let told = [
         store.project(bob, id).await.map(drop),
         store.content(bob, id).await.map(drop),
@@ -262,11 +262,11 @@ async fn query_foreign_project(store: &ProjectStore, account: &str, project: &st
         store.version(bob, id, 7).await.map(drop),
         store.update_block(write(), block, object(json!({ "title": "T" }))).await.map(drop),
         store
-            .insert_blocks(write(), place(), parse_blocks(&json!({ "type": "divider" })), IdSeed([1; 16]))
+            .insert_blocks(write(), database(), parse_blocks(&json!({ "type": "divider" })), IdSeed([1; 16]))
             .await
             .map(drop),
-        store.move_block(write(), block, place()).await.map(drop),
-        store.copy_block(write(), block, place(), IdSeed([1; 16])).await.map(drop),
+        store.move_block(write(), block, database()).await.map(drop),
+        store.copy_block(write(), block, database(), IdSeed([1; 16])).await.map(drop),
         store.delete_block(write(), block).await.map(drop),
         store.delete_asset(write(), asset, true).await.map(drop),
         store.publish(write(), "").await.map(drop),
@@ -282,14 +282,14 @@ async fn query_foreign_project(store: &ProjectStore, account: &str, project: &st
 /// Somebody else's project is not there, and to find that out costs what it costs where there is none.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn queries_do_not_scan_projects_of_other_accounts() {
-    let Some(place) = harness::postgres().await else { return };
-    drop(place.open_projects().await);
-    connect_as_superuser(&place).await.batch_execute(INSERT_MANY_PROJECTS).await.unwrap();
-    let client = connect_as_superuser(&place).await;
+    let Some(database) = harness::postgres().await else { return };
+    drop(database.open_projects().await);
+    connect_as_superuser(&database).await.batch_execute(INSERT_MANY_PROJECTS).await.unwrap();
+    let client = connect_as_superuser(&database).await;
     let mut seen = Vec::new();
     for project in ["ann1", "none"] {
         let before = scanned_rows(&client).await;
-        query_foreign_project(&place.open_projects().await, "bob", project).await;
+        query_foreign_project(&database.open_projects().await, "bob", project).await;
         let after = scanned_rows(&client).await;
         let looked =
             before.into_iter().zip(after).map(|((table, before), (_, after))| (table, after - before));

@@ -65,8 +65,8 @@ async fn run_use_case(store: &ProjectStore, id: &ProjectId, page: &BlockId, what
             let new = parse_blocks(
                 &json!([{ "type": "image", "props": { "src": "asset:a" } }, { "type": "divider" }]),
             );
-            let place = BlockPosition::last(Some(page.clone()));
-            drop(store.insert_blocks(write, place, new, IdSeed([100 + round; 16])).await.unwrap());
+            let database = BlockPosition::last(Some(page.clone()));
+            drop(store.insert_blocks(write, database, new, IdSeed([100 + round; 16])).await.unwrap());
         }
         "update block" => {
             drop(store.update_block(write, page, object(json!({ "title": text }))).await.unwrap());
@@ -74,8 +74,8 @@ async fn run_use_case(store: &ProjectStore, id: &ProjectId, page: &BlockId, what
         "move" => {
             let last = store.children(&ann, id, Some(page), Page::ALL).await.unwrap().value.items.pop();
             let last = last.unwrap().block.id;
-            let place = BlockPosition::In { parent: Some(page.clone()), index: Some(0) };
-            drop(store.move_block(write, &last, place).await.unwrap());
+            let database = BlockPosition::In { parent: Some(page.clone()), index: Some(0) };
+            drop(store.move_block(write, &last, database).await.unwrap());
         }
         "update asset" => {
             let patch = AssetPatch { alt: Some(text), name: None };
@@ -98,8 +98,8 @@ async fn run_use_case(store: &ProjectStore, id: &ProjectId, page: &BlockId, what
 /// In one thread, where what is asked together is sent together for sure.
 #[tokio::test]
 async fn use_cases_stay_within_their_round_trips() {
-    let Some(place) = harness::postgres().await else { return };
-    let way = LossyProxy::start(&place).await;
+    let Some(database) = harness::postgres().await else { return };
+    let way = LossyProxy::start(&database).await;
     let options = StoreOptions { max_connections: 1, ..harness::patient_options() };
     let store = store::open(&way.url.parse().unwrap(), &options).await.unwrap().projects();
     let id = create_populated_project(&store, "ann", 1).await;
@@ -110,8 +110,8 @@ async fn use_cases_stay_within_their_round_trips() {
         let before = way.round_trips();
         run_use_case(&store, &id, &page, what, 3).await;
         // What is to be moved is looked for first.
-        let looks = u32::from(what == "move");
-        let waits = way.round_trips() - before - looks;
+        let sources = u32::from(what == "move");
+        let waits = way.round_trips() - before - sources;
         assert!((1..=expected).contains(&waits), "{what}: {waits} instead of {expected}");
     }
 }
@@ -119,8 +119,8 @@ async fn use_cases_stay_within_their_round_trips() {
 /// A write that is about something else leaves the long texts of a project where they are.
 #[tokio::test]
 async fn unchanged_long_texts_are_not_rewritten() {
-    let Some(place) = harness::postgres().await else { return };
-    let store = place.open_projects().await;
+    let Some(database) = harness::postgres().await else { return };
+    let store = database.open_projects().await;
     let id = IdGenerator::from_seed(IdSeed([1; 16])).next_project_id();
     // Digits that do not get shorter by compression.
     let text: String =
@@ -128,7 +128,7 @@ async fn unchanged_long_texts_are_not_rewritten() {
     let fields =
         NewProjectFields { metadata: object(json!({ "text": text })), ..NewProjectFields::with_name("P") };
     store.create_project(&ann(), NewProject::empty(id.clone(), fields), false, now_micros()).await.unwrap();
-    let all = connect_as_superuser(&place).await;
+    let all = connect_as_superuser(&database).await;
     let kept = "SELECT reltoastrelid::regclass::text FROM pg_class WHERE oid = 'projects'::regclass";
     let kept: String = all.query_one(kept, &[]).await.unwrap().get(0);
     let pieces =
@@ -149,10 +149,10 @@ async fn unchanged_long_texts_are_not_rewritten() {
 /// Ids that are there already are there again the next time.
 #[tokio::test]
 async fn permanent_failures_are_not_retried() {
-    let Some(place) = harness::postgres().await else { return };
-    let store = place.open_projects().await;
+    let Some(database) = harness::postgres().await else { return };
+    let store = database.open_projects().await;
     let id = create_populated_project(&store, "ann", 1).await;
-    let all = connect_as_superuser(&place).await;
+    let all = connect_as_superuser(&database).await;
     all.batch_execute(
         "CREATE SEQUENCE tries; GRANT ALL ON SEQUENCE tries TO PUBLIC;
         CREATE FUNCTION count_tries() RETURNS trigger LANGUAGE plpgsql AS

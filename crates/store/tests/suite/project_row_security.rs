@@ -12,12 +12,12 @@ const TABLES_WITHOUT_OWNER: [&str; 4] = ["rate_buckets", "server_secrets", "flow
 
 /// Ann and Bob have a project each, and somebody else has a connection.
 async fn database_with_two_accounts() -> Option<(harness::TestDatabase, Client, [ProjectId; 2])> {
-    let place = harness::postgres().await?;
-    let store = place.open_projects().await;
+    let database = harness::postgres().await?;
+    let store = database.open_projects().await;
     let ids =
         [create_populated_project(&store, "ann", 1).await, create_populated_project(&store, "bob", 2).await];
-    let client = place.connect().await;
-    Some((place, client, ids))
+    let client = database.connect().await;
+    Some((database, client, ids))
 }
 
 /// The tables that belong to accounts, and their columns.
@@ -82,8 +82,8 @@ async fn connection_without_account_accesses_nothing() {
 
 #[tokio::test]
 async fn account_accesses_only_its_own_rows() {
-    let Some((place, client, _)) = database_with_two_accounts().await else { return };
-    let all = connect_as_superuser(&place).await;
+    let Some((database, client, _)) = database_with_two_accounts().await else { return };
+    let all = connect_as_superuser(&database).await;
     for (table, _) in account_tables(&client).await {
         for account in ["ann", "bob"] {
             set_config(&client, "fluxway.tenant", account).await;
@@ -108,12 +108,16 @@ fn copy_row_sql(table: &str, columns: &[String], others: &[(&str, &str)]) -> Str
 
 #[tokio::test]
 async fn rows_cannot_be_inserted_for_another_account() {
-    let Some((place, client, [anns, _])) = database_with_two_accounts().await else { return };
+    let Some((database, client, [anns, _])) = database_with_two_accounts().await else { return };
     let tables = account_tables(&client).await;
     // A project of Bob's with nothing in it that could be in the way.
     let (_, columns) = tables.iter().find(|(table, _)| table == "projects").unwrap();
     let bobs = [("id", "empty"), ("slug", "empty"), ("account", "bob")];
-    connect_as_superuser(&place).await.execute(&copy_row_sql("projects", columns, &bobs), &[]).await.unwrap();
+    connect_as_superuser(&database)
+        .await
+        .execute(&copy_row_sql("projects", columns, &bobs), &[])
+        .await
+        .unwrap();
     set_config(&client, "fluxway.tenant", "ann").await;
     for (table, columns) in &tables {
         let given_away = format!("UPDATE {table} SET account = 'bob'");
@@ -147,9 +151,9 @@ async fn operator_lists_accounts_but_changes_none() {
 
 #[tokio::test]
 async fn project_use_cases_leave_no_setting_behind() {
-    let Some(place) = harness::postgres().await else { return };
+    let Some(database) = harness::postgres().await else { return };
     let options = store::StoreOptions { max_connections: 1, ..harness::patient_options() };
-    let store = place.open_projects_with(&options).await;
+    let store = database.open_projects_with(&options).await;
     let id = create_populated_project(&store, "ann", 1).await;
     assert_eq!(store.accounts().await.unwrap(), [Account::new("ann")]);
     let gone = write("ann", &IdGenerator::from_seed(IdSeed([9; 16])).next_project_id());

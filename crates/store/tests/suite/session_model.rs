@@ -120,11 +120,9 @@ impl<'a> SessionStoreRun<'a> {
             SessionStoreOp::Spend { token } => {
                 // When a token can be forgotten is known from the token.
                 let end = start_time() + Duration::from_secs(10 * u64::from(*token));
-                self.store.spend(&[*token; 32], end).await.unwrap().to_string()
+                self.store.mark_used(&[*token; 32], end).await.unwrap().to_string()
             }
-            SessionStoreOp::IsSpent { token } => {
-                self.store.is_spent(&[*token; 32]).await.unwrap().to_string()
-            }
+            SessionStoreOp::IsSpent { token } => self.store.is_used(&[*token; 32]).await.unwrap().to_string(),
             SessionStoreOp::Sweep => self.store.sweep(self.now).await.unwrap().to_string(),
             SessionStoreOp::AdvanceClock(seconds) => {
                 self.now += Duration::from_secs(*seconds);

@@ -28,11 +28,11 @@ async fn sessions_survive_reopening(database: &TestDatabase) {
     assert!(store.insert_up_to(ANN, "one", session_row("first"), 9, now_micros()).await.unwrap());
     let second = SessionRow { leased_until: Some(seconds_from_now(5)), ..session_row("second") };
     assert!(store.save(ANN, "one", 1, second.clone()).await.unwrap());
-    assert!(store.spend(&[7; 32], seconds_from_now(60)).await.unwrap());
+    assert!(store.mark_used(&[7; 32], seconds_from_now(60)).await.unwrap());
     drop(store);
     let store = database.open().await;
     assert_eq!(store.load(ANN, "one").await.unwrap(), Some((2, second)));
-    assert!(!store.spend(&[7; 32], seconds_from_now(60)).await.unwrap());
+    assert!(!store.mark_used(&[7; 32], seconds_from_now(60)).await.unwrap());
 }
 
 async fn times_are_truncated_to_microseconds(database: &TestDatabase) {
@@ -83,10 +83,10 @@ async fn longest_session_names_are_stored(database: &TestDatabase) {
     let store = database.open().await;
     // Letters that do not get shorter by compression.
     let long = |seed: u32| {
-        let letter = |number: u32| {
+        let decoded = |number: u32| {
             char::from(b'!' + u8::try_from(number.wrapping_mul(2_654_435_761) >> 16 & 63).unwrap())
         };
-        (0..1000).map(|number| letter(number + seed)).collect::<String>()
+        (0..1000).map(|number| decoded(number + seed)).collect::<String>()
     };
     let (tenant, subject, id) = (long(0), long(5000), long(9000));
     let owner = SessionOwner { tenant: &tenant, subject: &subject };
@@ -115,7 +115,7 @@ async fn sweep_is_limited_to_about_1000_rows(database: &TestDatabase) {
             let mut token = [0; 32];
             token[..2].copy_from_slice(&number.to_le_bytes());
             let store = &store;
-            async move { store.spend(&token, seconds_ago(1)).await.unwrap() }
+            async move { store.mark_used(&token, seconds_ago(1)).await.unwrap() }
         };
         assert!(join_all(some.iter().map(spend)).await.into_iter().all(|is_new| is_new));
     }
@@ -145,7 +145,7 @@ async fn change_on_a_dead_connection_is_retried() {
         break_connections();
         assert!(store.renew_lease(ANN, &id, 2, seconds_from_now(9)).await.unwrap());
         break_connections();
-        assert!(store.spend(&[round; 32], seconds_from_now(9)).await.unwrap());
+        assert!(store.mark_used(&[round; 32], seconds_from_now(9)).await.unwrap());
         break_connections();
         assert_eq!(store.load(ANN, &id).await.unwrap().unwrap().0, 2);
         break_connections();
@@ -197,7 +197,7 @@ async fn lost_answer_is_not_reported_as_failure() {
         assert!(store.insert_up_to(ANN, id, session_row("first"), 9, now_micros()).await.unwrap());
         assert!(store.save(ANN, id, 1, session_row("second")).await.unwrap());
         assert!(store.renew_lease(ANN, id, 2, seconds_from_now(1)).await.unwrap());
-        assert!(store.spend(&[token; 32], seconds_from_now(60)).await.unwrap());
+        assert!(store.mark_used(&[token; 32], seconds_from_now(60)).await.unwrap());
     };
     let is_uncertain = |answer: Result<bool, StoreError>| {
         let error = answer.unwrap_err();
@@ -215,8 +215,8 @@ async fn lost_answer_is_not_reported_as_failure() {
     assert!(store.load(ANN, "three").await.unwrap().is_some());
     prepare("four", 4).await;
     lose_the_next_answer();
-    is_uncertain(store.spend(&[5; 32], seconds_from_now(60)).await);
-    assert!(!store.spend(&[5; 32], seconds_from_now(60)).await.unwrap());
+    is_uncertain(store.mark_used(&[5; 32], seconds_from_now(60)).await);
+    assert!(!store.mark_used(&[5; 32], seconds_from_now(60)).await.unwrap());
     // A lease may be renewed twice.
     prepare("six", 6).await;
     lose_the_next_answer();

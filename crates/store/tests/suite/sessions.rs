@@ -355,7 +355,7 @@ async fn insert_sessions_and_tokens(
             assert!(
                 store.insert_up_to(ANN, &id, sessions.clone(), u32::MAX, seconds_ago(1000)).await.unwrap()
             );
-            assert!(store.spend(&token(number), spent).await.unwrap());
+            assert!(store.mark_used(&token(number), spent).await.unwrap());
         });
         join_all(begins).await;
     }
@@ -436,7 +436,7 @@ async fn concurrent_sweeps_remove_every_row_once(stores: StoreReplicas) {
 async fn one_of_many_concurrent_spends_succeeds(stores: StoreReplicas) {
     for number in 0..3 {
         let spend = |store: Arc<dyn SessionStore>, _| async move {
-            store.spend(&token(number), seconds_from_now(60)).await.unwrap()
+            store.mark_used(&token(number), seconds_from_now(60)).await.unwrap()
         };
         assert_eq!(run_concurrently(&stores, 50, spend).await.len(), 1);
     }
@@ -446,16 +446,16 @@ async fn spent_tokens_are_swept_after_their_deadline(
     StoreReplicas { replicas: [store, other], .. }: StoreReplicas,
 ) {
     let end = seconds_from_now(60);
-    assert!(store.spend(&token(1), end).await.unwrap());
-    assert!(store.spend(&token(2), end + MICROSECOND).await.unwrap());
+    assert!(store.mark_used(&token(1), end).await.unwrap());
+    assert!(store.mark_used(&token(2), end + MICROSECOND).await.unwrap());
     assert_eq!(store.sweep(end - MICROSECOND).await.unwrap(), 0);
-    assert!(!other.spend(&token(1), end).await.unwrap());
-    let spent = async |number| other.is_spent(&token(number)).await.unwrap();
+    assert!(!other.mark_used(&token(1), end).await.unwrap());
+    let spent = async |number| other.is_used(&token(number)).await.unwrap();
     assert_eq!([spent(1).await, spent(2).await, spent(3).await], [true, true, false]);
     assert_eq!(other.sweep(end).await.unwrap(), 1);
     assert_eq!([spent(1).await, spent(2).await, spent(3).await], [false, true, false]);
-    assert!(other.spend(&token(1), end).await.unwrap());
-    assert!(!store.spend(&token(2), end + MICROSECOND).await.unwrap());
+    assert!(other.mark_used(&token(1), end).await.unwrap());
+    assert!(!store.mark_used(&token(2), end + MICROSECOND).await.unwrap());
 }
 
 async fn full_quota_reports_the_earliest_expiry(

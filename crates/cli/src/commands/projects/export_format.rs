@@ -48,7 +48,7 @@ pub(super) struct ExportedVersion {
     pub(super) note: String,
     pub(super) created: Timestamp,
     pub(super) revision: u64,
-    /// As [`Content::encode`] writes it.
+    /// As [`ProjectContent::encode`] writes it.
     pub(super) content: String,
 }
 

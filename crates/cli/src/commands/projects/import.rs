@@ -35,7 +35,7 @@ pub(super) enum ImportOutcome {
 pub(super) async fn import_project(
     store: &ProjectStore,
     folder: &Path,
-    wish: &ImportOptions<'_>,
+    options: &ImportOptions<'_>,
 ) -> Result<ImportOutcome, CommandError> {
     let about = ExportManifest::read(folder)?;
     let unusable = |what: &str| {
@@ -43,16 +43,16 @@ pub(super) async fn import_project(
     };
     super::check_account(&about.account).map_err(|_| unusable("account"))?;
     let (id, past) = (about.id().ok_or_else(|| unusable("id"))?, about.history());
-    let account = Account::new(wish.account.unwrap_or(&about.account));
-    if !wish.copy
+    let account = Account::new(options.account.unwrap_or(&about.account));
+    if !options.copy
         && let Some(there) = optional_project(store.project(&account, &id).await)?
     {
         return check_already_present(there, &past);
     }
     let content = export_format::read_draft(folder)?;
-    let slug = (!wish.copy).then(|| content.fields.slug.clone());
-    let (id, past) = if wish.copy {
-        (new_project_id(), ProjectHistory { created: wish.now, updated: wish.now, ..past })
+    let slug = (!options.copy).then(|| content.fields.slug.clone());
+    let (id, past) = if options.copy {
+        (new_project_id(), ProjectHistory { created: options.now, updated: options.now, ..past })
     } else {
         (id, past)
     };

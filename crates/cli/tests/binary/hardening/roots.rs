@@ -41,13 +41,13 @@ fn analyze_root(command: &mut Command, root: &str) -> Value {
 fn server_started_outside_a_project_reports_no_root() {
     let (_folder, home) = home_with_project();
     let parent = home.parent().unwrap();
-    for place in [Path::new("/"), Path::new("/usr/bin"), Path::new("/tmp"), &home, parent] {
+    for fixture in [Path::new("/"), Path::new("/usr/bin"), Path::new("/tmp"), &home, parent] {
         for root in [".", "/", "/etc", home.to_str().unwrap()] {
-            let said = analyze_root(&mut command_in(place, &home, &["serve"]), root);
+            let said = analyze_root(&mut command_in(fixture, &home, &["serve"]), root);
             let text = said["content"][0]["text"].as_str().unwrap_or_default();
             let expected =
-                format!("there is no folder to work in: this server was started in `{}`", place.display());
-            assert!(said["isError"] == true && text.starts_with(&expected), "{place:?}, {root}: {said}");
+                format!("there is no folder to work in: this server was started in `{}`", fixture.display());
+            assert!(said["isError"] == true && text.starts_with(&expected), "{fixture:?}, {root}: {said}");
             assert!(text.contains("pass `--root DIR` (or set FLUXWAY_ROOT)"), "{text}");
         }
     }
@@ -74,13 +74,13 @@ fn explicit_roots_are_accepted_with_a_warning() {
         assert_eq!(said["structuredContent"]["frameworkCandidates"][0], "flask", "{said}");
     }
     // Said once, in the log; and not where the folder is a project.
-    for (args, place, warned) in [
+    for (args, fixture, warned) in [
         (&["serve", "--root", "/"][..], home.join("app"), Some("more than a project")),
         (&["serve", "--root", named], home.join("app"), Some("more than a project")),
         (&["serve"], home.clone(), Some("no folder to work in")),
         (&["serve"], home.join("app"), None),
     ] {
-        let (code, _, err) = run_command(&mut command_in(&place, &home, args));
+        let (code, _, err) = run_command(&mut command_in(&fixture, &home, args));
         assert_eq!(code, 0, "{err}");
         assert_eq!(warned.is_none(), err.is_empty(), "{args:?}: {err}");
         assert!(err.contains(warned.unwrap_or_default()), "{args:?}: {err}");
@@ -94,7 +94,7 @@ fn only_repository_commands_need_a_root() {
     std::fs::write(&plan, r#"{"summary": "s", "edits": []}"#).unwrap();
     let (plan, app) = (plan.to_str().unwrap(), home.join("app"));
     let app = app.to_str().unwrap();
-    for place in [Path::new("/"), &home] {
+    for fixture in [Path::new("/"), &home] {
         for args in [
             &["plan"][..],
             &["integrate", "--yes"],
@@ -103,9 +103,9 @@ fn only_repository_commands_need_a_root() {
             &["call", "analyze_repository"],
             &["call", "fetch_insight_context"],
         ] {
-            let (code, out, err) = run_command(&mut command_in(place, &home, args));
-            assert_eq!((code, out.as_str()), (1, ""), "{place:?}, {args:?}: {err}");
-            assert!(err.contains("there is no folder to work in"), "{place:?}, {args:?}: {err}");
+            let (code, out, err) = run_command(&mut command_in(fixture, &home, args));
+            assert_eq!((code, out.as_str()), (1, ""), "{fixture:?}, {args:?}: {err}");
+            assert!(err.contains("there is no folder to work in"), "{fixture:?}, {args:?}: {err}");
         }
         for args in [
             &["tools"][..],
@@ -116,10 +116,10 @@ fn only_repository_commands_need_a_root() {
             &["completions", "bash"],
             &["--version"],
         ] {
-            let (code, _, err) = run_command(&mut command_in(place, &home, args));
-            assert_eq!((code, err.as_str()), (0, ""), "{place:?}, {args:?}");
+            let (code, _, err) = run_command(&mut command_in(fixture, &home, args));
+            assert_eq!((code, err.as_str()), (0, ""), "{fixture:?}, {args:?}");
         }
-        let (_, _, err) = run_command(&mut command_in(place, &home, &["plan", app]));
+        let (_, _, err) = run_command(&mut command_in(fixture, &home, &["plan", app]));
         assert!(!err.contains("there is no folder"), "{err}");
     }
 }

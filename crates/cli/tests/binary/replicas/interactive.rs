@@ -44,10 +44,10 @@ impl ReplicaPair {
         let mut sent = Value::Null;
         while prompt.is_object() {
             sent = respond_params(&session_ref(&all[all.len() - 1]), &prompt);
-            let standing = expect_result(self.ask(all.len(), "interaction.respond", &sent));
-            assert_eq!(standing["accepted"], true, "{standing}");
-            prompt = standing["nextPrompt"].clone();
-            all.push(standing);
+            let rate_limit = expect_result(self.ask(all.len(), "interaction.respond", &sent));
+            assert_eq!(rate_limit["accepted"], true, "{rate_limit}");
+            prompt = rate_limit["nextPrompt"].clone();
+            all.push(rate_limit);
         }
         (all, sent)
     }
@@ -79,8 +79,8 @@ fn one_of_a_hundred_concurrent_responses_is_accepted() {
     // since a hundred responses are all that one may get in ten seconds, refused or not.
     for server in 0.. {
         let begin = json!({ "toolName": "booking", "initialParams": given });
-        let standing = expect_result(table.ask(server, "interaction.start", &begin));
-        let (session, prompt) = (session_ref(&standing), standing["initialPrompt"].clone());
+        let rate_limit = expect_result(table.ask(server, "interaction.start", &begin));
+        let (session, prompt) = (session_ref(&rate_limit), rate_limit["initialPrompt"].clone());
         let Some(name) = prompt["name"].as_str() else { break };
         let params = respond_params(&session, &prompt);
         let outcomes = respond_concurrently(&table, &params);
@@ -101,14 +101,14 @@ fn one_of_a_hundred_concurrent_responses_is_accepted() {
 /// Sends it a hundred times, to both servers; how often what came of it.
 fn respond_concurrently(table: &ReplicaPair, params: &Value) -> BTreeMap<String, usize> {
     const CALLERS: usize = 100;
-    let gate = Barrier::new(CALLERS);
+    let verifier = Barrier::new(CALLERS);
     let outcomes = std::thread::scope(|scope| {
         let call = |server: usize| {
-            let gate = &gate;
+            let verifier = &verifier;
             scope.spawn(move || {
                 let mut client = table.hosts[server % 2].client();
                 client.ask(&table.key, "capabilities", &json!({}));
-                gate.wait();
+                verifier.wait();
                 client.ask(&table.key, "interaction.respond", params)
             })
         };
@@ -130,11 +130,11 @@ fn respond_concurrently(table: &ReplicaPair, params: &Value) -> BTreeMap<String,
 fn running_session_is_cancelled_from_the_other_replica() {
     let Some((_turn, site)) = shared_database() else { return };
     let mut table = ReplicaPair::new(&site);
-    let standing = expect_result(table.ask(0, "interaction.start", &waiting_interview_params(600_000)));
-    let session = session_ref(&standing);
+    let rate_limit = expect_result(table.ask(0, "interaction.start", &waiting_interview_params(600_000)));
+    let session = session_ref(&rate_limit);
     let (mut runner, key) = (table.hosts[0].client(), table.key.clone());
     std::thread::scope(|scope| {
-        let params = respond_params(&session, &standing["initialPrompt"]);
+        let params = respond_params(&session, &rate_limit["initialPrompt"]);
         let running = scope.spawn(move || runner.ask(&key, "interaction.respond", &params));
         for server in 0..2 {
             eventually("it is seen to work", TEST_TIMEOUT, || {
@@ -158,10 +158,10 @@ fn running_session_is_cancelled_from_the_other_replica() {
 fn session_of_a_killed_replica_is_taken_over() {
     let Some((_turn, site)) = shared_database() else { return };
     let mut table = ReplicaPair::new(&site);
-    let standing = expect_result(table.ask(0, "interaction.start", &waiting_interview_params(8000)));
-    let session = session_ref(&standing);
+    let rate_limit = expect_result(table.ask(0, "interaction.start", &waiting_interview_params(8000)));
+    let session = session_ref(&rate_limit);
     let (address, key) = (table.hosts[0].address, table.key.clone());
-    let params = respond_params(&session, &standing["initialPrompt"]);
+    let params = respond_params(&session, &rate_limit["initialPrompt"]);
     let killed = std::thread::scope(|scope| {
         // It gets no answer: the connection breaks.
         scope.spawn(move || {
@@ -202,16 +202,16 @@ fn stateless_token_works_across_replicas_and_books_once() {
         assert_eq!(error_code(&table.ask(server, "interaction.cancel", &session_ref(&all[5]))), -32001);
     }
     // An older one leads to the same end, and there it is over.
-    let mut standing = expect_result(table.ask(1, "interaction.getState", &session_ref(&all[4])));
-    let mut prompt = standing["currentPrompt"].clone();
+    let mut rate_limit = expect_result(table.ask(1, "interaction.getState", &session_ref(&all[4])));
+    let mut prompt = rate_limit["currentPrompt"].clone();
     let refused = loop {
-        let answer = table.ask(0, "interaction.respond", &respond_params(&session_ref(&standing), &prompt));
+        let answer = table.ask(0, "interaction.respond", &respond_params(&session_ref(&rate_limit), &prompt));
         if answer["error"].is_object() {
             break answer;
         }
-        standing = expect_result(answer);
-        prompt = standing["nextPrompt"].clone();
-        assert!(prompt.is_object(), "it was booked twice: {standing}");
+        rate_limit = expect_result(answer);
+        prompt = rate_limit["nextPrompt"].clone();
+        assert!(prompt.is_object(), "it was booked twice: {rate_limit}");
     };
     assert_eq!(error_code(&refused), -32001, "{refused}");
     assert_eq!(table.state(0, &session_ref(last))["accumulatedData"]["result"], last["result"]["data"]);
@@ -225,17 +225,17 @@ fn concurrent_token_use_books_once() {
     let given =
         json!({ "destination": "Lisbon", "departure": "2099-05-01", "travellers": 1, "class": "first" });
     let start = json!({ "toolName": "booking", "initialParams": given, "context": { "stateless": true } });
-    let mut standing = expect_result(table.ask(0, "interaction.start", &start));
-    let mut prompt = standing["initialPrompt"].clone();
+    let mut rate_limit = expect_result(table.ask(0, "interaction.start", &start));
+    let mut prompt = rate_limit["initialPrompt"].clone();
     while prompt["name"] != "confirm" {
-        standing = expect_result(table.ask(
+        rate_limit = expect_result(table.ask(
             1,
             "interaction.respond",
-            &respond_params(&session_ref(&standing), &prompt),
+            &respond_params(&session_ref(&rate_limit), &prompt),
         ));
-        prompt = standing["nextPrompt"].clone();
+        prompt = rate_limit["nextPrompt"].clone();
     }
-    let outcomes = respond_concurrently(&table, &respond_params(&session_ref(&standing), &prompt));
+    let outcomes = respond_concurrently(&table, &respond_params(&session_ref(&rate_limit), &prompt));
     assert_eq!(outcomes, BTreeMap::from([("accepted".to_owned(), 1), ("-32001".to_owned(), 99)]));
 }
 
@@ -244,11 +244,11 @@ fn concurrent_token_use_books_once() {
 fn session_is_inaccessible_to_other_principals() {
     let Some((_turn, site)) = shared_database() else { return };
     let mut table = ReplicaPair::new(&site);
-    let standing = expect_result(table.ask(0, "interaction.start", &json!({ "toolName": "booking" })));
-    let session = session_ref(&standing);
+    let rate_limit = expect_result(table.ask(0, "interaction.start", &json!({ "toolName": "booking" })));
+    let session = session_ref(&rate_limit);
     for others in [site.create_key(&[]), site.create_key(&["--tenant", "other"])] {
         for (number, method) in ["respond", "getState", "cancel", "complete", "continue"].iter().enumerate() {
-            let params = respond_params(&session, &standing["initialPrompt"]);
+            let params = respond_params(&session, &rate_limit["initialPrompt"]);
             let answer =
                 table.clients[number % 2].ask(&others.text, &format!("interaction.{method}"), &params);
             assert_eq!(error_code(&answer), -32001, "{method}: {answer}");

@@ -48,26 +48,26 @@ pub(crate) const LOW_RATE_LIMIT: [&str; 4] = ["--rate-limit", "1", "--rate-burst
 
 #[test]
 fn two_servers_on_one_file_share_one_limit() {
-    let site = StoreFixture::new();
-    let (one, two) = (site.serve(&LOW_RATE_LIMIT), site.serve(&LOW_RATE_LIMIT));
+    let fixture = StoreFixture::new();
+    let (one, two) = (fixture.serve(&LOW_RATE_LIMIT), fixture.serve(&LOW_RATE_LIMIT));
     for round in 0..3 {
-        let key = site.create_key(&[]);
+        let key = fixture.create_key(&[]);
         let count = count_admitted([&one, &two], &key.text);
         assert!((RATE_BURST - RATE_BURST / 10..=RATE_BURST).contains(&count), "{count} in round {round}");
     }
     // A server that is started anew does not begin to count anew.
-    let key = site.create_key(&[]);
+    let key = fixture.create_key(&[]);
     count_admitted([&one, &two], &key.text);
     drop(two);
-    let three = site.serve(&LOW_RATE_LIMIT);
+    let three = fixture.serve(&LOW_RATE_LIMIT);
     assert!(count_admitted([&one, &three], &key.text) <= RATE_BURST / 10);
 }
 
 #[test]
 fn only_loopback_is_served_without_a_key() {
-    let site = StoreFixture::new();
+    let fixture = StoreFixture::new();
     let refusal = |args: &[&str]| {
-        let (code, out, err) = run_command(&mut site.command(&[&["serve"], args].concat()));
+        let (code, out, err) = run_command(&mut fixture.command(&[&["serve"], args].concat()));
         assert_eq!((code, out.as_str()), (2, ""), "{args:?}: {err}");
         err
     };
@@ -76,17 +76,17 @@ fn only_loopback_is_served_without_a_key() {
                   make one with `fluxway keys create --scope read,write`";
     assert!(refusal(&everywhere).contains(no_key));
     // Keys that open nothing are no keys.
-    site.create_key(&["--expires", "0m"]);
-    let ended = site.create_key(&[]);
-    assert_eq!(site.run_keys(&["revoke", &ended.id]).0, 0);
+    fixture.create_key(&["--expires", "0m"]);
+    let ended = fixture.create_key(&[]);
+    assert_eq!(fixture.run_keys(&["revoke", &ended.id]).0, 0);
     assert!(refusal(&everywhere).contains(no_key));
     for address in ["0.0.0.0:0", "[::]:0"] {
         let err = refusal(&["--http", address, "--no-auth"]);
         assert!(err.contains("--no-auth is for loopback alone"), "{err}");
     }
-    let key = site.create_key(&[]);
+    let key = fixture.create_key(&[]);
     let host =
-        HttpHost::start(&mut site.command(&["serve", "--toolsets", "diagnostics", "--http", "0.0.0.0:0"]));
+        HttpHost::start(&mut fixture.command(&["serve", "--toolsets", "diagnostics", "--http", "0.0.0.0:0"]));
     let mut client = super::http::RawHttpClient::new(([127, 0, 0, 1], host.address.port()).into());
     let answer = client.call(McpEndpoint::Api, &key.text, "echo", json!({ "text": "x" })).unwrap();
     assert_eq!(answer.echo_text().as_deref(), Some("x"), "{answer:?}");
@@ -94,8 +94,8 @@ fn only_loopback_is_served_without_a_key() {
 
 #[test]
 fn no_auth_allows_reads_and_rejects_writes() {
-    let site = StoreFixture::new();
-    let host = site.serve(&["--no-auth", "--toolsets", "integrate"]);
+    let fixture = StoreFixture::new();
+    let host = fixture.serve(&["--no-auth", "--toolsets", "integrate"]);
     for way in McpEndpoint::ALL {
         let answer = host.client().call(way, "", "echo", json!({ "text": "x" })).unwrap();
         assert_eq!(answer.echo_text().as_deref(), Some("x"), "{answer:?}");
@@ -104,15 +104,15 @@ fn no_auth_allows_reads_and_rejects_writes() {
     let answer = host.client().call(McpEndpoint::Api, "", "apply_edit_plan", plan).unwrap();
     assert_eq!(answer.json()["error"]["code"], -32002, "{answer:?}");
     drop(host);
-    assert!(!site.path("store.db").exists(), "a store that nobody needs");
+    assert!(!fixture.path("store.db").exists(), "a store that nobody needs");
 }
 
 #[test]
 fn port_in_use_is_reported() {
-    let site = StoreFixture::new();
-    let (first, key) = (site.serve(&[]), site.create_key(&[]));
+    let fixture = StoreFixture::new();
+    let (first, key) = (fixture.serve(&[]), fixture.create_key(&[]));
     let address = first.address.to_string();
-    let (code, out, err) = run_command(&mut site.command(&["serve", "--http", &address]));
+    let (code, out, err) = run_command(&mut fixture.command(&["serve", "--http", &address]));
     assert_eq!((code, out.as_str()), (3, ""), "{err}");
     assert!(err.starts_with(&format!("error: cannot listen on {address}: Address already in use")), "{err}");
     let answer = first.client().call(McpEndpoint::Api, &key.text, "echo", json!({ "text": "x" })).unwrap();

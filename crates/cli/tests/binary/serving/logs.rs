@@ -42,9 +42,9 @@ fn event_lines(log: &str) -> Vec<&str> {
 
 #[test]
 fn json_logs_are_one_object_per_line() {
-    let site = StoreFixture::new();
-    let key = site.create_key(&[]);
-    let host = site.serve(&["--log", "trace", "--log-format", "json"]);
+    let fixture = StoreFixture::new();
+    let key = fixture.create_key(&[]);
+    let host = fixture.serve(&["--log", "trace", "--log-format", "json"]);
     send_hostile_requests(&host, &key.text);
     let (out, log) = host.shut_down();
     assert_eq!(out, "");
@@ -72,8 +72,8 @@ fn json_logs_are_one_object_per_line() {
 
 #[test]
 fn json_logs_are_nothing_but_json() {
-    let site = StoreFixture::new();
-    let (_, log) = site.serve(&["--log-format", "json"]).shut_down();
+    let fixture = StoreFixture::new();
+    let (_, log) = fixture.serve(&["--log-format", "json"]).shut_down();
     assert!(!log.is_empty(), "nothing was logged");
     for line in log.lines() {
         assert!(
@@ -85,9 +85,9 @@ fn json_logs_are_nothing_but_json() {
 
 #[test]
 fn text_logs_are_one_line_per_event() {
-    let site = StoreFixture::new();
-    let key = site.create_key(&[]);
-    let host = site.serve(&["--log", "trace"]);
+    let fixture = StoreFixture::new();
+    let key = fixture.create_key(&[]);
+    let host = fixture.serve(&["--log", "trace"]);
     send_hostile_requests(&host, &key.text);
     let (out, log) = host.shut_down();
     assert_eq!(out, "");
@@ -103,8 +103,8 @@ fn text_logs_are_one_line_per_event() {
 
 #[test]
 fn log_level_ignores_rust_log() {
-    let site = StoreFixture::new();
-    let key = site.create_key(&[]);
+    let fixture = StoreFixture::new();
+    let key = fixture.create_key(&[]);
     for (level, rust_log, has_audit, has_debug) in [
         ("warn", "trace", true, false),
         ("warn", "off", true, false),
@@ -112,7 +112,7 @@ fn log_level_ignores_rust_log() {
         ("debug", "off", true, true),
         ("debug", "error,audit=off", true, true),
     ] {
-        let mut command = site.serve_command(&["--log", level]);
+        let mut command = fixture.serve_command(&["--log", level]);
         let host = HttpHost::start(command.env("RUST_LOG", rust_log).env("RUST_BACKTRACE", "1"));
         assert_eq!(host.client().get("/mcp").unwrap().status, 401);
         let answer = host.client().call(McpEndpoint::Api, &key.text, "echo", json!({ "text": "x" })).unwrap();

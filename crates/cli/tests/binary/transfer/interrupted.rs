@@ -22,8 +22,8 @@ fn create_large_project(fixture: &ProjectsFixture) -> String {
     let mut server = fixture.start_server("store.db");
     let made = call(&mut server, "create_project", json!({ "name": "Large", "template": "page" }));
     let rest = "QUFB".repeat(700_000);
-    for letter in "BCDEFGHIJKLMNOPQ".chars() {
-        let put = json!({ "projectId": made["id"], "action": "put", "name": format!("{letter}.txt"), "content": format!("QUF{letter}{rest}") });
+    for decoded in "BCDEFGHIJKLMNOPQ".chars() {
+        let put = json!({ "projectId": made["id"], "action": "put", "name": format!("{decoded}.txt"), "content": format!("QUF{decoded}{rest}") });
         call(&mut server, "edit_asset", put);
     }
     call(&mut server, "publish_project", json!({ "projectId": made["id"] }));

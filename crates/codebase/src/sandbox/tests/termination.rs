@@ -104,9 +104,9 @@ fn no_process_outlives_the_run() {
         "trap '' TERM HUP INT; setsid sh -c 'trap \"\" TERM HUP; sleep 543; :' & setsid sleep 543 & ";
     let over = || WorkBudget::unlimited().with_timeout(Duration::from_millis(400));
     let stopped = || {
-        let looks = Arc::new(AtomicBool::new(false));
+        let sources = Arc::new(AtomicBool::new(false));
         // The second look finds the call cancelled.
-        WorkBudget::unlimited().with_cancellation(move || looks.swap(true, Ordering::Relaxed))
+        WorkBudget::unlimited().with_cancellation(move || sources.swap(true, Ordering::Relaxed))
     };
     let budgets: [TerminationCase; 3] =
         [("exit 0", one_minute_budget, false), ("sleep 543", over, true), ("sleep 543", stopped, true)];

@@ -51,7 +51,7 @@ impl CssScope {
             "supports" if !rest.iter().any(is_not) => Self::base(),
             "media" => {
                 let text = text[first.end..rest.last().map_or(first.end, |last| last.end)].to_lowercase();
-                let text: String = text.chars().filter(|letter| !letter.is_whitespace()).collect();
+                let text: String = text.chars().filter(|decoded| !decoded.is_whitespace()).collect();
                 match strip_media_type(&text) {
                     "(prefers-color-scheme:dark)" => Self::mode("dark", true),
                     "(prefers-color-scheme:light)" => Self::mode("light", true),

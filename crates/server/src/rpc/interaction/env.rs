@@ -70,7 +70,7 @@ impl SessionEnv for InteractionEnv<'_> {
     }
 
     fn monotonic(&self) -> ProcessInstant {
-        self.app.monotonic_moment()
+        self.app.process_instant()
     }
 
     fn sleep(&self, duration: Duration) -> SleepFuture {

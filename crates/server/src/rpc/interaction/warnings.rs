@@ -115,8 +115,8 @@ async fn send_warning(connection: &ConnectionState, session: &str, due: &Pending
     let app = connection.app();
     let Ok(sessions) = app.sessions().await else { return };
     let env = InteractionEnv::read_only(app, &due.principal);
-    let standing = sessions.status(&env, SessionRef::Id(session)).await;
-    if standing
+    let snapshot = sessions.status(&env, SessionRef::Id(session)).await;
+    if snapshot
         .is_ok_and(|now| now.expires_at <= due.expires_at && now.session.state() == SessionState::WaitingUser)
     {
         let left = due.expires_at.duration_since(app.now()).as_millis().max(0);

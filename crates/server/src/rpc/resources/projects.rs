@@ -111,7 +111,7 @@ pub(crate) async fn design_systems(
     if !is_served(ctx) {
         return Ok((Vec::new(), None));
     }
-    let desk = ProjectScope::for_call(&ctx.call).await?;
+    let project_scope = ProjectScope::for_call(&ctx.call).await?;
     let tokens = match ctx.connection.mode().language() {
         Locale::English => "Design tokens of this project",
         Locale::German => "Design Tokens dieses Projekts",
@@ -125,7 +125,7 @@ pub(crate) async fn design_systems(
         resources.push(entry(&project));
         Ok(())
     };
-    let next = view::for_each_visible_project(&desk, Page { after, limit }, add).await?;
+    let next = view::for_each_visible_project(&project_scope, Page { after, limit }, add).await?;
     Ok((resources, next))
 }
 
@@ -167,11 +167,11 @@ pub(crate) async fn read(
     uri: &str,
 ) -> Result<Option<(&'static str, ResourceBody)>, RequestError> {
     let Some(address) = ProjectUri::parse(uri).filter(|_| is_served(ctx)) else { return Ok(None) };
-    let desk = ProjectScope::for_call(&ctx.call).await?;
+    let project_scope = ProjectScope::for_call(&ctx.call).await?;
     let found = match address {
-        ProjectUri::List => read_project_list(&desk).await,
-        ProjectUri::Design { project, format } => read_design_system(&desk, project, format).await,
-        ProjectUri::Asset { project, asset } => read_asset(&desk, project, asset).await,
+        ProjectUri::List => read_project_list(&project_scope).await,
+        ProjectUri::Design { project, format } => read_design_system(&project_scope, project, format).await,
+        ProjectUri::Asset { project, asset } => read_asset(&project_scope, project, asset).await,
     };
     match found {
         Ok(found) => Ok(found),
@@ -216,17 +216,24 @@ async fn read_asset(scope: &ProjectScope, project: &str, asset: &str) -> Project
 /// Whether there is such a resource for the caller.
 pub(crate) async fn exists(ctx: &RequestContext, uri: &str) -> Result<bool, RequestError> {
     let Some(address) = ProjectUri::parse(uri).filter(|_| is_served(ctx)) else { return Ok(false) };
-    let desk = ProjectScope::for_call(&ctx.call).await?;
+    let project_scope = ProjectScope::for_call(&ctx.call).await?;
     let looked_up = async {
         match address {
             ProjectUri::List => Ok::<_, RequestError>(true),
             ProjectUri::Design { project, format } => {
-                desk.store().project(&desk.account, &desk.resolve_project_id(project)?).await?;
+                project_scope
+                    .store()
+                    .project(&project_scope.account, &project_scope.resolve_project_id(project)?)
+                    .await?;
                 Ok(format.is_none_or(|format| DesignExportFormat::from_name(format).is_some()))
             }
             ProjectUri::Asset { project, asset } => {
-                let (project, asset) = (desk.resolve_project_id(project)?, AssetId::parse(asset)?);
-                Ok(desk.store().asset(&desk.account, &project, &asset).await.map(|_| true)?)
+                let (project, asset) = (project_scope.resolve_project_id(project)?, AssetId::parse(asset)?);
+                Ok(project_scope
+                    .store()
+                    .asset(&project_scope.account, &project, &asset)
+                    .await
+                    .map(|_| true)?)
             }
         }
     };
@@ -286,9 +293,9 @@ async fn open_project(
     ctx: &RequestContext,
     project: &str,
 ) -> Result<(ProjectScope, ProjectId), RequestError> {
-    let desk = ProjectScope::for_call(&ctx.call).await?;
-    let project = desk.resolve_project_id(project)?;
-    Ok((desk, project))
+    let project_scope = ProjectScope::for_call(&ctx.call).await?;
+    let project = project_scope.resolve_project_id(project)?;
+    Ok((project_scope, project))
 }
 
 async fn suggest_asset_ids(
@@ -296,17 +303,19 @@ async fn suggest_asset_ids(
     project: &str,
     typed: &str,
 ) -> Result<Vec<String>, RequestError> {
-    let (desk, project) = open_project(ctx, project).await?;
+    let (project_scope, project) = open_project(ctx, project).await?;
     // A project has at most 1,000.
-    let listed = desk.store().list_assets(&desk.account, &project, Page::ALL).await?;
+    let listed = project_scope.store().list_assets(&project_scope.account, &project, Page::ALL).await?;
     let ids = listed.value.items.iter().map(|asset| asset.id.to_string());
     Ok(ids.filter(|id| id.starts_with(typed)).take(SUGGESTION_QUERY_LIMIT as usize).collect())
 }
 
 async fn suggest_block_ids(ctx: &RequestContext, project: &str) -> Result<Vec<String>, RequestError> {
-    let (desk, project) = open_project(ctx, project).await?;
-    let pages =
-        desk.store().children(&desk.account, &project, None, Page::first(SUGGESTION_QUERY_LIMIT)).await?;
+    let (project_scope, project) = open_project(ctx, project).await?;
+    let pages = project_scope
+        .store()
+        .children(&project_scope.account, &project, None, Page::first(SUGGESTION_QUERY_LIMIT))
+        .await?;
     Ok(pages.value.items.iter().map(|found| found.block.id.to_string()).collect())
 }
 
@@ -325,11 +334,11 @@ async fn custom_block_types(
     ctx: &RequestContext,
     project: &str,
 ) -> Result<Vec<CustomBlockType>, RequestError> {
-    let (desk, project) = open_project(ctx, project).await?;
-    Ok(desk.store().block_types(&desk.account, &project).await?.value)
+    let (project_scope, project) = open_project(ctx, project).await?;
+    Ok(project_scope.store().block_types(&project_scope.account, &project).await?.value)
 }
 
 async fn suggest_modes(ctx: &RequestContext, project: &str) -> Result<Vec<String>, RequestError> {
-    let (desk, project) = open_project(ctx, project).await?;
-    Ok(desk.store().design_system(&desk.account, &project).await?.value.modes())
+    let (project_scope, project) = open_project(ctx, project).await?;
+    Ok(project_scope.store().design_system(&project_scope.account, &project).await?.value.modes())
 }

@@ -47,10 +47,10 @@ impl Integrate {
             request_field: args.request_field.clone(),
         };
         let plans = PlanStore::open(&self.call).await.map_err(failure_to_halt)?;
-        let (reach, root) = (RepositoryAccess::new(&self.call, &plans), args.root.clone());
+        let (access, root) = (RepositoryAccess::new(&self.call, &plans), args.root.clone());
         let work = run_blocking(&self.call, move |budget| {
-            let subject = AnalyzedRepository::open(&reach, &root, Vec::new(), budget)?;
-            IntegrationSurvey::from_analysis(&subject, recipe, &options, budget)
+            let repository = AnalyzedRepository::open(&access, &root, Vec::new(), budget)?;
+            IntegrationSurvey::from_analysis(&repository, recipe, &options, budget)
         });
         work.await.map_err(failure_to_halt)
     }
@@ -60,20 +60,20 @@ impl Integrate {
         let recipe = require_recipe(&chosen.framework).map_err(failure_to_halt)?;
         let options = chosen.options.clone();
         let plans = PlanStore::open(&self.call).await.map_err(failure_to_halt)?;
-        let (reach, root) = (RepositoryAccess::new(&self.call, &plans), root.to_owned());
+        let (access, root) = (RepositoryAccess::new(&self.call, &plans), root.to_owned());
         let work = run_blocking(&self.call, move |budget| {
-            let subject = AnalyzedRepository::open(&reach, &root, Vec::new(), budget)?;
-            let integration = subject.integrate(recipe, &options)?;
+            let repository = AnalyzedRepository::open(&access, &root, Vec::new(), budget)?;
+            let integration = repository.integrate(recipe, &options)?;
             if let Some(why) = integration.refusal() {
                 return Ok((Proposal::Refused(why.to_owned()), String::new()));
             }
             let (variant, target) = (integration.variant.name().to_owned(), integration.target_label.clone());
-            let plan = build_plan(&subject.tree, &integration, budget)?;
+            let plan = build_plan(&repository.tree, &integration, budget)?;
             if plan.edits.is_empty() {
                 let why = plan.warnings.first().cloned().unwrap_or_default();
                 return Ok((Proposal::Refused(why), String::new()));
             }
-            let root = subject.tree.path().display().to_string();
+            let root = repository.tree.path().display().to_string();
             Ok((Proposal::Ready(Box::new(ReadyPlan { plan, variant, target, root: root.clone() })), root))
         });
         let (proposal, root) = work.await.map_err(failure_to_halt)?;

@@ -111,20 +111,20 @@ impl IntegrationCandidate {
 }
 
 impl IntegrationCandidate {
-    fn from_prospect(prospect: FeasibleIntegration, texts: &NameRedactor) -> Self {
+    fn from_prospect(prospect: FeasibleIntegration, redactor: &NameRedactor) -> Self {
         let title = prospect.recipe.title;
         let why = match &prospect.detection {
             None => format!("{title}, whose functions call a language model"),
             Some((confidence, evidence)) => {
                 let proof = evidence.as_ref();
                 let proof = proof
-                    .map(|proof| format!(": {} {}", texts.location(&proof.path, proof.line), proof.fact));
+                    .map(|proof| format!(": {} {}", redactor.location(&proof.path, proof.line), proof.fact));
                 format!("{title} ({:.0} % sure{})", confidence * 100.0, proof.unwrap_or_default())
             }
         };
         let mut agents: Vec<AgentOption> = Vec::new();
         for candidate in prospect.agents {
-            let mut agent = AgentOption::from_candidate(candidate, texts);
+            let mut agent = AgentOption::from_candidate(candidate, redactor);
             // Routes of one function stand in one line.
             if agents.iter().any(|known| known.shown == agent.shown) {
                 agent.shown = format!("{} {}", agent.shown, agents.len() + 1);
@@ -132,7 +132,7 @@ impl IntegrationCandidate {
             agents.push(agent);
         }
         Self {
-            shown: texts.folder(&prospect.package).into_owned(),
+            shown: redactor.folder(&prospect.package).into_owned(),
             package: if prospect.package.is_empty() { ".".to_owned() } else { prospect.package },
             framework: prospect.recipe.name.to_owned(),
             why: sanitize_for_terminal(&why),
@@ -146,7 +146,7 @@ impl IntegrationCandidate {
 }
 
 impl AgentOption {
-    fn from_candidate(candidate: AgentCandidate, texts: &NameRedactor) -> Self {
+    fn from_candidate(candidate: AgentCandidate, redactor: &NameRedactor) -> Self {
         let AgentCandidate { value, name, path, line, why, is_default: is_usual, field } = candidate;
         let field = field.map(|UnresolvedField { why, known_fields: mut known }| {
             // Whoever means another one writes it down.
@@ -155,9 +155,9 @@ impl AgentOption {
         });
         let is_route = value == name;
         let kind = if is_route { NameKind::Route } else { NameKind::Identifier };
-        let name = texts.name(kind, &name, &path, line);
-        let shown = if is_route { name.to_string() } else { format!("{}:{name}", texts.file(&path)) };
-        let label = sanitize_for_terminal(&format!("{name} at {} ({why})", texts.location(&path, line)));
+        let name = redactor.name(kind, &name, &path, line);
+        let shown = if is_route { name.to_string() } else { format!("{}:{name}", redactor.file(&path)) };
+        let label = sanitize_for_terminal(&format!("{name} at {} ({why})", redactor.location(&path, line)));
         Self { value, shown, label, is_usual, field }
     }
 }

@@ -103,7 +103,7 @@ impl ContextQuery {
         let mut told = project_warnings(located);
         told.add(located, &warnings);
         let left_out = coverage.left_out.iter().map(|left| {
-            let first = located.texts.folder(&left.first);
+            let first = located.redactor.folder(&left.first);
             format!("traces of {} experiments: {} (first: {first})", left.experiments, left.why)
         });
         LoadedExperiments { experiments: list, warnings: told, left_out: left_out.collect() }
@@ -182,14 +182,14 @@ impl<R: JsonSchema> JsonSchema for TruncatedReply<R> {
 #[derive(Default)]
 pub(in crate::tools) struct ContextWarnings {
     pub(in crate::tools) sentences: Vec<String>,
-    /// What of the files these do not repeat, besides what is [found](Located) to be so later.
+    /// What of the files these do not repeat, besides what is [found](LocatedProjects) to be so later.
     texts: Vec<RepositoryTextView>,
 }
 
 impl ContextWarnings {
     fn add<'a>(&mut self, located: &LocatedProjects, warnings: impl IntoIterator<Item = &'a FileWarning>) {
         for FileWarning { file, line, what, texts } in warnings {
-            let file = located.texts.file(file);
+            let file = located.redactor.file(file);
             self.sentences.push(match line {
                 Some(line) => format!("{file}:{line} {what}"),
                 None => format!("{file} {what}"),
@@ -201,11 +201,11 @@ impl ContextWarnings {
     /// What of the repository these sentences, and `others`, do not repeat.
     pub(in crate::tools) fn repository_text<'s>(
         &'s self,
-        texts: &NameRedactor,
+        redactor: &NameRedactor,
         others: impl IntoIterator<Item = &'s String>,
     ) -> Vec<RepositoryTextView> {
         let sentences = self.sentences.iter().chain(others).map(String::as_str);
-        let mut all = [omitted_texts(texts, sentences), self.texts.clone()].concat();
+        let mut all = [omitted_texts(redactor, sentences), self.texts.clone()].concat();
         all.sort();
         all.dedup();
         all
@@ -241,7 +241,7 @@ pub(in crate::tools) fn unnamed_project_warnings(located: &LocatedProjects) -> V
     };
     let unnamed = located.projects.list.iter().filter(|project| !is_named(project));
     let sentence = |project: &FluxloopProject| {
-        let folder = located.texts.folder(&project.folder);
+        let folder = located.redactor.folder(&project.folder);
         format!("NAME in commands stands for the name of the project in {folder}, which is not repeated here")
     };
     unnamed.map(sentence).collect()
@@ -249,7 +249,7 @@ pub(in crate::tools) fn unnamed_project_warnings(located: &LocatedProjects) -> V
 
 /// The name of a project in a sentence.
 pub(in crate::tools) fn display_name(located: &LocatedProjects, project: &FluxloopProject) -> String {
-    located.texts.name(NameKind::Setting, &project.name, &project.folder, 0).into_owned()
+    located.redactor.name(NameKind::Setting, &project.name, &project.folder, 0).into_owned()
 }
 
 /// The projects in short.

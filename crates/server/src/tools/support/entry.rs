@@ -115,7 +115,7 @@ impl ToolEntry {
     }
 
     pub(crate) fn interactive<T: InteractiveTool>() -> Self {
-        Self::new::<<T::ConversationRun as Conversation>::Args, <T::ConversationRun as Conversation>::Reply>(
+        Self::new::<<T::Conversation as Conversation>::Args, <T::Conversation as Conversation>::Reply>(
             T::SPEC,
             None,
             ToolImplementation::Interactive(|call| Box::new(T::conversation(call))),

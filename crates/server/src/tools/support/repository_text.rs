@@ -34,10 +34,10 @@ const MAX_REPOSITORY_TEXTS: usize = 50;
 
 /// What of a repository these sentences do not repeat.
 pub(crate) fn omitted_texts<'s>(
-    texts: &NameRedactor,
+    redactor: &NameRedactor,
     sentences: impl IntoIterator<Item = &'s str>,
 ) -> Vec<RepositoryTextView> {
-    texts
+    redactor
         .redacted_in(sentences)
         .into_iter()
         .take(MAX_REPOSITORY_TEXTS)

@@ -23,7 +23,7 @@ fn with_project_id(sample: &SampleProject, mut arguments: Value) -> Value {
 async fn create_lettered_headings(client: &mut TestClient, sample: &SampleProject) -> Vec<String> {
     let blocks: Vec<Value> = ["a", "b", "c", "d", "e"]
         .iter()
-        .map(|letter| json!({ "type": "heading", "props": { "text": letter } }))
+        .map(|decoded| json!({ "type": "heading", "props": { "text": decoded } }))
         .collect();
     let section = json!([{ "type": "section", "children": blocks }]);
     let made = edit_blocks(

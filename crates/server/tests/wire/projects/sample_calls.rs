@@ -127,7 +127,8 @@ pub(super) async fn tools_with_samples(
 ) -> Vec<(String, Value, Vec<Value>)> {
     let tools = list_tools(client).await.into_iter().map(|tool| {
         let name = tool["name"].as_str().unwrap().to_owned();
-        let samples = samples(&name, sample).unwrap_or_else(|| panic!("{name} needs a row in samples.rs"));
+        let samples =
+            samples(&name, sample).unwrap_or_else(|| panic!("{name} needs a row in sample_calls.rs"));
         (name, tool, samples)
     });
     tools.collect()

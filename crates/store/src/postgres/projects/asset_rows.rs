@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use tokio_postgres::types::ToSql;
 
 use async_trait::async_trait;
-use storage::StoreError;
+use store_api::StoreError;
 
 use super::super::transaction::PgTransaction;
 use super::read::{self, get, project_is_owned, read_rows, to_sql_integer};

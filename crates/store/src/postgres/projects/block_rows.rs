@@ -7,7 +7,7 @@ use ::projects::{Block, BlockEntry, BlockId, OrderKey, ProjectId, TreeQuery};
 use futures_util::future::try_join;
 
 use async_trait::async_trait;
-use storage::StoreError;
+use store_api::StoreError;
 
 use super::super::transaction::PgTransaction;
 use super::read::{self, project_is_owned, read_rows};

@@ -10,7 +10,7 @@ use tokio_postgres::Row;
 use tokio_postgres::types::ToSql;
 
 use async_trait::async_trait;
-use storage::StoreError;
+use store_api::StoreError;
 
 use super::super::transaction::PgTransaction;
 use super::read::{self, get, project_columns, project_is_owned, read_rows, to_sql_integer, unreadable};

@@ -7,7 +7,7 @@ use ::projects::{
     Account, Asset, AssetId, Block, BlockEntry, BlockId, ContentType, CustomBlockType, Digest, OrderKey,
     Project, ProjectFields, ProjectId, ProjectUsage, Publication, Version,
 };
-use storage::StoreError;
+use store_api::StoreError;
 use tokio_postgres::Row;
 
 pub(super) use super::super::column::get;

@@ -7,7 +7,7 @@ use ::projects::blocks::AncestorBlock;
 use ::projects::limits::MAX_BLOCK_DEPTH;
 use ::projects::{BlockEntry, BlockId, ProjectId, TreeQuery};
 use futures_util::future::try_join;
-use storage::StoreError;
+use store_api::StoreError;
 use tokio_postgres::Row;
 
 use super::super::transaction::PgTransaction;

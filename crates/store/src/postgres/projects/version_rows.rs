@@ -6,7 +6,7 @@ use ::projects::{Asset, Digest, ProjectContent, ProjectId, Version};
 use futures_util::future::try_join;
 
 use async_trait::async_trait;
-use storage::StoreError;
+use store_api::StoreError;
 
 use super::super::transaction::PgTransaction;
 use super::read::{self, get, project_is_owned, read_rows, to_sql_integer, unreadable};

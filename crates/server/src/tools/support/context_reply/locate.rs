@@ -24,7 +24,7 @@ pub(crate) struct LocatedProjects {
     /// The tree, from the allowed root that holds it; empty or with a slash at the end.
     root_prefix: String,
     /// Puts names of the repository into sentences.
-    pub(crate) texts: NameRedactor,
+    pub(crate) redactor: NameRedactor,
 }
 
 impl LocatedProjects {
@@ -45,7 +45,7 @@ impl LocatedProjects {
             tree: named,
             projects,
             subfolder: String::new(),
-            texts: NameRedactor::default(),
+            redactor: NameRedactor::default(),
         };
         if here.has_projects() || here.is_repository() {
             return Ok(here);
@@ -70,7 +70,13 @@ impl LocatedProjects {
         let projects =
             FluxloopProjects::find(&tree, &inside).filter(|project| is_relevant_for(project, &inside));
         let texts = NameRedactor::default();
-        Some(Self { root_prefix: root_prefix(roots, &tree), tree, projects, subfolder: inside, texts })
+        Some(Self {
+            root_prefix: root_prefix(roots, &tree),
+            tree,
+            projects,
+            subfolder: inside,
+            redactor: texts,
+        })
     }
 
     fn has_projects(&self) -> bool {

@@ -23,7 +23,7 @@ pub(crate) const fn optional<'a, A>(name: &'a str, is_given: bool, actions: &'a 
 /// Refuses what an action does not take, and misses what it needs: everything at once, by name. `subject` is what the
 /// arguments are of, such as `changes.3.`, and `what` is what takes them, such as `action`.
 pub(crate) fn check_rules<A: PartialEq>(
-    subject: &str,
+    repository: &str,
     what: &str,
     action: &A,
     table: &[ArgumentRule<'_, A>],
@@ -38,8 +38,8 @@ pub(crate) fn check_rules<A: PartialEq>(
     };
     let mut mistakes = table.iter().filter_map(|row| wrong(row).map(|why| (row.name, why)));
     let Some((name, first)) = mistakes.next() else { return Ok(()) };
-    let rest = mistakes.map(|(name, why)| format!("; `{subject}{name}` {why}"));
-    Err(RequestError::invalid_argument(&format!("{subject}{name}"), first + &rest.collect::<String>()))
+    let rest = mistakes.map(|(name, why)| format!("; `{repository}{name}` {why}"));
+    Err(RequestError::invalid_argument(&format!("{repository}{name}"), first + &rest.collect::<String>()))
 }
 
 #[cfg(test)]
