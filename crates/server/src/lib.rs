@@ -12,7 +12,7 @@ mod blocking;
 mod connection;
 mod conversation;
 mod error;
-mod language;
+mod locale;
 mod rpc;
 mod telemetry;
 
@@ -37,7 +37,7 @@ pub use error::RequestRejection;
 pub use flow::{self, Entropy, Seal, SealKey};
 pub use jiff::Timestamp;
 pub use knowledge;
-pub use language::Locale;
+pub use locale::Locale;
 pub use projects;
 pub use protocol::Revision;
 pub use protocol::mcp::{ClientCapabilities, LogLevel};

@@ -58,7 +58,8 @@ impl ErrorPolicy {
 }
 
 impl RequestError {
-    /// The one place where all of this is decided. No `_` arm.
+    /// Decides the kind, the code and the audience of every error. No `_` arm: a new error does not compile until it
+    /// has a policy. For MCP, `render.rs` replaces the CODEFLUSS codes of errors that are meant for a model.
     pub(super) fn policy(&self, dialect: Dialect) -> ErrorPolicy {
         match self {
             Self::Malformed(problem) => {

@@ -146,7 +146,7 @@ pub(super) struct ProposedPlan {
 
 impl ProposedPlan {
     pub(super) fn new(plan: EditPlan, redactor: NameRedactor, tree: &Tree) -> Self {
-        Self { plan, root: tree.path().display().to_string(), redactor: redactor }
+        Self { plan, root: tree.path().display().to_string(), redactor }
     }
 
     /// Keeps it under its id.

@@ -132,8 +132,8 @@ pub(in crate::tools) async fn build_context_reply<R: ContextReply>(
             ));
         }
         let located = LocatedProjects::find(&roots, &query.root)?.select_project(query.project.as_deref())?;
-        let pack = tell(&query, &located, budget);
-        TruncatedReply::truncate(&pack, query.max_tokens)
+        let reply = tell(&query, &located, budget);
+        TruncatedReply::truncate(&reply, query.max_tokens)
     })
     .await
 }
@@ -152,8 +152,8 @@ pub(crate) struct TruncatedReply<R> {
 
 impl<R: ContextReply> TruncatedReply<R> {
     /// Shortens what is too long. What was left out is named in `left_out`.
-    pub(in crate::tools) fn truncate(pack: &R, max_tokens: usize) -> Result<Self, RequestError> {
-        let mut answer = serde_json::to_value(pack).map_err(RequestError::internal)?;
+    pub(in crate::tools) fn truncate(reply: &R, max_tokens: usize) -> Result<Self, RequestError> {
+        let mut answer = serde_json::to_value(reply).map_err(RequestError::internal)?;
         let left_out = truncate_to_tokens(&mut answer, max_tokens, R::UNTRUNCATED_PATHS);
         if let Some(told) = answer["left_out"].as_array_mut() {
             told.extend(left_out.iter().map(TruncationNote::message).map(Value::String));
